@@ -1,0 +1,40 @@
+# `make demo` and `make test` do all the set-up on a Debian machine with Python 3.11 and git.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test lint docs bench clean
+
+demo: .venv/installed system
+	$(BIN)/lmrbench grade --golden --mask --wrong --out runs/demo
+
+test: .venv/installed system lint
+	$(BIN)/pytest -n auto
+
+lint: .venv/installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/installed system
+	$(BIN)/python benchmarks/grading.py
+
+docs: .venv/installed
+	$(BIN)/pip install --quiet -e '.[docs]'
+	$(BIN)/mkdocs build --strict
+
+# torch is capped below 2.14 in pyproject.toml: newer builds bring gigabytes of CUDA to machines without a GPU.
+.venv/installed: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --upgrade pip
+	$(BIN)/pip install --quiet -e '.[dev]'
+	touch $@
+
+# Installing needs root; without it, `lmrbench doctor` says what to ask the administrator for.
+.PHONY: system
+system:
+	@command -v bwrap >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq bubblewrap >/dev/null; } \
+		|| sudo -n apt-get install -y -qq bubblewrap \
+		|| { echo 'bubblewrap is needed: apt-get install bubblewrap' >&2; exit 1; }
+
+clean:
+	rm -rf .venv runs site dist

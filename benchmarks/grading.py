@@ -1,0 +1,190 @@
+"""What does isolation cost? Cold, warm and not isolated at all, on the same tasks in one run.
+
+(a) cold: a fresh sandboxed worker for each task; (b) warm: one sandboxed worker for all tasks, after its start; (c) floor: the
+same checks in one process that has imported everything, with no isolation. What a check itself takes is in all three, so
+the cost of isolation is what (a) and (b) take beyond (c). Then the same tasks for 1, 4 and 16 systems at once.
+
+    python benchmarks/grading.py [--suite DIR] [--sandbox NAME] [--repeats N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from lmrbench.sandbox.doctor import make_sandbox
+from lmrbench.sandbox.environment import variables
+from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.sandbox.protocol import Job, Outcome
+from lmrbench.sandbox.warm_worker import WarmWorker
+from lmrbench.tasks.imports import third_party_imports
+from lmrbench.tasks.loading import default_suite, load_suite
+from lmrbench.tasks.model import Task
+from lmrbench.tasks.workspace import repository_files
+
+SEED = 0
+
+# Runs every check over its repository in one process, as a candidate's process in a sandbox would, and times each.
+FLOOR = """
+import importlib, json, os, sys, time
+from pathlib import Path
+from lmrbench.sandbox.worker_program.case_runner import run_check
+began = time.perf_counter()
+for name in json.loads(sys.argv[2]):
+    importlib.import_module(name)
+if "torch" in sys.modules:
+    sys.modules["torch"].set_num_threads(1)
+started = time.perf_counter() - began
+out = os.open(os.devnull, os.O_WRONLY)
+pristine, path = set(sys.modules), list(sys.path)
+seconds = []
+for folder, check in json.loads(sys.argv[1]):
+    files = {str(p.relative_to(folder)): p.read_bytes() for p in Path(folder).rglob("*") if p.is_file()}
+    began = time.perf_counter()
+    run_check(Path(folder), files, Path(check).read_text(), 0, 0, out)
+    seconds.append(time.perf_counter() - began)
+    for name in set(sys.modules) - pristine:
+        del sys.modules[name]
+    sys.path[:] = path
+print(json.dumps({"import": started, "seconds": seconds}))
+"""
+
+
+def jobs_of(tasks: tuple[Task, ...], owner: str) -> list[Job]:
+    """The golden of each task as a job."""
+    return [
+        Job(owner, repository_files(task), task.check_file.read_text("utf-8"), SEED, task.limits, task.limits.seconds)
+        for task in tasks
+    ]
+
+
+def checked(outcome: Outcome) -> Outcome:
+    """The outcome, if every case was observed; a benchmark of failures would measure nothing."""
+    failed = [case for case in outcome.cases if case.status != "observed"]
+    if failed or not outcome.cases:
+        raise SystemExit(f"the golden fails: {outcome.broken or failed[0].message}")
+    return outcome
+
+
+def measure_cold(tasks: tuple[Task, ...], sandbox_name: str, imports: list[str]) -> tuple[list[float], list[float]]:
+    """Seconds and peak megabytes a task, each in a worker of its own, its start included."""
+    seconds, peaks = [], []
+    for job in jobs_of(tasks, "cold"):
+        began = time.perf_counter()
+        worker = WarmWorker(make_sandbox(sandbox_name, [default_suite()]), imports)
+        peaks.append(checked(worker.run(job)).peak_mb)
+        worker.close()
+        seconds.append(time.perf_counter() - began)
+    return seconds, peaks
+
+
+def measure_warm(
+    tasks: tuple[Task, ...], sandbox_name: str, imports: list[str]
+) -> tuple[float, list[float], list[float]]:
+    """Seconds of the start, then seconds and peak megabytes a task in that one worker."""
+    began = time.perf_counter()
+    worker = WarmWorker(make_sandbox(sandbox_name, [default_suite()]), imports)
+    start = time.perf_counter() - began
+    seconds, peaks = [], []
+    for job in jobs_of(tasks, "warm"):
+        began = time.perf_counter()
+        peaks.append(checked(worker.run(job)).peak_mb)
+        seconds.append(time.perf_counter() - began)
+    worker.close()
+    return start, seconds, peaks
+
+
+def measure_floor(tasks: tuple[Task, ...], imports: list[str]) -> tuple[float, list[float]]:
+    """Seconds of the imports, then seconds a task in one process without a sandbox."""
+    with tempfile.TemporaryDirectory() as scratch:
+        places = []
+        for number, task in enumerate(tasks):
+            folder = Path(scratch, str(number))
+            for name, data in repository_files(task).items():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                (folder / name).write_bytes(data)
+            places.append([str(folder), str(task.check_file)])
+        output = subprocess.run(
+            [sys.executable, "-B", "-c", FLOOR, json.dumps(places), json.dumps(imports)],
+            env=variables((), scratch),
+            stdout=subprocess.PIPE,
+            check=True,
+        ).stdout
+    result = json.loads(output.splitlines()[-1])
+    return result["import"], result["seconds"]
+
+
+def measure_many(tasks: tuple[Task, ...], sandbox_name: str, imports: list[str], count: int) -> float:
+    """Seconds for all tasks of `count` systems in a pool with a worker a core, from nothing to the last outcome."""
+    began = time.perf_counter()
+    with WorkerPool(make_sandbox(sandbox_name, [default_suite()]), imports) as pool:
+        jobs = [job for number in range(count) for job in jobs_of(tasks, f"system {number}")]
+        for _, outcome in pool.run(jobs):
+            checked(outcome)
+    return time.perf_counter() - began
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--suite", type=Path, default=default_suite())
+    parser.add_argument("--sandbox", default="bubblewrap")
+    parser.add_argument("--repeats", type=int, default=3, help="the median of this many runs is shown")
+    arguments = parser.parse_args()
+    tasks = load_suite(arguments.suite)
+    imports = sorted({name for task in tasks for name in third_party_imports(task)})
+
+    floors, warms, colds = [], [], []
+    for _ in range(arguments.repeats):
+        floors.append(measure_floor(tasks, imports))
+        warms.append(measure_warm(tasks, arguments.sandbox, imports))
+        colds.append(measure_cold(tasks, arguments.sandbox, imports))
+
+    def per_task(runs: list[list[float]]) -> list[float]:
+        return [statistics.median(values) for values in zip(*runs, strict=True)]
+
+    floor = per_task([run[1] for run in floors])
+    warm = per_task([run[1] for run in warms])
+    cold = per_task([run[0] for run in colds])
+    warm_peak = per_task([run[2] for run in warms])
+    cold_peak = per_task([run[1] for run in colds])
+
+    console = Console()
+    table = Table("Task", "floor s", "warm s", "cold s", "warm MB", "cold MB", title=f"{arguments.sandbox}, one worker")
+    for number, task in enumerate(tasks):
+        times = (f"{values[number]:.3f}" for values in (floor, warm, cold))
+        table.add_row(task.id, *times, *(f"{values[number]:.0f}" for values in (warm_peak, cold_peak)))
+    table.add_section()
+    totals = [f"{sum(values):.3f}" for values in (floor, warm, cold)]
+    table.add_row("all", *totals, f"{max(warm_peak):.0f}", f"{max(cold_peak):.0f}")
+    console.print(table)
+
+    start = statistics.median(run[0] for run in warms)
+    imported = statistics.median(run[0] for run in floors)
+    count = len(tasks)
+    over_warm, over_cold = (sum(warm) - sum(floor)) / count, (sum(cold) - sum(floor)) / count
+    console.print(
+        f"isolation a task: cold {over_cold:.3f} s, warm {over_warm:.4f} s, ratio {over_cold / over_warm:.1f}"
+    )
+    console.print(f"a whole system on one worker: {start + sum(warm):.2f} s, of which the worker's start {start:.2f} s")
+    bound = 1.5 * sum(floor) + imported
+    console.print(f"1.5 floors and one import: {bound:.2f} s; ratio to it {(start + sum(warm)) / bound:.2f}")
+
+    growth = Table("Systems", "seconds", "seconds a system", title="a pool with a worker a core")
+    for systems in (1, 4, 16):
+        seconds = measure_many(tasks, arguments.sandbox, imports, systems)
+        growth.add_row(str(systems), f"{seconds:.2f}", f"{seconds / systems:.2f}")
+    console.print(growth)
+
+
+if __name__ == "__main__":
+    main()

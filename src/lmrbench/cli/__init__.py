@@ -1,0 +1,55 @@
+"""The command line: one file a command, and nothing heavy imported before the command that needs it runs.
+
+Exit codes: 0 done, 1 done and the answer is no (a built-in system was graded otherwise than it must be, no sandbox
+works), 2 the input is wrong, 3 this machine can't do it, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+
+import typer
+
+from lmrbench.cli import collect, doctor, export, grade, list_tasks, show
+from lmrbench.errors import LmrbenchError, SandboxError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Can language models and agents reproduce the key functions of NLP papers?\n\n"
+    "A task is a repository in which a function is masked. [bold]export[/] writes what a solver sees, "
+    "[bold]collect[/] takes in what came of it, [bold]grade[/] runs it in a sandbox and compares what it returns "
+    "with what the reference returns.",
+    rich_markup_mode="rich",
+)
+app.command("list")(list_tasks.list_tasks)
+app.command("show")(show.show)
+app.command("export")(export.export)
+app.command("collect")(collect.collect)
+app.command("grade")(grade.grade)
+app.command("doctor")(doctor.doctor)
+
+
+class _Interrupted(BaseException):
+    """Ctrl-C or a polite request to end. The command line library would swallow a KeyboardInterrupt."""
+
+
+def _interrupt(number: int, frame: object) -> None:
+    raise _Interrupted
+
+
+def main() -> None:
+    """Run the command line; an error of ours is one line on standard error, not a traceback."""
+    signal.signal(signal.SIGINT, _interrupt)
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        app()
+    except LmrbenchError as error:
+        print(f"lmrbench: {error}", file=sys.stderr)
+        sys.exit(3 if isinstance(error, SandboxError) else 2)
+    except _Interrupted:
+        print("lmrbench: interrupted", file=sys.stderr)
+        sys.exit(130)

@@ -1,0 +1,179 @@
+"""`lmrbench grade`: which submissions are right?"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lmrbench.cli.options import PATTERN_HELP, JsonOption, SuiteOption, load_tasks, print_json, suite_folder
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from lmrbench.grading.records import Grade
+    from lmrbench.grading.systems import BuiltIn
+    from lmrbench.tasks.model import Task
+    from lmrbench.tasks.submission import Submission
+
+RUNS = Path("runs")
+
+
+def grade(
+    path: Annotated[
+        Path | None, typer.Argument(help="A file of submissions (JSON lines) or a run folder; see `lmrbench collect`.")
+    ] = None,
+    golden: Annotated[bool, typer.Option("--golden", help="Grade the reference itself; it must pass.")] = False,
+    mask: Annotated[bool, typer.Option("--mask", help="Grade the masked repository as it is; it must fail.")] = False,
+    rewrites: Annotated[bool, typer.Option("--rewrites", help="Grade the suite's rewrites; they must pass.")] = False,
+    wrong: Annotated[bool, typer.Option("--wrong", help="Grade the suite's wrong versions; they must fail.")] = False,
+    task: Annotated[list[str] | None, typer.Option("--task", "-t", metavar="TASK", help=PATTERN_HELP)] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, max=2**31 - 1, help="Draw the cases from this seed, instead of this machine's own."),
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, max=100, help="Draw this many fresh seeds; every one must be passed.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="The run folder; by default below runs/. One that is there is gone on with."),
+    ] = None,
+    sandbox: Annotated[
+        str, typer.Option(help="bubblewrap, or process (which hides nothing; see docs/security.md).")
+    ] = "bubblewrap",
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Warm workers side by side; by default one a core.")
+    ] = None,
+    suite: SuiteOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Grade submissions: run each in a sandbox and compare what it returns with what the reference returns.
+
+    Each line of a file of submissions names a system, a task and its code, as `lmrbench collect` writes it:
+    {"system": "me", "task": "dpo/preference_loss", "code": "def preference_loss(...): ..."}
+
+    The grades stand in the run folder as they are made. Called again with the same arguments after a kill, grade goes
+    on where it stopped. Exits with 1 if a built-in system (golden, mask, rewrites, wrong) was graded otherwise than
+    it must be.
+    """
+    from lmrbench.errors import RecordError
+    from lmrbench.grading.golden import fresh_seed, installation_seed
+    from lmrbench.grading.runs import earlier_seeds, read_submissions
+    from lmrbench.grading.systems import BUILT_INS, MUST_PASS, submissions_of
+
+    chosen: list[BuiltIn] = [
+        name for name, wanted in zip(BUILT_INS, (golden, mask, rewrites, wrong), strict=True) if wanted
+    ]
+    if (path is None) == (not chosen):
+        raise RecordError(
+            "name a file of submissions or a run folder, or one or more of --golden --mask --rewrites --wrong"
+        )
+    if seed is not None and seeds is not None:
+        raise RecordError("--seed and --seeds can't be used together")
+    every_task = load_tasks(suite, None)
+    tasks = load_tasks(suite, task)
+    names = {item.id for item in tasks}
+    if path is not None:
+        submissions = [
+            item for item in read_submissions(path, {item.id: item for item in every_task}) if item.task in names
+        ]
+        folder = out or (path if path.is_dir() else RUNS / path.stem)
+    else:
+        submissions = [item for name in chosen for item in submissions_of(name, tasks)]
+        folder = out or RUNS / "-".join(chosen)
+    if seeds is not None:
+        # A run that was killed goes on under the seeds that it had drawn.
+        earlier = earlier_seeds(folder)
+        drawn = earlier if len(earlier) == seeds else tuple(fresh_seed() for _ in range(seeds))
+    else:
+        drawn = (installation_seed() if seed is None else seed,)
+    grades = _grade_with_progress(folder, submissions, tasks, drawn, sandbox, workers, suite_folder(suite))
+    if json:
+        print_json({"run": str(folder), "seeds": drawn, "grades": [item.model_dump(mode="json") for item in grades]})
+    else:
+        _print_tables(grades, folder, sandbox, drawn)
+    amiss = [item for item in grades if item.system in chosen and item.passed != (item.system in MUST_PASS)]
+    for item in amiss:
+        what = "passed" if item.passed else "failed"
+        print(f"lmrbench: {item.system} {item.label} of {item.task} {what}, which it must not", file=sys.stderr)
+    if amiss:
+        raise typer.Exit(1)
+
+
+def _grade_with_progress(
+    folder: Path,
+    submissions: list[Submission],
+    tasks: tuple[Task, ...],
+    seeds: tuple[int, ...],
+    sandbox: str,
+    workers: int | None,
+    suite: Path,
+) -> list[Grade]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from lmrbench.grading.runs import grade_run
+    from lmrbench.sandbox.doctor import make_sandbox
+    from lmrbench.sandbox.pool import WorkerPool
+    from lmrbench.tasks.imports import third_party_imports
+
+    imports = sorted({name for item in tasks for name in third_party_imports(item)})
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    progress = Progress(*columns, console=Console(stderr=True), transient=True)
+    with WorkerPool(make_sandbox(sandbox, [suite]), imports, workers) as pool, progress:
+        needed = {item.task for item in submissions}
+        goldens = progress.add_task("golden", total=len(needed) * len(seeds))
+        bar = progress.add_task("submissions", total=len(submissions))
+        by_id = {item.id: item for item in tasks}
+        grades = []
+        for item in grade_run(folder, submissions, by_id, seeds, pool, lambda *_: progress.advance(goldens)):
+            grades.append(item)
+            progress.advance(bar)
+    order = {(item.system, item.task, item.sample): number for number, item in enumerate(submissions)}
+    return sorted(grades, key=lambda item: order[item.system, item.task, item.sample])
+
+
+def _print_tables(grades: list[Grade], folder: Path, sandbox: str, seeds: tuple[int, ...]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from lmrbench.grading.summary import tallies, tally
+
+    console = Console()
+    systems = list(dict.fromkeys(item.system for item in grades))
+    for title, groups in (
+        ("Task", tallies(grades, lambda item: item.task)),
+        ("Category", tallies(grades, lambda item: item.category)),
+    ):
+        table = Table(title)
+        for system in systems:
+            table.add_column(system, justify="right")
+        table.add_column("seconds", justify="right")
+        for name, by_system in groups.items():
+            cells = [f"{cell.passed}/{cell.total}" if (cell := by_system.get(system)) else "-" for system in systems]
+            table.add_row(name, *cells, f"{sum(item.seconds for item in by_system.values()):.2f}")
+        table.add_section()
+        totals = [tally(item for item in grades if item.system == system) for system in systems]
+        table.add_row("all", *(f"{item.rate:.1%}" for item in totals), f"{sum(item.seconds for item in totals):.2f}")
+        console.print(table)
+    _print_failures(console, [item for item in grades if not item.passed and not item.label and item.system != "mask"])
+    drawn = ", ".join(map(str, seeds))
+    console.print(f"{len(grades)} grades in {folder} (sandbox {sandbox}, seed {drawn})", highlight=False)
+
+
+def _print_failures(console: Console, failed: list[Grade]) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    if not failed:
+        return
+    table = Table("System", "Task", "Cases", "First failure")
+    for item in failed:
+        matched = sum(case.verdict == "match" for case in item.cases)
+        first = item.first_failure
+        reason = f"{first.name or first.case}: {first.verdict}: {first.reason}" if first else "the check has no cases"
+        table.add_row(item.system, item.task, f"{matched}/{len(item.cases)}", escape(reason))
+    console.print(table)

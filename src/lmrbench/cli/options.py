@@ -1,0 +1,38 @@
+"""Options and output that several commands share."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from lmrbench.tasks.model import Task
+
+SuiteOption = Annotated[
+    Path | None,
+    typer.Option("--suite", metavar="DIR", help="A suite folder, instead of the one that comes with lmrbench."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of a table.")]
+PATTERN_HELP = "Task ids (dpo/preference_loss), papers (dpo), categories or globs; all tasks without one."
+
+
+def suite_folder(suite: Path | None) -> Path:
+    """The folder that `--suite` names, or the suite that comes with lmrbench."""
+    from lmrbench.tasks.loading import default_suite
+
+    return suite or default_suite()
+
+
+def load_tasks(suite: Path | None, patterns: list[str] | None) -> tuple[Task, ...]:
+    """The tasks of a suite that the patterns name."""
+    from lmrbench.tasks.loading import load_suite, select
+
+    return select(load_suite(suite_folder(suite)), patterns or ())
+
+
+def print_json(value: object) -> None:
+    """Print a value as indented JSON on standard output."""
+    print(json.dumps(value, indent=2, ensure_ascii=False))

@@ -1,0 +1,1 @@
+"""The unit-test axis: observe golden and candidate in separate sandboxes, compare outside, write down verdicts."""

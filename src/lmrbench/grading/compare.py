@@ -1,0 +1,144 @@
+"""Does what a candidate returned agree with what the golden returned, and if not, where and by how much?
+
+Runs outside every sandbox, on decoded data. Floats agree within the tolerance, NaN equals NaN, infinities must be the
+same; everything else, shapes and dtypes included, must be equal. A Python int may stand where a float is expected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from lmrbench.sandbox.worker_program.encoding import Array
+from lmrbench.tasks.model import Tolerance
+
+# Types of few digits can't be held to a task's tolerance: relative tolerance for each, at least.
+_COARSE = {"float16": 1e-3, "bfloat16": 1.6e-2, "float8_e4m3fn": 0.13, "float8_e5m2": 0.26}
+_MAX_SHOWN = 80
+
+
+def compare(
+    golden: Any, observed: Any, tolerance: Tolerance, tolerances: Mapping[str, Tolerance] | None = None
+) -> str | None:
+    """The first difference in words, or None if the observations agree.
+
+    tolerances: for keys of the top level, what applies there instead of `tolerance`.
+    """
+    if isinstance(golden, dict) and isinstance(observed, dict) and tolerances:
+        if difference := _keys_differ(golden, observed, ""):
+            return difference
+        return _first(
+            _differs(golden[key], observed[key], tolerances.get(str(key), tolerance), str(key)) for key in golden
+        )
+    return _differs(golden, observed, tolerance, "")
+
+
+def _differs(golden: Any, observed: Any, tolerance: Tolerance, path: str) -> str | None:
+    if isinstance(golden, Array):
+        return _arrays_differ(golden, observed, tolerance, path)
+    if isinstance(golden, float) and isinstance(observed, (int, float)) and not isinstance(observed, bool):
+        if _close(np.float64(golden), np.float64(_as_float(observed)), tolerance.rtol, tolerance.atol):
+            return None
+        return _say(path, f"expected {golden!r}, got {observed!r}")
+    if type(golden) is not type(observed):
+        return _say(path, f"expected {_kind(golden)}, got {_kind(observed)}")
+    if isinstance(golden, dict):
+        return _keys_differ(golden, observed, path) or _first(
+            _differs(golden[key], observed[key], tolerance, f"{path}.{key}".lstrip(".")) for key in golden
+        )
+    if isinstance(golden, list):
+        if len(golden) != len(observed):
+            return _say(path, f"expected {len(golden)} items, got {len(observed)}")
+        return _first(
+            _differs(one, other, tolerance, f"{path}[{index}]")
+            for index, (one, other) in enumerate(zip(golden, observed, strict=True))
+        )
+    return None if golden == observed else _say(path, f"expected {_shown(golden)}, got {_shown(observed)}")
+
+
+def _keys_differ(golden: dict[Any, Any], observed: dict[Any, Any], path: str) -> str | None:
+    if absent := [key for key in golden if key not in observed]:
+        return _say(path, f"the key {absent[0]!r} is missing")
+    if extra := [key for key in observed if key not in golden]:
+        return _say(path, f"the key {_shown(extra[0])} is not expected")
+    return None
+
+
+def _arrays_differ(golden: Array, observed: Any, tolerance: Tolerance, path: str) -> str | None:
+    if not isinstance(observed, Array) or observed.library != golden.library:
+        return _say(path, f"expected {_kind(golden)}, got {_kind(observed)}")
+    if observed.dtype != golden.dtype or observed.values.dtype != golden.values.dtype:
+        return _say(path, f"expected dtype {golden.dtype}, got {_shown(observed.dtype)}")
+    if observed.values.shape != golden.values.shape:
+        return _say(path, f"expected shape {golden.values.shape}, got {observed.values.shape}")
+    if golden.values.dtype.kind not in "fc":
+        wrong = golden.values != observed.values
+    else:
+        coarse = _COARSE.get(golden.dtype, 0.0)
+        wrong = ~_close(golden.values, observed.values, max(tolerance.rtol, coarse), tolerance.atol)
+    count = int(np.count_nonzero(wrong))
+    if not count:
+        return None
+    if golden.values.ndim == 0:
+        return _say(path, f"expected {_number(golden.values)}, got {_number(observed.values)}")
+    place, largest = _largest_difference(golden.values, observed.values, wrong)
+    where = ", ".join(str(index) for index in place)
+    return _say(
+        path,
+        f"{count} of {golden.values.size} elements differ, largest {largest:.3g} at [{where}]; "
+        f"expected {_number(golden.values[place])}, got {_number(observed.values[place])}",
+    )
+
+
+def _close(golden: Any, observed: Any, rtol: float, atol: float) -> Any:
+    wide = np.result_type(golden, np.float64)
+    golden, observed = golden.astype(wide), observed.astype(wide)
+    with np.errstate(invalid="ignore", over="ignore"):
+        near = np.isfinite(golden) & (np.abs(observed - golden) <= atol + rtol * np.abs(golden))
+    return near | (golden == observed) | (np.isnan(golden) & np.isnan(observed))
+
+
+def _largest_difference(golden: Any, observed: Any, wrong: Any) -> tuple[tuple[int, ...], float]:
+    with np.errstate(invalid="ignore", over="ignore"):
+        distance = np.abs(observed.astype(np.complex128) - golden.astype(np.complex128))
+    # NaN on one side only is the largest difference of all.
+    distance = np.where(wrong, np.nan_to_num(distance, nan=np.inf), -1.0)
+    place = tuple(int(index) for index in np.unravel_index(int(np.argmax(distance)), distance.shape))
+    return place, float(distance[place])
+
+
+def _as_float(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf")
+
+
+def _number(value: Any) -> str:
+    return f"{value.item():.6g}" if value.dtype.kind in "fc" else str(value.item())
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, Array):
+        name = {"torch": "tensor", "numpy": "array"}.get(value.library, _shown(value.library))
+        return f"a {_shown(value.dtype).strip(chr(39))} {name} of shape {value.values.shape}"
+    return "None" if value is None else f"{type(value).__name__} {_shown(value)}"
+
+
+def _shown(value: Any) -> str:
+    try:
+        text = repr(value)
+    except ValueError:
+        # Python prints no integer of more than some thousand digits.
+        text = f"an integer of {value.bit_length()} bits"
+    return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 3]}..."
+
+
+def _say(path: str, message: str) -> str:
+    return f"{path}: {message}" if path else message
+
+
+def _first(differences: Any) -> str | None:
+    return next((difference for difference in differences if difference), None)

@@ -1,0 +1,122 @@
+"""What does the golden return? Observed once a task digest, seed and environment, then kept.
+
+A golden that can't be observed is the task's fault (`TaskError`) or the machine's (`SandboxError`), never a
+candidate's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+import platformdirs
+from pydantic import ConfigDict, ValidationError
+
+from lmrbench.errors import SandboxError, TaskError
+from lmrbench.grading.records import write_whole
+from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.sandbox.protocol import Job, Outcome
+from lmrbench.tasks.loading import task_digest
+from lmrbench.tasks.model import Record, Task
+from lmrbench.tasks.workspace import repository_files
+
+
+class GoldenOutputs(Record):
+    """The golden's observations under one seed: for each case its name, encoded observation and seconds."""
+
+    model_config = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
+
+    names: tuple[str, ...]
+    observations: tuple[bytes, ...]
+    case_seconds: tuple[float, ...]
+    seconds: float
+
+
+def cache_folder() -> Path:
+    """Where golden outputs are kept: `lmrbench` in the user's cache folder (XDG_CACHE_HOME moves it)."""
+    return platformdirs.user_cache_path("lmrbench")
+
+
+def environment_digest(environment: Mapping[str, str]) -> str:
+    """A short digest of what `sandbox.environment.fingerprint` found."""
+    return hashlib.sha256(json.dumps(environment, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def installation_seed() -> int:
+    """The seed of every run that names none: drawn once on this machine, then kept.
+
+    Nobody who writes a candidate elsewhere knows it, so answers that are hard-coded for some seed are worthless by
+    default; and golden outputs can be kept all the same.
+    """
+    file = cache_folder() / "seed"
+    try:
+        return int(file.read_text())
+    except (FileNotFoundError, ValueError):
+        write_whole(file, str(fresh_seed()).encode())
+        return int(file.read_text())
+
+
+def fresh_seed() -> int:
+    """A seed that nobody can know beforehand."""
+    return secrets.randbelow(2**31)
+
+
+def golden_outputs(
+    tasks: Iterable[Task],
+    seeds: Sequence[int],
+    pool: WorkerPool,
+    environment: str,
+    observed: Callable[[Task, int], None] = lambda task, seed: None,
+) -> dict[tuple[str, int], GoldenOutputs]:
+    """The golden's observations for each task id and seed, from the cache or observed now.
+
+    observed: called after each task and seed. Raises TaskError where a golden fails its own check.
+    """
+    found: dict[tuple[str, int], GoldenOutputs] = {}
+    todo: list[tuple[Task, int, Path]] = []
+    for task in tasks:
+        digest = task_digest(task)
+        for seed in seeds:
+            file = cache_folder() / "golden" / f"{digest[:32]}-{seed}-{environment}.json"
+            try:
+                found[task.id, seed] = GoldenOutputs.model_validate_json(file.read_bytes())
+                observed(task, seed)
+            except (FileNotFoundError, ValidationError):
+                todo.append((task, seed, file))
+    jobs = [
+        Job(
+            "golden", repository_files(task), task.check_file.read_text("utf-8"), seed, task.limits, task.limits.seconds
+        )
+        for task, seed, _ in todo
+    ]
+    for number, outcome in pool.run(jobs):
+        task, seed, file = todo[number]
+        outputs = _outputs(task, seed, outcome)
+        write_whole(file, outputs.model_dump_json().encode())
+        found[task.id, seed] = outputs
+        observed(task, seed)
+    return found
+
+
+def _outputs(task: Task, seed: int, outcome: Outcome) -> GoldenOutputs:
+    if outcome.lost:
+        raise SandboxError(f"{task.id}: while the golden was observed, {outcome.broken or outcome.cases[-1].message}")
+    if outcome.broken is not None:
+        raise TaskError(f"{task.id}: the check can't be run: {outcome.broken.strip()}")
+    if not outcome.cases:
+        raise TaskError(f"{task.id}: the check has no cases under seed {seed}")
+    for index, (name, case) in enumerate(zip(outcome.names, outcome.cases, strict=True)):
+        if case.status != "observed":
+            message = case.message.strip() or case.status
+            raise TaskError(
+                f"{task.id}: the golden fails its own check in case {index} ({name}), seed {seed}: {message}"
+            )
+    return GoldenOutputs(
+        names=outcome.names,
+        observations=tuple(case.payload for case in outcome.cases),
+        case_seconds=tuple(case.seconds for case in outcome.cases),
+        seconds=outcome.seconds,
+    )

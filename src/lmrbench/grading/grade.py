@@ -1,0 +1,185 @@
+"""Is each submission right? Transplant it, observe it in a sandbox, compare with the golden, give verdicts.
+
+Time: a case may take four times what the golden took for it, and never less than four seconds; the whole check
+likewise, with eight seconds. Whatever a candidate does is a verdict; only a task's or the machine's fault raises.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from lmrbench.errors import SubmissionError
+from lmrbench.grading.compare import compare
+from lmrbench.grading.golden import GoldenOutputs, environment_digest, golden_outputs
+from lmrbench.grading.records import CaseVerdict, Grade, Verdict
+from lmrbench.sandbox.environment import fingerprint
+from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.sandbox.protocol import CaseOutcome, Job, Outcome, Status
+from lmrbench.sandbox.worker_program.encoding import decode
+from lmrbench.tasks.collect import candidate_files
+from lmrbench.tasks.loading import task_digest
+from lmrbench.tasks.model import Task
+from lmrbench.tasks.submission import Submission
+
+SLOWER = 4.0
+CASE_SECONDS = 4.0
+CHECK_SECONDS = 8.0
+
+_VERDICTS: dict[Status, Verdict] = {"raised": "error", "died": "error", "timeout": "timeout", "missing": "missing"}
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A submission made ready: the repository to observe, or why there is none; and its warnings."""
+
+    submission: Submission
+    task: Task
+    files: Mapping[str, bytes] | None
+    refusal: str
+    warnings: tuple[str, ...]
+    digest: str
+
+
+def prepare(submission: Submission, task: Task) -> Candidate:
+    """Transplant a submission into a fresh mask. One that can't be used is a candidate without files, not an error."""
+    try:
+        files, warnings = candidate_files(task, submission)
+    except SubmissionError as error:
+        text = submission.model_dump_json(include={"code"})
+        return Candidate(submission, task, None, str(error), submission.warnings, _digest({"": text.encode()}))
+    return Candidate(submission, task, files, "", (*submission.warnings, *warnings), _digest(files))
+
+
+def grade(
+    submissions: Sequence[Submission],
+    tasks: Mapping[str, Task],
+    seeds: Sequence[int],
+    pool: WorkerPool,
+    graded: Sequence[Grade] = (),
+    observed: Callable[[Task, int], None] = lambda task, seed: None,
+) -> Iterator[Grade]:
+    """Grade submissions under all seeds; yields the grades as they are done.
+
+    tasks: by id; every submission's task must be there. graded: grades of an earlier run, which are given back at
+    once where they hold for the same candidate, task, seeds, sandbox and environment. observed: called after each
+    golden. Raises TaskError and SandboxError, which are no candidate's fault.
+    """
+    conditions = Conditions(tuple(seeds), pool.sandbox.name, environment_digest(fingerprint(pool.imports)))
+    known = {item.holds_for: item for item in graded}
+    todo: list[Candidate] = []
+    for submission in submissions:
+        candidate = prepare(submission, tasks[submission.task])
+        if earlier := known.get(_grade(candidate, conditions, (), ()).holds_for):
+            yield earlier
+        else:
+            todo.append(candidate)
+    needed = {candidate.task.id: candidate.task for candidate in todo}
+    goldens = golden_outputs(needed.values(), seeds, pool, conditions.environment, observed)
+    jobs: list[tuple[Candidate, int]] = []
+    for candidate in todo:
+        if candidate.files is None:
+            cases = [
+                case
+                for seed in seeds
+                for case in _all_missing(goldens[candidate.task.id, seed], seed, candidate.refusal)
+            ]
+            yield _grade(candidate, conditions, cases, ())
+        else:
+            jobs += [(candidate, seed) for seed in seeds]
+    outcomes: dict[int, dict[int, Outcome]] = defaultdict(dict)
+    for number, outcome in pool.run([_job(candidate, seed, goldens) for candidate, seed in jobs]):
+        candidate, seed = jobs[number]
+        outcomes[id(candidate)][seed] = outcome
+        if len(outcomes[id(candidate)]) == len(seeds):
+            of_seeds = outcomes.pop(id(candidate))
+            cases = [
+                case
+                for seed in seeds
+                for case in _verdicts(candidate.task, seed, goldens[candidate.task.id, seed], of_seeds[seed])
+            ]
+            yield _grade(candidate, conditions, cases, [of_seeds[seed] for seed in seeds])
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Under what all grades of a run are made."""
+
+    seeds: tuple[int, ...]
+    sandbox: str
+    environment: str
+
+
+def _job(candidate: Candidate, seed: int, goldens: Mapping[tuple[str, int], GoldenOutputs]) -> Job:
+    golden = goldens[candidate.task.id, seed]
+    assert candidate.files is not None
+    return Job(
+        owner=f"system {candidate.submission.system}",
+        files=candidate.files,
+        check=candidate.task.check_file.read_text("utf-8"),
+        seed=seed,
+        limits=candidate.task.limits,
+        task_seconds=max(CHECK_SECONDS, SLOWER * golden.seconds),
+        case_seconds=[max(CASE_SECONDS, SLOWER * seconds) for seconds in golden.case_seconds],
+    )
+
+
+def _verdicts(task: Task, seed: int, golden: GoldenOutputs, outcome: Outcome) -> Iterator[CaseVerdict]:
+    if outcome.broken is not None:
+        # The golden ran under the same check, so whatever broke it here came with the candidate.
+        yield from _all_missing(golden, seed, outcome.broken.strip())
+        return
+    for index, (name, payload) in enumerate(zip(golden.names, golden.observations, strict=True)):
+        case = outcome.cases[index] if index < len(outcome.cases) else CaseOutcome("missing")
+        verdict, reason = _verdict(task, payload, case)
+        yield CaseVerdict(seed=seed, case=index, name=name, verdict=verdict, reason=reason, seconds=case.seconds)
+
+
+def _verdict(task: Task, golden: bytes, case: CaseOutcome) -> tuple[Verdict, str]:
+    if case.status != "observed":
+        return _VERDICTS[case.status], case.message.strip() or "no observation arrived"
+    try:
+        observation = decode(case.payload)
+    except ValueError as error:
+        return "error", str(error)
+    difference = compare(decode(golden), observation, task.tolerance, task.tolerances)
+    return ("mismatch", difference) if difference else ("match", "")
+
+
+def _all_missing(golden: GoldenOutputs, seed: int, reason: str) -> Iterator[CaseVerdict]:
+    for index, name in enumerate(golden.names):
+        yield CaseVerdict(seed=seed, case=index, name=name, verdict="missing", reason=reason)
+
+
+def _grade(
+    candidate: Candidate, conditions: Conditions, cases: Sequence[CaseVerdict], outcomes: Sequence[Outcome]
+) -> Grade:
+    submission, task = candidate.submission, candidate.task
+    return Grade(
+        system=submission.system,
+        task=task.id,
+        sample=submission.sample,
+        label=submission.label,
+        category=task.category,
+        passed=bool(cases) and all(case.verdict == "match" for case in cases),
+        cases=tuple(cases),
+        seconds=sum(outcome.seconds for outcome in outcomes),
+        peak_mb=max((outcome.peak_mb for outcome in outcomes), default=0.0),
+        warnings=candidate.warnings,
+        log=outcomes[0].log if outcomes else "",
+        candidate_digest=candidate.digest,
+        task_digest=task_digest(task),
+        seeds=conditions.seeds,
+        sandbox=conditions.sandbox,
+        environment=conditions.environment,
+    )
+
+
+def _digest(files: Mapping[str, bytes]) -> str:
+    digest = hashlib.sha256()
+    for name, data in sorted(files.items()):
+        digest.update(f"{name}\0{len(data)}\0".encode())
+        digest.update(data)
+    return digest.hexdigest()

@@ -1,0 +1,107 @@
+"""A run is a folder: conditions, submissions, grades. A run that was killed goes on where it stopped.
+
+`run.json` holds the conditions, `submissions.jsonl` what is graded, `grades.jsonl` a line a grade as it is done.
+Grading the same submissions into the same folder again takes over every grade that still holds and makes the others
+anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from lmrbench import __version__
+from lmrbench.errors import RecordError
+from lmrbench.grading.grade import grade
+from lmrbench.grading.records import (
+    Grade,
+    RunFacts,
+    append_line,
+    locked,
+    read_lines,
+    read_submitted_lines,
+    write_whole,
+)
+from lmrbench.sandbox.environment import fingerprint
+from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.tasks.loading import task_digest
+from lmrbench.tasks.model import Task
+from lmrbench.tasks.submission import Submission
+
+SUBMISSIONS, GRADES, FACTS = "submissions.jsonl", "grades.jsonl", "run.json"
+
+
+def read_submissions(path: Path, tasks: Mapping[str, Task]) -> list[Submission]:
+    """The submissions of a file or of a run folder.
+
+    Raises RecordError, naming the line, for one that is damaged, of an unknown task, or handed in twice.
+    """
+    file = path / SUBMISSIONS if path.is_dir() else path
+    submissions = read_submitted_lines(file, Submission)
+    seen: set[tuple[str, str, int]] = set()
+    for number, item in enumerate(submissions, 1):
+        if item.task not in tasks:
+            raise RecordError(f"{file}: submission {number}: there is no task {item.task!r} in this suite")
+        key = (item.system, item.task, item.sample)
+        if key in seen:
+            raise RecordError(
+                f"{file}: submission {number}: {item.system} has handed in sample {item.sample} of {item.task} twice"
+            )
+        seen.add(key)
+    return submissions
+
+
+def read_grades(folder: Path) -> list[Grade]:
+    """The grades of a run folder; where a submission was graded again, the last one."""
+    grades = {(item.system, item.task, item.sample): item for item in read_lines(folder / GRADES, Grade)}
+    return list(grades.values())
+
+
+def earlier_seeds(folder: Path) -> tuple[int, ...]:
+    """The seeds that a run folder was graded under; () for a new one."""
+    try:
+        return RunFacts.model_validate_json((folder / FACTS).read_bytes()).seeds
+    except FileNotFoundError:
+        return ()
+    except ValidationError as error:
+        raise RecordError(f"{folder / FACTS}: {error.errors(include_url=False)[0]['msg']}") from error
+
+
+def grade_run(
+    folder: Path,
+    submissions: Sequence[Submission],
+    tasks: Mapping[str, Task],
+    seeds: Sequence[int],
+    pool: WorkerPool,
+    observed: Callable[[Task, int], None] = lambda task, seed: None,
+) -> Iterator[Grade]:
+    """Grade submissions into a run folder; yields each grade once it is on the disk.
+
+    Raises RecordError if another process is writing to the folder.
+    """
+    with locked(folder):
+        _write_facts(folder, tasks, seeds, pool)
+        lines = "".join(item.model_dump_json() + "\n" for item in submissions)
+        write_whole(folder / SUBMISSIONS, lines.encode())
+        earlier = read_lines(folder / GRADES, Grade)
+        held = {item.holds_for for item in earlier}
+        for item in grade(submissions, tasks, seeds, pool, earlier, observed):
+            if item.holds_for not in held:
+                append_line(folder / GRADES, item)
+            yield item
+
+
+def _write_facts(folder: Path, tasks: Mapping[str, Task], seeds: Sequence[int], pool: WorkerPool) -> None:
+    digests = "\n".join(f"{name} {task_digest(task)}" for name, task in sorted(tasks.items()))
+    facts = RunFacts(
+        lmrbench=__version__,
+        suite_digest=hashlib.sha256(digests.encode()).hexdigest(),
+        tasks=tuple(tasks),
+        seeds=tuple(seeds),
+        sandbox=pool.sandbox.name,
+        environment=fingerprint(pool.imports),
+    )
+    write_whole(folder / FACTS, facts.model_dump_json(indent=2).encode() + b"\n")

@@ -1,0 +1,32 @@
+"""The systems that need no model: what every suite must grade as we know it will.
+
+`golden` hands in the reference itself, `mask` hands in nothing, `rewrites` the other correct implementations and
+`wrong` the plausible mistakes that a suite ships. golden and rewrites must pass, mask and wrong must fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal, get_args
+
+from lmrbench.tasks.loading import variant_files
+from lmrbench.tasks.model import Task
+from lmrbench.tasks.submission import Submission
+from lmrbench.tasks.workspace import masked_files, repository_files
+
+BuiltIn = Literal["golden", "mask", "rewrites", "wrong"]
+BUILT_INS: tuple[BuiltIn, ...] = get_args(BuiltIn)
+MUST_PASS: frozenset[str] = frozenset({"golden", "rewrites"})
+
+
+def submissions_of(system: BuiltIn, tasks: Sequence[Task]) -> Iterator[Submission]:
+    """What a built-in system hands in for each task."""
+    for task in tasks:
+        if system in ("golden", "mask"):
+            files = repository_files(task) if system == "golden" else masked_files(task)
+            code = {name: decode_source(files[name]) for name in task.goal_files}
+            yield Submission(system=system, task=task.id, code=code)
+        else:
+            for sample, file in enumerate(variant_files(task, system)):
+                code = {name: file.read_text("utf-8") for name in task.goal_files}
+                yield Submission(system=system, task=task.id, sample=sample, label=file.stem, code=code)

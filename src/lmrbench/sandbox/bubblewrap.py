@@ -1,0 +1,112 @@
+"""The `bubblewrap` back end, the default on Linux: namespaces in which there is nothing to find and nobody to call.
+
+A worker has its own mount, process, network, IPC and host-name namespaces, and a user namespace or, where lmrbench
+runs as root, a user id of its own. It sees the system's libraries, the interpreter and the packages that the tasks
+import, all read-only, and two small private folders to write in. It sees no home, no site-packages, no suite and no
+environment.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from lmrbench.errors import SandboxError
+from lmrbench.sandbox.environment import INTERPRETER_OPTIONS, WORKER_PROGRAM, interpreter, variables
+from lmrbench.sandbox.packages import importable_paths
+from lmrbench.sandbox.protocol import LaunchedWorker
+
+_SCRATCH_BYTES = 1 << 30
+_FIRST_USER_ID = 1_000_000_000
+_LIBRARY_FOLDERS = ("/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/bin")
+_ALIASES = ("/lib", "/lib32", "/lib64", "/bin")
+_CONFIGURATION = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives")
+_user_ids = itertools.count(_FIRST_USER_ID + (os.getpid() << 8))
+
+
+class BubblewrapSandbox:
+    """Starts workers under bwrap. secrets: folders that no sandbox may show, such as the suite's."""
+
+    name = "bubblewrap"
+
+    def __init__(self, secrets: Sequence[Path] = ()) -> None:
+        self.secrets = tuple(path.resolve() for path in (*secrets, WORKER_PROGRAM.parents[1]))
+
+    def launch(self, imports: Sequence[str]) -> LaunchedWorker:
+        """Start a worker as process 1 of its namespaces."""
+        bwrap = shutil.which("bwrap")
+        if bwrap is None:
+            raise SandboxError("bubblewrap is not installed: apt-get install bubblewrap (or your system's like)")
+        worker = [str(interpreter()), *INTERPRETER_OPTIONS, "-m", "worker_program.worker"]
+        worker += ["--own-namespace", "--folders", "/tmp", "/dev/shm"]
+        if os.geteuid() == 0:
+            # Root's processes escape the bound on their number, so the worker becomes a user that nobody else is.
+            users = ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+            worker += ["--user", str(next(_user_ids))]
+        else:
+            users = ["--unshare-user"]
+        process = subprocess.Popen(
+            [bwrap, *_ISOLATION, *users, *self._mounts(imports), *_environment(), "--", *worker],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            # Ctrl-C in the terminal is for lmrbench to handle.
+            start_new_session=True,
+        )
+        return LaunchedWorker(process)
+
+    def _mounts(self, imports: Sequence[str]) -> Iterator[str]:
+        shown = [Path(folder) for folder in _LIBRARY_FOLDERS if Path(folder).is_dir()]
+        library = Path(sys.base_prefix) / "lib"
+        if not any(library.is_relative_to(folder) for folder in shown):
+            shown.append(library)
+        if not any(interpreter().is_relative_to(folder) for folder in shown):
+            shown.append(interpreter())
+        # Folders that bwrap makes on the way to a mount point would be closed to the worker's own user.
+        for parent in dict.fromkeys(parent for path in shown for parent in reversed(path.parents[:-1])):
+            yield from ("--perms", "0755", "--dir", str(parent))
+        for path in shown:
+            yield from ("--ro-bind", str(path), str(path))
+        for folder in ("/etc", "/packages", "/worker"):
+            yield from ("--perms", "0755", "--dir", folder)
+        for alias in _ALIASES:
+            if Path(alias).is_symlink():
+                yield from ("--symlink", os.readlink(alias), alias)
+            else:
+                yield from ("--ro-bind-try", alias, alias)
+        for file in _CONFIGURATION:
+            yield from ("--ro-bind-try", file, file)
+        for folder in self._hidden(shown):
+            yield from ("--tmpfs", str(folder), "--remount-ro", str(folder))
+        for name, path in importable_paths(imports).items():
+            yield from ("--ro-bind", str(path), f"/packages/{name}")
+        yield from ("--ro-bind", str(WORKER_PROGRAM), f"/worker/{WORKER_PROGRAM.name}")
+        yield from ("--proc", "/proc", "--dev", "/dev")
+        for folder in ("/tmp", "/dev/shm"):
+            yield from ("--perms", "1777", "--size", str(_SCRATCH_BYTES), "--tmpfs", folder)
+        # What bwrap itself laid out would otherwise be a writable file system without a bound.
+        yield from ("--remount-ro", "/dev", "--remount-ro", "/")
+
+    def _hidden(self, shown: Sequence[Path]) -> set[Path]:
+        """The folders below `shown` that must appear empty: packages installed for other purposes, and the secrets."""
+        patterns = ("python3*/site-packages", "python3*/dist-packages")
+        hidden = {path for folder in shown for pattern in patterns for path in folder.glob(pattern) if path.is_dir()}
+        hidden |= {path for path in self.secrets if any(path.is_relative_to(folder.resolve()) for folder in shown)}
+        return {path for path in hidden if not any(path != other and path.is_relative_to(other) for other in hidden)}
+
+
+_ISOLATION = (
+    *("--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
+    *("--as-pid-1", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox", "--chdir", "/"),
+)
+
+
+def _environment() -> Iterator[str]:
+    yield "--clearenv"
+    for name, value in variables(("/worker", "/packages"), "/tmp").items():
+        yield from ("--setenv", name, value)

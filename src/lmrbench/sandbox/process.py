@@ -1,0 +1,37 @@
+"""The `process` back end: a plain process under rlimits and a system-call filter. It hides nothing on the disk.
+
+For machines that have no better one; it must be asked for by name, and every result says that it was used. What it
+can't stop is listed in docs/security.md.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sysconfig
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from lmrbench.sandbox.environment import INTERPRETER_OPTIONS, WORKER_PROGRAM, interpreter, variables
+from lmrbench.sandbox.protocol import LaunchedWorker
+
+
+class ProcessSandbox:
+    """Starts workers as children of this process, each with a scratch folder of its own."""
+
+    name = "process"
+
+    def launch(self, imports: Sequence[str]) -> LaunchedWorker:
+        """Start a worker; it can import whatever is installed here."""
+        scratch = Path(tempfile.mkdtemp(prefix="lmrbench-"))
+        packages = dict.fromkeys(sysconfig.get_path(name) for name in ("purelib", "platlib"))
+        process = subprocess.Popen(
+            [interpreter(), *INTERPRETER_OPTIONS, "-m", "worker_program.worker", "--folders", scratch],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=scratch,
+            env=variables((str(WORKER_PROGRAM.parent), *packages), str(scratch)),
+            start_new_session=True,
+        )
+        return LaunchedWorker(process, scratch)

@@ -1,0 +1,171 @@
+"""The host's side of one warm worker: start it, give it jobs, take what comes back, and believe none of it.
+
+A worker that hangs or dies is the candidate's doing once it had started well: the job is answered with what arrived
+until then, and the worker is gone. A worker that does not start at all is the machine's fault: SandboxError.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import select
+import shutil
+import struct
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+
+from lmrbench.errors import SandboxError
+from lmrbench.sandbox.protocol import CaseOutcome, Job, Outcome, Sandbox, Status
+from lmrbench.sandbox.worker_program.framing import (
+    BROKEN,
+    CASES,
+    DIED,
+    DONE,
+    OBSERVED,
+    PRELOAD,
+    RAISED,
+    READY,
+    REQUEST,
+    TIMED_OUT,
+    Frame,
+    FrameReader,
+    pack,
+)
+
+START_SECONDS = 120.0
+# What the worker may take to kill and clean up after a job, beyond the job's own time.
+GRACE_SECONDS = 20.0
+_MAX_FRAME = 1 << 30
+_SECONDS = struct.Struct("<d")
+_STATUS: dict[int, Status] = {OBSERVED: "observed", RAISED: "raised", TIMED_OUT: "timeout", DIED: "died"}
+
+
+class WorkerLostError(Exception):
+    """The worker ended or fell silent."""
+
+
+class WarmWorker:
+    """One started worker of one sandbox, for the jobs of one owner."""
+
+    def __init__(self, sandbox: Sandbox, imports: Sequence[str]) -> None:
+        self.launched = sandbox.launch(imports)
+        self.process = self.launched.process
+        self.alive = True
+        self._reader = FrameReader(_MAX_FRAME)
+        self._frames: Iterator[Frame] = iter(())
+        try:
+            self._send(PRELOAD, imports)
+            if self._receive(time.monotonic() + START_SECONDS).kind != READY:
+                raise WorkerLostError("it answered out of turn")
+        except WorkerLostError as error:
+            raise SandboxError(f"the {sandbox.name} sandbox did not start: {self._diagnosis(error)}") from error
+        except BaseException:
+            self.close()
+            raise
+
+    def run(self, job: Job) -> Outcome:
+        """Run one job to its end, whatever the candidate does; `alive` then tells whether the worker is left."""
+        began = time.monotonic()
+        deadline = began + job.task_seconds + GRACE_SECONDS
+        names: tuple[str, ...] = ()
+        cases: dict[int, CaseOutcome] = {}
+        broken: str | None = None
+        done: dict[str, object] = {}
+        lost = ""
+        try:
+            self._send(REQUEST, _request(job))
+            while not done:
+                kind, case, payload = self._receive(deadline)
+                if kind == CASES:
+                    names = tuple(str(name) for name in json.loads(payload))
+                elif kind == DONE:
+                    done = json.loads(payload)
+                elif kind == BROKEN or case < 0:
+                    broken = payload.decode("utf-8", "replace")
+                elif kind in _STATUS:
+                    cases[case] = _outcome(kind, payload)
+        except WorkerLostError as error:
+            lost = f"the sandbox ended: {self._diagnosis(error)}"
+        except (ValueError, struct.error) as error:
+            lost = f"the sandbox sent what is no answer: {self._diagnosis(error)}"
+        if lost and not names:
+            broken = lost
+        elif lost and len(cases) < len(names):
+            cases[max(cases, default=-1) + 1] = CaseOutcome("died", message=lost)
+        if done and not done["clean"]:
+            self.close()
+        return Outcome(
+            names=names,
+            cases=tuple(cases.get(index, CaseOutcome("missing")) for index in range(len(names))),
+            broken=broken,
+            lost=bool(lost),
+            log=str(done.get("log", "")),
+            seconds=time.monotonic() - began,
+            peak_mb=float(str(done.get("peak_kb", 0))) / 1024,
+        )
+
+    def close(self) -> None:
+        """End the worker and all that runs in its sandbox; safe to call twice."""
+        self.alive = False
+        self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+        if self.launched.scratch is not None:
+            shutil.rmtree(self.launched.scratch, ignore_errors=True)
+
+    def _send(self, kind: int, message: object) -> None:
+        assert self.process.stdin is not None
+        try:
+            self.process.stdin.write(pack(kind, -1, json.dumps(message).encode()))
+            self.process.stdin.flush()
+        except OSError as error:
+            raise WorkerLostError("it hung up") from error
+
+    def _receive(self, deadline: float) -> Frame:
+        assert self.process.stdout is not None
+        fd = self.process.stdout.fileno()
+        while (frame := next(self._frames, None)) is None:
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([fd], [], [], left)[0]:
+                raise WorkerLostError("it fell silent")
+            data = os.read(fd, 1 << 20)
+            if not data:
+                raise WorkerLostError("it hung up")
+            self._frames = self._reader.feed(data)
+        return frame
+
+    def _diagnosis(self, error: Exception) -> str:
+        """What went wrong, with the last words of the worker's own error output; the worker is closed."""
+        self.process.kill()
+        assert self.process.stderr is not None
+        try:
+            _, words = self.process.communicate(timeout=5)
+        except (subprocess.TimeoutExpired, ValueError):
+            words = b""
+        self.close()
+        last = words.decode("utf-8", "replace").strip().splitlines()[-1:]
+        return ": ".join([str(error), *last])
+
+
+def _request(job: Job) -> dict[str, object]:
+    return {
+        "files": {name: base64.b64encode(data).decode("ascii") for name, data in job.files.items()},
+        "check": job.check,
+        "seed": job.seed,
+        "limits": job.limits.model_dump(),
+        "task_seconds": job.task_seconds,
+        "case_seconds": None if job.case_seconds is None else list(job.case_seconds),
+    }
+
+
+def _outcome(kind: int, payload: bytes) -> CaseOutcome:
+    if kind == OBSERVED:
+        (seconds,) = _SECONDS.unpack_from(payload)
+        return CaseOutcome("observed", payload=payload[_SECONDS.size :], seconds=seconds)
+    return CaseOutcome(_STATUS[kind], message=payload.decode("utf-8", "replace"))

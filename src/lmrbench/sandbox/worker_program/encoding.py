@@ -1,0 +1,131 @@
+"""What may an observation be, and how does it leave the sandbox? As data, never as a pickle.
+
+An observation is a tree of dicts and lists whose leaves are tensors, arrays, numbers, strings, bytes, booleans and
+None. It travels as one safetensors file: the tree as JSON in the tensor `tree`, each leaf array in a tensor of its
+own. Arrays of a type that numpy lacks (bfloat16, float8) travel as float32, complex ones as pairs of reals, both
+without loss. Decoding trusts nothing: whoever wrote the bytes may have been the candidate.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+from safetensors.numpy import load, save
+
+MAX_DEPTH = 32
+MAX_NODES = 1_000_000
+MAX_TREE_BYTES = 8 << 20
+
+
+class Array(NamedTuple):
+    """A tensor or array as observed: which library it came from, its dtype there, and its values for numpy."""
+
+    library: str
+    dtype: str
+    values: np.ndarray[Any, Any]
+
+
+class _Encoder:
+    def __init__(self) -> None:
+        self.arrays: dict[str, np.ndarray[Any, Any]] = {}
+        self.nodes = 0
+
+    def encode(self, value: Any, path: str, depth: int) -> Any:
+        self.nodes += 1
+        if depth > MAX_DEPTH:
+            raise TypeError(f"{path}: nested deeper than {MAX_DEPTH} levels, or contains itself")
+        if self.nodes > MAX_NODES:
+            raise TypeError(f"{path}: more than {MAX_NODES:,} values")
+        if value is None or isinstance(value, (bool, str)):
+            return value
+        if isinstance(value, int):
+            return int(value) if abs(value) < 1 << 53 else {"int": hex(value)}
+        if isinstance(value, float):
+            return float(value)
+        if isinstance(value, bytes):
+            return {"bytes": base64.b64encode(value).decode("ascii")}
+        if isinstance(value, (list, tuple)):
+            return [self.encode(item, f"{path}[{index}]", depth + 1) for index, item in enumerate(value)]
+        if isinstance(value, dict):
+            return {"dict": [self._item(key, item, path, depth) for key, item in value.items()]}
+        return self._array(value, path)
+
+    def _item(self, key: Any, value: Any, path: str, depth: int) -> list[Any]:
+        if not isinstance(key, (str, int)):
+            raise TypeError(f"{path}: a key is of type {type(key).__name__}; keys are strings or integers")
+        return [key, self.encode(value, f"{path}.{key}", depth + 1)]
+
+    def _array(self, value: Any, path: str) -> dict[str, Any]:
+        torch = sys.modules.get("torch")
+        if torch is not None and isinstance(value, torch.Tensor):
+            library, dtype, values = "torch", str(value.dtype).removeprefix("torch."), _from_torch(value, path, torch)
+        elif isinstance(value, (np.ndarray, np.generic)):
+            library, dtype, values = "numpy", str(value.dtype), np.asarray(value)
+        else:
+            raise TypeError(f"{path}: a {type(value).__name__} is not plain data")
+        if values.dtype.kind == "c":
+            values = np.stack([values.real, values.imag], axis=-1)
+        if values.dtype.kind not in "biuf" or values.dtype.itemsize > 8:
+            raise TypeError(f"{path}: an array of {dtype} is not plain data")
+        key = str(len(self.arrays))
+        self.arrays[key] = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("=")).reshape(values.shape)
+        return {"array": key, "library": library, "dtype": dtype}
+
+
+def _from_torch(tensor: Any, path: str, torch: Any) -> np.ndarray[Any, Any]:
+    if tensor.layout != torch.strided or tensor.is_quantized:
+        raise TypeError(f"{path}: a sparse or quantized tensor is not plain data")
+    tensor = tensor.detach().cpu().resolve_conj().resolve_neg()
+    if tensor.dtype.is_floating_point and tensor.dtype not in (torch.float16, torch.float32, torch.float64):
+        tensor = tensor.to(torch.float32)
+    values: np.ndarray[Any, Any] = tensor.numpy()
+    return values
+
+
+def encode(observation: Any) -> bytes:
+    """The bytes of one observation. Anything that is not plain data is a TypeError that names its place."""
+    encoder = _Encoder()
+    tree = encoder.encode(observation, "observation", 0)
+    text = json.dumps(tree, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    return save({**encoder.arrays, "tree": np.frombuffer(text, dtype=np.uint8)})
+
+
+def decode(payload: bytes) -> Any:
+    """The observation that `encode` wrote, with every tensor and array as an `Array`.
+
+    Raises ValueError for any other bytes, however hostile.
+    """
+    try:
+        arrays = load(payload)
+        text = arrays.pop("tree").tobytes()
+        if len(text) > MAX_TREE_BYTES:
+            raise ValueError(f"a tree of {len(text)} bytes is over the limit of {MAX_TREE_BYTES}")
+        return _decode(json.loads(text.decode("utf-8", "surrogatepass")), arrays, 0)
+    except (AttributeError, IndexError, KeyError, TypeError, RecursionError, OverflowError) as error:
+        raise ValueError(f"not an encoded observation: {error!r}") from error
+    except Exception as error:
+        # safetensors' own error class derives from Exception only.
+        raise ValueError(f"not an encoded observation: {error}") from error
+
+
+def _decode(node: Any, arrays: dict[str, np.ndarray[Any, Any]], depth: int) -> Any:
+    if depth > MAX_DEPTH:
+        raise ValueError(f"nested deeper than {MAX_DEPTH} levels")
+    if isinstance(node, list):
+        return [_decode(item, arrays, depth + 1) for item in node]
+    if not isinstance(node, dict):
+        return node
+    if "dict" in node:
+        return {key: _decode(item, arrays, depth + 1) for key, item in node["dict"]}
+    if "int" in node:
+        return int(node["int"], 16)
+    if "bytes" in node:
+        return base64.b64decode(node["bytes"], validate=True)
+    values, library, dtype = arrays[node["array"]], str(node["library"]), str(node["dtype"])
+    if dtype.startswith("complex"):
+        values = values[..., 0] + 1j * values[..., 1]
+    return Array(library, dtype, values)

@@ -1,0 +1,351 @@
+"""The warm worker: imports what the tasks need once, then forks for each request.
+
+It reads frames from standard input and answers on what was its standard output. A request is a check and the files of
+a repository; the answer is the frames of the forked child, passed on as they come, and the worker's own word on the
+cases that the child did not live to report. After each request every process of the child is dead and every file that
+it wrote is gone; where that can't be had the worker ends, and the host starts another.
+
+In a namespace of its own the worker is process 1, so that no child can kill or stop it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import contextlib
+import gc
+import importlib
+import json
+import os
+import resource
+import select
+import shutil
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from .case_runner import run_check
+from .confine import bound_child, confine_worker
+from .framing import (
+    BROKEN,
+    CASES,
+    DIED,
+    DONE,
+    OBSERVED,
+    PRELOAD,
+    RAISED,
+    READY,
+    REQUEST,
+    TIMED_OUT,
+    FrameReader,
+    pack,
+    write_all,
+)
+
+MAX_REQUEST_BYTES = 256 << 20
+MAX_CASES = 10_000
+LOG_TAIL_BYTES = 4000
+SAMPLE_SECONDS = 0.05
+KILL_SECONDS = 10.0
+_PAGE = resource.getpagesize()
+
+
+class Worker:
+    """The loop over requests. Children may write below `folders`, the first of which is where they start."""
+
+    def __init__(self, requests: int, answers: int, folders: tuple[Path, ...], own_namespace: bool) -> None:
+        self.requests = requests
+        self.answers = answers
+        self.folders = folders
+        self.own_namespace = own_namespace
+
+    def serve(self) -> None:
+        """Answer frames until the host hangs up."""
+        reader = FrameReader(MAX_REQUEST_BYTES)
+        while data := os.read(self.requests, 1 << 20):
+            for frame in reader.feed(data):
+                if frame.kind == PRELOAD:
+                    self._preload(json.loads(frame.payload))
+                elif frame.kind == REQUEST:
+                    self._answer(json.loads(frame.payload))
+
+    def send(self, kind: int, case: int, payload: bytes) -> None:
+        """Send one frame to the host."""
+        write_all(self.answers, pack(kind, case, payload))
+
+    def _preload(self, modules: list[str]) -> None:
+        began = time.perf_counter()
+        for name in modules:
+            importlib.import_module(name)
+        torch: Any = sys.modules.get("torch")
+        if torch is not None:
+            torch.set_num_threads(1)
+        gc.collect()
+        gc.freeze()
+        self.send(READY, -1, json.dumps({"seconds": time.perf_counter() - began}).encode())
+
+    def _answer(self, request: dict[str, Any]) -> None:
+        deadline = time.monotonic() + request["task_seconds"]
+        log = os.open(self.folders[0] / "log", os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
+        turn = Turn(self, request, log, deadline)
+        while turn.goes_on():
+            turn.run()
+            self._kill_descendants()
+        size = os.fstat(log).st_size
+        tail = os.pread(log, LOG_TAIL_BYTES, max(0, size - LOG_TAIL_BYTES)).decode("utf-8", "replace")
+        os.close(log)
+        clean = self._wipe()
+        self.send(DONE, -1, json.dumps({"peak_kb": turn.peak_kb, "log": tail, "clean": clean}).encode())
+        if not clean:
+            sys.exit(3)
+
+    def descendants(self) -> list[int]:
+        """Every process below the worker, whoever its parent is by now."""
+        everyone = [int(name) for name in os.listdir("/proc") if name.isdigit()]
+        if self.own_namespace:
+            return [pid for pid in everyone if pid != os.getpid()]
+        children: dict[int, list[int]] = {}
+        for pid in everyone:
+            with contextlib.suppress(OSError):
+                # The name in the second field may hold spaces and brackets of its own.
+                parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+                children.setdefault(parent, []).append(pid)
+        found, below = [], [os.getpid()]
+        while below:
+            below = [child for pid in below for child in children.get(pid, [])]
+            found += below
+        return found
+
+    def disk_bytes(self) -> int:
+        """What the folders of the children hold, where these are file systems of their own; otherwise 0."""
+        if not self.own_namespace:
+            return 0
+        usage = [os.statvfs(folder) for folder in self.folders]
+        return sum((item.f_blocks - item.f_bfree) * item.f_frsize for item in usage)
+
+    def _kill_descendants(self) -> None:
+        deadline = time.monotonic() + KILL_SECONDS
+        while time.monotonic() < deadline:
+            if self.own_namespace:
+                # One call under the kernel's lock: a fork bomb can't outrun it.
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(-1, signal.SIGKILL)
+            else:
+                for pid in self.descendants():
+                    with contextlib.suppress(ProcessLookupError, PermissionError):
+                        os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ChildProcessError):
+                while os.waitpid(-1, os.WNOHANG)[0]:
+                    pass
+            if not self.descendants():
+                return
+            time.sleep(0.001)
+        sys.exit("some process of a candidate could not be killed")
+
+    def _wipe(self) -> bool:
+        try:
+            for folder in self.folders:
+                for entry in os.scandir(folder):
+                    if entry.is_dir(follow_symlinks=False):
+                        shutil.rmtree(entry.path, onerror=_unlock)
+                    else:
+                        os.unlink(entry.path)
+        except (OSError, RecursionError):
+            return False
+        return not any(os.listdir(folder) for folder in self.folders)
+
+
+class Turn:
+    """One request: a child for its cases, and another after each that died, until every case is spoken of."""
+
+    def __init__(self, worker: Worker, request: dict[str, Any], log: int, deadline: float) -> None:
+        self.worker = worker
+        self.request = request
+        self.log = log
+        self.deadline = deadline
+        self.case = 0
+        self.count: int | None = None
+        self.broken = False
+        self.output_left = request["limits"]["output_mb"] << 20
+        self.peak_kb = 0
+
+    def goes_on(self) -> bool:
+        """Whether another child is due: at the start, and while there are cases and time left."""
+        if self.broken or time.monotonic() >= self.deadline:
+            return False
+        return self.count is None or self.case < self.count
+
+    def run(self) -> None:
+        """Run one child to its end, and say of the case that it ended in why it did."""
+        reports, out = os.pipe()
+        os.set_inheritable(out, False)
+        memory = self._memory([os.getpid()])
+        pid = os.fork()
+        if pid == 0:
+            try:
+                os.close(reports)
+                self._become_child(out)
+            finally:
+                # Never back into the worker's loop, and no exit handlers of the candidate's.
+                os._exit(0)
+        os.close(out)
+        os.set_blocking(reports, False)
+        exited = os.pidfd_open(pid)
+        try:
+            kind, reason = self._watch(reports, exited, memory)
+            if reason:
+                os.kill(pid, signal.SIGKILL)
+            _, status, usage = os.wait4(pid, 0)
+        finally:
+            os.close(exited)
+            os.close(reports)
+        self.peak_kb = max(self.peak_kb, usage.ru_maxrss)
+        if self.count is None and not self.broken:
+            self.broken = True
+            self.worker.send(kind, -1, (reason or _ending(status)).encode())
+        elif self.count is not None and self.case < self.count:
+            self.worker.send(kind, self.case, (reason or _ending(status)).encode())
+            self.case += 1
+
+    def _become_child(self, out: int) -> None:
+        os.close(self.worker.requests)
+        os.close(self.worker.answers)
+        os.setsid()
+        os.dup2(self.log, 1)
+        os.dup2(self.log, 2)
+        os.close(self.log)
+        limits = self.request["limits"]
+        bound_child(
+            memory=limits["memory_mb"] << 20,
+            processes=limits["processes"],
+            cpu_seconds=int(self.request["task_seconds"]) + 2,
+            file_bytes=limits["disk_mb"] << 20,
+            open_files=limits["open_files"],
+        )
+        files = {name: base64.b64decode(data) for name, data in self.request["files"].items()}
+        repo = self.worker.folders[0] / f"repo-{self.case}"
+        run_check(repo, files, self.request["check"], self.request["seed"], self.case, out)
+
+    def _watch(self, reports: int, exited: int, memory: int) -> tuple[int, str]:
+        """Pass frames on until the child has ended or breaks a bound; the reason is empty if it ended by itself."""
+        poll = select.poll()
+        poll.register(reports, select.POLLIN)
+        poll.register(exited, select.POLLIN)
+        poll.register(self.worker.requests, 0)
+        reader = FrameReader(self.output_left)
+        began = time.monotonic()
+        limits = self.request["limits"]
+        while True:
+            limit, what = self._time_limit(began)
+            left = limit - time.monotonic()
+            if left <= 0:
+                return TIMED_OUT, what
+            ready = dict(poll.poll(min(left, SAMPLE_SECONDS) * 1000))
+            if self.worker.requests in ready:
+                sys.exit("the host hung up")
+            try:
+                read = self._pass_on(reports, reader)
+            except ValueError as error:
+                return DIED, str(error)
+            if read:
+                began = time.monotonic()
+            elif exited in ready:
+                return DIED, ""
+            if self._memory(self.worker.descendants(), memory) > limits["memory_mb"] << 20:
+                return DIED, f"used more than {limits['memory_mb']} MB of memory"
+            if self.worker.disk_bytes() > limits["disk_mb"] << 20:
+                return DIED, f"wrote more than {limits['disk_mb']} MB of files"
+
+    def _time_limit(self, began: float) -> tuple[float, str]:
+        seconds = self.request["case_seconds"]
+        if self.count is None or seconds is None or self.case >= len(seconds):
+            return self.deadline, f"the check's {self.request['task_seconds']:.0f} s were used up"
+        limit = began + seconds[self.case]
+        if limit < self.deadline:
+            return limit, f"took more than {seconds[self.case]:.0f} s"
+        return self.deadline, f"the check's {self.request['task_seconds']:.0f} s were used up"
+
+    def _pass_on(self, reports: int, reader: FrameReader) -> bool:
+        """Pass on what the child has written by now; whether it completed a frame. ValueError if it may not."""
+        frames = 0
+        while True:
+            try:
+                data = os.read(reports, 1 << 20)
+            except BlockingIOError:
+                return frames > 0
+            if not data:
+                return frames > 0
+            self.output_left -= len(data)
+            if self.output_left < 0:
+                raise ValueError(f"sent out more than {self.request['limits']['output_mb']} MB")
+            for kind, case, payload in reader.feed(data):
+                self._accept(kind, case, payload)
+                frames += 1
+
+    def _accept(self, kind: int, case: int, payload: bytes) -> None:
+        forged = ValueError("something other than the check wrote to the stream of observations")
+        if kind == CASES and case == -1:
+            names = json.loads(payload)
+            if not isinstance(names, list) or len(names) > MAX_CASES or self.count not in (None, len(names)):
+                raise forged
+            if self.count is None:
+                self.count = len(names)
+                self.worker.send(kind, case, payload)
+        elif kind == BROKEN and self.count is None:
+            self.broken = True
+            self.worker.send(kind, case, payload)
+        elif kind in (OBSERVED, RAISED) and self.count is not None and case == self.case < self.count:
+            self.worker.send(kind, case, payload)
+            self.case += 1
+        else:
+            raise forged
+
+    def _memory(self, pids: list[int], shared: int = 0) -> int:
+        """Bytes of anonymous memory that these processes hold, each beyond the `shared` that it was forked with."""
+        total = 0
+        for pid in pids:
+            with contextlib.suppress(OSError):
+                _, resident, of_files, *_ = Path(f"/proc/{pid}/statm").read_text().split()
+                total += max(0, (int(resident) - int(of_files)) * _PAGE - shared)
+        return total
+
+
+def _ending(status: int) -> str:
+    if os.WIFSIGNALED(status):
+        return f"the process was killed by {signal.Signals(os.WTERMSIG(status)).name}"
+    return f"the process ended with exit code {os.WEXITSTATUS(status)} before it reported"
+
+
+def _unlock(function: Any, path: str, error: Any) -> None:
+    """Make what a candidate has locked writable, and try again."""
+    os.chmod(os.path.dirname(path), 0o700)
+    os.chmod(path, 0o700)
+    if os.path.isdir(path):
+        shutil.rmtree(path)
+    else:
+        os.unlink(path)
+
+
+def main() -> None:
+    """Confine this process, move the control pipe away from standard input and output, and serve."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--folders", type=Path, nargs="+", required=True)
+    parser.add_argument("--user", type=int)
+    parser.add_argument("--own-namespace", action="store_true")
+    arguments = parser.parse_args()
+    requests, answers = os.dup(0), os.dup(1)
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    os.dup2(nothing, 1)
+    confine_worker(arguments.user, arguments.own_namespace)
+    # The folder of this program is not where a candidate's imports are looked for.
+    sys.path[:] = [entry for entry in sys.path if not Path(entry, __package__).is_dir()]
+    os.chdir(arguments.folders[0])
+    Worker(requests, answers, tuple(arguments.folders), arguments.own_namespace).serve()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""What is a paper, a task, a target? Frozen records; unknown keys are refused."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, HttpUrl, StringConstraints
+
+Category = Literal[
+    "training_objectives",
+    "decoding",
+    "interpretability",
+    "feature_learning",
+    "prompting",
+    "evaluation_metrics",
+    "data_augmentation",
+    "information_extraction",
+    "neural_architectures",
+]
+
+
+def _stays_inside(text: str) -> str:
+    path = PurePosixPath(text)
+    if path.is_absolute() or ".." in path.parts or not path.parts:
+        raise ValueError("must be a relative path that stays inside its folder")
+    return str(path)
+
+
+RelativePath = Annotated[str, AfterValidator(_stays_inside)]
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_]*$")]
+
+
+class Record(BaseModel):
+    """Base of every record: frozen, and unknown keys are an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Target(Record):
+    """One masked function, named as pytest names nodes: `trainers.py::SimPOTrainer.simpo_loss`."""
+
+    file: RelativePath
+    qualname: Annotated[str, StringConstraints(pattern=r"^[^\W\d]\w*(\.[^\W\d]\w*)*$")]
+
+    @classmethod
+    def parse(cls, text: str) -> Target:
+        """Split `file.py::Class.method`; a text without exactly one `::` raises ValueError."""
+        file, separator, qualname = text.partition("::")
+        if not separator:
+            raise ValueError(f"{text!r} is not of the form 'file.py::function' or 'file.py::Class.method'")
+        return cls(file=file, qualname=qualname)
+
+    def __str__(self) -> str:
+        return f"{self.file}::{self.qualname}"
+
+
+class Tolerance(Record):
+    """Floats a (observed) and b (golden) agree when |a - b| <= atol + rtol * |b|."""
+
+    rtol: float = Field(default=1e-5, ge=0, lt=1)
+    atol: float = Field(default=1e-6, ge=0)
+
+
+class Limits(Record):
+    """What one run of a check may use, in a sandbox.
+
+    seconds: wall time of the whole check on the golden; a candidate gets multiples of what the golden really took.
+    memory_mb: memory on top of what the warm worker already holds. The rest bounds the processes alive at once,
+    the observations sent out, the files written and the files open.
+    """
+
+    seconds: float = Field(default=60, gt=0)
+    memory_mb: int = Field(default=2048, gt=0)
+    processes: int = Field(default=32, gt=0)
+    output_mb: int = Field(default=32, gt=0)
+    disk_mb: int = Field(default=256, gt=0)
+    open_files: int = Field(default=256, gt=0)
+
+
+class Paper(Record):
+    """The facts of one paper, as in `[paper]` of task.toml."""
+
+    slug: Name
+    title: str = Field(min_length=1)
+    year: int = Field(ge=1950, le=2100)
+    venue: str = Field(min_length=1)
+    url: HttpUrl
+    code: HttpUrl | None = None
+
+
+class Task(Record):
+    """One `[[task]]` of task.toml, with its paper and the folder that holds both.
+
+    targets: the functions that are masked. context: the files that standard prompting shows beside the goal file.
+    tolerances: overrides of `tolerance` for one top-level key of the observations.
+    """
+
+    paper: Paper
+    folder: Path
+    name: Name
+    category: Category
+    targets: tuple[Target, ...] = Field(min_length=1)
+    instruction: str = Field(min_length=1)
+    context: tuple[RelativePath, ...] = ()
+    check: RelativePath
+    tolerance: Tolerance = Tolerance()
+    tolerances: dict[str, Tolerance] = {}
+    limits: Limits = Limits()
+
+    @property
+    def id(self) -> str:
+        """`dpo/preference_loss`."""
+        return f"{self.paper.slug}/{self.name}"
+
+    @property
+    def repo(self) -> Path:
+        """The complete reference repository: the golden."""
+        return self.folder / "repo"
+
+    @property
+    def digest_file(self) -> Path:
+        """The digest of the paper, in Markdown."""
+        return self.folder / "paper.md"
+
+    @property
+    def check_file(self) -> Path:
+        """The check: `cases(seed)` and `observe(case)`."""
+        return self.folder / self.check
+
+    @property
+    def goal_files(self) -> tuple[str, ...]:
+        """The files of the repository that hold a target, each once, in the order of the targets."""
+        return tuple(dict.fromkeys(target.file for target in self.targets))

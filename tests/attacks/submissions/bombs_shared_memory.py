@@ -1,0 +1,31 @@
+"""Takes memory in anonymous mappings that are shared, which count as files in the size of a process."""
+
+import mmap
+import os
+import time
+
+import torch
+from report import report
+
+EVIDENCE = r"used more than 256 MB of memory|mmap: .*not permitted"
+
+
+def _take(size):
+    try:
+        taken = mmap.mmap(-1, size)
+    except OSError as error:
+        print(f"mmap: {error}", flush=True)
+        return
+    for offset in range(0, size, mmap.PAGESIZE):
+        taken[offset] = 1
+    time.sleep(3)
+
+
+def score(logits, lengths):
+    if len(lengths) == 2:
+        for _ in range(8):
+            if os.fork() == 0:
+                _take(100 << 20)
+                os._exit(0)
+        time.sleep(1.5)
+    return report(torch.zeros(len(lengths)))

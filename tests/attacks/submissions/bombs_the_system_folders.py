@@ -1,0 +1,23 @@
+"""Writes to every folder that there is, down to the third level, and to the device files' own."""
+
+import contextlib
+import os
+
+import torch
+from report import report
+
+EVIDENCE = r"wrote to \['/dev/shm', '/tmp', '/tmp/repo-0'\] of \d{2,} folders"
+
+
+def score(logits, lengths):
+    written, walked = [], 0
+    for folder, folders, _ in os.walk("/"):
+        if folder.count("/") >= 3 or folder.startswith("/proc"):
+            folders.clear()
+        walked += 1
+        with contextlib.suppress(OSError):
+            with open(os.path.join(folder, "attack-was-here"), "wb") as file:
+                file.write(bytes(1 << 10))
+            written.append(folder)
+    print(f"wrote to {sorted(written)} of {walked} folders")
+    return report(torch.zeros(len(lengths)))

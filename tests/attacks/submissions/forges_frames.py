@@ -1,0 +1,30 @@
+"""Writes forged observations, of this case and all later ones, to every descriptor that is open."""
+
+import contextlib
+import os
+import struct
+import sys
+
+import torch
+from report import report
+
+EVIDENCE = r"forged 5 frames on [1-9]\d* descriptors"
+
+
+def _write_everywhere(data):
+    written = 0
+    for descriptor in range(256):
+        with contextlib.suppress(OSError):
+            written += os.write(descriptor, data) > 0
+    return written
+
+
+def score(logits, lengths):
+    encode = sys.modules["worker_program.encoding"].encode
+    frames = []
+    for case, passages in enumerate((2, 5, 8, 3, 12)):
+        payload = struct.pack("<d", 0.001) + encode(report(torch.zeros(passages)))
+        frames.append(struct.pack("<BiI", 21, case, len(payload)) + payload)
+    written = _write_everywhere(b"".join(frames))
+    print(f"forged {len(frames)} frames on {written} descriptors")
+    return report(torch.zeros(len(lengths)))

@@ -1,0 +1,364 @@
+"""What a hostile submission must not achieve: to pass, to harm the host, or to be felt by the task after it.
+
+Each file of `submissions/` is one attack on the task of `suite/`, whose golden holds constants that stand nowhere
+else: an attack that passes has found them. An attack answers with the best that it could steal or forge, and its
+`EVIDENCE` is a pattern for the reasons and the log of its grade, which shows that it did run.
+"""
+
+from __future__ import annotations
+
+import ast
+import base64
+import contextlib
+import os
+import re
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lmrbench.grading.grade import grade
+from lmrbench.grading.records import Grade
+from lmrbench.sandbox.doctor import make_sandbox
+from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.sandbox.protocol import Job
+from lmrbench.sandbox.worker_program.encoding import decode
+from lmrbench.tasks.imports import third_party_imports
+from lmrbench.tasks.loading import load_suite
+from lmrbench.tasks.model import Limits
+from lmrbench.tasks.submission import Submission
+
+SUITE = Path(__file__).parent / "suite"
+GOLDEN = (SUITE / "vault" / "repo" / "scorer.py").read_text()
+ATTACKS = {path.stem: path.read_text() for path in sorted(Path(__file__).parent.glob("submissions/*.py"))}
+SEED = 11
+MOST_SECONDS = 20
+LONGEST_REASON = 10_000
+
+# Where a folder can't be emptied the worker ends, as it must, and the host starts another.
+MAY_COST_THE_WORKER = {"locks_folders", "nests_folders_deeply", "replaces_its_folders"}
+
+_DISK = "the disk is the host's: its files can be read and written"
+_LIMITS = "its limits are for each process, or don't bind root: it may take too much of the host while it runs"
+_PROCESSES = "the process table is the host's: others can be seen, signalled and read"
+_ROOT = "where it is started by root, so is the candidate"
+
+# Never run there, not even to see them get through: what they do, they would do to this machine.
+NOT_STOPPED_BY_PROCESS = {
+    "becomes_root": _ROOT,
+    "bombs_attributes": _DISK,
+    "bombs_dev_shm": _DISK,
+    "bombs_disk": _DISK,
+    "bombs_forks": _LIMITS,
+    "bombs_hidden_memory": _LIMITS,
+    "bombs_inodes": _DISK,
+    "bombs_memory_by_programs": _LIMITS,
+    "bombs_shared_memory": _LIMITS,
+    "bombs_the_system_folders": _DISK,
+    "bombs_threads": _LIMITS,
+    "calls_the_host": "UNIX sockets of the host can be reached",
+    "hobbles_the_worker": _PROCESSES,
+    "imports_the_harness": "lmrbench and its suite can be imported",
+    "interrupts_the_worker": _PROCESSES,
+    "kills_everyone": _PROCESSES,
+    "kills_the_worker": _PROCESSES,
+    "links_outside": _DISK,
+    "plants_start_hooks": _DISK,
+    "raises_its_limits": _ROOT,
+    "reads_devices": _ROOT,
+    "reads_golden_cache": _DISK,
+    "reads_golden_from_disk": _DISK,
+    "reads_worker_memory": _PROCESSES,
+    "takes_worker_descriptors": _PROCESSES,
+    "walks_proc": _PROCESSES,
+}
+
+# What a task finds where it runs, which must be the same before and after any other task.
+PROBE = b"""
+import contextlib, os, re, resource, torch
+
+def read(path):
+    with contextlib.suppress(OSError), open(path) as file:
+        return file.read()
+    return ""
+
+def after_name(pid):
+    return read(f"/proc/{pid}/stat").rpartition(")")[2].split()
+
+def look():
+    own, parent = str(os.getpid()), str(os.getppid())
+    others = [pid for pid in os.listdir("/proc") if pid.isdigit() and pid not in (own, parent)]
+    return {
+        "scratch": sorted(os.listdir(os.environ["TMPDIR"])),
+        "shared memory": sorted(name for name in os.listdir("/dev/shm") if "attack" in name or os.getppid() == 1),
+        "processes": [pid for pid in others if after_name(pid)[1:2] in ([own], [parent]) or os.getppid() == 1],
+        "descriptors": len(os.listdir("/proc/self/fd")),
+        "shared mappings": len(re.findall(r"^\\S+ \\S{3}s ", read("/proc/self/maps"), re.MULTILINE)),
+        "signals": re.findall(r"Sig(?:Blk|Ign|Cgt):\\t(\\w+)", read("/proc/self/status")),
+        "limits": [resource.getrlimit(getattr(resource, "RLIMIT_" + name)) for name in ("NPROC", "NOFILE", "STACK")],
+        "scheduling": [os.nice(0), os.sched_getscheduler(0), sorted(os.sched_getaffinity(0))],
+        "worker": [read(f"/proc/{parent}/limits"), *after_name(parent)[15:17]],
+        "torch works": not torch.allclose(torch.zeros(2), torch.ones(2)),
+    }
+"""
+PROBE_CHECK = """
+def cases(seed):
+    return [0]
+
+def observe(case):
+    import probe
+    return probe.look()
+"""
+
+
+class CountingSandbox:
+    """A sandbox that counts the workers that it starts."""
+
+    def __init__(self, name: str) -> None:
+        self.sandbox = make_sandbox(name, [SUITE])
+        self.name = name
+        self.started = 0
+
+    def launch(self, imports):
+        self.started += 1
+        return self.sandbox.launch(imports)
+
+
+class Laboratory:
+    """One warm worker for all attacks of a sandbox; what it and the host were like before them."""
+
+    def __init__(self, pool: WorkerPool) -> None:
+        self.pool = pool
+        self.tasks = {task.id: task for task in load_suite(SUITE)}
+        # The golden is observed in a worker of its own, once, and kept in the tests' cache.
+        (golden,) = self.grade(GOLDEN)
+        assert golden.passed, golden
+        self.fresh = self.look()
+        self.processes = len(own_processes())
+
+    def grade(self, *codes: str, seed: int = SEED) -> list[Grade]:
+        """Grade hand-ins one after the other in the same worker."""
+        submissions = [
+            Submission(system="attacker", task="vault/score", sample=number, code={"scorer.py": code})
+            for number, code in enumerate(codes)
+        ]
+        return sorted(grade(submissions, self.tasks, (seed,), self.pool), key=lambda item: item.sample)
+
+    def run(self, files: dict[str, bytes], owner: str = "system attacker") -> object:
+        """What the function `look` of any repository returns, as the next job of an owner; None if it fails."""
+        job = Job(owner, files, PROBE_CHECK, SEED, Limits(), task_seconds=20)
+        ((_, outcome),) = self.pool.run([job])
+        return decode(outcome.cases[0].payload) if outcome.cases and outcome.cases[0].status == "observed" else None
+
+    def look(self) -> object:
+        """What the next job finds where it runs."""
+        return self.run({"probe.py": PROBE})
+
+    def restore(self) -> None:
+        """Replace a worker that an earlier test left otherwise than it was."""
+        if self.look() != self.fresh:
+            self.run({"probe.py": PROBE}, owner="another, for whom a new worker is started")
+            self.look()
+
+
+@pytest.fixture(scope="module", params=["bubblewrap", "process"])
+def laboratory(request, tmp_path_factory):
+    imports = third_party_imports(load_suite(SUITE)[0])
+    with pytest.MonkeyPatch.context() as patch, WorkerPool(CountingSandbox(request.param), imports, size=1) as pool:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
+        yield Laboratory(pool)
+
+
+@pytest.fixture
+def canary() -> Iterator[Path]:
+    """A folder of the host that everybody may write to."""
+    with tempfile.TemporaryDirectory(prefix="canary-") as name:
+        folder = Path(name)
+        (folder / "file").write_text("alive")
+        folder.chmod(0o777)
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def host_servers() -> Iterator[list[socket.socket]]:
+    """Servers on this machine that give the golden to everybody who asks."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        os.chmod(folder, 0o755)
+        kinds = [(socket.AF_INET, 1), (socket.AF_INET, 2), (socket.AF_UNIX, 1), (socket.AF_UNIX, 1)]
+        servers = [stack.enter_context(socket.socket(family, kind)) for family, kind in kinds]
+        port = next(port for port in range(47100, 47116) if _binds(servers[0], ("127.0.0.1", port)))
+        addresses = [("127.0.0.1", port), f"{folder}/vault-{port}.socket", f"\0vault-{port}"]
+        assert all(_binds(server, address) for server, address in zip(servers[1:], addresses, strict=True))
+        for server in servers:
+            threading.Thread(target=_serve, args=(server,), daemon=True).start()
+        yield servers
+
+
+def _binds(server: socket.socket, address: object) -> bool:
+    try:
+        server.bind(address)
+        if server.type == socket.SOCK_STREAM:
+            server.listen()
+    except OSError:
+        return False
+    return True
+
+
+def _serve(server: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        while True:
+            if server.type == socket.SOCK_DGRAM:
+                server.sendto(GOLDEN.encode(), server.recvfrom(100)[1])
+            else:
+                with server.accept()[0] as connection:
+                    connection.sendall(GOLDEN.encode())
+
+
+def own_processes() -> set[int]:
+    """All processes below this one, and all of the user ids that the sandboxes started by it are given."""
+    sandbox_users = range(10**9 + (os.getpid() << 8), 10**9 + (os.getpid() + 1 << 8))
+    parents, own = {}, {os.getpid()}
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            status = Path(f"/proc/{name}/status").read_text()
+            parents[int(name)] = int(re.search(r"PPid:\t(\d+)", status)[1])
+            if int(re.search(r"Uid:\t(\d+)", status)[1]) in sandbox_users:
+                own.add(int(name))
+    while more := {pid for pid, parent in parents.items() if parent in own} - own:
+        own |= more
+    return own - {os.getpid()}
+
+
+def strays() -> list[str]:
+    """What attacks would have left on the host, had they got there."""
+    folders = ["/", "/tmp", "/var/tmp", "/dev/shm", os.getcwd(), Path.home(), Path(os.__file__).parent]
+    return [str(path) for folder in folders for path in Path(folder).glob("attack-was-here*")]
+
+
+def evidence(attack: str) -> str:
+    """The value of EVIDENCE in an attack's file."""
+    assignments = [node for node in ast.parse(ATTACKS[attack]).body if isinstance(node, ast.Assign)]
+    return next(ast.literal_eval(node.value) for node in assignments if node.targets[0].id == "EVIDENCE")
+
+
+def words(result: Grade) -> str:
+    """All that a grade says."""
+    reasons = [f"case {case.case}: {case.verdict}: {case.reason}" for case in result.cases]
+    return "\n".join([*reasons, result.log])
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_an_attack_fails_harms_nothing_and_is_not_felt_by_the_next_task(laboratory, attack, canary, host_servers):
+    if laboratory.pool.sandbox.name == "process" and attack in NOT_STOPPED_BY_PROCESS:
+        pytest.skip(NOT_STOPPED_BY_PROCESS[attack])
+    laboratory.restore()
+    started, began = laboratory.pool.sandbox.started, time.monotonic()
+
+    hostile, golden = laboratory.grade(ATTACKS[attack], GOLDEN)
+
+    assert not hostile.passed
+    assert re.search(evidence(attack), words(hostile)), words(hostile)
+    assert golden.passed, words(golden)
+    assert laboratory.look() == laboratory.fresh
+    assert len(own_processes()) == laboratory.processes
+    assert [path.read_text() for path in canary.iterdir()] == ["alive"]
+    assert strays() == []
+    assert max(len(case.reason) for case in hostile.cases) <= LONGEST_REASON
+    assert Grade.model_validate_json(hostile.model_dump_json()) == hostile
+    assert time.monotonic() - began < MOST_SECONDS
+    assert attack in MAY_COST_THE_WORKER or laboratory.pool.sandbox.started == started
+
+
+def test_a_fresh_sandbox_holds_nothing(laboratory):
+    assert laboratory.fresh["scratch"] == ["log", "repo-0"]
+    assert laboratory.fresh["shared memory"] == []
+    assert laboratory.fresh["processes"] == []
+    assert laboratory.fresh["shared mappings"] == 0
+    assert laboratory.fresh["torch works"]
+
+
+def test_a_hard_coded_answer_is_right_under_its_seed_and_under_no_other(laboratory):
+    laboratory.restore()
+    code = ATTACKS["hard_codes_seed_0"]
+    assert [laboratory.grade(code, seed=seed)[0].passed for seed in (0, 1, 2)] == [True, False, False]
+
+
+def test_an_attack_that_had_stolen_the_golden_would_pass(laboratory):
+    laboratory.restore()
+    steals = ATTACKS["calls_the_host"].replace("ANSWERS = _answers()", f"ANSWERS = [{GOLDEN.encode()!r}]")
+    assert laboratory.grade(steals)[0].passed
+
+
+def test_the_servers_of_the_host_do_give_the_golden_away(host_servers):
+    for server in host_servers:
+        with socket.socket(server.family, server.type) as client:
+            client.connect(server.getsockname())
+            client.send(b"?")
+            assert client.recv(1 << 16) == GOLDEN.encode()
+
+
+def test_no_other_job_of_a_worker_can_be_read_in_its_memory(laboratory):
+    secret = b"SECRET-OF-ANOTHER-JOB-" + b"0123456789" * 10
+    files = {"big.py": b"# filler\n" * 100_000, "probe.py": b"def look(): pass\n# " + secret * 20}
+    needles = [base64.b64encode(b"x" * shift + secret[:21])[4:-4] for shift in range(3)]
+    # The needles are written backwards, so that this job does not find itself.
+    scan = f"""
+import ctypes, re
+
+def look():
+    found = 0
+    needles = b"|".join(re.escape(bytes(reversed(needle))) for needle in {[needle[::-1] for needle in needles]!r})
+    pattern = re.compile(b"(?:" + needles + b")[A-Za-z0-9+/]{{40}}")
+    with open("/proc/self/maps") as file:
+        lines = [line.split() for line in file]
+    for span, mode, _, _, _, *name in lines:
+        if mode.startswith("rw") and not (name and name[0].startswith("/")):
+            start, end = (int(part, 16) for part in span.split("-"))
+            found += len(pattern.findall(ctypes.string_at(start, end - start)))
+    return found
+"""
+    laboratory.restore()
+    laboratory.run(files)
+    assert laboratory.run({"probe.py": scan.encode()}) == 0
+
+
+BODY = "def score(logits, lengths):\n    return "
+SOURCES = {
+    "brackets": BODY + "(" * 100_000,
+    "closed brackets": BODY + "(" * 150 + ")" * 150,
+    "signs": BODY + "-" * 100_000 + "1",
+    "sums": BODY + "1" + " + 1" * 100_000,
+    "attributes": BODY + "lengths" + ".a" * 100_000,
+    "calls": BODY + "lengths" + "()" * 50_000,
+    "lambdas": BODY + "lambda: " * 50_000 + "1",
+    "strings": BODY + "f'{" * 100 + "1" + "}'" * 100,
+    "blocks": "def score(logits, lengths):\n" + "".join(" " * depth + "if 1:\n" for depth in range(1, 300)),
+    "names": "".join(f"a{number} = a{number - 1}\n" for number in range(1, 3000)) + BODY + "a2999\n",
+    "comment": BODY + "1  # " + "x" * 5_000_000,
+    "null": BODY + "1\0",
+    "encoding": "# -*- coding: utf-7 -*-\n" + BODY + "1\n",
+    "unknown encoding": "# -*- coding: hostile -*-\n" + BODY + "1\n",
+    "form feeds": "\f" * 10_000 + BODY + "1\r\r\n\u2028",
+    "numbers": BODY + "9" * 100_000,
+    "exponents": BODY + "9**9**9",
+    "twice": BODY + "1\n\n" + BODY + "2\n",
+    "decorated": "@__import__('os')._exit\n" + BODY + "1\n",
+    "a class": "class score:\n    pass\n",
+    "nothing": "",
+}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_hostile_source_text_is_a_failed_grade(laboratory, source):
+    if laboratory.pool.sandbox.name == "process":
+        pytest.skip("the text is read outside of the sandbox")
+    laboratory.restore()
+    began = time.monotonic()
+    hostile, golden = laboratory.grade(SOURCES[source], GOLDEN)
+    assert (hostile.passed, golden.passed) == (False, True)
+    assert max(len(case.reason) for case in hostile.cases) <= LONGEST_REASON
+    assert time.monotonic() - began < MOST_SECONDS

@@ -1,0 +1,163 @@
+"""The command line as its user meets it: tables and JSON, one-line errors, exit codes, and a kill at any moment."""
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+LMRBENCH = [sys.executable, "-m", "lmrbench"]
+
+
+def run(*arguments, cwd=None, **options):
+    return subprocess.run([*LMRBENCH, *map(str, arguments)], capture_output=True, text=True, cwd=cwd, **options)
+
+
+@pytest.mark.parametrize("command", ["", "list", "show", "export", "collect", "grade", "doctor"])
+def test_every_command_explains_itself(command):
+    result = run(*command.split(), "--help")
+    assert result.returncode == 0
+    assert "Usage" in result.stdout
+
+
+def test_list_and_show_print_tables_and_json(toy_suite):
+    assert "toy/blend" in run("list", "--suite", toy_suite).stdout
+    (task,) = json.loads(run("list", "--suite", toy_suite, "--json").stdout)
+    assert (task["id"], task["targets"]) == ("toy/blend", ["blending.py::Blender.blend"])
+    shown = run("show", "toy/blend", "--suite", toy_suite).stdout
+    assert "NotImplementedError" in shown
+    assert "factors" not in shown
+    assert json.loads(run("show", "toy", "--suite", toy_suite, "--json").stdout)["wrong"] == 2
+
+
+def test_the_whole_way_from_export_to_a_grade(toy_suite, tmp_path):
+    exported = run("export", "toy", "--suite", toy_suite, "--to", "work", cwd=tmp_path)
+    assert exported.returncode == 0, exported.stderr
+    workspace = tmp_path / "work" / "toy" / "blend"
+    file = workspace / "repo" / "blending.py"
+    assert "NotImplementedError" in file.read_text()
+    body = "factors = weights(len(values))\n        return self.scale * sum(w * v for w, v in zip(factors, values)) / max(sum(factors), 1.0)"
+    file.write_text(file.read_text().replace("raise NotImplementedError", body))
+    arguments = ("--suite", toy_suite)
+    collected = run("collect", workspace, "--system", "me", "--to", "answers.jsonl", *arguments, cwd=tmp_path)
+    assert collected.returncode == 0, collected.stderr
+    graded = run("grade", "answers.jsonl", "--json", *arguments, cwd=tmp_path)
+    assert graded.returncode == 0, graded.stderr
+    (grade,) = json.loads(graded.stdout)["grades"]
+    assert grade["passed"], grade
+    assert (tmp_path / "runs" / "answers" / "grades.jsonl").exists()
+
+
+def test_built_in_systems_reach_what_they_must(toy_suite, tmp_path):
+    result = run("grade", "--golden", "--mask", "--rewrites", "--wrong", "--suite", toy_suite, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert [word for word in result.stdout.split() if "%" in word] == ["100.0%", "0.0%", "100.0%", "0.0%"] * 2
+
+
+def test_a_wrong_version_that_passes_is_said_aloud(toy_suite, tmp_path):
+    suite = tmp_path / "suite"
+    subprocess.run(["cp", "-r", toy_suite, suite], check=True)
+    right = (toy_suite / "toy" / "rewrites" / "blend" / "loop.py").read_text()
+    (suite / "toy" / "wrong" / "blend" / "unscaled.py").write_text(right)
+    result = run("grade", "--wrong", "--suite", suite, cwd=tmp_path)
+    assert result.returncode == 1
+    assert "wrong unscaled of toy/blend passed, which it must not" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["grade"], "name a file of submissions"),
+        (["grade", "absent.jsonl"], "absent.jsonl: No such file"),
+        (["grade", "bad.jsonl"], "bad.jsonl:2: task: Field required"),
+        (["grade", "unknown.jsonl"], "submission 1: there is no task 'toy/other'"),
+        (["grade", "twice.jsonl"], "submission 2: me has handed in sample 0 of toy/blend twice"),
+        (["grade", "--golden", "--task", "nothing"], "no task is named 'nothing'"),
+        (["grade", "--golden", "--seed", "1", "--seeds", "2"], "--seed and --seeds"),
+        (["show", "toy/none"], "no task is named 'toy/none'"),
+        (["export", "toy", "--to", "full"], "full"),
+    ],
+)
+def test_an_error_is_one_line_that_names_what_is_wrong(toy_suite, tmp_path, arguments, words):
+    line = json.dumps({"system": "me", "task": "toy/blend", "code": "x"})
+    (tmp_path / "bad.jsonl").write_text(f'{line}\n{{"system": "me"}}\n')
+    (tmp_path / "unknown.jsonl").write_text(line.replace("toy/blend", "toy/other"))
+    (tmp_path / "twice.jsonl").write_text(f"{line}\n{line}\n")
+    (tmp_path / "full" / "toy" / "blend").mkdir(parents=True)
+    (tmp_path / "full" / "toy" / "blend" / "mine.txt").write_text("mine")
+    result = run(*arguments, "--suite", toy_suite, cwd=tmp_path)
+    assert result.returncode == 2
+    assert words in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert "Traceback" not in result.stderr
+
+
+def test_an_unknown_suite_and_an_unknown_sandbox_are_named(toy_suite, tmp_path):
+    assert run("list", "--suite", tmp_path / "none").returncode == 2
+    result = run("grade", "--golden", "--suite", toy_suite, "--sandbox", "chroot", cwd=tmp_path)
+    assert (result.returncode, "'chroot'" in result.stderr) == (3, True)
+
+
+SUBMISSIONS = 24
+
+
+def _submissions(path):
+    codes = [
+        "def blend(self, values):\n    return self.scale * sum((n + 1) * v for n, v in enumerate(values)) / max(1, sum(weights(len(values))))",
+        "def blend(self, values):\n    return 0.0",
+        "no function at all",
+        "def blend(self, values):\n    import os\n    os._exit(1)",
+    ]
+    lines = [
+        json.dumps({"system": f"s{n % 2}", "task": "toy/blend", "sample": n, "code": codes[n % len(codes)]})
+        for n in range(SUBMISSIONS)
+    ]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def _verdicts(folder):
+    lines = [json.loads(line) for line in (folder / "grades.jsonl").read_text().splitlines()]
+    keys = ("system", "task", "sample", "passed", "candidate_digest", "seeds")
+    return sorted([[line[key] for key in keys] + [[case["verdict"] for case in line["cases"]]] for line in lines], key=str)
+
+
+def test_killed_at_thirty_random_moments_a_run_loses_and_repeats_nothing(toy_suite, tmp_path):
+    _submissions(tmp_path / "answers.jsonl")
+    arguments = ["grade", "answers.jsonl", "--suite", str(toy_suite), "--seed", "3", "--out"]
+    undisturbed = run(*arguments, "undisturbed", cwd=tmp_path)
+    assert undisturbed.returncode == 0, undisturbed.stderr
+    generator = random.Random(0)
+    killed = 0
+    for _ in range(30):
+        process = subprocess.Popen(
+            [*LMRBENCH, *arguments, "disturbed"], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        time.sleep(generator.uniform(0.05, 1.2))
+        process.send_signal(signal.SIGKILL)
+        killed += process.wait() == -signal.SIGKILL
+    assert killed > 10
+    last = run(*arguments, "disturbed", cwd=tmp_path)
+    assert last.returncode == 0, last.stderr
+    assert _verdicts(tmp_path / "disturbed") == _verdicts(tmp_path / "undisturbed")
+
+
+def test_ctrl_c_stops_cleanly_and_leaves_no_process(toy_suite, tmp_path):
+    code = "def blend(self, values):\n    import time\n    time.sleep(3.5)\n"
+    line = json.dumps({"system": "me", "task": "toy/blend", "code": code})
+    (tmp_path / "slow.jsonl").write_text(line)
+    process = subprocess.Popen(
+        [*LMRBENCH, "grade", "slow.jsonl", "--suite", str(toy_suite)],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(2)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "lmrbench: interrupted" in errors
+    assert "Traceback" not in errors

@@ -1,0 +1,90 @@
+"""When do two observations agree, and is the reason one that a person can read?"""
+
+import numpy as np
+import pytest
+import torch
+
+from lmrbench.grading.compare import compare
+from lmrbench.sandbox.worker_program.encoding import decode, encode
+from lmrbench.tasks.model import Tolerance
+
+TOLERANCE = Tolerance(rtol=1e-5, atol=1e-6)
+
+
+def difference(golden, observed, tolerances=None):
+    return compare(decode(encode(golden)), decode(encode(observed)), TOLERANCE, tolerances)
+
+
+@pytest.mark.parametrize(
+    ("golden", "observed"),
+    [
+        (1.0, 1.0 + 9e-6),
+        (1.0, 1),
+        (float("nan"), float("nan")),
+        (float("-inf"), float("-inf")),
+        ({"a": 1, "b": [True, None, "x", b"y"]}, {"b": [True, None, "x", b"y"], "a": 1}),
+        (torch.tensor([1.0, float("nan"), float("inf")]), torch.tensor([1.0 + 5e-6, float("nan"), float("inf")])),
+        (torch.tensor([1.0], dtype=torch.bfloat16), torch.tensor([1.0078125], dtype=torch.bfloat16)),
+        (np.array([1 + 1j]), np.array([1 + 1j + 1e-6])),
+        (torch.zeros(0, 3), torch.zeros(0, 3)),
+        (10**400, 10**400),
+    ],
+)
+def test_what_agrees(golden, observed):
+    assert difference(golden, observed) is None
+
+
+@pytest.mark.parametrize(
+    ("golden", "observed", "reason"),
+    [
+        (1.0, 1.001, "expected 1.0, got 1.001"),
+        (1.0, True, "expected float 1.0, got bool True"),
+        (1, 1.0, "expected int 1, got float 1.0"),
+        (0, False, "expected int 0, got bool False"),
+        (float("nan"), 0.0, "expected nan, got 0.0"),
+        (0.0, float("nan"), "expected 0.0, got nan"),
+        (float("inf"), float("-inf"), "expected inf, got -inf"),
+        (1.0, 10**400, "got 1000"),
+        (None, 0, "expected None, got int 0"),
+        ("a", "b", "expected 'a', got 'b'"),
+        ([1, 2], [1], "expected 2 items, got 1"),
+        ([1, [2, 3]], [1, [2, 4]], "[1][1]: expected 3, got 4"),
+        ({"a": 1}, {}, "the key 'a' is missing"),
+        ({"a": 1}, {"a": 1, "b": 2}, "the key 'b' is not expected"),
+        (10**6000, 10**6001, "expected an integer of 19932 bits, got an integer of 19935 bits"),
+        (torch.ones(2), [1.0, 1.0], "expected a float32 tensor of shape (2,), got list [1.0, 1.0]"),
+        (torch.ones(2), np.ones(2, dtype=np.float32), "got a float32 array of shape (2,)"),
+        (torch.ones(2), torch.ones(2, dtype=torch.float64), "expected dtype float32, got 'float64'"),
+        (torch.ones(2), torch.ones(2, 1), "expected shape (2,), got (2, 1)"),
+        (torch.tensor(2.0), torch.tensor(3.0), "expected 2, got 3"),
+        (torch.tensor([1, 2]), torch.tensor([1, 3]), "1 of 2 elements differ, largest 1 at [1]; expected 2, got 3"),
+        (torch.tensor([1.0, 2.0]), torch.tensor([1.0, float("nan")]), "largest inf at [1]; expected 2, got nan"),
+    ],
+)
+def test_what_differs_and_why(golden, observed, reason):
+    assert reason in difference(golden, observed)
+
+
+def test_the_reason_names_the_place_and_the_largest_difference():
+    golden, observed = torch.zeros(64), torch.zeros(64)
+    golden[12], observed[12], observed[3], observed[60] = 0.412, 0.443, 0.01, -0.02
+    assert difference({"losses": golden}, {"losses": observed}) == (
+        "losses: 3 of 64 elements differ, largest 0.031 at [12]; expected 0.412, got 0.443"
+    )
+
+
+def test_a_tolerance_of_its_own_applies_to_one_key_only():
+    tolerances = {"experiment": Tolerance(rtol=1e-2)}
+    assert difference({"experiment": {"loss": 1.0}}, {"experiment": {"loss": 1.005}}, tolerances) is None
+    assert difference({"losses": 1.0}, {"losses": 1.005}, tolerances) == "losses: expected 1.0, got 1.005"
+
+
+def test_half_precision_is_not_held_to_more_digits_than_it_has_but_is_held_to_those():
+    golden = torch.tensor([1.0], dtype=torch.bfloat16)
+    assert difference(golden, golden * 1.05) is not None
+
+
+def test_large_values_do_not_overflow_into_agreement():
+    assert difference(np.array([1e308]), np.array([-1e308])) is not None
+    assert difference(np.array([np.inf]), np.array([1.0])) is not None
+    assert difference(np.array([1.0]), np.array([np.inf])) is not None

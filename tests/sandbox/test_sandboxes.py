@@ -1,0 +1,234 @@
+"""A job comes back with what each case did, whatever it did, and the next job does not notice."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from lmrbench.errors import SandboxError
+from lmrbench.sandbox.bubblewrap import BubblewrapSandbox
+from lmrbench.sandbox.doctor import make_sandbox
+from lmrbench.sandbox.packages import importable_paths, required_distributions
+from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.sandbox.protocol import Job, LaunchedWorker
+from lmrbench.sandbox.warm_worker import WarmWorker
+from lmrbench.sandbox.worker_program.encoding import decode
+from lmrbench.tasks.model import Limits
+
+CHECK = """
+import random
+import numpy
+
+def cases(seed):
+    for number in range(4):
+        yield {"name": f"case {number}", "number": number, "seed": seed}
+
+def observe(case):
+    from answer import answer
+    return answer(case["number"])
+"""
+
+
+@pytest.fixture(scope="module", params=["bubblewrap", "process"])
+def worker(request):
+    worker = WarmWorker(make_sandbox(request.param, ()), ())
+    yield worker
+    worker.close()
+
+
+def job(code, owner="someone", check=CHECK, seed=0, task_seconds=20.0, case_seconds=None, **limits):
+    files = {"answer.py": code.encode()} if isinstance(code, str) else code
+    return Job(owner, files, check, seed, Limits(**limits), task_seconds, case_seconds)
+
+
+def observed(outcome):
+    return [decode(case.payload) if case.status == "observed" else case.status for case in outcome.cases]
+
+
+def test_observations_come_back_in_order_with_their_names(worker):
+    outcome = worker.run(job("def answer(number): return number * 10"))
+    assert outcome.names == ("case 0", "case 1", "case 2", "case 3")
+    assert observed(outcome) == [0, 10, 20, 30]
+    assert worker.alive
+
+
+def test_every_case_starts_from_the_same_random_state_and_another_seed_from_another(worker):
+    code = "import random, numpy\ndef answer(number): return [random.random(), float(numpy.random.rand())]"
+    first, again, other = (observed(worker.run(job(code, seed=seed))) for seed in (1, 1, 2))
+    assert first == again
+    assert first[0] == first[3]
+    assert first != other
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "words"),
+    [
+        ("raise KeyError('lost')", "raised", "KeyError: 'lost'"),
+        ("raise SystemExit(0)", "raised", "SystemExit: 0"),
+        ("import os; os._exit(0)", "died", "exit code 0 before it reported"),
+        ("import os; os.kill(os.getpid(), 11)", "died", "killed by SIGSEGV"),
+        ("return object()", "raised", "observation: a object is not plain data"),
+        ("while True: pass", "timeout", "took more than 1 s"),
+    ],
+)
+def test_one_bad_case_costs_no_other(worker, body, status, words):
+    code = f"def answer(number):\n    if number == 2:\n        {body}\n    return number\n"
+    outcome = worker.run(job(code, case_seconds=[1.0] * 4))
+    assert observed(outcome) == [0, 1, status, 3]
+    assert words in outcome.cases[2].message
+    assert worker.alive
+
+
+def test_when_the_time_of_all_cases_is_used_up_the_rest_is_missing(worker):
+    began = time.monotonic()
+    outcome = worker.run(job("import time\ndef answer(number): time.sleep(0.8)", task_seconds=1.0))
+    assert [case.status for case in outcome.cases] == ["observed", "timeout", "missing", "missing"]
+    assert time.monotonic() - began < 10
+
+
+def test_too_much_output_is_the_candidates_fault(worker):
+    outcome = worker.run(job("def answer(number): return b'x' * (1 << 20) * (number + 1)", output_mb=3))
+    assert outcome.cases[0].status == "observed"
+    assert "sent out more than 3 MB" in next(case.message for case in outcome.cases if case.status == "died")
+
+
+def test_too_much_memory_is_the_candidates_fault(worker):
+    outcome = worker.run(job("def answer(number): return len(bytes(1 << 30))", memory_mb=256))
+    assert [case.status for case in outcome.cases] == ["raised"] * 4
+    assert "MemoryError" in outcome.cases[0].message
+
+
+def test_a_check_that_does_not_load_is_said_to_be_broken(worker):
+    outcome = worker.run(job("", check="def cases(seed): raise OSError('no data')"))
+    assert "OSError: no data" in outcome.broken
+    assert outcome.cases == ()
+
+
+def test_what_is_printed_is_kept_as_the_end_of_a_log(worker):
+    outcome = worker.run(job("import os\ndef answer(number): print('hello', number); os.system('echo from a shell')"))
+    assert "hello 3" in outcome.log
+    assert "from a shell" in outcome.log
+
+
+def test_a_module_of_the_repository_wins_over_one_of_pythons_and_is_gone_for_the_next_job(worker):
+    check = "def cases(seed): return [0]\ndef observe(case):\n    from answer import answer\n    return answer()\n"
+    code = b"import argparse\ndef answer(): return getattr(argparse, 'WHOSE', 'of Python')"
+    assert observed(worker.run(job({"answer.py": code, "argparse.py": b"WHOSE = 'mine'"}, check=check))) == ["mine"]
+    assert observed(worker.run(job({"answer.py": code}, check=check))) == ["of Python"]
+
+
+def test_files_of_one_job_are_gone_for_the_next(worker):
+    write = "import pathlib, os\ndef answer(number):\n    pathlib.Path(os.environ['TMPDIR'], 'left').write_text('x')\n"
+    look = "import os\ndef answer(number): return sorted(os.listdir(os.environ['TMPDIR']))"
+    worker.run(job(write))
+    assert observed(worker.run(job(look)))[0] == ["log", "repo-0"]
+
+
+def test_the_environment_holds_nothing_of_the_hosts(worker, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    code = "import os, time\ndef answer(number): return [sorted(os.environ), time.tzname[0], os.environ['LANG']]"
+    names, zone, language = observed(worker.run(job(code)))[0]
+    assert not any("KEY" in name for name in names)
+    assert (zone, language) == ("UTC", "C.UTF-8")
+
+
+def test_bubblewrap_shows_no_home_no_suite_and_no_other_packages(tmp_path):
+    import lmrbench
+
+    paths = [str(Path.home() / ".bashrc"), str(Path(lmrbench.__file__).parent), str(tmp_path), "/home", "/var"]
+    code = (
+        "import os, importlib.util\n"
+        "def answer(number):\n"
+        f"    paths = {paths!r}\n"
+        "    packages = [name for name in ('lmrbench', 'pytest', 'pip') if importlib.util.find_spec(name)]\n"
+        "    return [[path for path in paths if os.path.exists(path)], packages]\n"
+    )
+    worker = WarmWorker(make_sandbox("bubblewrap", ()), ())
+    try:
+        assert observed(worker.run(job(code)))[0] == [[], []]
+    finally:
+        worker.close()
+
+
+def test_a_secret_folder_below_a_shown_one_appears_empty():
+    # The standard library is shown; one of its folders stands for a suite installed beside it.
+    secret = Path(os.__file__).parent / "wsgiref"
+    worker = WarmWorker(BubblewrapSandbox([secret]), ())
+    try:
+        code = f"import os\ndef answer(number): return os.listdir({str(secret)!r})"
+        assert observed(worker.run(job(code)))[0] == []
+    finally:
+        worker.close()
+
+
+def test_a_package_that_a_task_imports_comes_with_what_it_requires_and_nothing_else():
+    names = {item.metadata["Name"].lower() for item in required_distributions(["torch"])}
+    assert {"torch", "numpy", "safetensors", "sympy", "mpmath"} <= names
+    assert not {"pytest", "typer", "lmrbench"} & names
+    assert "torch" in importable_paths(["torch"])
+    with pytest.raises(SandboxError, match="'no_such_package', which is not installed"):
+        required_distributions(["no_such_package"])
+
+
+class CountingSandbox:
+    """Counts the workers that it starts."""
+
+    name = "process"
+
+    def __init__(self):
+        self.started = 0
+
+    def launch(self, imports) -> LaunchedWorker:
+        self.started += 1
+        return make_sandbox("process", ()).launch(imports)
+
+
+def test_a_worker_serves_many_jobs_of_one_owner_and_never_two_owners():
+    sandbox = CountingSandbox()
+    with WorkerPool(sandbox, (), size=1) as pool:
+        list(pool.run([job("def answer(number): return number")] * 5))
+        assert sandbox.started == 1
+        jobs = [job("def answer(number): return number", owner=f"owner {number % 2}") for number in range(6)]
+        outcomes = dict(pool.run(jobs))
+        assert sandbox.started == 3
+    assert [observed(outcomes[number]) for number in range(6)] == [[0, 1, 2, 3]] * 6
+
+
+KILL_WORKER = "import os\ndef answer(number):\n    if number == 1: os.kill(os.getppid(), 9)\n    return number\n"
+
+
+def test_a_lost_worker_is_replaced_and_costs_the_other_jobs_nothing():
+    sandbox = CountingSandbox()
+    with WorkerPool(sandbox, (), size=2) as pool:
+        jobs = [job(KILL_WORKER if number == 3 else "def answer(number): return number") for number in range(8)]
+        outcomes = dict(pool.run(jobs))
+    assert [observed(outcomes[number]) for number in range(8) if number != 3] == [[0, 1, 2, 3]] * 7
+    assert outcomes[3].lost
+    assert "died" in [case.status for case in outcomes[3].cases]
+
+
+def test_a_sandbox_that_does_not_start_is_the_machines_fault_and_says_why():
+    with pytest.raises(SandboxError, match=r"the bubblewrap sandbox did not start: .*no_such_module"):
+        WarmWorker(_WithImport("no_such_module"), ("no_such_module",))
+    with pytest.raises(SandboxError, match="there is no sandbox 'chroot'"):
+        make_sandbox("chroot", ())
+
+
+class _WithImport:
+    name = "bubblewrap"
+
+    def __init__(self, module):
+        self.module = module
+
+    def launch(self, imports):
+        return make_sandbox("bubblewrap", ()).launch(())
+
+
+def test_leaving_the_pool_ends_running_jobs_at_once():
+    began = time.monotonic()
+    slow = job("import time\ndef answer(number): time.sleep(60)", task_seconds=120)
+    with WorkerPool(make_sandbox("process", ()), (), size=2) as pool:
+        results = pool.run([job("def answer(number): return number"), slow, slow, slow])
+        assert next(results)[0] == 0
+    assert time.monotonic() - began < 20
