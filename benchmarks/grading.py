@@ -1,8 +1,9 @@
 """What does isolation cost? Cold, warm and not isolated at all, on the same tasks in one run.
 
-(a) cold: a fresh sandboxed worker for each task; (b) warm: one sandboxed worker for all tasks, after its start; (c) floor: the
-same checks in one process that has imported everything, with no isolation. What a check itself takes is in all three, so
-the cost of isolation is what (a) and (b) take beyond (c). Then the same tasks for 1, 4 and 16 systems at once.
+(a) cold: a fresh sandboxed worker for each task; (b) warm: one sandboxed worker for all tasks, after its start;
+(c) floor: the same checks in one process that has imported everything, with no isolation. What a check itself takes
+is in all three, so the cost of isolation is what (a) and (b) take beyond (c). Then the same tasks for 1, 4 and 16
+systems at once.
 
     python benchmarks/grading.py [--suite DIR] [--sandbox NAME] [--repeats N]
 """
@@ -26,10 +27,9 @@ from lmrbench.sandbox.environment import variables
 from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.sandbox.protocol import Job, Outcome
 from lmrbench.sandbox.warm_worker import WarmWorker
-from lmrbench.tasks.imports import third_party_imports
 from lmrbench.tasks.loading import default_suite, load_suite
 from lmrbench.tasks.model import Task
-from lmrbench.tasks.workspace import repository_files
+from lmrbench.tasks.workspace import repository_files, third_party_imports
 
 SEED = 0
 

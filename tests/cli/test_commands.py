@@ -39,7 +39,8 @@ def test_the_whole_way_from_export_to_a_grade(toy_suite, tmp_path):
     workspace = tmp_path / "work" / "toy" / "blend"
     file = workspace / "repo" / "blending.py"
     assert "NotImplementedError" in file.read_text()
-    body = "factors = weights(len(values))\n        return self.scale * sum(w * v for w, v in zip(factors, values)) / max(sum(factors), 1.0)"
+    body = "factors = weights(len(values))\n        dot = sum(map(float.__mul__, factors, values))\n"
+    body += "        return self.scale * dot / max(sum(factors), 1.0)"
     file.write_text(file.read_text().replace("raise NotImplementedError", body))
     arguments = ("--suite", toy_suite)
     collected = run("collect", workspace, "--system", "me", "--to", "answers.jsonl", *arguments, cwd=tmp_path)
@@ -101,13 +102,14 @@ def test_an_unknown_suite_and_an_unknown_sandbox_are_named(toy_suite, tmp_path):
     assert (result.returncode, "'chroot'" in result.stderr) == (3, True)
 
 
-SUBMISSIONS = 24
+SUBMISSIONS = 32
 
 
 def _submissions(path):
     codes = [
-        "def blend(self, values):\n    return self.scale * sum((n + 1) * v for n, v in enumerate(values)) / max(1, sum(weights(len(values))))",
-        "def blend(self, values):\n    return 0.0",
+        "def blend(self, values):\n    import time\n    time.sleep(0.15)\n    dot = sum(map(float.__mul__, weights(len(values)), values))\n"
+        "    return self.scale * dot / max(1, sum(weights(len(values))))",
+        "def blend(self, values):\n    import time\n    time.sleep(0.15)\n    return 0.0",
         "no function at all",
         "def blend(self, values):\n    import os\n    os._exit(1)",
     ]
@@ -121,7 +123,9 @@ def _submissions(path):
 def _verdicts(folder):
     lines = [json.loads(line) for line in (folder / "grades.jsonl").read_text().splitlines()]
     keys = ("system", "task", "sample", "passed", "candidate_digest", "seeds")
-    return sorted([[line[key] for key in keys] + [[case["verdict"] for case in line["cases"]]] for line in lines], key=str)
+    return sorted(
+        [[line[key] for key in keys] + [[case["verdict"] for case in line["cases"]]] for line in lines], key=str
+    )
 
 
 def test_killed_at_thirty_random_moments_a_run_loses_and_repeats_nothing(toy_suite, tmp_path):
@@ -135,10 +139,10 @@ def test_killed_at_thirty_random_moments_a_run_loses_and_repeats_nothing(toy_sui
         process = subprocess.Popen(
             [*LMRBENCH, *arguments, "disturbed"], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
-        time.sleep(generator.uniform(0.05, 1.2))
+        time.sleep(generator.uniform(0.2, 1.0))
         process.send_signal(signal.SIGKILL)
         killed += process.wait() == -signal.SIGKILL
-    assert killed > 10
+    assert killed >= 20
     last = run(*arguments, "disturbed", cwd=tmp_path)
     assert last.returncode == 0, last.stderr
     assert _verdicts(tmp_path / "disturbed") == _verdicts(tmp_path / "undisturbed")

@@ -11,6 +11,10 @@ from lmrbench.tasks.model import Tolerance
 TOLERANCE = Tolerance(rtol=1e-5, atol=1e-6)
 
 
+def _kind_of(value):
+    return type(value).__name__
+
+
 def difference(golden, observed, tolerances=None):
     return compare(decode(encode(golden)), decode(encode(observed)), TOLERANCE, tolerances)
 
@@ -27,8 +31,9 @@ def difference(golden, observed, tolerances=None):
         (torch.tensor([1.0], dtype=torch.bfloat16), torch.tensor([1.0078125], dtype=torch.bfloat16)),
         (np.array([1 + 1j]), np.array([1 + 1j + 1e-6])),
         (torch.zeros(0, 3), torch.zeros(0, 3)),
-        (10**400, 10**400),
+        (1 << 20_000, 1 << 20_000),
     ],
+    ids=_kind_of,
 )
 def test_what_agrees(golden, observed):
     assert difference(golden, observed) is None
@@ -45,13 +50,14 @@ def test_what_agrees(golden, observed):
         (0.0, float("nan"), "expected 0.0, got nan"),
         (float("inf"), float("-inf"), "expected inf, got -inf"),
         (1.0, 10**400, "got 1000"),
+        (1.0, 1 << 20_000, "got an integer of 20001 bits"),
         (None, 0, "expected None, got int 0"),
         ("a", "b", "expected 'a', got 'b'"),
         ([1, 2], [1], "expected 2 items, got 1"),
         ([1, [2, 3]], [1, [2, 4]], "[1][1]: expected 3, got 4"),
         ({"a": 1}, {}, "the key 'a' is missing"),
         ({"a": 1}, {"a": 1, "b": 2}, "the key 'b' is not expected"),
-        (10**6000, 10**6001, "expected an integer of 19932 bits, got an integer of 19935 bits"),
+        (1 << 20_000, 1 << 20_001, "expected an integer of 20001 bits, got an integer of 20002 bits"),
         (torch.ones(2), [1.0, 1.0], "expected a float32 tensor of shape (2,), got list [1.0, 1.0]"),
         (torch.ones(2), np.ones(2, dtype=np.float32), "got a float32 array of shape (2,)"),
         (torch.ones(2), torch.ones(2, dtype=torch.float64), "expected dtype float32, got 'float64'"),
@@ -60,6 +66,7 @@ def test_what_agrees(golden, observed):
         (torch.tensor([1, 2]), torch.tensor([1, 3]), "1 of 2 elements differ, largest 1 at [1]; expected 2, got 3"),
         (torch.tensor([1.0, 2.0]), torch.tensor([1.0, float("nan")]), "largest inf at [1]; expected 2, got nan"),
     ],
+    ids=_kind_of,
 )
 def test_what_differs_and_why(golden, observed, reason):
     assert reason in difference(golden, observed)

@@ -85,9 +85,13 @@ def test_an_answer_that_is_hard_coded_for_one_seed_fails_under_another(pool, tas
     (honest,) = grades_of(pool, tasks, RIGHT, seeds=(0,))
     assert honest.passed
     code = "def blend(self, values):\n    import random\n    generator = random.Random(0)\n"
-    code += "    draws = [[generator.uniform(-3, 3) for _ in range(count)] + [generator.uniform(2, 5)] for count in (0, 1, 2, 5)]\n"
+    code += (
+        "    draws = [[generator.uniform(-3, 3) for _ in range(n)] + [generator.uniform(2, 5)] for n in (0, 1, 2, 5)]\n"
+    )
     code += "    draw = next(draw for draw in draws if draw[:-1] == values and draw[-1] == self.scale)\n"
-    code += "    return draw[-1] * sum((n + 1) * v for n, v in enumerate(values)) / max(1, sum(range(len(values) + 1)))\n"
+    code += (
+        "    return draw[-1] * sum((n + 1) * v for n, v in enumerate(values)) / max(1, sum(range(len(values) + 1)))\n"
+    )
     known, fresh = grades_of(pool, tasks, code, seeds=(0,)) + grades_of(pool, tasks, code, seeds=(1,))
     assert (known.passed, fresh.passed) == (True, False)
 

@@ -118,7 +118,7 @@ def _grade_with_progress(
     from lmrbench.grading.runs import grade_run
     from lmrbench.sandbox.doctor import make_sandbox
     from lmrbench.sandbox.pool import WorkerPool
-    from lmrbench.tasks.imports import third_party_imports
+    from lmrbench.tasks.workspace import third_party_imports
 
     imports = sorted({name for item in tasks for name in third_party_imports(item)})
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())

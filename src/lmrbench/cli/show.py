@@ -17,8 +17,7 @@ def show(
     """Show one task: its paper, its instruction, and the masked function as a solver finds it."""
     from lmrbench.errors import TaskError
     from lmrbench.tasks.loading import task_digest, variant_files
-    from lmrbench.tasks.source import decode_source, find
-    from lmrbench.tasks.workspace import masked_files
+    from lmrbench.tasks.workspace import goal_signatures
 
     tasks = load_tasks(suite, [task_id])
     if len(tasks) > 1:
@@ -42,8 +41,8 @@ def show(
     from rich.syntax import Syntax
     from rich.table import Table
 
-    console, masked = Console(), masked_files(task)
-    facts = Table(title=task.id, show_header=False)
+    console = Console()
+    table = Table(title=task.id, show_header=False)
     for key, value in (
         ("paper", f"{task.paper.title} ({task.paper.venue} {task.paper.year}), {task.paper.url}"),
         ("category", task.category),
@@ -54,10 +53,9 @@ def show(
         ("variants", ", ".join(f"{count} {kind}" for kind, count in counts.items())),
         ("digest", task_digest(task)),
     ):
-        facts.add_row(key, value)
-    console.print(facts)
+        table.add_row(key, value)
+    console.print(table)
     console.print(Markdown(task.instruction))
-    for target in task.targets:
-        unit = find(masked[target.file], target.qualname)
+    for target, text in goal_signatures(task).items():
         console.print(f"\n[bold]{target}[/]")
-        console.print(Syntax(decode_source(masked[target.file])[unit.start : unit.end], "python"))
+        console.print(Syntax(text, "python"))

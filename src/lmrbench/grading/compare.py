@@ -41,7 +41,7 @@ def _differs(golden: Any, observed: Any, tolerance: Tolerance, path: str) -> str
     if isinstance(golden, float) and isinstance(observed, (int, float)) and not isinstance(observed, bool):
         if _close(np.float64(golden), np.float64(_as_float(observed)), tolerance.rtol, tolerance.atol):
             return None
-        return _say(path, f"expected {golden!r}, got {observed!r}")
+        return _say(path, f"expected {golden!r}, got {_shown(observed)}")
     if type(golden) is not type(observed):
         return _say(path, f"expected {_kind(golden)}, got {_kind(observed)}")
     if isinstance(golden, dict):

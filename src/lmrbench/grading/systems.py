@@ -12,6 +12,7 @@ from typing import Literal, get_args
 from lmrbench.tasks.loading import variant_files
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
+from lmrbench.tasks.text import decode
 from lmrbench.tasks.workspace import masked_files, repository_files
 
 BuiltIn = Literal["golden", "mask", "rewrites", "wrong"]
@@ -24,7 +25,7 @@ def submissions_of(system: BuiltIn, tasks: Sequence[Task]) -> Iterator[Submissio
     for task in tasks:
         if system in ("golden", "mask"):
             files = repository_files(task) if system == "golden" else masked_files(task)
-            code = {name: decode_source(files[name]) for name in task.goal_files}
+            code = {name: decode(files[name])[0] for name in task.goal_files}
             yield Submission(system=system, task=task.id, code=code)
         else:
             for sample, file in enumerate(variant_files(task, system)):

@@ -72,8 +72,8 @@ class BubblewrapSandbox:
             yield from ("--perms", "0755", "--dir", str(parent))
         for path in shown:
             yield from ("--ro-bind", str(path), str(path))
-        for folder in ("/etc", "/packages", "/worker"):
-            yield from ("--perms", "0755", "--dir", folder)
+        for name in ("/etc", "/packages", "/worker"):
+            yield from ("--perms", "0755", "--dir", name)
         for alias in _ALIASES:
             if Path(alias).is_symlink():
                 yield from ("--symlink", os.readlink(alias), alias)
@@ -87,8 +87,8 @@ class BubblewrapSandbox:
             yield from ("--ro-bind", str(path), f"/packages/{name}")
         yield from ("--ro-bind", str(WORKER_PROGRAM), f"/worker/{WORKER_PROGRAM.name}")
         yield from ("--proc", "/proc", "--dev", "/dev")
-        for folder in ("/tmp", "/dev/shm"):
-            yield from ("--perms", "1777", "--size", str(_SCRATCH_BYTES), "--tmpfs", folder)
+        for name in ("/tmp", "/dev/shm"):
+            yield from ("--perms", "1777", "--size", str(_SCRATCH_BYTES), "--tmpfs", name)
         # What bwrap itself laid out would otherwise be a writable file system without a bound.
         yield from ("--remount-ro", "/dev", "--remount-ro", "/")
 

@@ -117,10 +117,10 @@ def _task(entry: dict[str, Any], paper: Paper, folder: Path, key: str) -> Task:
         raise TaskError(f"{file}: {key}.targets: {reason}") from error
     task = _validate(Task, {**entry, "paper": paper, "folder": folder}, file, key)
     files = repository_files(task)
-    for path in (*task.goal_files, *task.context):
-        if path not in files:
-            where = "targets" if path in task.goal_files else "context"
-            raise TaskError(f"{file}: {key}.{where}: there is no file repo/{path}")
+    for name in (*task.goal_files, *task.context):
+        if name not in files:
+            where = "targets" if name in task.goal_files else "context"
+            raise TaskError(f"{file}: {key}.{where}: there is no file repo/{name}")
     for path in (task.check_file, task.digest_file):
         if not path.is_file():
             raise TaskError(f"{file}: {key}: there is no file {path.relative_to(folder)}")
@@ -136,7 +136,7 @@ def _validate(model: type[Model], data: dict[str, Any], file: Path, key: str) ->
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
+        first: Any = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in (key, *first["loc"]))
         message = "unknown key" if first["type"] == "extra_forbidden" else first["msg"]
         raise TaskError(f"{file}: {place}: {message}") from error

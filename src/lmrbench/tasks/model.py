@@ -27,6 +27,9 @@ def _stays_inside(text: str) -> str:
     return str(path)
 
 
+# How much a solver sees: the masked repository, its goal files only, or no code but the signatures.
+Inputs = Literal["full", "paper+file", "paper"]
+
 RelativePath = Annotated[str, AfterValidator(_stays_inside)]
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_]*$")]
 

@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import ast
 import json
-import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+import textwrap
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal
+from typing import Any
 
 from lmrbench.errors import LmrbenchError, TaskError
-from lmrbench.tasks.model import Target, Task
+from lmrbench.tasks.model import Inputs, Target, Task
 from lmrbench.tasks.source import find, mask
 from lmrbench.tasks.text import Source, decode
-
-Inputs = Literal["full", "paper+file", "paper"]
 
 REPO = "repo"
 _NO_FOLDERS = frozenset(
@@ -33,9 +31,7 @@ _NO_FILES = frozenset({".DS_Store", ".git", ".coverage"})
 
 def is_litter(path: PurePosixPath) -> bool:
     """True for what tools leave behind: bytecode, caches, history."""
-    return (
-        any(part in _NO_FOLDERS for part in path.parts) or path.name in _NO_FILES or path.suffix in _NO_SUFFIXES
-    )
+    return any(part in _NO_FOLDERS for part in path.parts) or path.name in _NO_FILES or path.suffix in _NO_SUFFIXES
 
 
 def repository_files(task: Task) -> dict[str, bytes]:
@@ -43,7 +39,7 @@ def repository_files(task: Task) -> dict[str, bytes]:
     if not task.repo.is_dir():
         raise TaskError(f"{task.repo}: there is no such folder")
     try:
-        return dict(sorted(_read_folder(task.repo, task.repo.resolve())))
+        return dict(sorted(_read_folder(task.repo, task.repo)))
     except OSError as error:
         raise TaskError(f"{error.filename}: {error.strerror}") from error
 
@@ -78,7 +74,7 @@ def workspace_files(task: Task, inputs: Inputs) -> dict[str, bytes]:
     except OSError as error:
         raise TaskError(f"{task.digest_file}: {error.strerror}") from error
     files = {f"{REPO}/{path}": masked[path] for path in shown}
-    files |= {"paper.md": paper, "instruction.md": _instruction(task, inputs, masked).encode()}
+    files |= {"paper.md": paper, "instruction.md": _instruction(task, inputs).encode()}
     return dict(sorted(files.items()))
 
 
@@ -97,17 +93,73 @@ def build(task: Task, inputs: Inputs, destination: Path) -> None:
         raise LmrbenchError(f"{error.filename or destination}: {error.strerror}") from error
 
 
-def third_party_packages(files: Mapping[str, bytes]) -> tuple[str, ...]:
-    """The top-level names that Python files import and that are neither theirs nor the standard library's."""
-    own = {part for path in files for part in (*PurePosixPath(path).parts[:-1], PurePosixPath(path).stem)}
-    imported = {name for path, data in files.items() if path.endswith(".py") for name in _imports(data)}
-    return tuple(sorted(imported - own - sys.stdlib_module_names))
+def goal_signatures(task: Task) -> dict[Target, str]:
+    """Each target as the mask shows it: decorators, signature, docstring and the line that stands for the body."""
+    masked = masked_files(task)
+    shown = {}
+    for target in task.targets:
+        function = find(masked[target.file], target.qualname)
+        text = decode(masked[target.file])[0]
+        line_start = text.rfind("\n", 0, function.start) + 1
+        shown[target] = textwrap.dedent(text[line_start : function.end])
+    return shown
 
 
 def _read_folder(folder: Path, root: Path) -> Iterator[tuple[str, bytes]]:
     for path in folder.iterdir():
-        name = path.relative_to(root) if path.is_relative_to(root) else path
-        raise NotImplementedError(name)
+        name = path.relative_to(root)
+        if is_litter(PurePosixPath(name.as_posix())):
+            continue
+        if path.is_symlink() and not path.resolve().is_relative_to(root.resolve()):
+            raise TaskError(f"{path}: a link that leaves the repository")
+        if path.is_dir():
+            yield from _read_folder(path, root)
+        elif path.is_file():
+            yield name.as_posix(), path.read_bytes()
+        else:
+            raise TaskError(f"{path}: neither a file nor a folder")
+
+
+def _without_outputs(data: bytes, place: str) -> bytes:
+    try:
+        notebook: dict[str, Any] = json.loads(data)
+        for cell in notebook["cells"]:
+            if cell["cell_type"] == "code":
+                cell |= {"outputs": [], "execution_count": None}
+    except (ValueError, KeyError, TypeError) as error:
+        raise TaskError(f"{place}: not a notebook") from error
+    return json.dumps(notebook, indent=1, ensure_ascii=False).encode() + b"\n"
+
+
+def _instruction(task: Task, inputs: Inputs) -> str:
+    targets = ", ".join(f"`{target}`" for target in task.targets)
+    seen = {
+        "full": f"The repository is in `{REPO}/`; the bodies of these functions are missing. Fill them in there.",
+        "paper+file": f"Of the repository you see only the goal file, in `{REPO}/`. Fill in the function there.",
+        "paper": "You see nothing of the repository but the functions below. Write them into `answer.py`.",
+    }[inputs]
+    packages = ", ".join(third_party_imports(task)) or "none"
+    parts = [
+        f"# {task.id}",
+        f"Implement {targets} as the paper describes it. `paper.md` is a digest of: {task.paper.title} "
+        f"({task.paper.venue} {task.paper.year}).",
+        f"{seen} Only these functions are taken from your work, and new helpers, constants and imports that they need "
+        "in the same file. Edits elsewhere do not count. "
+        f"Packages that may be imported besides Python's own: {packages}.",
+        task.instruction.strip(),
+    ]
+    if inputs == "paper":
+        parts += [f"`{target}`:\n\n```python\n{text}\n```" for target, text in goal_signatures(task).items()]
+    return "\n\n".join(parts) + "\n"
+
+
+def third_party_imports(task: Task) -> tuple[str, ...]:
+    """The top-level imports of repository and check that neither Python nor the repository provides, sorted."""
+    files = repository_files(task)
+    own = {part.removesuffix(".py") for name in files for part in PurePosixPath(name).parts}
+    sources = [data for name, data in files.items() if name.endswith(".py")]
+    names = {name for data in (*sources, task.check_file.read_bytes()) for name in _imports(data)}
+    return tuple(sorted(names - own - sys.stdlib_module_names))
 
 
 def _imports(data: bytes) -> Iterator[str]:

@@ -14,4 +14,4 @@ class Blender:
         factors = weights(len(values))
         if not values:
             return 0.0
-        return self.scale * sum(w * v for w, v in zip(factors, values)) / sum(factors)
+        return self.scale * sum(w * v for w, v in zip(factors, values, strict=True)) / sum(factors)

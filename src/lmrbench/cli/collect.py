@@ -1,0 +1,50 @@
+"""`lmrbench collect`: what came back from a solver?"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lmrbench.cli.options import SuiteOption, load_tasks
+
+
+def collect(
+    path: Annotated[
+        Path, typer.Argument(help="A workspace, a Python file, a .diff or .patch, or a model's answer; - reads one.")
+    ],
+    system: Annotated[str, typer.Option(help="Who solved it, as tables will name it.")],
+    task: Annotated[
+        str | None,
+        typer.Option("--task", "-t", help="The task; for a workspace, by default its folder's last two names."),
+    ] = None,
+    sample: Annotated[int, typer.Option(min=0, help="Which of several answers of this system it is.")] = 0,
+    to: Annotated[Path, typer.Option("--to", metavar="FILE", help="The file of submissions to append to.")] = Path(
+        "submissions.jsonl"
+    ),
+    suite: SuiteOption = None,
+) -> None:
+    """Take in one answer and append it to a file of submissions; only the target will be taken from it."""
+    from lmrbench.errors import TaskError
+    from lmrbench.grading.records import append_line
+    from lmrbench.tasks.collect import candidate_files, from_diff, from_workspace, read_text
+    from lmrbench.tasks.submission import Submission
+
+    name = task or "/".join(path.resolve().parts[-2:])
+    found = load_tasks(suite, [name])
+    if len(found) != 1:
+        raise TaskError(f"{name!r} names {len(found)} tasks; name one with --task")
+    if path.is_dir():
+        submission = from_workspace(found[0], path, system, sample)
+    elif path.suffix in (".diff", ".patch"):
+        submission = from_diff(found[0], read_text(path), system, sample)
+    else:
+        code = sys.stdin.read() if str(path) == "-" else read_text(path)
+        submission = Submission(system=system, task=found[0].id, sample=sample, code=code)
+    _, warnings = candidate_files(found[0], submission)
+    for warning in (*submission.warnings, *warnings):
+        print(f"lmrbench: {warning}", file=sys.stderr)
+    append_line(to, submission)
+    print(f"{found[0].id} of {system} appended to {to}")

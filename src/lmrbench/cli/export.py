@@ -1,0 +1,28 @@
+"""`lmrbench export`: what does a solver get?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lmrbench.cli.options import PATTERN_HELP, SuiteOption, load_tasks
+from lmrbench.tasks.model import Inputs
+
+
+def export(
+    patterns: Annotated[list[str], typer.Argument(metavar="TASK...", help=PATTERN_HELP)],
+    to: Annotated[Path, typer.Option("--to", metavar="DIR", help="Each workspace is written to DIR/paper/task.")],
+    inputs: Annotated[
+        Inputs, typer.Option(help="What is shown: full (the masked repository), paper+file, or paper.")
+    ] = "full",
+    suite: SuiteOption = None,
+) -> None:
+    """Write what a solver sees of each task: masked repository, digest of the paper, instruction, and no answer."""
+    from lmrbench.tasks.workspace import build
+
+    for task in load_tasks(suite, patterns):
+        folder = to / task.paper.slug / task.name
+        build(task, inputs, folder)
+        print(folder)
