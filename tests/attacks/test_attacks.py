@@ -327,17 +327,15 @@ def test_the_servers_of_the_host_do_give_the_golden_away(host_servers):
 
 
 def test_no_other_job_of_a_worker_can_be_read_in_its_memory(laboratory):
-    secret = b"SECRET-OF-ANOTHER-JOB-" + b"0123456789" * 10
-    files = {"big.py": b"# filler\n" * 100_000, "probe.py": b"def look(): pass\n# " + secret * 20}
-    needles = [base64.b64encode(b"x" * shift + secret[:21])[4:-4] for shift in range(3)]
-    # The needles are written backwards, so that this job does not find itself.
-    scan = f"""
+    secret = b"SECRET-OF-ANOTHER-JOB"
+    # As base64 at each of three offsets, and backwards, so that the search does not find itself.
+    needles = [base64.b64encode(b"x" * offset + secret)[4:-4][::-1] for offset in range(3)]
+    search = f"""
 import ctypes, re
 
 def look():
     found = 0
-    needles = b"|".join(re.escape(bytes(reversed(needle))) for needle in {[needle[::-1] for needle in needles]!r})
-    pattern = re.compile(b"(?:" + needles + b")[A-Za-z0-9+/]{{40}}")
+    pattern = re.compile(b"(?:" + b"|".join(re.escape(needle[::-1]) for needle in {needles}) + b")[A-Za-z0-9+/]{{40}}")
     with open("/proc/self/maps") as file:
         lines = [line.split() for line in file]
     for span, mode, _, _, _, *name in lines:
@@ -346,8 +344,12 @@ def look():
             found += len(pattern.findall(ctypes.string_at(start, end - start)))
     return found
 """
-    laboratory.run(files)
-    assert laboratory.run({"probe.py": scan.encode()}) == 0
+    found = []
+    for size in (100, 10_000, 100_000, 1_000_000):
+        code = b"def look(): pass\n# " + (secret + b"0123456789" * 10) * 20
+        laboratory.run({"filler.py": b"#" * size, "probe.py": code})
+        found.append(laboratory.run({"probe.py": search.encode()}))
+    assert found == [0, 0, 0, 0]
 
 
 BODY = "def score(logits, lengths):\n    return "

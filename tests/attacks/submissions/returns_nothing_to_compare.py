@@ -3,7 +3,7 @@
 import torch
 from report import report
 
-EVIDENCE = r"(?s)the key 'scores' is missing.*expected shape \(5,\), got \(0,\).*got \(1,\).*got \(1, 3\)"
+EVIDENCE = r"(?s)the key 'passages' is missing.*expected shape \(5,\), got \(0,\).*got \(1,\).*got \(1, 3\)"
 
 
 def score(logits, lengths):

@@ -4,9 +4,10 @@ import torch
 
 
 def report(scores: torch.Tensor) -> dict:
-    """The scores with their total, their ranking and the name of the best passage."""
+    """The number of scores, the scores, their total, their ranking and the name of the best passage."""
     ranking = scores.argsort(descending=True, stable=True).tolist()
     return {
+        "passages": float(len(scores)),
         "scores": scores,
         "total": float(scores.double().sum()),
         "ranking": ranking,

@@ -1,0 +1,226 @@
+"""Whatever form an answer comes back in, its targets are found, and what else was changed is said."""
+
+import json
+import subprocess
+
+import pytest
+
+from lmrbench.errors import LmrbenchError, SubmissionError, TaskError
+from lmrbench.tasks.collect import candidate_files, from_diff, from_response, from_workspace
+from lmrbench.tasks.loading import load_suite, select, task_digest
+from lmrbench.tasks.model import Target
+from lmrbench.tasks.submission import Submission
+from lmrbench.tasks.workspace import build, masked_files, repository_files, workspace_files
+
+METHOD = [Target(file="blending.py", qualname="Blender.blend")]
+FUNCTION = [Target(file="a.py", qualname="f")]
+BODY = "    def blend(self, values):\n        return 42\n"
+BARE = "def blend(self, values):\n    return 42\n"
+
+
+def result_of(text, targets=METHOD, name="Blender"):
+    namespace = {}
+    exec(from_response(text, targets), namespace)
+    return namespace[name]().blend([]) if name else namespace["f"](1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"class Blender:\n{BODY}",
+        BARE,
+        BODY,
+        f"Here it is:\n\n```python\n{BARE}```\n\nIt weighs the values.",
+        f"```\n{BODY}```",
+        f"~~~py\n{BARE}~~~\n",
+        f"```python\n{BARE}",
+        f"First a helper:\n```python\nANSWER = 42\n```\nthen\n```python\n{BARE.replace('42', 'ANSWER')}```",
+        f"```python\nblend([1, 2])  # an example\n```\nThe answer:\n```python\n{BARE}```",
+        f"Sure. This is the method.\n\n{BARE}\nIt returns the mean; isn't that nice?",
+        "def blend(self, values):\n        return 42\n",
+        f"  1. Steps:\n   ```python\n   {BARE.replace(chr(10), chr(10) + '   ')}\n   ```",
+        f"```python\nclass Blender:\n{BODY}```",
+        f"A draft:\n```python\n{BARE.replace('42', '41')}```\nBetter:\n```python\n{BARE}```",
+        BARE.replace("    ", "\t").replace("\n", "\r\n"),
+    ],
+)
+def test_a_response_in_any_dress_holds_the_method(text):
+    assert result_of(text) == 42
+
+
+def test_a_function_with_its_decorator_and_imports_survives_the_prose():
+    text = "Answer below.\n\nimport functools\n\n@functools.cache\ndef f(x):\n    return x + 1\n\nDone - that's all."
+    assert result_of(text, FUNCTION, None) == 2
+
+
+def test_a_broken_response_comes_back_for_the_reason_to_be_said():
+    with pytest.raises(SyntaxError):
+        compile(from_response("```python\ndef f(x:\n    return 1\n```", FUNCTION), "a", "exec")
+
+
+@pytest.fixture
+def task(toy_suite):
+    return load_suite(toy_suite)[0]
+
+
+@pytest.fixture
+def workspace(task, tmp_path):
+    build(task, "full", tmp_path / "work")
+    return tmp_path / "work"
+
+
+def test_a_workspace_holds_no_answer_and_the_same_bytes_every_time(task, workspace):
+    names = sorted(path.relative_to(workspace).as_posix() for path in workspace.rglob("*") if path.is_file())
+    assert names == ["instruction.md", "paper.md", "repo/blending.py", "repo/weighting.py"]
+    assert all(b"sum(factors)" not in path.read_bytes() for path in workspace.rglob("*") if path.is_file())
+    assert workspace_files(task, "full") == workspace_files(task, "full")
+    assert sorted(workspace_files(task, "paper+file")) == ["instruction.md", "paper.md", "repo/blending.py"]
+    paper = workspace_files(task, "paper")
+    assert sorted(paper) == ["instruction.md", "paper.md"]
+    assert b"def blend(self, values: list[float]) -> float:" in paper["instruction.md"]
+
+
+def test_a_folder_that_is_in_use_is_not_written_to(task, workspace):
+    with pytest.raises(LmrbenchError, match="is not empty"):
+        build(task, "full", workspace)
+
+
+def test_an_edited_workspace_gives_the_goal_file_and_says_what_else_was_done(task, workspace, tmp_path):
+    goal = workspace / "repo" / "blending.py"
+    goal.write_text(goal.read_text().replace("raise NotImplementedError", "return 42.0"))
+    (workspace / "repo" / "weighting.py").write_text("hacked = True\n")
+    (workspace / "repo" / "conftest.py").write_text("")
+    (workspace / "secret").symlink_to("/etc/passwd")
+    (workspace / "repo" / "__pycache__").mkdir()
+    (workspace / "repo" / "__pycache__" / "x.pyc").write_bytes(b"")
+    submission = from_workspace(task, workspace, "me")
+    assert "return 42.0" in submission.code["blending.py"]
+    assert sorted(submission.warnings) == [
+        "repo/conftest.py: added; left out",
+        "repo/weighting.py: changed; left out",
+        "secret: a link; not followed",
+    ]
+    files, _ = candidate_files(task, submission)
+    assert files["weighting.py"] == repository_files(task)["weighting.py"]
+    assert b"return 42.0" in files["blending.py"]
+
+
+def test_a_goal_file_that_is_a_link_or_gone_is_not_read(task, workspace):
+    goal = workspace / "repo" / "blending.py"
+    goal.unlink()
+    with pytest.raises(SubmissionError, match="no such file"):
+        from_workspace(task, workspace, "me")
+    goal.symlink_to("/etc/passwd")
+    with pytest.raises(SubmissionError, match="no such file"):
+        from_workspace(task, workspace, "me")
+
+
+def test_a_diff_as_git_prints_it_applies_and_one_that_does_not_is_said(task, workspace):
+    for command in ("init -q", "add -A", "-c user.name=a -c user.email=a@b commit -qm a"):
+        subprocess.run(f"git {command}", shell=True, cwd=workspace, check=True)
+    goal = workspace / "repo" / "blending.py"
+    goal.write_text(goal.read_text().replace("raise NotImplementedError", "return 42.0"))
+    (workspace / "repo" / "weighting.py").write_text("changed = 1\n")
+    diff = subprocess.run(["git", "diff"], cwd=workspace, check=True, capture_output=True, text=True).stdout
+    submission = from_diff(task, diff, "me")
+    assert "return 42.0" in submission.code["blending.py"]
+    assert submission.warnings == ("repo/weighting.py: changed, but is no goal file; left out",)
+    with pytest.raises(SubmissionError, match=r"blending.py: the hunk at line \d+ does not apply"):
+        from_diff(task, diff.replace("Return the scaled", "Return some other"), "me")
+
+
+def test_code_for_a_file_that_is_no_goal_file_is_left_out(task):
+    code = {"blending.py": BARE, "weighting.py": "x = 1"}
+    files, warnings = candidate_files(task, Submission(system="me", task=task.id, code=code))
+    assert files["weighting.py"] == masked_files(task)["weighting.py"]
+    assert any("weighting.py" in warning for warning in warnings)
+    with pytest.raises(SubmissionError, match=r"nothing was handed in for blending\.py"):
+        candidate_files(task, Submission(system="me", task=task.id, code={"weighting.py": ""}))
+
+
+def _suite(toy_suite, tmp_path):
+    subprocess.run(["cp", "-r", str(toy_suite), str(tmp_path / "suite")], check=True)
+    return tmp_path / "suite"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('slug = "toy"', 'slug = "toys"', "the folder is called 'toy'"),
+        ("year = 2020", 'year = "soon"', r"paper\.year"),
+        ("year = 2020", "year = 2020\neditor = 1", r"paper\.editor: unknown key"),
+        ('name = "blend"', 'name = "blend"\nfolder = "x"', r"task\[0\]\.folder: unknown key"),
+        ("evaluation_metrics", "metrics", r"task\[0\]\.category"),
+        ("Blender.blend", "Blender.bland", r"task\[0\]\.targets: .*Blender\.blend"),
+        ("blending.py::", "/etc/passwd::", r"task\[0\]\.targets"),
+        ("blending.py::", "../toy/repo/blending.py::", r"task\[0\]\.targets"),
+        ("blending.py::Blender.blend", "blending.py", r"task\[0\]\.targets"),
+        (
+            'context = ["weighting.py"]',
+            'context = ["absent.py"]',
+            r"task\[0\]\.context: there is no file repo/absent\.py",
+        ),
+        ("checks/blend.py", "checks/none.py", "there is no file checks/none.py"),
+        ("rtol = 1e-9", "rtol = -1", r"task\[0\]\.tolerance\.rtol"),
+        ("[paper]", "[paper", "task.toml"),
+        ("[[task]]", "[[tasks]]", "unknown key 'tasks'"),
+    ],
+)
+def test_a_task_that_is_not_well_formed_is_refused_at_load_by_file_and_key(toy_suite, tmp_path, old, new, words):
+    suite = _suite(toy_suite, tmp_path)
+    file = suite / "toy" / "task.toml"
+    assert old in file.read_text()
+    file.write_text(file.read_text().replace(old, new, 1))
+    with pytest.raises(TaskError, match=words) as error:
+        load_suite(suite)
+    assert str(file) in str(error.value)
+
+
+def test_a_link_that_leaves_the_repository_is_refused(toy_suite, tmp_path):
+    suite = _suite(toy_suite, tmp_path)
+    (suite / "toy" / "repo" / "data").symlink_to("/etc/passwd")
+    with pytest.raises(TaskError, match="a link that leaves the repository"):
+        load_suite(suite)
+
+
+def test_a_second_copy_of_the_goal_file_is_refused(toy_suite, tmp_path):
+    suite = _suite(toy_suite, tmp_path)
+    repo = suite / "toy" / "repo"
+    (repo / "blending_ref.py").write_bytes((repo / "blending.py").read_bytes())
+    with pytest.raises(TaskError, match=r"blending_ref\.py is a copy"):
+        masked_files(load_suite(suite)[0])
+
+
+def test_notebooks_lose_what_they_printed(toy_suite, tmp_path):
+    suite = _suite(toy_suite, tmp_path)
+    cell = {"cell_type": "code", "source": ["1"], "outputs": [{"text": "the answer"}], "execution_count": 3}
+    (suite / "toy" / "repo" / "n.ipynb").write_text(json.dumps({"cells": [cell]}))
+    shown = masked_files(load_suite(suite)[0])["n.ipynb"]
+    assert b"the answer" not in shown
+    assert json.loads(shown)["cells"][0]["source"] == ["1"]
+
+
+def test_the_digest_of_a_task_changes_with_whatever_it_is_made_of(toy_suite, tmp_path):
+    suite = _suite(toy_suite, tmp_path)
+    before = task_digest(load_suite(suite)[0])
+    assert before == task_digest(load_suite(toy_suite)[0])
+    for name in (
+        "repo/weighting.py",
+        "checks/blend.py",
+        "paper.md",
+        "wrong/blend/unscaled.py",
+        "rewrites/blend/loop.py",
+    ):
+        file = suite / "toy" / name
+        data = file.read_bytes()
+        file.write_bytes(data + b"\n")
+        assert task_digest(load_suite(suite)[0]) != before
+        file.write_bytes(data)
+    assert task_digest(load_suite(suite)[0]) == before
+
+
+def test_patterns_choose_tasks_and_a_typing_error_is_said(task):
+    for pattern in ("toy", "toy/blend", "toy/*", "evaluation_metrics"):
+        assert select([task], [pattern]) == (task,)
+    with pytest.raises(TaskError, match="no task is named 'tyo'"):
+        select([task], ["toy", "tyo"])
