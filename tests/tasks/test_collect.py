@@ -35,7 +35,7 @@ def result_of(text, targets=METHOD, name="Blender"):
         f"~~~py\n{BARE}~~~\n",
         f"```python\n{BARE}",
         f"First a helper:\n```python\nANSWER = 42\n```\nthen\n```python\n{BARE.replace('42', 'ANSWER')}```",
-        f"```python\nblend([1, 2])  # an example\n```\nThe answer:\n```python\n{BARE}```",
+        f"```python\n>>> blend([1, 2])\n42\n```\nThe answer:\n```python\n{BARE}```",
         f"Sure. This is the method.\n\n{BARE}\nIt returns the mean; isn't that nice?",
         "def blend(self, values):\n        return 42\n",
         f"  1. Steps:\n   ```python\n   {BARE.replace(chr(10), chr(10) + '   ')}\n   ```",

@@ -86,7 +86,10 @@ class BubblewrapSandbox:
         for name, path in importable_paths(imports).items():
             yield from ("--ro-bind", str(path), f"/packages/{name}")
         yield from ("--ro-bind", str(WORKER_PROGRAM), f"/worker/{WORKER_PROGRAM.name}")
-        yield from ("--proc", "/proc", "--dev", "/dev")
+        yield from ("--proc", "/proc", "--tmpfs", "/dev", "--symlink", "/proc/self/fd", "/dev/fd")
+        # No /dev/zero: shared mappings of it are memory that nobody is charged for.
+        for name in ("null", "full", "random", "urandom"):
+            yield from ("--dev-bind", f"/dev/{name}", f"/dev/{name}")
         for name in ("/tmp", "/dev/shm"):
             yield from ("--perms", "1777", "--size", str(_SCRATCH_BYTES), "--tmpfs", name)
         # What bwrap itself laid out would otherwise be a writable file system without a bound.

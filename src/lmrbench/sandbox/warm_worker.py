@@ -39,6 +39,8 @@ START_SECONDS = 120.0
 # What the worker may take to kill and clean up after a job, beyond the job's own time.
 GRACE_SECONDS = 20.0
 _MAX_FRAME = 1 << 30
+_MOST_SECONDS = 1e6
+_MOST_CHARACTERS = 4000
 _SECONDS = struct.Struct("<d")
 _STATUS: dict[int, Status] = {OBSERVED: "observed", RAISED: "raised", TIMED_OUT: "timeout", DIED: "died"}
 
@@ -84,12 +86,12 @@ class WarmWorker:
                 elif kind == DONE:
                     done = json.loads(payload)
                 elif kind == BROKEN or case < 0:
-                    broken = payload.decode("utf-8", "replace")
+                    broken = payload.decode("utf-8", "replace")[-_MOST_CHARACTERS:]
                 elif kind in _STATUS:
                     cases[case] = _outcome(kind, payload)
         except WorkerLostError as error:
             lost = f"the sandbox ended: {self._diagnosis(error)}"
-        except (ValueError, struct.error) as error:
+        except (ValueError, RecursionError) as error:
             lost = f"the sandbox sent what is no answer: {self._diagnosis(error)}"
         if lost and not names:
             broken = lost
@@ -165,7 +167,11 @@ def _request(job: Job) -> dict[str, object]:
 
 
 def _outcome(kind: int, payload: bytes) -> CaseOutcome:
-    if kind == OBSERVED:
+    if kind == OBSERVED and len(payload) >= _SECONDS.size:
         (seconds,) = _SECONDS.unpack_from(payload)
+        # The candidate's word too: NaN and the like must not get into a record.
+        seconds = seconds if 0 <= seconds < _MOST_SECONDS else 0.0
         return CaseOutcome("observed", payload=payload[_SECONDS.size :], seconds=seconds)
-    return CaseOutcome(_STATUS[kind], message=payload.decode("utf-8", "replace"))
+    if kind == OBSERVED:
+        return CaseOutcome("raised", message="not an encoded observation: too short")
+    return CaseOutcome(_STATUS[kind], message=payload.decode("utf-8", "replace")[-_MOST_CHARACTERS:])

@@ -55,7 +55,8 @@ def from_response(text: str, targets: list[Target]) -> str:
 
     Looked for in this order: the text itself, its fenced blocks (all together, then each alone, the last first), and
     the text from its first line of code on; each also with its indentation mended and, for a method printed bare,
-    inside its class. One that defines a target twice will not do. If none will do, the likeliest comes back for `transplant` to say what is wrong with it.
+    inside its class. One that defines a target twice will not do. If none will do, the likeliest comes back for
+    `transplant` to say what is wrong with it.
     """
     blocks = [match["code"] for match in _FENCE.finditer(text)]
     tries = [text, "\n".join(map(textwrap.dedent, blocks)), *reversed(blocks), *_from_first_code(text)]

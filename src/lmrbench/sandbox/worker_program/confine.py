@@ -19,43 +19,34 @@ _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_SECCOMP = 1, 4, 22
 _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 36, 38
 _SECCOMP_MODE_FILTER = 2
 
-# BPF instructions: load a word of seccomp_data, jump if equal / greater or equal / any bit set, return.
-_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+# BPF instructions: load a word of seccomp_data, mask it, jump if equal / greater or equal / any bit set, return.
+_LOAD, _AND, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x45, 0x06
 _NUMBER, _ARCHITECTURE, _ARGUMENT_0 = 0, 4, 16
 _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
 _X32_BIT = 0x40000000
 # CLONE_NEWTIME, NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET.
 _NAMESPACE_FLAGS = 0x80 | 0x20000 | 0x2000000 | 0x4000000 | 0x8000000 | 0x10000000 | 0x20000000 | 0x40000000
 
-# Per machine: its audit number, then system-call numbers. Refused: reading other processes, memory that no rlimit
-# counts (memfd, System V, message queues), new namespaces and mounts, keyrings, and large kernel interfaces.
-_MACHINES: dict[str, tuple[int, dict[str, int]]] = {
-    "x86_64": (
-        0xC000003E,
-        {
-            "ptrace": 101, "process_vm_readv": 310, "process_vm_writev": 311, "pidfd_getfd": 438, "kcmp": 312,
-            "memfd_create": 319, "memfd_secret": 447, "shmget": 29, "shmat": 30, "semget": 64, "msgget": 68,
-            "mq_open": 240, "unshare": 272, "setns": 308, "mount": 165, "umount2": 166, "pivot_root": 155,
-            "chroot": 161, "fsopen": 430, "move_mount": 429, "open_tree": 428, "mount_setattr": 442,
-            "open_by_handle_at": 304, "add_key": 248, "request_key": 249, "keyctl": 250, "bpf": 321,
-            "userfaultfd": 323, "perf_event_open": 298, "io_uring_setup": 425, "personality": 135,
-            "clone": 56, "clone3": 435, "socket": 41, "kill": 62,
-        },
-    ),
-    "aarch64": (
-        0xC00000B7,
-        {
-            "ptrace": 117, "process_vm_readv": 270, "process_vm_writev": 271, "pidfd_getfd": 438, "kcmp": 272,
-            "memfd_create": 279, "memfd_secret": 447, "shmget": 194, "shmat": 196, "semget": 190, "msgget": 186,
-            "mq_open": 180, "unshare": 97, "setns": 268, "mount": 40, "umount2": 39, "pivot_root": 41,
-            "chroot": 51, "fsopen": 430, "move_mount": 429, "open_tree": 428, "mount_setattr": 442,
-            "open_by_handle_at": 265, "add_key": 217, "request_key": 218, "keyctl": 219, "bpf": 280,
-            "userfaultfd": 282, "perf_event_open": 241, "io_uring_setup": 425, "personality": 92,
-            "clone": 220, "clone3": 435, "socket": 198, "kill": 129,
-        },
-    ),
+# Refused altogether: reading other processes, memory that no limit counts (memfd, System V, queues, extended
+# attributes), new namespaces and mounts, keyrings, the scheduling of others, and large kernel interfaces.
+# For each the numbers on x86_64 and aarch64.
+_REFUSED = {
+    "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271), "kcmp": (312, 272),
+    "pidfd_getfd": (438, 438), "memfd_create": (319, 279), "memfd_secret": (447, 447), "shmget": (29, 194),
+    "shmat": (30, 196), "semget": (64, 190), "msgget": (68, 186), "mq_open": (240, 180), "setxattr": (188, 5),
+    "lsetxattr": (189, 6), "fsetxattr": (190, 7), "setxattrat": (463, 463), "unshare": (272, 97),
+    "setns": (308, 268), "mount": (165, 40), "umount2": (166, 39), "pivot_root": (155, 41), "chroot": (161, 51),
+    "fsopen": (430, 430), "move_mount": (429, 429), "open_tree": (428, 428), "mount_setattr": (442, 442),
+    "open_by_handle_at": (304, 265), "add_key": (248, 217), "request_key": (249, 218), "keyctl": (250, 219),
+    "bpf": (321, 280), "userfaultfd": (323, 282), "perf_event_open": (298, 241), "io_uring_setup": (425, 425),
+    "personality": (135, 92), "sched_setscheduler": (144, 119),
+    "sched_setparam": (142, 118), "sched_setattr": (314, 274), "ioprio_set": (251, 30), "migrate_pages": (256, 238),
+    "move_pages": (279, 239), "process_madvise": (440, 440),
 }  # fmt: skip
-_BY_ARGUMENT = ("clone", "clone3", "socket", "kill")
+_CLONE, _CLONE3, _SOCKET, _KILL = (56, 220), (435, 435), (41, 198), (62, 129)
+_MMAP, _PRLIMIT, _AFFINITY, _PRIORITY = (9, 222), (302, 261), (203, 122), (141, 140)
+_MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
+_SHARED_AND_ANONYMOUS = 0x21
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -71,6 +62,8 @@ def confine_worker(user: int | None, own_namespace: bool) -> None:
         os.setgroups([])
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
+    # Python's own handler would let a child interrupt even process 1.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     # Not dumpable: no child can read the worker's memory or its descriptors through /proc.
@@ -104,7 +97,7 @@ def _prctl(option: int, value: int) -> None:
 def _filter_system_calls(refuse_signal_to_all: bool) -> None:
     if platform.machine() not in _MACHINES:
         raise OSError(errno.ENOSYS, f"no system-call filter is written for {platform.machine()}")
-    architecture, numbers = _MACHINES[platform.machine()]
+    machine, architecture = _MACHINES[platform.machine()]
     refused, unknown = _ERRNO | errno.EPERM, _ERRNO | errno.ENOSYS
     program = [
         (_LOAD, 0, 0, _ARCHITECTURE),
@@ -114,33 +107,26 @@ def _filter_system_calls(refuse_signal_to_all: bool) -> None:
         (_AT_LEAST, 0, 1, _X32_BIT),
         (_RETURN, 0, 0, refused),
     ]
-    for name, number in numbers.items():
-        if name not in _BY_ARGUMENT:
-            program += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, refused)]
+    for numbers in _REFUSED.values():
+        program += [(_EQUAL, 0, 1, numbers[machine]), (_RETURN, 0, 0, refused)]
     # clone3 hides its flags behind a pointer; told that it is unknown, libc falls back to clone.
-    program += [(_EQUAL, 0, 1, numbers["clone3"]), (_RETURN, 0, 0, unknown)]
-    program += [
-        (_EQUAL, 0, 4, numbers["clone"]),
-        (_LOAD, 0, 0, _ARGUMENT_0),
-        (_ANY_BIT, 0, 1, _NAMESPACE_FLAGS),
-        (_RETURN, 0, 0, refused),
-        (_RETURN, 0, 0, _ALLOW),
-    ]
-    program += [
-        (_EQUAL, 0, 4, numbers["socket"]),
-        (_LOAD, 0, 0, _ARGUMENT_0),
-        (_EQUAL, 1, 0, socket.AF_UNIX),
-        (_RETURN, 0, 0, refused),
-        (_RETURN, 0, 0, _ALLOW),
+    program += [(_EQUAL, 0, 1, _CLONE3[machine]), (_RETURN, 0, 0, unknown)]
+    by_argument: list[tuple[tuple[int, int], int, list[tuple[int, int, int, int]]]] = [
+        (_CLONE, 0, [(_ANY_BIT, 0, 1, _NAMESPACE_FLAGS)]),
+        (_SOCKET, 0, [(_EQUAL, 1, 0, socket.AF_UNIX)]),
+        # Limits and cores of this process are its own affair; those of the worker are not.
+        (_PRLIMIT, 0, [(_EQUAL, 1, 0, 0)]),
+        (_AFFINITY, 0, [(_EQUAL, 1, 0, 0)]),
+        (_PRIORITY, 0, [(_EQUAL, 0, 2, 0), (_LOAD, 0, 0, _ARGUMENT_0 + 8), (_EQUAL, 1, 0, 0)]),
+        # Shared memory without a file stays taken when a process drops it from its own count.
+        (_MMAP, 3, [(_AND, 0, 0, _SHARED_AND_ANONYMOUS), (_EQUAL, 0, 1, _SHARED_AND_ANONYMOUS)]),
     ]
     if refuse_signal_to_all:
-        program += [
-            (_EQUAL, 0, 4, numbers["kill"]),
-            (_LOAD, 0, 0, _ARGUMENT_0),
-            (_EQUAL, 0, 1, 0xFFFFFFFF),
-            (_RETURN, 0, 0, refused),
-            (_RETURN, 0, 0, _ALLOW),
-        ]
+        by_argument.append((_KILL, 0, [(_EQUAL, 0, 1, 0xFFFFFFFF)]))
+    for numbers, argument, test in by_argument:
+        # The test falls through to the refusal, or skips it.
+        block = [(_LOAD, 0, 0, _ARGUMENT_0 + 8 * argument), *test, (_RETURN, 0, 0, refused), (_RETURN, 0, 0, _ALLOW)]
+        program += [(_EQUAL, 0, len(block), numbers[machine]), *block]
     program.append((_RETURN, 0, 0, _ALLOW))
     code = b"".join(struct.pack("<HBBI", *instruction) for instruction in program)
     buffer = ctypes.create_string_buffer(code, len(code))
@@ -150,5 +136,5 @@ def _filter_system_calls(refuse_signal_to_all: bool) -> None:
 
     header = Program(len(program), ctypes.addressof(buffer))
     if _libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(header), 0, 0) != 0:
-        code_ = ctypes.get_errno()
-        raise OSError(code_, f"the system-call filter was refused: {os.strerror(code_)}")
+        number = ctypes.get_errno()
+        raise OSError(number, f"the system-call filter was refused: {os.strerror(number)}")

@@ -168,6 +168,7 @@ class Turn:
         self.case = 0
         self.count: int | None = None
         self.broken = False
+        self.announced = False
         self.output_left = request["limits"]["output_mb"] << 20
         self.peak_kb = 0
 
@@ -182,6 +183,9 @@ class Turn:
         reports, out = os.pipe()
         os.set_inheritable(out, False)
         memory = self._memory([os.getpid()])
+        self.announced = False
+        # Held here, where no candidate can replace it.
+        exit_now = os._exit
         pid = os.fork()
         if pid == 0:
             try:
@@ -189,7 +193,7 @@ class Turn:
                 self._become_child(out)
             finally:
                 # Never back into the worker's loop, and no exit handlers of the candidate's.
-                os._exit(0)
+                exit_now(0)
         os.close(out)
         os.set_blocking(reports, False)
         exited = os.pidfd_open(pid)
@@ -245,13 +249,14 @@ class Turn:
             ready = dict(poll.poll(min(left, SAMPLE_SECONDS) * 1000))
             if self.worker.requests in ready:
                 sys.exit("the host hung up")
+            before = (self.case, self.announced)
             try:
                 read = self._pass_on(reports, reader)
             except ValueError as error:
                 return DIED, str(error)
-            if read:
+            if before != (self.case, self.announced):
                 began = time.monotonic()
-            elif exited in ready:
+            if not read and exited in ready:
                 return DIED, ""
             if self._memory(self.worker.descendants(), memory) > limits["memory_mb"] << 20:
                 return DIED, f"used more than {limits['memory_mb']} MB of memory"
@@ -286,17 +291,21 @@ class Turn:
 
     def _accept(self, kind: int, case: int, payload: bytes) -> None:
         forged = ValueError("something other than the check wrote to the stream of observations")
-        if kind == CASES and case == -1:
-            names = json.loads(payload)
+        if kind == CASES and case == -1 and not self.announced:
+            self.announced = True
+            try:
+                names = json.loads(payload)
+            except (ValueError, RecursionError):
+                raise forged from None
             if not isinstance(names, list) or len(names) > MAX_CASES or self.count not in (None, len(names)):
                 raise forged
             if self.count is None:
                 self.count = len(names)
                 self.worker.send(kind, case, payload)
-        elif kind == BROKEN and self.count is None:
+        elif kind == BROKEN and self.count is None and not self.broken:
             self.broken = True
             self.worker.send(kind, case, payload)
-        elif kind in (OBSERVED, RAISED) and self.count is not None and case == self.case < self.count:
+        elif kind in (OBSERVED, RAISED) and self.announced and case == self.case < (self.count or 0):
             self.worker.send(kind, case, payload)
             self.case += 1
         else:
@@ -308,8 +317,17 @@ class Turn:
         for pid in pids:
             with contextlib.suppress(OSError):
                 _, resident, of_files, *_ = Path(f"/proc/{pid}/statm").read_text().split()
-                total += max(0, (int(resident) - int(of_files)) * _PAGE - shared)
+                # A program that it became shares nothing with the worker; only such a one shows what it runs.
+                total += max(0, (int(resident) - int(of_files)) * _PAGE - (0 if _shows_program(pid) else shared))
         return total
+
+
+def _shows_program(pid: int) -> bool:
+    try:
+        os.readlink(f"/proc/{pid}/exe")
+    except OSError:
+        return False
+    return pid != os.getpid()
 
 
 def _ending(status: int) -> str:
