@@ -25,7 +25,7 @@ from lmrbench.grading.grade import grade
 from lmrbench.grading.records import Grade
 from lmrbench.sandbox.doctor import make_sandbox
 from lmrbench.sandbox.pool import WorkerPool
-from lmrbench.sandbox.protocol import Job
+from lmrbench.sandbox.protocol import Job, LaunchedWorker
 from lmrbench.sandbox.worker_program.encoding import decode
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.model import Limits
@@ -38,6 +38,7 @@ ATTACKS = {path.stem: path.read_text() for path in sorted(Path(__file__).parent.
 SEED = 11
 MOST_SECONDS = 20
 LONGEST_REASON = 10_000
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 # Where a folder can't be emptied the worker ends, as it must, and the host starts another.
 MAY_COST_THE_WORKER = {"locks_folders", "nests_folders_deeply", "replaces_its_folders"}
@@ -58,6 +59,7 @@ NOT_STOPPED_BY_PROCESS = {
     "bombs_inodes": _DISK,
     "bombs_memory_by_programs": _LIMITS,
     "bombs_shared_memory": _LIMITS,
+    "bombs_the_processor": _LIMITS,
     "bombs_the_system_folders": _DISK,
     "bombs_threads": _LIMITS,
     "calls_the_host": "UNIX sockets of the host can be reached",
@@ -82,7 +84,7 @@ PROCESSES = {"bubblewrap": 2, "process": 1}
 
 # What a task finds where it runs, which must be the same before and after any other task.
 PROBE = b"""
-import contextlib, os, re, resource, torch
+import contextlib, os, re, resource, stat, torch
 
 def read(path):
     with contextlib.suppress(OSError), open(path) as file:
@@ -97,6 +99,7 @@ def look():
     others = [pid for pid in os.listdir("/proc") if pid.isdigit() and pid not in (own, parent)]
     return {
         "scratch": sorted(os.listdir(os.environ["TMPDIR"])),
+        "modes": [stat.filemode(os.stat(folder).st_mode) for folder in (os.environ["TMPDIR"], "/dev/shm")],
         "shared memory": sorted(name for name in os.listdir("/dev/shm") if "attack" in name or os.getppid() == 1),
         "processes": [pid for pid in others if after_name(pid)[1:2] in ([own], [parent]) or os.getppid() == 1],
         "descriptors": len(os.listdir("/proc/self/fd")),
@@ -118,24 +121,24 @@ def observe(case):
 """
 
 
-class CountingSandbox:
-    """A sandbox that counts the workers that it starts."""
+class WatchedSandbox:
+    """A sandbox that remembers the workers that it started."""
 
     def __init__(self, name: str) -> None:
         self.sandbox = make_sandbox(name, [SUITE])
         self.name = name
-        self.started = 0
+        self.launched: list[LaunchedWorker] = []
 
     def launch(self, imports):
-        self.started += 1
-        return self.sandbox.launch(imports)
+        self.launched.append(self.sandbox.launch(imports))
+        return self.launched[-1]
 
 
 class Laboratory:
     """One warm worker for all attacks of a sandbox, and what a job finds in it before them."""
 
     def __init__(self, name: str) -> None:
-        self.sandbox = CountingSandbox(name)
+        self.sandbox = WatchedSandbox(name)
         self.tasks = {task.id: task for task in load_suite(SUITE)}
         self.open()
         # The golden is observed in a worker of its own, once, and kept in the tests' cache.
@@ -283,7 +286,7 @@ def words(result: Grade) -> str:
 def test_an_attack_fails_harms_nothing_and_is_not_felt_by_the_next_task(laboratory, attack, canary, host_servers):
     if laboratory.sandbox.name == "process" and attack in NOT_STOPPED_BY_PROCESS:
         pytest.skip(NOT_STOPPED_BY_PROCESS[attack])
-    started, began = laboratory.sandbox.started, time.monotonic()
+    workers, began = len(laboratory.sandbox.launched), time.monotonic()
 
     hostile, golden = laboratory.grade(ATTACKS[attack], GOLDEN)
 
@@ -295,9 +298,11 @@ def test_an_attack_fails_harms_nothing_and_is_not_felt_by_the_next_task(laborato
     assert [path.read_text() for path in canary.iterdir()] == ["alive"]
     assert strays() == []
     assert max(len(case.reason) for case in hostile.cases) <= LONGEST_REASON
+    assert not any(CONTROL.search(case.reason) for case in hostile.cases)
     assert Grade.model_validate_json(hostile.model_dump_json()) == hostile
     assert time.monotonic() - began < MOST_SECONDS
-    assert attack in MAY_COST_THE_WORKER or laboratory.sandbox.started == started
+    assert not [item for item in laboratory.sandbox.launched[:-1] if item.scratch and item.scratch.exists()]
+    assert attack in MAY_COST_THE_WORKER or len(laboratory.sandbox.launched) == workers
 
 
 def test_a_fresh_sandbox_holds_nothing(laboratory):
@@ -352,6 +357,43 @@ def look():
     assert found == [0, 0, 0, 0]
 
 
+def test_the_outcome_of_a_run_that_was_given_up_is_not_taken_for_that_of_the_next(laboratory):
+    def jobs(*words):
+        files = [{"probe.py": f"def look(): return {word!r}".encode()} for word in words]
+        return [Job("system attacker", item, PROBE_CHECK, SEED, Limits(), task_seconds=20) for item in files]
+
+    given_up = laboratory.pool.run(jobs("first", "second"))
+    next(given_up)
+    given_up.close()
+    ((_, outcome),) = laboratory.pool.run(jobs("third"))
+    assert decode(outcome.cases[0].payload) == "third"
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor has one worker")
+def test_a_worker_takes_no_processor_from_the_others():
+    work = b"""
+import time
+
+def look():
+    time.sleep(1)
+    began, end = time.perf_counter(), time.process_time() + 0.4
+    while time.process_time() < end:
+        pass
+    return time.perf_counter() - began
+"""
+    hostile = {path.name: path.read_bytes() for path in (SUITE / "vault" / "repo").glob("*.py")}
+    hostile["scorer.py"] = ATTACKS["bombs_the_processor"].encode()
+    check = (SUITE / "vault" / "checks" / "score.py").read_text()
+    jobs = [
+        Job("attacker", hostile, check, SEED, Limits(), task_seconds=20),
+        Job("other", {"probe.py": work}, PROBE_CHECK, SEED, Limits(), task_seconds=20),
+    ]
+    with WorkerPool(make_sandbox("bubblewrap", []), ("numpy", "torch"), size=2) as pool:
+        outcomes = dict(pool.run(jobs))
+    assert "28 busy processes" in outcomes[0].log
+    assert decode(outcomes[1].cases[0].payload) < 6 * 0.4
+
+
 BODY = "def score(logits, lengths):\n    return "
 SOURCES = {
     "brackets": BODY + "(" * 100_000,
@@ -363,14 +405,15 @@ SOURCES = {
     "lambdas": BODY + "lambda: " * 50_000 + "1",
     "strings": BODY + "f'{" * 100 + "1" + "}'" * 100,
     "blocks": "def score(logits, lengths):\n" + "".join(" " * depth + "if 1:\n" for depth in range(1, 300)),
-    "names": "".join(f"a{number} = a{number - 1}\n" for number in range(1, 3000)) + BODY + "a2999\n",
     "comment": BODY + "1  # " + "x" * 5_000_000,
     "null": BODY + "1\0",
     "encoding": "# -*- coding: utf-7 -*-\n" + BODY + "1\n",
     "unknown encoding": "# -*- coding: hostile -*-\n" + BODY + "1\n",
     "form feeds": "\f" * 10_000 + BODY + "1\r\r\n\u2028",
     "numbers": BODY + "9" * 100_000,
-    "exponents": BODY + "9**9**9",
+    "a long name": f"{'a' * 1_000_000} = 1\n" + BODY + "1\n",
+    "many statements": "".join(f"a{number} = {number}\n" for number in range(50_000)) + BODY + "1\n",
+    "many needs": "".join(f"def a{number}(): return a{number + 1}\n" for number in range(2_000)) + BODY + "a0\n",
     "twice": BODY + "1\n\n" + BODY + "2\n",
     "decorated": "@__import__('os')._exit\n" + BODY + "1\n",
     "a class": "class score:\n    pass\n",
@@ -385,5 +428,5 @@ def test_a_hostile_source_text_is_a_failed_grade(laboratory, source):
     began = time.monotonic()
     hostile, golden = laboratory.grade(SOURCES[source], GOLDEN)
     assert (hostile.passed, golden.passed) == (False, True)
-    assert max(len(case.reason) for case in hostile.cases) <= LONGEST_REASON
+    assert max(len(text) for text in [*hostile.warnings, *(case.reason for case in hostile.cases)]) <= LONGEST_REASON
     assert time.monotonic() - began < MOST_SECONDS

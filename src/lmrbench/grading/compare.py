@@ -132,7 +132,7 @@ def _shown(value: Any) -> str:
         text = repr(value)
     except ValueError:
         # Python prints no integer of more than some thousand digits.
-        text = f"an integer of {value.bit_length()} bits"
+        text = f"an integer of {value.bit_length()} bits" if isinstance(value, int) else f"a {type(value).__name__}"
     return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 3]}..."
 
 

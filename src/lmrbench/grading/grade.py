@@ -27,6 +27,8 @@ from lmrbench.tasks.submission import Submission
 SLOWER = 4.0
 CASE_SECONDS = 4.0
 CHECK_SECONDS = 8.0
+# Of a reason, which may quote what a candidate made up.
+MOST_CHARACTERS = 1000
 
 _VERDICTS: dict[Status, Verdict] = {"raised": "error", "died": "error", "timeout": "timeout", "missing": "missing"}
 
@@ -143,9 +145,9 @@ def _verdict(task: Task, golden: bytes, case: CaseOutcome) -> tuple[Verdict, str
     try:
         observation = decode(case.payload)
     except ValueError as error:
-        return "error", str(error)
+        return "error", str(error)[:MOST_CHARACTERS]
     difference = compare(decode(golden), observation, task.tolerance, task.tolerances)
-    return ("mismatch", difference) if difference else ("match", "")
+    return ("mismatch", difference[:MOST_CHARACTERS]) if difference else ("match", "")
 
 
 def _all_missing(golden: GoldenOutputs, seed: int, reason: str) -> Iterator[CaseVerdict]:

