@@ -107,7 +107,8 @@ SUBMISSIONS = 32
 
 def _submissions(path):
     codes = [
-        "def blend(self, values):\n    import time\n    time.sleep(0.15)\n    dot = sum(map(float.__mul__, weights(len(values)), values))\n"
+        "def blend(self, values):\n    import time\n    time.sleep(0.15)\n"
+        "    dot = sum(map(float.__mul__, weights(len(values)), values))\n"
         "    return self.scale * dot / max(1, sum(weights(len(values))))",
         "def blend(self, values):\n    import time\n    time.sleep(0.15)\n    return 0.0",
         "no function at all",

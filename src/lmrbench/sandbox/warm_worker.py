@@ -11,7 +11,6 @@ import contextlib
 import json
 import os
 import select
-import shutil
 import struct
 import subprocess
 import time
@@ -78,7 +77,9 @@ class WarmWorker:
         done: dict[str, object] = {}
         lost = ""
         try:
-            self._send(REQUEST, _request(job))
+            body = _body(job)
+            self._send(REQUEST, _request(job, len(body)))
+            self._write(body)
             while not done:
                 kind, case, payload = self._receive(deadline)
                 if kind == CASES:
@@ -119,12 +120,16 @@ class WarmWorker:
                 with contextlib.suppress(OSError):
                     stream.close()
         if self.launched.scratch is not None:
-            shutil.rmtree(self.launched.scratch, ignore_errors=True)
+            # Folders that a candidate nested deeply are too much for shutil.rmtree.
+            subprocess.run(["rm", "-rf", "--", self.launched.scratch], stderr=subprocess.DEVNULL, check=False)
 
     def _send(self, kind: int, message: object) -> None:
+        self._write(pack(kind, -1, json.dumps(message).encode()))
+
+    def _write(self, data: bytes) -> None:
         assert self.process.stdin is not None
         try:
-            self.process.stdin.write(pack(kind, -1, json.dumps(message).encode()))
+            self.process.stdin.write(data)
             self.process.stdin.flush()
         except OSError as error:
             raise WorkerLostError("it hung up") from error
@@ -155,10 +160,14 @@ class WarmWorker:
         return ": ".join([str(error), *last])
 
 
-def _request(job: Job) -> dict[str, object]:
+def _body(job: Job) -> bytes:
+    files = {name: base64.b64encode(data).decode("ascii") for name, data in job.files.items()}
+    return json.dumps({"files": files, "check": job.check}).encode()
+
+
+def _request(job: Job, body_bytes: int) -> dict[str, object]:
     return {
-        "files": {name: base64.b64encode(data).decode("ascii") for name, data in job.files.items()},
-        "check": job.check,
+        "body_bytes": body_bytes,
         "seed": job.seed,
         "limits": job.limits.model_dump(),
         "task_seconds": job.task_seconds,

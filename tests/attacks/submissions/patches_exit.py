@@ -6,7 +6,7 @@ import sys
 import torch
 from report import report
 
-EVIDENCE = r"no exit for [1-9]\d*"
+EVIDENCE = r"left no exit for [1-9]\d*"
 
 
 def _no_exit(code):
@@ -26,4 +26,5 @@ def _frames():
 
 def score(logits, lengths):
     os._exit = _no_exit
+    print(f"left no exit for {os.getpid()}")
     return report(torch.zeros(len(lengths)))

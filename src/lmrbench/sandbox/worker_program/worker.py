@@ -1,8 +1,9 @@
 """The warm worker: imports what the tasks need once, then forks for each request.
 
-It reads frames from standard input and answers on what was its standard output. A request is a check and the files of
-a repository; the answer is the frames of the forked child, passed on as they come, and the worker's own word on the
-cases that the child did not live to report. After each request every process of the child is dead and every file that
+It reads frames from standard input and answers on what was its standard output. A request is followed by its body, a
+check and the files of a repository, which the child alone reads: what the worker held, later children would find. The
+answer is the frames of the forked child, passed on as they come, and the worker's own word on the cases that the
+child did not live to report. After each request every process of the child is dead and every file that
 it wrote is gone; where that can't be had the worker ends, and the host starts another.
 
 In a namespace of its own the worker is process 1, so that no child can kill or stop it.
@@ -33,6 +34,7 @@ from .framing import (
     CASES,
     DIED,
     DONE,
+    HEADER,
     OBSERVED,
     PRELOAD,
     RAISED,
@@ -44,7 +46,6 @@ from .framing import (
     write_all,
 )
 
-MAX_REQUEST_BYTES = 256 << 20
 MAX_CASES = 10_000
 LOG_TAIL_BYTES = 4000
 SAMPLE_SECONDS = 0.05
@@ -63,13 +64,33 @@ class Worker:
 
     def serve(self) -> None:
         """Answer frames until the host hangs up."""
-        reader = FrameReader(MAX_REQUEST_BYTES)
-        while data := os.read(self.requests, 1 << 20):
-            for frame in reader.feed(data):
-                if frame.kind == PRELOAD:
-                    self._preload(json.loads(frame.payload))
-                elif frame.kind == REQUEST:
-                    self._answer(json.loads(frame.payload))
+        while header := self._read(HEADER.size):
+            kind, _, length = HEADER.unpack(header)
+            message = json.loads(self._read(length))
+            if kind == PRELOAD:
+                self._preload(message)
+            elif kind == REQUEST:
+                self._answer(message)
+
+    def _read(self, count: int) -> bytes:
+        data = b""
+        while len(data) < count:
+            if not (more := os.read(self.requests, count - len(data))):
+                return b""
+            data += more
+        return data
+
+    def _take_body(self, count: int) -> int:
+        """Move what follows a request into a file without a name, past the memory that later children will share."""
+        path = self.folders[0] / "body"
+        body = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        os.unlink(path)
+        while count:
+            moved = os.splice(self.requests, body, count)
+            if not moved:
+                sys.exit("the host hung up")
+            count -= moved
+        return body
 
     def send(self, kind: int, case: int, payload: bytes) -> None:
         """Send one frame to the host."""
@@ -87,15 +108,17 @@ class Worker:
         self.send(READY, -1, json.dumps({"seconds": time.perf_counter() - began}).encode())
 
     def _answer(self, request: dict[str, Any]) -> None:
+        body = self._take_body(request["body_bytes"])
         deadline = time.monotonic() + request["task_seconds"]
         log = os.open(self.folders[0] / "log", os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
-        turn = Turn(self, request, log, deadline)
+        turn = Turn(self, request, body, log, deadline)
         while turn.goes_on():
             turn.run()
             self._kill_descendants()
         size = os.fstat(log).st_size
         tail = os.pread(log, LOG_TAIL_BYTES, max(0, size - LOG_TAIL_BYTES)).decode("utf-8", "replace")
         os.close(log)
+        os.close(body)
         clean = self._wipe()
         self.send(DONE, -1, json.dumps({"peak_kb": turn.peak_kb, "log": tail, "clean": clean}).encode())
         if not clean:
@@ -123,7 +146,10 @@ class Worker:
         if not self.own_namespace:
             return 0
         usage = [os.statvfs(folder) for folder in self.folders]
-        return sum((item.f_blocks - item.f_bfree) * item.f_frsize for item in usage)
+        # An empty file takes no block, but about a kilobyte of the kernel's memory.
+        return sum(
+            (item.f_blocks - item.f_bfree) * item.f_frsize + (item.f_files - item.f_ffree) * 1024 for item in usage
+        )
 
     def _kill_descendants(self) -> None:
         deadline = time.monotonic() + KILL_SECONDS
@@ -160,9 +186,10 @@ class Worker:
 class Turn:
     """One request: a child for its cases, and another after each that died, until every case is spoken of."""
 
-    def __init__(self, worker: Worker, request: dict[str, Any], log: int, deadline: float) -> None:
+    def __init__(self, worker: Worker, request: dict[str, Any], body: int, log: int, deadline: float) -> None:
         self.worker = worker
         self.request = request
+        self.body = body
         self.log = log
         self.deadline = deadline
         self.case = 0
@@ -228,9 +255,11 @@ class Turn:
             file_bytes=limits["disk_mb"] << 20,
             open_files=limits["open_files"],
         )
-        files = {name: base64.b64decode(data) for name, data in self.request["files"].items()}
+        body = json.loads(os.pread(self.body, self.request["body_bytes"], 0))
+        os.close(self.body)
+        files = {name: base64.b64decode(data) for name, data in body["files"].items()}
         repo = self.worker.folders[0] / f"repo-{self.case}"
-        run_check(repo, files, self.request["check"], self.request["seed"], self.case, out)
+        run_check(repo, files, body["check"], self.request["seed"], self.case, out)
 
     def _watch(self, reports: int, exited: int, memory: int) -> tuple[int, str]:
         """Pass frames on until the child has ended or breaks a bound; the reason is empty if it ended by itself."""
