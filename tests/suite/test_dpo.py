@@ -21,7 +21,8 @@ double = lambda *values: torch.tensor(values, dtype=torch.float64)
 policy = [double(-1.0, -2.0).requires_grad_(), double(-3.0, -1.5).requires_grad_()]
 reference = [double(-1.5, -1.0), double(-2.0, -2.5)]
 facts = {}
-for name, options in {"plain": {}, "smoothed": {"label_smoothing": 0.2}, "ipo": {"ipo": True}, "free": {"reference_free": True}}.items():
+variants = {"plain": {}, "smoothed": {"label_smoothing": 0.2}, "ipo": {"ipo": True}, "free": {"reference_free": True}}
+for name, options in variants.items():
     losses, chosen, rejected = preference_loss(*policy, *reference, beta=0.5, **options)
     facts[name] = {"losses": losses.tolist(), "rewards": [chosen.tolist(), rejected.tolist()]}
 losses, *_ = preference_loss(*policy, *reference, beta=0.5)
