@@ -28,7 +28,7 @@ SLOWER = 4.0
 CASE_SECONDS = 4.0
 CHECK_SECONDS = 8.0
 # Of a reason, which may quote what a candidate made up.
-MOST_CHARACTERS = 1000
+MOST_CHARACTERS = 4000
 
 _VERDICTS: dict[Status, Verdict] = {"raised": "error", "died": "error", "timeout": "timeout", "missing": "missing"}
 
@@ -141,18 +141,24 @@ def _verdicts(task: Task, seed: int, golden: GoldenOutputs, outcome: Outcome) ->
 
 def _verdict(task: Task, golden: bytes, case: CaseOutcome) -> tuple[Verdict, str]:
     if case.status != "observed":
-        return _VERDICTS[case.status], case.message.strip() or "no observation arrived"
+        return _VERDICTS[case.status], _said(case.message) or "no observation arrived"
     try:
         observation = decode(case.payload)
     except ValueError as error:
-        return "error", str(error)[:MOST_CHARACTERS]
+        return "error", _said(str(error))
     difference = compare(decode(golden), observation, task.tolerance, task.tolerances)
-    return ("mismatch", difference[:MOST_CHARACTERS]) if difference else ("match", "")
+    return ("mismatch", _said(difference)) if difference else ("match", "")
+
+
+def _said(text: str) -> str:
+    """What a candidate said, fit for a terminal and a table: the end of it, without control characters."""
+    text = text.strip()[-MOST_CHARACTERS:]
+    return "".join(letter if letter.isprintable() or letter == "\n" else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
 
 def _all_missing(golden: GoldenOutputs, seed: int, reason: str) -> Iterator[CaseVerdict]:
     for index, name in enumerate(golden.names):
-        yield CaseVerdict(seed=seed, case=index, name=name, verdict="missing", reason=reason)
+        yield CaseVerdict(seed=seed, case=index, name=name, verdict="missing", reason=_said(reason))
 
 
 def _grade(
@@ -170,7 +176,7 @@ def _grade(
         seconds=sum(outcome.seconds for outcome in outcomes),
         peak_mb=max((outcome.peak_mb for outcome in outcomes), default=0.0),
         warnings=candidate.warnings,
-        log=outcomes[0].log if outcomes else "",
+        log=_said(outcomes[0].log) if outcomes else "",
         candidate_digest=candidate.digest,
         task_digest=task_digest(task),
         seeds=conditions.seeds,

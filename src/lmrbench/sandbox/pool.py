@@ -16,6 +16,9 @@ from types import TracebackType
 from lmrbench.sandbox.protocol import Job, Outcome, Sandbox
 from lmrbench.sandbox.warm_worker import WarmWorker
 
+_Results = queue.SimpleQueue[tuple[int, Outcome | BaseException]]
+_Pending = tuple[int, Job, _Results]
+
 
 class WorkerPool:
     """Warm workers of one sandbox. A context manager: leaving it ends them all, whatever they were doing."""
@@ -24,9 +27,8 @@ class WorkerPool:
         self.sandbox = sandbox
         self.imports = tuple(imports)
         self._changed = threading.Condition()
-        self._pending: dict[str, deque[tuple[int, Job]]] = defaultdict(deque)
+        self._pending: dict[str, deque[_Pending]] = defaultdict(deque)
         self._served: Counter[str | None] = Counter()
-        self._results: queue.SimpleQueue[tuple[int, Outcome | BaseException]] = queue.SimpleQueue()
         self._workers: dict[threading.Thread, WarmWorker] = {}
         self._closing = False
         # bwrap ends with the thread that started it, so each thread lives as long as the pool.
@@ -53,21 +55,28 @@ class WorkerPool:
 
     def run(self, jobs: Iterable[Job]) -> Iterator[tuple[int, Outcome]]:
         """Run all jobs; yields the number of each with its outcome. Raises SandboxError if no worker can be started."""
+        # A queue of its own: the outcomes of a run that was given up are not those of the next.
+        results: _Results = queue.SimpleQueue()
         count = 0
         with self._changed:
             for count, job in enumerate(jobs, start=1):
-                self._pending[job.owner].append((count - 1, job))
+                self._pending[job.owner].append((count - 1, job, results))
             self._changed.notify_all()
-        for _ in range(count):
-            number, result = self._results.get()
-            if isinstance(result, BaseException):
-                raise result
-            yield number, result
+        try:
+            for _ in range(count):
+                number, result = results.get()
+                if isinstance(result, BaseException):
+                    raise result
+                yield number, result
+        finally:
+            with self._changed:
+                for owner, waiting in self._pending.items():
+                    self._pending[owner] = deque(item for item in waiting if item[2] is not results)
 
     def _work(self) -> None:
         thread, owner = threading.current_thread(), None
         while (taken := self._take(owner)) is not None:
-            number, job = taken
+            number, job, results = taken
             try:
                 if job.owner != owner:
                     self._close_worker(thread)
@@ -75,12 +84,12 @@ class WorkerPool:
                 outcome = self._run(thread, job)
                 if outcome.lost:
                     outcome = self._run(thread, job)
-                self._results.put((number, outcome))
+                results.put((number, outcome))
             except BaseException as error:
-                self._results.put((number, error))
+                results.put((number, error))
         self._close_worker(thread)
 
-    def _take(self, owner: str | None) -> tuple[int, Job] | None:
+    def _take(self, owner: str | None) -> _Pending | None:
         """The next job: one of the same owner if there is any, otherwise of the owner whom the fewest threads serve."""
         with self._changed:
             self._served[owner] -= 1

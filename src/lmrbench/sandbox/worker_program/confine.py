@@ -43,7 +43,8 @@ _REFUSED = {
     "sched_setparam": (142, 118), "sched_setattr": (314, 274), "ioprio_set": (251, 30), "migrate_pages": (256, 238),
     "move_pages": (279, 239), "process_madvise": (440, 440),
 }  # fmt: skip
-_CLONE, _CLONE3, _SOCKET, _KILL = (56, 220), (435, 435), (41, 198), (62, 129)
+_CLONE, _CLONE3, _KILL = (56, 220), (435, 435), (62, 129)
+_SOCKET, _SOCKETPAIR = (41, 198), (53, 199)
 _MMAP, _PRLIMIT, _AFFINITY, _PRIORITY = (9, 222), (302, 261), (203, 122), (141, 140)
 _MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 _SHARED_AND_ANONYMOUS = 0x21
@@ -114,6 +115,7 @@ def _filter_system_calls(refuse_signal_to_all: bool) -> None:
     by_argument: list[tuple[tuple[int, int], int, list[tuple[int, int, int, int]]]] = [
         (_CLONE, 0, [(_ANY_BIT, 0, 1, _NAMESPACE_FLAGS)]),
         (_SOCKET, 0, [(_EQUAL, 1, 0, socket.AF_UNIX)]),
+        (_SOCKETPAIR, 0, [(_EQUAL, 1, 0, socket.AF_UNIX)]),
         # Limits and cores of this process are its own affair; those of the worker are not.
         (_PRLIMIT, 0, [(_EQUAL, 1, 0, 0)]),
         (_AFFINITY, 0, [(_EQUAL, 1, 0, 0)]),

@@ -60,6 +60,7 @@ class Worker:
         self.requests = requests
         self.answers = answers
         self.folders = folders
+        self.modes = [folder.stat().st_mode & 0o7777 for folder in folders]
         self.own_namespace = own_namespace
 
     def serve(self) -> None:
@@ -172,7 +173,9 @@ class Worker:
 
     def _wipe(self) -> bool:
         try:
-            for folder in self.folders:
+            for folder, mode in zip(self.folders, self.modes, strict=True):
+                if folder.stat().st_mode & 0o7777 != mode:
+                    folder.chmod(mode)
                 for entry in os.scandir(folder):
                     if entry.is_dir(follow_symlinks=False):
                         shutil.rmtree(entry.path, onerror=_unlock)
