@@ -86,6 +86,9 @@ STILL_OPEN = {
     name: pytest.mark.xfail(reason="memory that the watch over all processes does not see", strict=False)
     for name in ("bombs_memory_by_copies", "bombs_memory_by_hidden_programs")
 }
+STILL_OPEN["scans_memory_for_answers"] = pytest.mark.xfail(
+    reason="what an earlier sample of the same system answered passed through the worker's memory", strict=False
+)
 
 # bwrap and the worker; the worker alone.
 PROCESSES = {"bubblewrap": 2, "process": 1}

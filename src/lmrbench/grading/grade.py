@@ -151,8 +151,10 @@ def _verdict(task: Task, golden: bytes, case: CaseOutcome) -> tuple[Verdict, str
 
 
 def _said(text: str) -> str:
-    """What a candidate said, fit for a terminal and a table: the end of it, without control characters."""
-    text = text.strip()[-MOST_CHARACTERS:]
+    """What a candidate said, fit for a terminal and a table: its head and tail, without control characters."""
+    text = text.strip()
+    if len(text) > MOST_CHARACTERS:
+        text = f"{text[:500]} ... {text[-MOST_CHARACTERS + 500 :]}"
     return "".join(letter if letter.isprintable() or letter == "\n" else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
 
@@ -175,7 +177,7 @@ def _grade(
         cases=tuple(cases),
         seconds=sum(outcome.seconds for outcome in outcomes),
         peak_mb=max((outcome.peak_mb for outcome in outcomes), default=0.0),
-        warnings=candidate.warnings,
+        warnings=tuple(map(_said, candidate.warnings)),
         log=_said(outcomes[0].log) if outcomes else "",
         candidate_digest=candidate.digest,
         task_digest=task_digest(task),
