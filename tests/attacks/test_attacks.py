@@ -249,6 +249,7 @@ def _serve(server: socket.socket) -> None:
                 server.sendto(GOLDEN.encode(), server.recvfrom(100)[1])
             else:
                 with server.accept()[0] as connection:
+                    connection.recv(100)
                     connection.sendall(GOLDEN.encode())
 
 
