@@ -81,15 +81,6 @@ NOT_STOPPED_BY_PROCESS = {
     "walks_proc": _PROCESSES,
 }
 
-# They fail as they must, but hold more memory for a moment than the watch sees.
-STILL_OPEN = {
-    name: pytest.mark.xfail(reason="memory that the watch over all processes does not see", strict=False)
-    for name in ("bombs_memory_by_copies", "bombs_memory_by_hidden_programs")
-}
-STILL_OPEN["scans_memory_for_answers"] = pytest.mark.xfail(
-    reason="what an earlier sample of the same system answered passed through the worker's memory", strict=False
-)
-
 # bwrap and the worker; the worker alone.
 PROCESSES = {"bubblewrap": 2, "process": 1}
 
@@ -294,7 +285,7 @@ def words(result: Grade) -> str:
     return "\n".join([*reasons, result.log])
 
 
-@pytest.mark.parametrize("attack", [pytest.param(name, marks=STILL_OPEN.get(name, ())) for name in ATTACKS])
+@pytest.mark.parametrize("attack", ATTACKS)
 def test_an_attack_fails_harms_nothing_and_is_not_felt_by_the_next_task(laboratory, attack, canary, host_servers):
     if laboratory.sandbox.name == "process" and attack in NOT_STOPPED_BY_PROCESS:
         pytest.skip(NOT_STOPPED_BY_PROCESS[attack])

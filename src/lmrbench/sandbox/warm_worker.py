@@ -23,6 +23,7 @@ from lmrbench.sandbox.worker_program.framing import (
     CASES,
     DIED,
     DONE,
+    LOG,
     OBSERVED,
     PRELOAD,
     RAISED,
@@ -75,6 +76,7 @@ class WarmWorker:
         cases: dict[int, CaseOutcome] = {}
         broken: str | None = None
         done: dict[str, object] = {}
+        log = ""
         lost = ""
         try:
             body = _body(job)
@@ -86,6 +88,8 @@ class WarmWorker:
                     names = tuple(str(name) for name in json.loads(payload))
                 elif kind == DONE:
                     done = json.loads(payload)
+                elif kind == LOG:
+                    log = payload.decode("utf-8", "replace")
                 elif kind == BROKEN or case < 0:
                     broken = payload.decode("utf-8", "replace")[-_MOST_CHARACTERS:]
                 elif kind in _STATUS:
@@ -105,7 +109,7 @@ class WarmWorker:
             cases=tuple(cases.get(index, CaseOutcome("missing")) for index in range(len(names))),
             broken=broken,
             lost=bool(lost),
-            log=str(done.get("log", "")),
+            log=log,
             seconds=time.monotonic() - began,
             peak_mb=float(str(done.get("peak_kb", 0))) / 1024,
         )

@@ -7,7 +7,7 @@ import struct
 import torch
 from report import report
 
-EVIDENCE = r"a frame of 4294967295 bytes is over the limit of"
+EVIDENCE = r"sent out more than"
 
 
 def score(logits, lengths):

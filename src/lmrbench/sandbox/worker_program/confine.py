@@ -45,7 +45,7 @@ _REFUSED = {
 }  # fmt: skip
 _CLONE, _CLONE3, _KILL = (56, 220), (435, 435), (62, 129)
 _SOCKET, _SOCKETPAIR = (41, 198), (53, 199)
-_MMAP, _PRLIMIT, _AFFINITY, _PRIORITY = (9, 222), (302, 261), (203, 122), (141, 140)
+_MMAP, _PRLIMIT, _AFFINITY, _PRIORITY, _PRCTL = (9, 222), (302, 261), (203, 122), (141, 140), (157, 167)
 _MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 _SHARED_AND_ANONYMOUS = 0x21
 
@@ -74,7 +74,11 @@ def confine_worker(user: int | None, own_namespace: bool) -> None:
 
 
 def bound_child(memory: int, processes: int, cpu_seconds: int, file_bytes: int, open_files: int) -> None:
-    """Set the rlimits of the calling process. Memory (bytes) counts on top of what is mapped now."""
+    """Set the rlimits of the calling process, and let the worker read how much it holds of what.
+
+    Memory (bytes) counts on top of what is mapped now.
+    """
+    _prctl(_PR_SET_DUMPABLE, 1)
     with open("/proc/self/statm", encoding="ascii") as file:
         mapped = int(file.read().split()[0]) * resource.getpagesize()
     for kind, limit in (
@@ -119,6 +123,8 @@ def _filter_system_calls(refuse_signal_to_all: bool) -> None:
         # Limits and cores of this process are its own affair; those of the worker are not.
         (_PRLIMIT, 0, [(_EQUAL, 1, 0, 0)]),
         (_AFFINITY, 0, [(_EQUAL, 1, 0, 0)]),
+        # A child may let itself be read, and not undo it: the watch has to see what it holds.
+        (_PRCTL, 0, [(_EQUAL, 0, 3, _PR_SET_DUMPABLE), (_LOAD, 0, 0, _ARGUMENT_0 + 8), (_EQUAL, 1, 0, 1)]),
         (_PRIORITY, 0, [(_EQUAL, 0, 2, 0), (_LOAD, 0, 0, _ARGUMENT_0 + 8), (_EQUAL, 1, 0, 0)]),
         # Shared memory without a file stays taken when a process drops it from its own count.
         (_MMAP, 3, [(_AND, 0, 0, _SHARED_AND_ANONYMOUS), (_EQUAL, 0, 1, _SHARED_AND_ANONYMOUS)]),

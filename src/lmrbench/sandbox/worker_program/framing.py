@@ -15,14 +15,12 @@ HEADER = struct.Struct("<BiI")
 
 # Host to worker.
 PRELOAD, REQUEST = 1, 2
-# Worker to host: READY ends the start, DONE ends a request.
-READY, DONE = 10, 11
+# Worker to host: READY ends the start; LOG, the end of what the children printed, and DONE end a request.
+READY, DONE, LOG = 10, 11, 12
 # Child to worker, passed on to the host: the names of the cases, then one OBSERVED or RAISED a case.
 CASES, OBSERVED, RAISED, BROKEN = 20, 21, 22, 23
 # The worker's own word on a case: it ran too long, it died, it broke a bound.
 TIMED_OUT, DIED = 30, 31
-
-CHILD_KINDS = frozenset({CASES, OBSERVED, RAISED, BROKEN})
 
 
 class Frame(NamedTuple):

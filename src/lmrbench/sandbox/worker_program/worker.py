@@ -2,8 +2,8 @@
 
 It reads frames from standard input and answers on what was its standard output. A request is followed by its body, a
 check and the files of a repository, which the child alone reads: what the worker held, later children would find. The
-answer is the frames of the forked child, passed on as they come, and the worker's own word on the cases that the
-child did not live to report. After each request every process of the child is dead and every file that
+answer is the frames of the forked child, passed on unread as they come, and the worker's own word on the cases that
+the child did not live to report. After each request every process of the child is dead and every file that
 it wrote is gone; where that can't be had the worker ends, and the host starts another.
 
 In a namespace of its own the worker is process 1, so that no child can kill or stop it.
@@ -18,7 +18,6 @@ import gc
 import importlib
 import json
 import os
-import resource
 import select
 import shutil
 import signal
@@ -27,6 +26,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from . import memory
 from .case_runner import run_check
 from .confine import bound_child, confine_worker
 from .framing import (
@@ -35,22 +35,23 @@ from .framing import (
     DIED,
     DONE,
     HEADER,
+    LOG,
     OBSERVED,
     PRELOAD,
     RAISED,
     READY,
     REQUEST,
     TIMED_OUT,
-    FrameReader,
     pack,
     write_all,
 )
+from .relay import Relay, copy
 
 MAX_CASES = 10_000
+MAX_NAMES_BYTES = 1 << 20
 LOG_TAIL_BYTES = 4000
 SAMPLE_SECONDS = 0.05
 KILL_SECONDS = 10.0
-_PAGE = resource.getpagesize()
 
 
 class Worker:
@@ -81,11 +82,16 @@ class Worker:
             data += more
         return data
 
-    def _take_body(self, count: int) -> int:
-        """Move what follows a request into a file without a name, past the memory that later children will share."""
-        path = self.folders[0] / "body"
-        body = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    def unnamed_file(self) -> int:
+        """An empty file that no path leads to."""
+        path = self.folders[0] / "unnamed"
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         os.unlink(path)
+        return file
+
+    def _take_body(self, count: int) -> int:
+        """Move what follows a request into a file, past the memory that later children will share."""
+        body = self.unnamed_file()
         while count:
             moved = os.splice(self.requests, body, count)
             if not moved:
@@ -117,11 +123,13 @@ class Worker:
             turn.run()
             self._kill_descendants()
         size = os.fstat(log).st_size
-        tail = os.pread(log, LOG_TAIL_BYTES, max(0, size - LOG_TAIL_BYTES)).decode("utf-8", "replace")
+        tail = min(size, LOG_TAIL_BYTES)
+        write_all(self.answers, HEADER.pack(LOG, -1, tail))
+        copy(log, size - tail, tail, self.answers)
         os.close(log)
         os.close(body)
         clean = self._wipe()
-        self.send(DONE, -1, json.dumps({"peak_kb": turn.peak_kb, "log": tail, "clean": clean}).encode())
+        self.send(DONE, -1, json.dumps({"peak_kb": turn.peak_kb, "clean": clean}).encode())
         if not clean:
             sys.exit(3)
 
@@ -212,7 +220,8 @@ class Turn:
         """Run one child to its end, and say of the case that it ended in why it did."""
         reports, out = os.pipe()
         os.set_inheritable(out, False)
-        memory = self._memory([os.getpid()])
+        held = memory.resident("self")
+        spool = self.worker.unnamed_file()
         self.announced = False
         # Held here, where no candidate can replace it.
         exit_now = os._exit
@@ -220,6 +229,7 @@ class Turn:
         if pid == 0:
             try:
                 os.close(reports)
+                os.close(spool)
                 self._become_child(out)
             finally:
                 # Never back into the worker's loop, and no exit handlers of the candidate's.
@@ -228,13 +238,14 @@ class Turn:
         os.set_blocking(reports, False)
         exited = os.pidfd_open(pid)
         try:
-            kind, reason = self._watch(reports, exited, memory)
+            kind, reason = self._watch(Relay(reports, spool), reports, exited, held)
             if reason:
                 os.kill(pid, signal.SIGKILL)
             _, status, usage = os.wait4(pid, 0)
         finally:
             os.close(exited)
             os.close(reports)
+            os.close(spool)
         self.peak_kb = max(self.peak_kb, usage.ru_maxrss)
         if self.count is None and not self.broken:
             self.broken = True
@@ -264,13 +275,12 @@ class Turn:
         repo = self.worker.folders[0] / f"repo-{self.case}"
         run_check(repo, files, body["check"], self.request["seed"], self.case, out)
 
-    def _watch(self, reports: int, exited: int, memory: int) -> tuple[int, str]:
+    def _watch(self, relay: Relay, reports: int, exited: int, held: int) -> tuple[int, str]:
         """Pass frames on until the child has ended or breaks a bound; the reason is empty if it ended by itself."""
         poll = select.poll()
         poll.register(reports, select.POLLIN)
         poll.register(exited, select.POLLIN)
         poll.register(self.worker.requests, 0)
-        reader = FrameReader(self.output_left)
         began = time.monotonic()
         limits = self.request["limits"]
         while True:
@@ -283,16 +293,18 @@ class Turn:
                 sys.exit("the host hung up")
             before = (self.case, self.announced)
             try:
-                read = self._pass_on(reports, reader)
+                read = self._pass_on(relay)
             except ValueError as error:
                 return DIED, str(error)
+            except OverflowError:
+                return DIED, f"sent out more than {limits['output_mb']} MB"
             if before != (self.case, self.announced):
                 began = time.monotonic()
             if not read and exited in ready:
                 return DIED, ""
-            if self._memory(self.worker.descendants(), memory) > limits["memory_mb"] << 20:
+            if memory.exceeds(self.worker.descendants(), held, limits["memory_mb"] << 20):
                 return DIED, f"used more than {limits['memory_mb']} MB of memory"
-            if self.worker.disk_bytes() > limits["disk_mb"] << 20:
+            if self.worker.disk_bytes() - relay.held > limits["disk_mb"] << 20:
                 return DIED, f"wrote more than {limits['disk_mb']} MB of files"
 
     def _time_limit(self, began: float) -> tuple[float, str]:
@@ -304,62 +316,40 @@ class Turn:
             return limit, f"took more than {seconds[self.case]:.0f} s"
         return self.deadline, f"the check's {self.request['task_seconds']:.0f} s were used up"
 
-    def _pass_on(self, reports: int, reader: FrameReader) -> bool:
-        """Pass on what the child has written by now; whether it completed a frame. ValueError if it may not."""
-        frames = 0
-        while True:
-            try:
-                data = os.read(reports, 1 << 20)
-            except BlockingIOError:
-                return frames > 0
-            if not data:
-                return frames > 0
-            self.output_left -= len(data)
-            if self.output_left < 0:
-                raise ValueError(f"sent out more than {self.request['limits']['output_mb']} MB")
-            for kind, case, payload in reader.feed(data):
-                self._accept(kind, case, payload)
-                frames += 1
+    def _pass_on(self, relay: Relay) -> bool:
+        """Pass on what the child has written by now; whether that completed a frame.
 
-    def _accept(self, kind: int, case: int, payload: bytes) -> None:
+        Raises ValueError for a frame that is out of turn, OverflowError for one too many bytes.
+        """
+        frames = 0
+        while frame := relay.receive(self.output_left):
+            self._accept(relay, *frame)
+            self.output_left -= HEADER.size + frame[2]
+            relay.drop()
+            frames += 1
+        return frames > 0
+
+    def _accept(self, relay: Relay, kind: int, case: int, length: int) -> None:
         forged = ValueError("something other than the check wrote to the stream of observations")
-        if kind == CASES and case == -1 and not self.announced:
+        if kind == CASES and case == -1 and not self.announced and length <= MAX_NAMES_BYTES:
             self.announced = True
             try:
-                names = json.loads(payload)
+                names = json.loads(relay.payload())
             except (ValueError, RecursionError):
                 raise forged from None
             if not isinstance(names, list) or len(names) > MAX_CASES or self.count not in (None, len(names)):
                 raise forged
             if self.count is None:
                 self.count = len(names)
-                self.worker.send(kind, case, payload)
+                relay.forward(self.worker.answers)
         elif kind == BROKEN and self.count is None and not self.broken:
             self.broken = True
-            self.worker.send(kind, case, payload)
+            relay.forward(self.worker.answers)
         elif kind in (OBSERVED, RAISED) and self.announced and case == self.case < (self.count or 0):
-            self.worker.send(kind, case, payload)
+            relay.forward(self.worker.answers)
             self.case += 1
         else:
             raise forged
-
-    def _memory(self, pids: list[int], shared: int = 0) -> int:
-        """Bytes of anonymous memory that these processes hold, each beyond the `shared` that it was forked with."""
-        total = 0
-        for pid in pids:
-            with contextlib.suppress(OSError):
-                _, resident, of_files, *_ = Path(f"/proc/{pid}/statm").read_text().split()
-                # A program that it became shares nothing with the worker; only such a one shows what it runs.
-                total += max(0, (int(resident) - int(of_files)) * _PAGE - (0 if _shows_program(pid) else shared))
-        return total
-
-
-def _shows_program(pid: int) -> bool:
-    try:
-        os.readlink(f"/proc/{pid}/exe")
-    except OSError:
-        return False
-    return pid != os.getpid()
 
 
 def _ending(status: int) -> str:

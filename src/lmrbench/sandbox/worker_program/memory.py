@@ -1,0 +1,34 @@
+"""How much memory does a candidate hold over all its processes, beyond what the worker held when it forked?"""
+
+from __future__ import annotations
+
+import contextlib
+import resource
+from collections.abc import Sequence
+from pathlib import Path
+
+_PAGE = resource.getpagesize()
+
+
+def resident(pid: int | str) -> int:
+    """Bytes of memory of no file that a process holds, with those that it shares with others."""
+    with contextlib.suppress(OSError):
+        _, everything, of_files, *_ = Path(f"/proc/{pid}/statm").read_text().split()
+        return (int(everything) - int(of_files)) * _PAGE
+    return 0
+
+
+def exceeds(pids: Sequence[int], before: int, limit: int) -> bool:
+    """Whether these processes hold more than `limit` bytes beyond the `before` that this process had alone."""
+    # The quick count takes pages shared between processes for as many; the exact one walks the page tables.
+    return sum(map(resident, pids)) > limit and sum(map(_proportional, pids)) + _proportional("self") - before > limit
+
+
+def _proportional(pid: int | str) -> int:
+    """Like `resident`, with each page divided by the number of processes that share it."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        # A program that may not be read is charged in full; one that has ended holds nothing.
+        return resident(pid)
+    return sum(int(line.split()[1]) << 10 for line in lines if line.startswith("Pss_Anon:"))
