@@ -88,6 +88,9 @@ PROCESSES = {"bubblewrap": 2, "process": 1}
 PROBE = b"""
 import contextlib, os, re, resource, stat, torch
 
+# Without a namespace the limit on processes counts the others of the user, which come and go.
+LIMITS = ("NOFILE", "STACK", *(("NPROC",) if os.getppid() == 1 else ()))
+
 def read(path):
     with contextlib.suppress(OSError), open(path) as file:
         return file.read()
@@ -107,7 +110,7 @@ def look():
         "descriptors": len(os.listdir("/proc/self/fd")),
         "shared mappings": len(re.findall(r"^\\S+ .w.s ", read("/proc/self/maps"), re.MULTILINE)),
         "signals": re.findall(r"Sig(?:Blk|Ign|Cgt):\\t(\\w+)", read("/proc/self/status")),
-        "limits": [resource.getrlimit(getattr(resource, "RLIMIT_" + name)) for name in ("NPROC", "NOFILE", "STACK")],
+        "limits": [resource.getrlimit(getattr(resource, "RLIMIT_" + name)) for name in LIMITS],
         "scheduling": [os.nice(0), os.sched_getscheduler(0), sorted(os.sched_getaffinity(0))],
         "worker": [read(f"/proc/{parent}/limits"), *after_name(parent)[15:17]],
         "torch works": not torch.allclose(torch.zeros(2), torch.ones(2)),

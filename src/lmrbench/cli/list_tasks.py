@@ -31,7 +31,11 @@ def list_tasks(
     from rich.console import Console
     from rich.table import Table
 
-    table = Table("Task", "Category", "Target", "Paper", title=f"{len(tasks)} tasks")
+    table = Table(title=f"{len(tasks)} tasks" if len(tasks) != 1 else "1 task")
+    table.add_column("Task", no_wrap=True)
+    table.add_column("Category", no_wrap=True)
+    table.add_column("Target", overflow="fold")
+    table.add_column("Paper")
     for task in tasks:
         paper = f"{task.paper.title} ({task.paper.venue} {task.paper.year})"
         table.add_row(task.id, task.category, "\n".join(map(str, task.targets)), paper)

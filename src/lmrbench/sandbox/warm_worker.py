@@ -124,8 +124,9 @@ class WarmWorker:
                 with contextlib.suppress(OSError):
                     stream.close()
         if self.launched.scratch is not None:
-            # Folders that a candidate nested deeply are too much for shutil.rmtree.
-            subprocess.run(["rm", "-rf", "--", self.launched.scratch], stderr=subprocess.DEVNULL, check=False)
+            # Folders that a candidate nested deeply are too much for shutil.rmtree, and it may have locked some.
+            for command in (["chmod", "-R", "u+rwx"], ["rm", "-rf"]):
+                subprocess.run([*command, "--", self.launched.scratch], stderr=subprocess.DEVNULL, check=False)
 
     def _send(self, kind: int, message: object) -> None:
         self._write(pack(kind, -1, json.dumps(message).encode()))

@@ -6,6 +6,7 @@ around them; each child that runs a candidate is bounded further by rlimits. Lin
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import os
@@ -14,6 +15,7 @@ import resource
 import signal
 import socket
 import struct
+from pathlib import Path
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_SECCOMP = 1, 4, 22
 _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 36, 38
@@ -76,14 +78,14 @@ def confine_worker(user: int | None, own_namespace: bool) -> None:
 def bound_child(memory: int, processes: int, cpu_seconds: int, file_bytes: int, open_files: int) -> None:
     """Set the rlimits of the calling process, and let the worker read how much it holds of what.
 
-    Memory (bytes) counts on top of what is mapped now.
+    Memory (bytes) counts on top of what is mapped now, processes on top of those that the user has.
     """
     _prctl(_PR_SET_DUMPABLE, 1)
     with open("/proc/self/statm", encoding="ascii") as file:
         mapped = int(file.read().split()[0]) * resource.getpagesize()
     for kind, limit in (
         (resource.RLIMIT_AS, mapped + memory),
-        (resource.RLIMIT_NPROC, processes),
+        (resource.RLIMIT_NPROC, _threads_of_user() + processes),
         (resource.RLIMIT_CPU, cpu_seconds),
         (resource.RLIMIT_FSIZE, file_bytes),
         (resource.RLIMIT_NOFILE, open_files),
@@ -91,6 +93,17 @@ def bound_child(memory: int, processes: int, cpu_seconds: int, file_bytes: int, 
         (resource.RLIMIT_MEMLOCK, 0),
     ):
         resource.setrlimit(kind, (limit, limit))
+
+
+def _threads_of_user() -> int:
+    """What the kernel holds against the limit on processes already, as far as it can be seen from here."""
+    count = 0
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if process.stat().st_uid == os.getuid():
+                # The name in the second field may hold spaces and brackets of its own.
+                count += int((process / "stat").read_text().rpartition(")")[2].split()[17])
+    return count
 
 
 def _prctl(option: int, value: int) -> None:
