@@ -110,6 +110,10 @@ class Worker:
         torch: Any = sys.modules.get("torch")
         if torch is not None:
             torch.set_num_threads(1)
+            # The first step of any optimizer imports more than torch itself does; here it does so once for all tasks.
+            weight = torch.zeros(1, requires_grad=True)
+            weight.grad = torch.zeros(1)
+            torch.optim.SGD([weight], lr=0.1).step()
         gc.collect()
         gc.freeze()
         self.send(READY, -1, json.dumps({"seconds": time.perf_counter() - began}).encode())
