@@ -1,0 +1,1 @@
+"""BERTScore over a small contextual encoder that needs no download."""
