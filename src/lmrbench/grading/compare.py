@@ -6,6 +6,7 @@ same; everything else, shapes and dtypes included, must be equal. A Python int m
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -33,6 +34,32 @@ def compare(
             _differs(golden[key], observed[key], tolerances.get(str(key), tolerance), str(key)) for key in golden
         )
     return _differs(golden, observed, tolerance, "")
+
+
+def margin(
+    golden: Any, observed: Any, tolerance: Tolerance, tolerances: Mapping[str, Tolerance] | None = None
+) -> float | None:
+    """By what factor the tolerance would have to change for the observations to agree just so, at least 1e-6.
+
+    Below 1 they agree with room to spare. None if no tolerance helps: they differ in kind, shape, or by 1e6 times it.
+    """
+
+    def agree(factor: float) -> bool:
+        scaled = [
+            Tolerance.model_construct(rtol=factor * item.rtol, atol=factor * item.atol)
+            for item in (tolerance, *(tolerances or {}).values())
+        ]
+        return compare(golden, observed, scaled[0], dict(zip(tolerances or {}, scaled[1:], strict=True))) is None
+
+    low, high = 1e-6, 1e6
+    if agree(low):
+        return low
+    if not agree(high):
+        return None
+    while high > 1.02 * low:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if agree(middle) else (middle, high)
+    return high
 
 
 def _differs(golden: Any, observed: Any, tolerance: Tolerance, path: str) -> str | None:

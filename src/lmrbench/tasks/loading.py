@@ -84,7 +84,7 @@ def select(tasks: Iterable[Task], patterns: Iterable[str]) -> tuple[Task, ...]:
 
 
 def task_digest(task: Task) -> str:
-    """SHA-256 over all that a task is: table, paper's digest, repository, check, rewrites, wrong versions.
+    """SHA-256 over all that a task is: table, paper's digest, repository, check, and what is declared beside it.
 
     Caches and certificates are bound to it, so whatever changes a task makes them stale.
     """
@@ -92,7 +92,9 @@ def task_digest(task: Task) -> str:
     table = task.model_dump(mode="json", exclude={"folder"})
     digest.update(json.dumps(table, sort_keys=True).encode())
     files = {f"repo/{path}": data for path, data in repository_files(task).items()}
-    for path in (task.digest_file, task.check_file, *variant_files(task, "rewrites"), *variant_files(task, "wrong")):
+    declared = [equivalents_file(task)] if equivalents_file(task).is_file() else []
+    variants = [*variant_files(task, "rewrites"), *variant_files(task, "wrong")]
+    for path in (task.digest_file, task.check_file, *variants, *declared):
         files[path.relative_to(task.folder).as_posix()] = path.read_bytes()
     for name, data in sorted(files.items()):
         digest.update(f"\0{name}\0{len(data)}\0".encode())
@@ -103,6 +105,11 @@ def task_digest(task: Task) -> str:
 def variant_files(task: Task, kind: str) -> tuple[Path, ...]:
     """The files of `rewrites/<task>/` or `wrong/<task>/`, by name."""
     return tuple(sorted((task.folder / kind / task.name).glob("*.py")))
+
+
+def equivalents_file(task: Task) -> Path:
+    """`equivalent/<task>.toml`: the ids of mutants that are no mistakes, each with the reason."""
+    return task.folder / "equivalent" / f"{task.name}.toml"
 
 
 def _task(entry: dict[str, Any], paper: Paper, folder: Path, key: str) -> Task:

@@ -1,0 +1,1 @@
+"""What a task's author needs: mutants, audits, certificates."""
