@@ -32,7 +32,7 @@ from lmrbench.tasks.workspace import masked_files, repository_files
 
 # Wrong versions and surviving mutants are tried under this many seeds, right ones under all.
 SEEDS_FOR_WRONG = 3
-# Seconds that a case may take at least: a golden that shares its cores is no flake, and a mutant's endless loop is dear.
+# Seconds that a case may take at least: a golden that shares its cores is no flake, a mutant's endless loop is dear.
 _PATIENT, _HASTY = 20.0, 1.0
 # A case is dear if it takes more than this share of a whole check.
 _DEAR = 0.3
@@ -108,7 +108,7 @@ def audit(task: Task, seeds: Sequence[int], pool: WorkerPool, advance: Advance =
         mask_rejected=not mask[0].passed,
         rewrites=rewrites,
         wrong=wrong,
-        cheats=laboratory.variants("cheats", tricks, seeds[:1]),
+        cheats=laboratory.variants("cheats", tricks, seeds[:1], case_seconds=_HASTY),
         mutation=laboratory.mutation(),
         leak=worst_leak(task),
         missing=missing(task),
@@ -144,10 +144,20 @@ class _Laboratory:
             yield trials[number], self._result(trials[number], outcome)
 
     def variants(
-        self, stage: str, files: Mapping[str, Mapping[str, bytes] | None], seeds: Sequence[int], must_pass: bool = False
+        self,
+        stage: str,
+        files: Mapping[str, Mapping[str, bytes] | None],
+        seeds: Sequence[int],
+        must_pass: bool = False,
+        case_seconds: float = _PATIENT,
     ) -> tuple[Variant, ...]:
         """Try each variant under each seed: its worst counts where it must pass, its best where it must fail."""
-        trials = [Trial(item, seed) for item in files.values() if item is not None for seed in seeds]
+        trials = [
+            Trial(item, seed, case_seconds=case_seconds)
+            for item in files.values()
+            if item is not None
+            for seed in seeds
+        ]
         of_files: dict[int, list[Result]] = {}
         for trial, result in self.run(stage, trials):
             of_files.setdefault(id(trial.files), []).append(result)

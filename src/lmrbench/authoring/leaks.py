@@ -76,10 +76,15 @@ def missing(task: Task) -> Missing:
         bound = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and not _is_load(node)}
         bound |= {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
         bound |= {node.name for node in ast.walk(function) if isinstance(node, FunctionNode)}
+        options: set[int] = set()
         for statement in _statements(function):
             for node in ast.walk(statement):
+                if isinstance(node, ast.keyword) and isinstance(node.value, ast.Constant):
+                    options.add(id(node.value))
                 if isinstance(node, ast.Constant) and not _is_stated(node.value, text, numbers):
-                    literals[repr(node.value)] = None
+                    # A word that is handed to a library by keyword is the library's, as its name would be.
+                    is_word = isinstance(node.value, str) and id(node) in options
+                    (names if is_word else literals)[repr(node.value)] = None
                 for name in _names(node):
                     if name not in words and name not in bound:
                         names[name] = None

@@ -50,6 +50,12 @@ _COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.In: (ast.NotIn,), ast.NotIn: (ast.In,),
 }  # fmt: skip
 _MOST_SIMILAR = 2
+# Functions whose first two arguments can be told apart by nobody.
+_SYMMETRIC = frozenset({"transpose", "max", "min", "maximum", "minimum", "logaddexp", "allclose", "isclose", "zip"})
+_NO_GRADIENT = ("no_grad", "inference_mode")
+_AXES = frozenset({"dim", "axis"})
+# Keywords that guard against misuse and change no result.
+_GUARDS = frozenset({"strict"})
 
 
 @dataclass(frozen=True)
@@ -105,7 +111,13 @@ def _changed(function: FunctionNode) -> Iterator[tuple[str, FunctionNode]]:
 
 
 def _walk(node: ast.AST) -> Iterator[ast.AST]:
-    """Depth first, without annotations and the literal parts of f-strings, which are not what a function does."""
+    """Depth first, without annotations, guards and the literal parts of f-strings, which are not what is computed."""
+    if isinstance(node, ast.keyword) and node.arg in _GUARDS:
+        return
+    if isinstance(node, ast.keyword) and node.arg in _AXES and isinstance(node.value, ast.UnaryOp):
+        # Only the number changes: the last axis counted from the front is often the same one.
+        yield from _walk(node.value.operand)
+        return
     yield node
     for field, value in ast.iter_fields(node):
         if field in ("annotation", "returns", "ctx") or isinstance(node, ast.JoinedStr):
@@ -124,11 +136,14 @@ class _Replacing(ast.NodeTransformer):
 
 
 class _Names:
-    """The parameters and variables of a function: which are like each other, which are bound more than once."""
+    """What operators ask of a function as a whole: its parameters, its variables, whether gradients are off."""
 
     def __init__(self, function: FunctionNode) -> None:
         arguments = function.args
         every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+        self.without_gradient = any(
+            word in ast.unparse(decorator) for decorator in function.decorator_list for word in _NO_GRADIENT
+        )
         self.parameters = [item.arg for item in every if item is not None and item.arg not in ("self", "cls")]
         self.stored = [
             node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
@@ -228,15 +243,17 @@ def _forgotten_call(node: ast.Call, names: _Names) -> Iterator[ast.AST]:
 
 
 def _swapped_arguments(node: ast.Call, names: _Names) -> Iterator[ast.AST]:
-    for position in range(len(node.args) - 1):
+    name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+    for position in range(len(node.args) - 1 if name not in _SYMMETRIC else 0):
         swapped = list(node.args)
         swapped[position : position + 2] = swapped[position + 1], swapped[position]
         yield _with(node, args=swapped)
 
 
 def _dropped_keyword(node: ast.Call, names: _Names) -> Iterator[ast.AST]:
-    for position in range(len(node.keywords)):
-        yield _with(node, keywords=node.keywords[:position] + node.keywords[position + 1 :])
+    for position, keyword in enumerate(node.keywords):
+        if keyword.arg not in _GUARDS:
+            yield _with(node, keywords=node.keywords[:position] + node.keywords[position + 1 :])
 
 
 def _swapped_variable(node: ast.Name, names: _Names) -> Iterator[ast.AST]:
@@ -282,7 +299,8 @@ def _removed_statement(node: ast.stmt, names: _Names) -> Iterator[ast.AST]:
 
 
 def _detached(node: Any, names: _Names) -> Iterator[ast.AST]:
-    if isinstance(node.value, ast.BinOp) and ".detach()" not in ast.unparse(node.value):
+    differentiable = isinstance(node.value, ast.BinOp) and not isinstance(node.value.op, ast.BitAnd | ast.BitOr)
+    if differentiable and ".detach()" not in ast.unparse(node.value) and not names.without_gradient:
         yield _with(node, value=_method(node.value, "detach"))
 
 

@@ -1,7 +1,7 @@
 """The command line: one file a command, and nothing heavy imported before the command that needs it runs.
 
-Exit codes: 0 done, 1 done and the answer is no (a built-in system was graded otherwise than it must be, no sandbox
-works), 2 the input is wrong, 3 this machine can't do it, 130 interrupted.
+Exit codes: 0 done, 1 done and the answer is no (a built-in system was graded otherwise than it must be, a
+task falls short, no sandbox works), 2 the input is wrong, 3 this machine can't do it, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 
 import typer
 
-from lmrbench.cli import collect, doctor, export, grade, list_tasks, show
+from lmrbench.cli import audit, collect, doctor, export, grade, list_tasks, show
 from lmrbench.errors import LmrbenchError, SandboxError
 
 app = typer.Typer(
@@ -30,6 +30,7 @@ app.command("show")(show.show)
 app.command("export")(export.export)
 app.command("collect")(collect.collect)
 app.command("grade")(grade.grade)
+app.command("audit")(audit.audit)
 app.command("doctor")(doctor.doctor)
 
 

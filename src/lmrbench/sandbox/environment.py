@@ -32,6 +32,7 @@ def variables(python_path: Iterable[str], home: str) -> dict[str, str]:
         "PYTHONHASHSEED": "0",
         "MPLBACKEND": "Agg",
         "OMP_NUM_THREADS": "1",
+        "OMP_WAIT_POLICY": "passive",
         "MKL_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
     }

@@ -36,11 +36,11 @@ def greedy_cos_idf(
     def average(best: Tensor, masks: Tensor, idf: Tensor) -> Tensor:
         weights = idf * masks
         best = best.masked_fill(best == -torch.inf, 0.0)
-        return ((best * weights).sum(dim=1) / weights.sum(dim=1)).nan_to_num(nan=0.0)
+        return ((best * weights).sum(dim=1) / weights.sum(dim=1)).nan_to_num()
 
     precision = average(similarity.amax(dim=2), hyp_masks, hyp_idf)
     recall = average(similarity.amax(dim=1), ref_masks, ref_idf)
-    return precision, recall, (2 * precision * recall / (precision + recall)).nan_to_num(nan=0.0)
+    return precision, recall, (2 * precision * recall / (precision + recall)).nan_to_num()
 
 
 def score(

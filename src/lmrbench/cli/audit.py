@@ -1,0 +1,139 @@
+"""`lmrbench audit`: is a task's check worth something?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lmrbench.cli.options import PATTERN_HELP, JsonOption, SuiteOption, load_tasks, print_json, suite_folder
+
+if TYPE_CHECKING:
+    from lmrbench.authoring.certificate import Certificate
+    from lmrbench.tasks.model import Task
+
+QUICK_SEEDS = 3
+
+
+def audit(
+    patterns: Annotated[list[str] | None, typer.Argument(metavar="[TASK]...", help=PATTERN_HELP)] = None,
+    seeds: Annotated[int, typer.Option(help="Run the golden and the rewrites under this many seeds.", min=1)] = 25,
+    quick: Annotated[
+        bool, typer.Option("--quick", help=f"{QUICK_SEEDS} seeds, and no certificate: a look while you write.")
+    ] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Run nothing: fail where a certificate is missing, stale or falls short.")
+    ] = False,
+    again: Annotated[bool, typer.Option("--again", help="Audit also what has a certificate that holds.")] = False,
+    workers: Annotated[
+        int | None, typer.Option(help="Warm workers side by side; by default one a core.", min=1)
+    ] = None,
+    suite: SuiteOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Measure tasks: do their checks pass what is right, always, and reject what is wrong?
+
+    The golden is repeated over seeds, processes and threads; rewrites must pass; the mask, the wrong versions, cheats
+    and at least 95% of the golden's mutants must fail; what a solver sees must not hold the answer, and must state
+    every constant. The result is kept beside the task as its certificate, and holds until the task changes.
+
+    Exits with 1 if a task falls short.
+    """
+    from lmrbench.authoring.certificate import read_certificate
+
+    tasks = load_tasks(suite, patterns)
+    found: dict[str, Certificate | None] = {task.id: read_certificate(task) for task in tasks}
+    if not check:
+        wanted = QUICK_SEEDS if quick else seeds
+        todo = [
+            task
+            for task in tasks
+            if again or (known := found[task.id]) is None or known.seeds < wanted or known.shortfalls
+        ]
+        found |= _audit_with_progress(todo, wanted, workers, suite_folder(suite), write=not quick)
+    if json:
+        print_json([_facts(name, item) for name, item in found.items()])
+    else:
+        _print_table(found)
+    if any(_said(item) for item in found.values()):
+        raise typer.Exit(1)
+
+
+def _audit_with_progress(
+    tasks: list[Task], count: int, workers: int | None, suite: Path, write: bool
+) -> dict[str, Certificate]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from lmrbench.authoring.audit import audit as audit_task
+    from lmrbench.authoring.certificate import write_certificate
+    from lmrbench.sandbox.doctor import make_sandbox
+    from lmrbench.sandbox.pool import WorkerPool
+    from lmrbench.tasks.workspace import third_party_imports
+
+    found: dict[str, Certificate] = {}
+    if not tasks:
+        return found
+    imports = sorted({name for task in tasks for name in third_party_imports(task)})
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    progress = Progress(*columns, console=Console(stderr=True), transient=True)
+    with WorkerPool(make_sandbox("bubblewrap", [suite]), imports, workers) as pool, progress:
+        bar = progress.add_task("tasks", total=len(tasks))
+        stages = progress.add_task("", total=1)
+        for task in tasks:
+
+            def advance(stage: str, done: int, total: int, name: str = task.id) -> None:
+                progress.update(stages, description=f"{name}: {stage}", completed=done, total=total)
+
+            # The same seeds on every machine: a certificate can be made again and compared.
+            found[task.id] = audit_task(task, range(count), pool, advance)
+            if write:
+                write_certificate(task, found[task.id])
+            progress.advance(bar)
+    return found
+
+
+def _facts(name: str, certificate: Certificate | None) -> dict[str, object]:
+    measured = certificate.model_dump(mode="json", exclude={"task"}) if certificate else {}
+    return {"task": name, "shortfalls": _said(certificate), **measured}
+
+
+def _said(certificate: Certificate | None) -> list[str]:
+    if certificate is None:
+        return ["no certificate holds for the task as it is; run `lmrbench audit`"]
+    return list(certificate.shortfalls)
+
+
+def _print_table(found: dict[str, Certificate | None]) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    console = Console()
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1))
+    table.add_column("Task")
+    for heading in ("cases", "flakes", "rewrites", "wrong", "mutants", "score"):
+        table.add_column(heading, no_wrap=True, justify="right")
+    for name, item in found.items():
+        if item is None:
+            table.add_row(name, *["-"] * 6)
+            continue
+        table.add_row(
+            name,
+            str(item.cost.cases),
+            str(item.golden.flakes),
+            f"{sum(variant.passed for variant in item.rewrites)}/{len(item.rewrites)}",
+            f"{sum(variant.passed for variant in item.wrong)}/{len(item.wrong)}",
+            str(item.mutation.mutants),
+            f"{item.mutation.score:.3f}",
+        )
+    console.print(table)
+    for name, item in found.items():
+        for survivor in item.mutation.survivors if item else ():
+            console.print(f"\n[bold]{name}[/]: mutant {survivor.id} ({survivor.operator}) survives")
+            console.print(escape(survivor.diff), highlight=False, soft_wrap=True)
+    for name, item in found.items():
+        for shortfall in _said(item):
+            console.print(f"[red]{name}: {escape(shortfall)}[/]", highlight=False)
