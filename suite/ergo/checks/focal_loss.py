@@ -1,0 +1,106 @@
+"""focal_loss: the loss and its gradient for all settings, shapes and dtypes, also with padding; then the experiment."""
+
+import math
+
+import torch
+
+
+def cases(seed):
+    generator = torch.Generator().manual_seed(seed)
+
+    def scores(*shape, dtype=torch.float32):
+        return 1.6 * torch.randn(*shape, generator=generator, dtype=dtype)
+
+    def classes(*shape, count, ignored=0.0):
+        labels = torch.randint(0, count, shape, generator=generator)
+        return labels.masked_fill(torch.rand(shape, generator=generator) < ignored, -100)
+
+    def factor():
+        return 0.6 + 0.3 * torch.rand((), generator=generator).item()
+
+    def weights(count):
+        return (0.2 + 1.9 * torch.rand(count, generator=generator)).tolist()
+
+    for count, gamma, average in ((2, 2.0, True), (2, 3.0, False), (3, 2.0, False), (5, 1.0, True), (4, 1.5, True)):
+        given = {"preds": scores(3, 9, count), "labels": classes(3, 9, count=count, ignored=0.3)}
+        for kind, alpha in (("a factor", factor()), ("weights", weights(count))):
+            name = f"{kind}, {count} classes, gamma {gamma}, {'mean' if average else 'sum'}"
+            yield {"name": name, **given, "settings": [alpha, gamma, count, average]}
+    for kind, alpha in (("a factor", factor()), ("weights", weights(3))):
+        given = {"preds": scores(4, 6, 3), "labels": classes(4, 6, count=3, ignored=0.2)}
+        yield {"name": f"{kind}, gamma 0", **given, "settings": [alpha, 0.0, 3, True]}
+    for average in (True, False):
+        given = {"preds": scores(5, 3), "labels": torch.zeros(5, dtype=torch.long)}
+        yield {"name": f"negatives only, average {average}", **given, "settings": [factor(), 2.0, 3, average]}
+        given = {"preds": scores(2, 4, 3), "labels": torch.full((2, 4), 2)}
+        yield {"name": f"the last class only, average {average}", **given, "settings": [factor(), 2.0, 3, average]}
+    for dims in ((13,), (1, 7), (2, 3, 4)):
+        given = {"preds": scores(*dims, 3), "labels": classes(*dims, count=3)}
+        yield {"name": f"labels of shape {dims}", **given, "settings": [factor(), 2.0, 3, True]}
+    for label in range(2):
+        given = {"preds": scores(1, 1, 2), "labels": torch.full((1, 1), label)}
+        yield {"name": f"one pair of class {label}", **given, "settings": [factor(), 2.0, 2, True]}
+    for kind, alpha in (("a factor", factor()), ("weights", weights(3))):
+        preds = scores(2, 8, 3, dtype=torch.float64)
+        given = {"preds": preds, "labels": classes(2, 8, count=3, ignored=0.2)}
+        yield {"name": f"{kind}, float64", **given, "settings": [alpha, 2.0, 3, True]}
+    for gamma in (0.0, 1.0, 1.5, 2.0):
+        # The best class leads by a hundred, so that the rounding of large scores doesn't show.
+        ranks = torch.rand(3, 5, 3, generator=generator).argsort(-1)
+        given = {"preds": 140.0 * (ranks - 1) + scores(3, 5, 3), "labels": classes(3, 5, count=3, ignored=0.2)}
+        yield {"name": f"scores hundreds apart, gamma {gamma}", **given, "settings": [factor(), gamma, 3, True]}
+    sure = scores(6, 3)
+    sure[torch.arange(6), torch.arange(6) % 3] += 150.0
+    given = {"preds": sure, "labels": torch.arange(6) % 3}
+    yield {"name": "certain and right", **given, "settings": [factor(), 2.0, 3, False]}
+    yield {"name": "certain and wrong", **given, "labels": (torch.arange(6) + 1) % 3, "settings": [0.7, 2.0, 3, False]}
+    given = {"preds": scores(4, 1).expand(4, 3).clone(), "labels": classes(4, count=3)}
+    yield {"name": "no class preferred", **given, "settings": [factor(), 2.0, 3, True]}
+    for value in (math.nan, math.inf, -math.inf):
+        given = {"preds": scores(3, 6, 3), "labels": classes(3, 6, count=3)}
+        given["labels"][:, 4:] = -100
+        given["preds"][:, 4:, 1] = value
+        yield {"name": f"{value} in the padding", **given, "settings": [factor(), 2.0, 3, True]}
+    for average in (True, False):
+        given = {"preds": scores(2, 3, 3), "labels": torch.full((2, 3), -100)}
+        yield {"name": f"padding only, average {average}", **given, "settings": [factor(), 2.0, 3, average]}
+        given = {"preds": scores(2, 0, 3), "labels": torch.zeros(2, 0, dtype=torch.long)}
+        yield {"name": f"no pairs, average {average}", **given, "settings": [weights(3), 2.0, 3, average]}
+    given = {"preds": scores(2, 6, 3), "labels": classes(2, 6, count=3, ignored=0.2)}
+    yield {"name": "defaults", **given, "settings": []}
+    yield {"name": "the positives' weight is the integer 1", **given, "settings": [1, 2, 3, True]}
+    for directed in (True, False):
+        settings = [factor(), 2.0, 3 if directed else 2, directed]
+        yield {"name": f"a model, directed {directed}", "model": seed, "directed": directed, "settings": settings}
+    yield {"name": "experiment", "experiment": seed % 1000}
+
+
+def observe(case):
+    if "experiment" in case:
+        from experiment import run
+
+        return {"experiment": run(case["experiment"])}
+    from model import ErgoConfig, build_model, focal_loss
+
+    criterion = focal_loss(*case["settings"])
+    if "model" in case:
+        from data import collate, make_documents
+
+        generator = torch.Generator().manual_seed(case["model"])
+        batch = collate(make_documents(5, generator, directed=case["directed"]))
+        model = build_model(ErgoConfig(num_classes=case["settings"][2]), case["model"])
+        loss = criterion(model(batch), batch.labels)
+        loss.backward()
+        return {"loss": loss, "gradients": [model.classifier.weight.grad, model.encoder.embed.weight.grad]}
+    preds, labels = case["preds"].clone().requires_grad_(), case["labels"].clone()
+    loss = criterion(preds, labels)
+    gradient = torch.autograd.grad(1.7 * loss, preds)[0] if loss.requires_grad else None
+    unchanged = [torch.equal(preds.nan_to_num(9.0), case["preds"].nan_to_num(9.0)), torch.equal(labels, case["labels"])]
+    return {
+        "loss": loss,
+        "gradient": gradient,
+        "unchanged": unchanged,
+        # The same object may serve other batches, of another dtype.
+        "again": criterion(case["preds"].double().flip(-1), labels),
+        "settings": [criterion.alpha if isinstance(criterion.alpha, float) else list(criterion.alpha), criterion.gamma],
+    }

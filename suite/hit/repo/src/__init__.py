@@ -1,0 +1,1 @@
+"""The source tree, imported from the repository root."""

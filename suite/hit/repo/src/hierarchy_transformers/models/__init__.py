@@ -1,0 +1,1 @@
+"""The encoder, and the space that its embeddings lie in."""

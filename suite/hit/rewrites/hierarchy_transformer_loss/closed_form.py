@@ -1,0 +1,30 @@
+"""The distance in closed form (asinh of a ratio, no Möbius addition), with einsum, from the curvature alone."""
+
+import torch
+
+
+def hyperbolic_distance(u, v, curvature):
+    def gap(x):
+        return 1 - curvature * torch.einsum("bd,bd->b", x, x)
+
+    difference = u - v
+    squared = torch.einsum("bd,bd->b", difference, difference)
+    return 2 / curvature**0.5 * torch.asinh(torch.sqrt(curvature * squared / (gap(u) * gap(v))))
+
+
+def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor) -> dict[str, Tensor]:
+    columns = [self.model(features)["sentence_embedding"] for features in sentence_features]
+    if len(columns) != 3:
+        raise ValueError("expected three features")
+    entity, parent, negative = columns
+    c, origin = self.model.manifold.curvature, torch.zeros_like(entity)
+    pull = hyperbolic_distance(entity, parent, c)
+    push = hyperbolic_distance(entity, negative, c)
+    depth_order = hyperbolic_distance(parent, origin, c) - hyperbolic_distance(entity, origin, c)
+    cluster = torch.clamp(pull - push + self.clustering_margin, min=0).sum() / len(entity)
+    centri = torch.clamp(depth_order + self.centripetal_margin, min=0).sum() / len(entity)
+    return {
+        "loss": self.clustering_weight * cluster + self.centripetal_weight * centri,
+        "cluster_loss": cluster,
+        "centri_loss": centri,
+    }

@@ -1,0 +1,20 @@
+"""One triplet at a time; the norm is the distance to the origin."""
+
+import torch
+
+
+def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor) -> dict[str, Tensor]:
+    batches = [self.model(features)["sentence_embedding"] for features in sentence_features]
+    if len(batches) != 3:
+        raise ValueError(len(batches))
+    distance = self.model.manifold.distance
+    count = len(batches[0])
+    cluster = centri = batches[0].new_zeros(())
+    for entity, parent, negative in zip(*batches):
+        origin = torch.zeros_like(entity)
+        violation = self.clustering_margin + distance(parent, entity) - distance(negative, entity)
+        cluster = cluster + torch.relu(violation) / count
+        violation = self.centripetal_margin + distance(origin, parent) - distance(origin, entity)
+        centri = centri + torch.relu(violation) / count
+    loss = self.clustering_weight * cluster + self.centripetal_weight * centri
+    return {"loss": loss, "cluster_loss": cluster, "centri_loss": centri}
