@@ -2,18 +2,22 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint docs bench clean
+.PHONY: demo test audit lint docs bench clean
 
 demo: .venv/installed system
 	$(BIN)/lmrbench grade --golden --mask --wrong --out runs/demo
 
 test: .venv/installed system lint
+	$(BIN)/lmrbench audit --quick
 	$(BIN)/pytest -n auto
 
 lint: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+audit: .venv/installed system
+	$(BIN)/lmrbench audit
 
 bench: .venv/installed system
 	$(BIN)/python benchmarks/grading.py

@@ -11,6 +11,7 @@ import time
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from lmrbench.authoring.certificate import Certificate, Cost, GoldenRuns, Mutation, Survivor, Variant
 from lmrbench.authoring.cheats import cheats
@@ -65,9 +66,9 @@ class Trial:
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a trial: the first case that rejects it ('' if none does) and the margin of the worst case."""
+    """What became of a trial: the cases that reject it, and the margin of the worst."""
 
-    rejected_by: str
+    rejected_by: tuple[str, ...]
     margin: float | None
     outcome: Outcome
 
@@ -102,7 +103,7 @@ def audit(task: Task, seeds: Sequence[int], pool: WorkerPool, advance: Advance =
         golden=GoldenRuns(
             runs=len(runs),
             cases=len(runs) * len(first.names),
-            flakes=sum(bool(result.rejected_by) for result in runs),
+            flakes=sum(len(result.rejected_by) for result in runs),
             worst_margin=_worst(result.margin for result in runs),
         ),
         mask_rejected=not mask[0].passed,
@@ -165,7 +166,7 @@ class _Laboratory:
         for name, item in files.items():
             results = of_files.get(id(item), [])
             margins = [result.margin for result in results]
-            rejections = [result.rejected_by for result in results if result.rejected_by]
+            rejections = [result.rejected_by[0] for result in results if result.rejected_by]
             if item is None:
                 rejections = ["the repository, which it can't be put into"]
             passed = not rejections if must_pass else len(rejections) < len(results)
@@ -245,18 +246,17 @@ class _Laboratory:
     def _result(self, trial: Trial, outcome: Outcome) -> Result:
         golden = self._golden(trial)
         if outcome.broken is not None:
-            return Result("the check itself", None, outcome)
-        rejected_by, margins = "", []
-        for name, payload, case in zip(golden.names, golden.observations, outcome.cases, strict=False):
+            return Result(golden.names, None, outcome)
+        rejected_by: list[str] = []
+        margins: list[float | None] = []
+        for name, payload, case in zip_longest(golden.names, golden.observations, outcome.cases):
             factor = None
-            if case.status == "observed":
+            if payload is not None and case is not None and case.status == "observed":
                 factor = self._margin(payload, case.payload)
             margins.append(factor)
-            if (factor is None or factor > 1) and not rejected_by:
-                rejected_by = name
-        if len(outcome.cases) != len(golden.names):
-            rejected_by = rejected_by or "the number of cases"
-        return Result(rejected_by, _worst(margins), outcome)
+            if factor is None or factor > 1:
+                rejected_by.append(name or "a case too many")
+        return Result(tuple(rejected_by), _worst(margins), outcome)
 
     def _margin(self, golden: bytes, observed: bytes) -> float | None:
         if golden == observed:

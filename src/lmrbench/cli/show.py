@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lmrbench.cli.options import JsonOption, SuiteOption, load_tasks, print_json
+
+if TYPE_CHECKING:
+    from lmrbench.authoring.certificate import Certificate
 
 
 def show(
@@ -15,6 +18,7 @@ def show(
     json: JsonOption = False,
 ) -> None:
     """Show one task: its paper, its instruction, and the masked function as a solver finds it."""
+    from lmrbench.authoring.certificate import read_certificate
     from lmrbench.errors import TaskError
     from lmrbench.tasks.loading import task_digest, variant_files
     from lmrbench.tasks.workspace import goal_signatures
@@ -23,6 +27,7 @@ def show(
     if len(tasks) > 1:
         raise TaskError(f"{task_id!r} names {len(tasks)} tasks: {', '.join(task.id for task in tasks)}")
     task = tasks[0]
+    certificate = read_certificate(task)
     counts = {kind: len(variant_files(task, kind)) for kind in ("rewrites", "wrong")}
     if json:
         facts = task.model_dump(mode="json", exclude={"folder", "targets"})
@@ -33,6 +38,7 @@ def show(
                 **facts,
                 **counts,
                 "digest": task_digest(task),
+                "certificate": certificate.model_dump(mode="json", exclude={"task", "digest"}) if certificate else None,
             }
         )
         return
@@ -52,6 +58,7 @@ def show(
         ("limits", ", ".join(f"{name} {value:g}" for name, value in task.limits)),
         ("variants", ", ".join(f"{count} {kind}" for kind, count in counts.items())),
         ("digest", task_digest(task)),
+        ("certificate", _certified(certificate)),
     ):
         table.add_row(key, value)
     console.print(table)
@@ -59,3 +66,18 @@ def show(
     for target, text in goal_signatures(task).items():
         console.print(f"\n[bold]{target}[/]")
         console.print(Syntax(text, "python"))
+
+
+def _certified(certificate: Certificate | None) -> str:
+    if certificate is None:
+        return "none that holds for the task as it is; see `lmrbench audit`"
+    cost, mutation = certificate.cost, certificate.mutation
+    lines = [
+        f"golden: {certificate.golden.flakes} flakes in {certificate.golden.cases} cases of {certificate.seeds} seeds",
+        f"rejected: {mutation.rejected} of {mutation.mutants} mutants, "
+        f"{sum(not item.passed for item in certificate.wrong)} of {len(certificate.wrong)} wrong versions, "
+        f"{sum(not item.passed for item in certificate.cheats)} of {len(certificate.cheats)} cheats",
+        f"leak: {certificate.leak.share:.0%} {certificate.leak.place}".rstrip(),
+        f"cost: {cost.cases} cases, {cost.seconds:.2f} s, {cost.peak_mb:.0f} MB, {cost.output_bytes:,} bytes",
+    ]
+    return "\n".join([*lines, *certificate.shortfalls])

@@ -1,0 +1,148 @@
+"""What an audit finds in a good task, and in one that is bad in each way that it looks for."""
+
+import json
+import shutil
+
+import pytest
+
+from lmrbench.authoring.audit import audit
+from lmrbench.authoring.certificate import read_certificate, write_certificate
+from lmrbench.errors import TaskError
+from lmrbench.sandbox.doctor import make_sandbox
+from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.tasks.loading import load_suite
+
+
+@pytest.fixture(scope="module")
+def pool(toy_suite):
+    with WorkerPool(make_sandbox("bubblewrap", [toy_suite]), (), size=1) as pool:
+        yield pool
+
+
+@pytest.fixture
+def paper(toy_suite, tmp_path):
+    """A copy of the toy paper, to spoil."""
+    return shutil.copytree(toy_suite / "toy", tmp_path / "suite" / "toy")
+
+
+def measured(paper, pool, seeds=(0, 1)):
+    return audit(load_suite(paper.parent)[0], seeds, pool)
+
+
+def replace(file, old, new):
+    assert old in file.read_text()
+    file.write_text(file.read_text().replace(old, new))
+
+
+def test_a_good_task(paper, pool):
+    found = measured(paper, pool)
+
+    assert (found.golden.runs, found.golden.flakes, found.golden.worst_margin) == (2, 0, 0.0)
+    assert found.mask_rejected
+    assert all(item.passed and item.margin < 1 for item in found.rewrites)
+    assert not any(item.passed for item in (*found.wrong, *found.cheats))
+    assert {item.name for item in found.cheats} >= {"exits early", "knows one seed", "is equal to everything"}
+    assert found.mutation.score > 0.9
+    assert found.leak.share < 0.3
+    assert found.cost.cases == found.golden.cases / found.golden.runs
+
+
+def test_a_check_that_can_not_fail_has_a_score_of_nothing(paper, pool):
+    check = paper / "checks" / "blend.py"
+    check.write_text(check.read_text() + "\n\n_observe = observe\n\n\ndef observe(case):\n    return 1\n")
+
+    found = measured(paper, pool)
+
+    assert found.mutation.score == 0
+    assert len(found.mutation.survivors) == found.mutation.mutants
+    assert any("mutation score 0.000" in text for text in found.shortfalls)
+    assert any(text == "the mask passes" for text in found.shortfalls)
+    assert any("the cheat that exits early" not in text and "the cheat that" in text for text in found.shortfalls)
+
+
+def test_a_golden_that_differs_from_itself_is_a_flake(paper, pool):
+    check = paper / "checks" / "blend.py"
+    check.write_text(f"import os\n{check.read_text()}\n_observe = observe\nobserve = lambda case: os.urandom(8)\n")
+
+    found = measured(paper, pool)
+
+    assert found.golden.flakes == found.golden.cases
+    assert found.golden.worst_margin is None
+    assert any("differs from itself" in text for text in found.shortfalls)
+
+
+def test_a_wrong_version_that_is_right_and_a_rewrite_that_is_wrong(paper, pool):
+    wrong = next((paper / "wrong" / "blend").glob("*.py"))
+    rewrite = next((paper / "rewrites" / "blend").glob("*.py"))
+    right, mistaken = rewrite.read_text(), wrong.read_text()
+    wrong.write_text(right)
+    rewrite.write_text(mistaken)
+
+    shortfalls = measured(paper, pool).shortfalls
+
+    assert f"the wrong version {wrong.stem} passes" in shortfalls
+    assert any(text.startswith(f"the rewrite {rewrite.stem} fails in") for text in shortfalls)
+
+
+@pytest.mark.parametrize("rename", [False, True])
+def test_a_second_copy_of_the_answer_leaks_even_under_other_names(paper, pool, rename):
+    answer = (paper / "repo" / "blending.py").read_text()
+    if rename:
+        answer = answer.replace("values", "numbers").replace("total", "whole").replace("blend", "average")
+    (paper / "repo" / "older.py").write_text(answer + "\n# an older version\n")
+
+    found = measured(paper, pool, seeds=(0,))
+
+    assert found.leak.share == 1.0
+    assert "repo/older.py" in found.leak.place
+    assert any("more than 30%" in text for text in found.shortfalls)
+
+
+def test_a_constant_that_nothing_states(paper, pool):
+    file = paper / "repo" / "blending.py"
+    text = file.read_text()
+    file.write_text(text.replace("self.scale *", "1.0625 * self.scale *", 1))
+    assert file.read_text() != text
+
+    assert measured(paper, pool, seeds=(0,)).missing.literals == ("1.0625",)
+
+    (paper / "paper.md").write_text("The correction is 1.0625.")
+    assert measured(paper, pool, seeds=(0,)).missing.literals == ()
+
+
+def test_declared_equivalents_are_tried_too(paper, pool):
+    folder = paper / "equivalent"
+    folder.mkdir()
+    killed = measured(paper, pool, seeds=(0,))
+    from lmrbench.authoring.mutants import mutants
+
+    task = load_suite(paper.parent)[0]
+    survivors = {item.id for item in killed.mutation.survivors}
+    mistake = next(mutant.id for mutant in mutants(task) if mutant.id not in survivors)
+    (folder / "blend.toml").write_text(f'{mistake} = "it looks harmless"\n')
+
+    found = measured(paper, pool, seeds=(0,))
+
+    assert found.mutation.equivalent == 1
+    assert found.mutation.mutants == killed.mutation.mutants - 1
+    assert f"the mutant {mistake} is declared equivalent and is not" in found.shortfalls
+
+    (folder / "blend.toml").write_text('0123456789ab = "no such mutant"\n')
+    with pytest.raises(TaskError, match=r"blend\.toml: there is no mutant 0123456789ab"):
+        measured(paper, pool, seeds=(0,))
+    (folder / "blend.toml").write_text(f'{mistake} = ""\n')
+    with pytest.raises(TaskError, match="a reason is needed"):
+        measured(paper, pool, seeds=(0,))
+
+
+def test_a_certificate_holds_until_the_task_changes(paper, pool):
+    task = load_suite(paper.parent)[0]
+    assert read_certificate(task) is None
+    certificate = measured(paper, pool, seeds=(0,))
+
+    write_certificate(task, certificate)
+
+    assert read_certificate(task) == certificate
+    assert list(json.loads((paper / "certificate.json").read_text())) == ["blend"]
+    replace(paper / "task.toml", "scaled by", "multiplied by")
+    assert read_certificate(load_suite(paper.parent)[0]) is None

@@ -1,0 +1,55 @@
+"""`lmrbench audit` as a user meets it."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+
+def lmrbench(*arguments):
+    command = [sys.executable, "-m", "lmrbench", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def suite(toy_suite, tmp_path):
+    return shutil.copytree(toy_suite, tmp_path / "suite")
+
+
+def test_what_falls_short_is_named_and_the_exit_code_says_no(suite):
+    result = lmrbench("audit", "--seeds", 1, "--suite", suite)
+
+    assert result.returncode == 1
+    assert "toy/blend: 1 rewrites, fewer than 3" in result.stdout
+    assert "toy/blend: 2 wrong versions, fewer than 8" in result.stdout
+
+
+def test_check_runs_nothing_and_refuses_a_missing_certificate(suite):
+    result = lmrbench("audit", "--check", "--json", "--suite", suite)
+
+    assert result.returncode == 1
+    assert json.loads(result.stdout) == [
+        {"task": "toy/blend", "shortfalls": ["no certificate holds for the task as it is; run `lmrbench audit`"]}
+    ]
+    assert not (suite / "toy" / "certificate.json").exists()
+
+
+def test_quick_writes_no_certificate_and_a_full_audit_is_shown(suite):
+    lmrbench("audit", "--quick", "--suite", suite)
+    assert not (suite / "toy" / "certificate.json").exists()
+    assert "none that holds" in lmrbench("show", "toy/blend", "--suite", suite).stdout
+
+    lmrbench("audit", "--seeds", 2, "--suite", suite)
+    shown = lmrbench("show", "toy/blend", "--suite", suite).stdout
+
+    assert "0 flakes in 8 cases of 2 seeds" in shown
+    assert "2 of 2 wrong versions" in shown
+
+
+def test_a_good_task_passes_check(suite):
+    # The suite's own tasks have whole certificates.
+    result = lmrbench("audit", "dpo", "--check")
+
+    assert result.returncode == 0, result.stdout

@@ -1,0 +1,17 @@
+"""Every task that ships has been audited as it is now, and falls short in nothing."""
+
+import pytest
+
+from lmrbench.authoring.certificate import read_certificate
+from lmrbench.tasks.loading import default_suite, load_suite
+
+FULL_SEEDS = 25
+
+
+@pytest.mark.parametrize("task", load_suite(default_suite()), ids=lambda task: task.id)
+def test_a_full_certificate_holds(task):
+    certificate = read_certificate(task)
+
+    assert certificate is not None, f"{task.id} has changed since its audit: run `lmrbench audit {task.id}`"
+    assert certificate.seeds >= FULL_SEEDS
+    assert certificate.shortfalls == ()
