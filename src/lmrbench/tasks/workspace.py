@@ -35,11 +35,19 @@ def is_litter(path: PurePosixPath) -> bool:
 
 
 def repository_files(task: Task) -> dict[str, bytes]:
-    """The golden repository, by path. A link that leaves it, or anything but files and folders, is a TaskError."""
-    if not task.repo.is_dir():
-        raise TaskError(f"{task.repo}: there is no such folder")
+    """The golden repository, by path; see `folder_files`."""
+    return folder_files(task.repo)
+
+
+def folder_files(folder: Path) -> dict[str, bytes]:
+    """All files below a folder, by path, without litter.
+
+    A link that leaves the folder, or anything but files and folders, is a TaskError.
+    """
+    if not folder.is_dir():
+        raise TaskError(f"{folder}: there is no such folder")
     try:
-        return dict(sorted(_read_folder(task.repo, task.repo)))
+        return dict(sorted(_read_folder(folder, folder)))
     except OSError as error:
         raise TaskError(f"{error.filename}: {error.strerror}") from error
 
