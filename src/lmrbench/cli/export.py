@@ -12,7 +12,7 @@ from lmrbench.tasks.model import Inputs
 
 
 def export(
-    patterns: Annotated[list[str], typer.Argument(metavar="TASK...", help=PATTERN_HELP)],
+    patterns: Annotated[list[str], typer.Argument(metavar="TASK...", help=PATTERN_HELP.partition("; all")[0] + ".")],
     to: Annotated[Path, typer.Option("--to", metavar="DIR", help="Each workspace is written to DIR/paper/task.")],
     inputs: Annotated[
         Inputs, typer.Option(help="What is shown: full (the masked repository), paper+file, or paper.")
