@@ -11,7 +11,7 @@ import sys
 
 import typer
 
-from lmrbench.cli import audit, collect, doctor, export, grade, list_tasks, mask, show
+from lmrbench.cli import audit, collect, doctor, export, grade, list_tasks, mask, new, show
 from lmrbench.errors import LmrbenchError, SandboxError
 
 app = typer.Typer(
@@ -30,6 +30,7 @@ app.command("show")(show.show)
 app.command("export")(export.export)
 app.command("collect")(collect.collect)
 app.command("grade")(grade.grade)
+app.command("new")(new.new)
 app.command("mask")(mask.mask)
 app.command("audit")(audit.audit)
 app.command("doctor")(doctor.doctor)

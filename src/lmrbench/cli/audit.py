@@ -51,7 +51,7 @@ def audit(
             for task in tasks
             if again or (known := found[task.id]) is None or known.seeds < wanted or known.shortfalls
         ]
-        found |= _audit_with_progress(todo, wanted, workers, suite_folder(suite), write=not quick)
+        found |= audit_with_progress(todo, wanted, workers, suite_folder(suite), write=not quick)
     if json:
         print_json([_facts(name, item) for name, item in found.items()])
     else:
@@ -60,9 +60,10 @@ def audit(
         raise typer.Exit(1)
 
 
-def _audit_with_progress(
+def audit_with_progress(
     tasks: list[Task], count: int, workers: int | None, suite: Path, write: bool
 ) -> dict[str, Certificate]:
+    """Audit tasks of one suite with a progress bar on standard error; `write` keeps their certificates."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 

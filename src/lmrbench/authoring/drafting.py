@@ -1,0 +1,102 @@
+"""The first version of a task folder: what is copied, and the files that an author goes on from."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from lmrbench.errors import TaskError
+from lmrbench.tasks.model import Category, Target
+
+MOST_BYTES = 1 << 20
+_HEADING = re.compile(r"^(?:\d{1,2}(?:\.\d{1,2})*\.?|[A-Z]\.?\d*)\s+[A-Z][^.]{2,70}$")
+_NUMBER_ALONE = re.compile(r"^\d{1,2}(?:\.\d{1,2})*$")
+_LEFT_OUT = {".ipynb": "a notebook", ".pt": "weights", ".pth": "weights", ".bin": "weights", ".safetensors": "weights"}
+
+
+def choose_files(files: Mapping[str, bytes]) -> tuple[dict[str, bytes], dict[str, str]]:
+    """What of a repository goes into a task, and for every other file why not."""
+    kept: dict[str, bytes] = {}
+    left_out: dict[str, str] = {}
+    for name, data in files.items():
+        if reason := _LEFT_OUT.get(Path(name).suffix):
+            left_out[name] = reason
+        elif len(data) > MOST_BYTES:
+            left_out[name] = f"{len(data) >> 20} MB of data"
+        else:
+            kept[name] = data
+    return kept, left_out
+
+
+def read_paper(file: Path) -> str:
+    """The text of a paper, from a PDF or a text file."""
+    try:
+        if file.suffix.lower() != ".pdf":
+            return file.read_text("utf-8", "replace")
+        import pypdfium2
+
+        with pypdfium2.PdfDocument(file) as document:
+            return "\n".join(page.get_textpage().get_text_range() for page in document)
+    except ImportError as error:
+        raise TaskError(f"{file}: reading a PDF needs pypdfium2: pip install 'lmrbench[authoring]'") from error
+    except (OSError, RuntimeError) as error:
+        raise TaskError(f"{file}: {error}") from error
+
+
+def outline(text: str) -> list[str]:
+    """The headings of a paper's text, in order; those of the references and after them are left out."""
+    lines = [line.strip() for line in text.splitlines()]
+    found: dict[str, None] = {}
+    for number, line in enumerate(lines):
+        if line.casefold() == "references":
+            break
+        following = lines[number + 1] if number + 1 < len(lines) else ""
+        if _NUMBER_ALONE.match(line) and re.match(r"^[A-Z][^.]{2,70}$", following):
+            found[f"{line} {following}"] = None
+        elif _HEADING.match(line):
+            found[line] = None
+    return list(found)
+
+
+def draft_table(slug: str, name: str, category: Category, target: Target) -> str:
+    """task.toml, with what a person must fill in marked TODO."""
+    return f'''[paper]
+slug = "{slug}"
+title = "TODO: the paper's title"
+year = 2024
+venue = "TODO"
+url = "https://example.org/TODO"
+
+[[task]]
+name = "{name}"
+category = "{category}"
+targets = [{json.dumps(str(target))}]
+instruction = """
+TODO: Implement `{target.qualname}` in `{target.file}`. Say what it returns, and every constant and convention that
+neither the digest nor the code left in place determines.
+"""
+check = "checks/{name}.py"
+tolerance = {{ rtol = 1e-5, atol = 1e-6 }}
+limits = {{ seconds = 60, memory_mb = 2048 }}
+'''
+
+
+def draft_digest(text: str) -> str:
+    """paper.md, with a heading for each of the paper's."""
+    headings = outline(text) if text else []
+    sections = [f"## {heading}\n\nTODO" for heading in headings or ["Motivation", "Method", "Experiments"]]
+    opening = (
+        "# TODO: the paper's title\n\nTODO: a digest of 1,200 to 2,500 words in your own sentences; formulas in LaTeX."
+    )
+    return "\n\n".join([opening, *sections]) + "\n"
+
+
+def write_new(file: Path, content: str | bytes) -> bool:
+    """Write a file unless there is one; whether it was written."""
+    if file.exists():
+        return False
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(content.encode() if isinstance(content, str) else content)
+    return True

@@ -1,0 +1,162 @@
+"""`lmrbench new`: a folder that grades, from repositories as they are."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+MODULE = '''
+"""A loss and a report."""
+import random
+
+import torch
+
+SCALE = 3.0
+
+
+class Loss:
+    def __init__(self, margin):
+        self.margin = margin
+
+    def forward(self, scores, labels, weight=0.5):
+        """Of shape ()."""
+        chosen = scores.gather(1, labels.unsqueeze(1))
+        hinge = torch.relu(self.margin + scores - chosen).sum(dim=1) - self.margin
+        return weight * SCALE * hinge.mean()
+
+
+def noisy(count):
+    return [random.random() for _ in range(count)]
+
+
+def opaque(model):
+    return model(1)
+
+
+def never():
+    return 0
+'''
+SCRIPT = """
+import torch
+from loss import Loss, noisy, opaque
+
+
+def run(seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    losses = []
+    for classes in (3, 5):
+        scores = torch.randn(4, classes, generator=generator, requires_grad=True)
+        labels = torch.randint(classes, (4,), generator=generator)
+        losses.append(Loss(0.7).forward(scores, labels))
+    return {"loss": float(sum(losses)), "noise": len(noisy(2)), "opaque": opaque(lambda x: x + seed)}
+
+
+if __name__ == "__main__":
+    print(run())
+"""
+PAPER = "1 Introduction\nSome text.\n2\nMethod\n2.1 Setting\nMore text.\nReferences\n3 Not a Section\n"
+PDF = (
+    b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n"
+    b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 300]/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>>>endobj\n"
+    b"4 0 obj<</Length 47>>stream\nBT /F 12 Tf 20 200 Td (1 Introduction) Tj ET    \nendstream endobj\n"
+    b"5 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n"
+)
+
+
+@pytest.fixture
+def repository(tmp_path):
+    folder = tmp_path / "repository"
+    (folder / ".git").mkdir(parents=True)
+    (folder / ".git" / "config").write_text("secret")
+    (folder / "loss.py").write_text(MODULE)
+    (folder / "experiment.py").write_text(SCRIPT)
+    (folder / "demo.ipynb").write_text(json.dumps({"cells": []}))
+    (folder / "data.csv").write_bytes(b"1,2\n" * 400_000)
+    return folder
+
+
+def new(repository, target, *options):
+    command = [sys.executable, "-m", "lmrbench", "new", repository, target, "--to", repository.parent / "suite"]
+    return subprocess.run([*command, "--slug", "mine", *options], capture_output=True, text=True, check=False)
+
+
+def test_a_folder_that_grades_and_a_list_of_what_is_left(repository, tmp_path):
+    paper = tmp_path / "paper.txt"
+    paper.write_text(PAPER)
+
+    result = new(repository, "loss.py::Loss.forward", "--paper", paper)
+
+    assert result.returncode == 0, result.stderr
+    folder = tmp_path / "suite" / "mine"
+    copied = sorted(path.name for path in (folder / "repo").iterdir())
+    assert copied == ["experiment.py", "loss.py"]
+    assert "left out demo.ipynb: a notebook" in result.stdout
+    assert "left out data.csv: 1 MB of data" in result.stdout
+    assert "2 calls of the target recorded" in result.stdout
+    assert "raise NotImplementedError" in result.stdout
+    assert "weight was always 0.5: give it other values too" in result.stdout
+    assert "the target reads SCALE of its module" in result.stdout
+    assert "0 rewrites, fewer than 3" in result.stdout
+    headings = [line for line in (folder / "paper.md").read_text().splitlines() if line.startswith("## ")]
+    assert headings == ["## 1 Introduction", "## 2 Method", "## 2.1 Setting"]
+
+    grade = [sys.executable, "-m", "lmrbench", "grade", "--golden", "--mask", "--suite", tmp_path / "suite"]
+    graded = subprocess.run([*grade, "--json", "--out", tmp_path / "run"], capture_output=True, text=True, check=True)
+    by_system = {item["system"]: item for item in json.loads(graded.stdout)["grades"]}
+    assert by_system["golden"]["passed"]
+    assert not by_system["mask"]["passed"]
+    assert [case["name"] for case in by_system["golden"]["cases"]] == ["recorded 0", "recorded 1", "experiment"]
+
+
+def test_what_is_there_is_kept(repository, tmp_path):
+    new(repository, "loss.py::Loss.forward")
+    digest = tmp_path / "suite" / "mine" / "paper.md"
+    digest.write_text("My digest.")
+
+    result = new(repository, "loss.py::Loss.forward")
+
+    assert result.returncode == 0, result.stderr
+    assert digest.read_text() == "My digest."
+    assert result.stdout.count("kept as it is") == 4
+
+
+def test_arguments_that_are_no_data_leave_the_experiment_as_the_check(repository, tmp_path):
+    result = new(repository, "loss.py::opaque")
+
+    assert result.returncode == 0, result.stderr
+    assert "its argument model, of type function, is no plain data" in result.stdout
+    assert "experiment" in (tmp_path / "suite" / "mine" / "checks" / "opaque.py").read_text()
+
+
+def test_random_draws_are_noticed(repository):
+    assert "the target draws random numbers" in new(repository, "loss.py::noisy").stdout
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "words"),
+    [
+        ("loss.py::Loss.forwrd", (), "no such function; near: Loss.forward"),
+        ("los.py::Loss.forward", (), "there is no file"),
+        ("loss.py::never", (), "never calls loss.py::never"),
+        ("loss.py::Loss.forward", ("--command", "python missing.py"), "failed with exit code 2"),
+        ("loss.py::Loss.forward", ("--command", "no-such-program"), "can't be started"),
+        ("loss.py::Loss.forward", ("--slug", "My Paper"), "--slug My Paper: small letters"),
+        ("loss.py::Loss.forward", ("--paper", "missing.txt"), "missing.txt"),
+    ],
+)
+def test_what_can_not_be_done_is_one_line(repository, target, options, words):
+    result = new(repository, target, *options)
+
+    assert result.returncode == 2
+    assert words in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_the_outline_of_a_pdf(tmp_path):
+    from lmrbench.authoring.drafting import outline, read_paper
+
+    file = tmp_path / "paper.pdf"
+    file.write_bytes(PDF)
+
+    assert outline(read_paper(file)) == ["1 Introduction"]
