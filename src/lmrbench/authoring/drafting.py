@@ -11,8 +11,7 @@ from lmrbench.errors import TaskError
 from lmrbench.tasks.model import Category, Target
 
 MOST_BYTES = 1 << 20
-_HEADING = re.compile(r"^(?:\d{1,2}(?:\.\d{1,2})*\.?|[A-Z]\.?\d*)\s+[A-Z][^.]{2,70}$")
-_NUMBER_ALONE = re.compile(r"^\d{1,2}(?:\.\d{1,2})*$")
+_HEADING = re.compile(r"(?P<number>\d{1,2}(?:\.\d{1,2})*)\.?\s+(?P<title>[A-Z][^.]{2,70})$")
 _LEFT_OUT = {".ipynb": "a notebook", ".pt": "weights", ".pth": "weights", ".bin": "weights", ".safetensors": "weights"}
 
 
@@ -46,18 +45,26 @@ def read_paper(file: Path) -> str:
 
 
 def outline(text: str) -> list[str]:
-    """The headings of a paper's text, in order; those of the references and after them are left out."""
+    """The numbered headings of a paper's text up to its references, each of which continues the numbers before it."""
     lines = [line.strip() for line in text.splitlines()]
-    found: dict[str, None] = {}
-    for number, line in enumerate(lines):
+    found: list[str] = []
+    last: tuple[int, ...] = (0,)
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
         if line.casefold() == "references":
             break
-        following = lines[number + 1] if number + 1 < len(lines) else ""
-        if _NUMBER_ALONE.match(line) and re.match(r"^[A-Z][^.]{2,70}$", following):
-            found[f"{line} {following}"] = None
-        elif _HEADING.match(line):
-            found[line] = None
-    return list(found)
+        # The title may stand on the line after its number.
+        match = _HEADING.match(line) or _HEADING.match(f"{line} {following}")
+        if match is None:
+            continue
+        number = tuple(int(part) for part in match["number"].split("."))
+        if number in (_next_sibling(last, len(number)), (*last, 1)):
+            found.append(f"{match['number']} {match['title']}")
+            last = number
+    return found
+
+
+def _next_sibling(number: tuple[int, ...], depth: int) -> tuple[int, ...]:
+    return (*number[: depth - 1], number[depth - 1] + 1) if depth <= len(number) else ()
 
 
 def draft_table(slug: str, name: str, category: Category, target: Target) -> str:

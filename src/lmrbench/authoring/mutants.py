@@ -54,8 +54,8 @@ _MOST_SIMILAR = 2
 _SYMMETRIC = frozenset({"transpose", "max", "min", "maximum", "minimum", "logaddexp", "allclose", "isclose", "zip"})
 _NO_GRADIENT = ("no_grad", "inference_mode")
 _AXES = frozenset({"dim", "axis"})
-# Keywords that guard against misuse and change no result.
-_GUARDS = frozenset({"strict"})
+# Keywords that change no result here: they guard against misuse, or name a device where there is but one.
+_GUARDS = frozenset({"strict", "device"})
 
 
 @dataclass(frozen=True)

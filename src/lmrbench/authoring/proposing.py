@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -200,39 +201,39 @@ def _shape(spec: list[Any]) -> Any:
 
 
 def _text(target: Target, specs: Sequence[dict[str, Any]], experiment: str, calls: Sequence[Call]) -> str:
-    module = ".".join(PurePosixPath(target.file).with_suffix("").parts)
-    name, *attributes = target.qualname.split(".")
-    is_method = "self" in calls[0].arguments
-    gradients = [key for key, value in calls[0].arguments.items() if value.gradient]
-    lines = [f'"""{target.qualname}: what it returns for inputs like those of recorded calls."""', "", "import copy"]
-    lines += ["import importlib"] if "importlib" in experiment else []
-    lines += ["import contextlib", "import io", "import runpy", "import sys"] if "run_script" in experiment else []
-    lines += ["import types"] if is_method else []
-    lines += [
-        "",
-        "import torch",
-        "",
-        "# For each recorded combination of shapes what its arguments were like.",
-        "CALLS = [",
-    ]
-    lines += [f"    {spec!r}," for spec in specs]
-    lines += ["]", "", _DRAW, "", "def cases(seed):", "    generator = torch.Generator().manual_seed(seed)"]
-    lines += ["    for number, call in enumerate(CALLS):"]
-    lines += ["        arguments = {name: draw(spec, generator) for name, spec in call.items()}"]
-    lines += ['        yield {"name": f"recorded {number}", "arguments": arguments}']
+    imports = ["copy"] if specs else []
+    imports += ["importlib"] if "importlib" in experiment else []
+    imports += ["contextlib", "io", "runpy", "sys"] if "run_script" in experiment else []
+    imports += ["types"] if specs and "self" in calls[0].arguments else []
+    literals = [f"    {spec!r}," for spec in specs]
+    lines = [f'"""{target.qualname}: what it returns for inputs like those of recorded calls."""', ""]
+    lines += [f"import {name}" for name in sorted(imports)]
+    lines += ["from math import inf, nan"] if re.search(r"\b(inf|nan)\b", "".join(literals)) else []
+    if specs:
+        lines += ["", "import torch", "", "# For each recorded combination of shapes what its arguments were like."]
+        lines += ["CALLS = [", *literals, "]", "", _DRAW]
+    lines += ["", "def cases(seed):"]
+    if specs:
+        lines += ["    generator = torch.Generator().manual_seed(seed)", "    for number, call in enumerate(CALLS):"]
+        lines += ["        arguments = {name: draw(spec, generator) for name, spec in call.items()}"]
+        lines += ['        yield {"name": f"recorded {number}", "arguments": arguments}']
     if experiment:
         lines += ['    yield {"name": "experiment", "seed": seed % 1000}']
     if "run_script" in experiment:
         lines += ["", "", "def run_script(path, arguments):", '    """What the script prints."""']
         lines += ["    sys.argv = [path, *arguments]", "    with contextlib.redirect_stdout(io.StringIO()) as printed:"]
         lines += ['        runpy.run_path(path, run_name="__main__")', '    return {"printed": printed.getvalue()}']
-    receiver = 'types.SimpleNamespace(**arguments.pop("self")), ' if is_method else ""
-    lines += ["", _OBSERVE.format(
+    lines += ["", _observe(target, experiment, calls) if specs else f"\ndef observe(case):\n    return {experiment}\n"]
+    return "\n".join(lines)
+
+
+def _observe(target: Target, experiment: str, calls: Sequence[Call]) -> str:
+    name, *attributes = target.qualname.split(".")
+    return _OBSERVE.format(
         experiment=experiment or "None",
-        module=module,
+        module=".".join(PurePosixPath(target.file).with_suffix("").parts),
         name=name,
         path="".join(f".{attribute}" for attribute in attributes),
-        gradients=gradients,
-        receiver=receiver,
-    )]  # fmt: skip
-    return "\n".join(lines)
+        gradients=[key for key, value in calls[0].arguments.items() if value.gradient],
+        receiver='types.SimpleNamespace(**arguments.pop("self")), ' if "self" in calls[0].arguments else "",
+    )
