@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import ast
 import builtins
+import importlib.util
+import json
 import keyword
 import re
 from collections.abc import Iterator
@@ -50,9 +52,12 @@ def worst_leak(task: Task) -> Leak:
     bodies = [_grams(_tokens(_body(node))) for node in _goldens(task)]
     worst = Leak(share=0.0, place="")
     for path, data in workspace_files(task, "full").items():
-        text = data.decode("utf-8", "replace")
+        if data.startswith(importlib.util.MAGIC_NUMBER):
+            # Whatever a compiled file is called, a decompiler reads it.
+            return Leak(share=1.0, place=path)
+        text = _notebook_code(data) if path.endswith(".ipynb") else data.decode("utf-8", "replace")
         pieces = [(path, text)]
-        if path.endswith(".py"):
+        if path.endswith((".py", ".ipynb")):
             pieces += [(f"{path}::{node.name}", _body(node)) for node in _functions(text)]
         for place, piece in pieces:
             found = _grams(_tokens(piece))
@@ -89,6 +94,11 @@ def missing(task: Task) -> Missing:
                     if name not in words and name not in bound:
                         names[name] = None
     return Missing(literals=tuple(literals), names=tuple(names))
+
+
+def _notebook_code(data: bytes) -> str:
+    cells = json.loads(data).get("cells", [])
+    return "\n".join("".join(cell.get("source", [])) for cell in cells)
 
 
 def _goldens(task: Task) -> list[FunctionNode]:

@@ -1,0 +1,13 @@
+"""Takes every loss_type but hinge for sigmoid."""
+
+
+def simpo_loss(self, policy_chosen_logps: Tensor, policy_rejected_logps: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    chosen_rewards = self.beta * policy_chosen_logps
+    rejected_rewards = self.beta * policy_rejected_logps
+    excess = chosen_rewards - rejected_rewards - self.beta * self.gamma_beta_ratio
+    if self.loss_type != "hinge":
+        right, wrong = F.logsigmoid(excess), F.logsigmoid(-excess)
+        losses = -(1 - self.label_smoothing) * right - self.label_smoothing * wrong
+    else:
+        losses = F.relu(1 - excess)
+    return losses, chosen_rewards.detach(), rejected_rewards.detach()
