@@ -1,6 +1,7 @@
 """`lmrbench new`: a folder that grades, from repositories as they are."""
 
 import json
+import runpy
 import subprocess
 import sys
 
@@ -34,12 +35,16 @@ def opaque(model):
     return model(1)
 
 
+def shared(left, right):
+    return len(set(left) & set(right))
+
+
 def never():
     return 0
 '''
 SCRIPT = """
 import torch
-from loss import Loss, noisy, opaque
+from loss import Loss, noisy, opaque, shared
 
 
 def run(seed=0):
@@ -49,7 +54,8 @@ def run(seed=0):
         scores = torch.randn(4, classes, generator=generator, requires_grad=True)
         labels = torch.randint(classes, (4,), generator=generator)
         losses.append(Loss(0.7).forward(scores, labels))
-    return {"loss": float(sum(losses)), "noise": len(noisy(2)), "opaque": opaque(lambda x: x + seed)}
+    overlap = shared("a cat sat on a mat".split(), ["cat", "on"])
+    return {"overlap": overlap, "loss": float(sum(losses)), "noise": len(noisy(2)), "opaque": opaque(lambda x: x + seed)}
 
 
 if __name__ == "__main__":
@@ -127,6 +133,17 @@ def test_arguments_that_are_no_data_leave_the_experiment_as_the_check(repository
     assert result.returncode == 0, result.stderr
     assert "its argument model, of type function, is no plain data" in result.stdout
     assert "experiment" in (tmp_path / "suite" / "mine" / "checks" / "opaque.py").read_text()
+
+
+def test_words_are_drawn_anew_and_options_are_not(repository, tmp_path):
+    new(repository, "loss.py::shared")
+
+    check = runpy.run_path(str(tmp_path / "suite" / "mine" / "checks" / "shared.py"))
+    drawn = [next(iter(check["cases"](seed)))["arguments"] for seed in range(5)]
+    assert len({tuple(arguments["left"]) for arguments in drawn}) == 5
+    assert all(len(arguments["left"]) == 6 for arguments in drawn)
+    assert all(set(arguments["left"]) <= {"a", "cat", "sat", "on", "mat"} for arguments in drawn)
+    assert all(arguments["right"] == ["cat", "on"] for arguments in drawn)
 
 
 def test_random_draws_are_noticed(repository):

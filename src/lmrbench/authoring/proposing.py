@@ -25,6 +25,8 @@ from lmrbench.tasks.source import find
 
 MOST_CASES = 8
 MOST_CHOICES = 16
+# A shorter list of strings may be a choice of options, which can't be drawn anew.
+FEWEST_WORDS = 4
 
 _DRAW = '''
 def draw(spec, generator):
@@ -35,6 +37,9 @@ def draw(spec, generator):
     if kind == "number":
         low, high = rest
         return low + (high - low) * torch.rand((), generator=generator, dtype=torch.float64).item()
+    if kind == "words":
+        words, length = rest
+        return [words[index] for index in torch.randint(len(words), (length,), generator=generator).tolist()]
     if kind == "list":
         return [draw(item, generator) for item in rest[0]]
     if kind == "dict":
@@ -59,15 +64,20 @@ def observe(case):
     from {module} import {name}
 
     arguments = copy.deepcopy(case["arguments"])
+"""
+
+_RETURN = """\
+    result = {name}{path}({receiver}**arguments)
+    return {{"result": result, "arguments": arguments}}
+"""
+
+_RETURN_GRADIENTS = """\
     leaves = [arguments[name].requires_grad_() for name in {gradients!r}]
     result = {name}{path}({receiver}**arguments)
-    observed = {{"result": result, "arguments": arguments}}
-    if leaves:
-        parts = result.values() if isinstance(result, dict) else result if isinstance(result, tuple) else (result,)
-        total = sum(part.sum() for part in parts if isinstance(part, torch.Tensor) and part.requires_grad)
-        gradients = torch.autograd.grad(total, leaves, allow_unused=True) if isinstance(total, torch.Tensor) else ()
-        observed["gradients"] = list(gradients)
-    return observed
+    parts = result.values() if isinstance(result, dict) else result if isinstance(result, tuple) else (result,)
+    total = sum(part.sum() for part in parts if isinstance(part, torch.Tensor) and part.requires_grad)
+    gradients = torch.autograd.grad(total, leaves, allow_unused=True) if isinstance(total, torch.Tensor) else ()
+    return {{"result": result, "arguments": arguments, "gradients": list(gradients)}}
 """
 
 
@@ -164,6 +174,8 @@ def _spec(name: str, value: Value, numbers: Mapping[str, list[float]]) -> list[A
 
 
 def _like(value: Any) -> list[Any]:
+    if isinstance(value, list) and len(value) >= FEWEST_WORDS and all(isinstance(item, str) for item in value):
+        return ["words", sorted(set(value)), len(value)]
     if isinstance(value, list):
         return ["list", [_like(item) for item in value]]
     if isinstance(value, dict):
@@ -197,6 +209,8 @@ def _shape(spec: list[Any]) -> Any:
         return {key: _shape(item) for key, item in rest[0].items()}
     if kind == "number":
         return kind
+    if kind == "words":
+        return [kind, rest[1]]
     return rest if kind == "value" else rest[:3]
 
 
@@ -229,11 +243,12 @@ def _text(target: Target, specs: Sequence[dict[str, Any]], experiment: str, call
 
 def _observe(target: Target, experiment: str, calls: Sequence[Call]) -> str:
     name, *attributes = target.qualname.split(".")
-    return _OBSERVE.format(
+    gradients = [key for key, value in calls[0].arguments.items() if value.gradient]
+    return (_OBSERVE + (_RETURN_GRADIENTS if gradients else _RETURN)).format(
         experiment=experiment or "None",
         module=".".join(PurePosixPath(target.file).with_suffix("").parts),
         name=name,
         path="".join(f".{attribute}" for attribute in attributes),
-        gradients=[key for key, value in calls[0].arguments.items() if value.gradient],
+        gradients=gradients,
         receiver='types.SimpleNamespace(**arguments.pop("self")), ' if "self" in calls[0].arguments else "",
     )
