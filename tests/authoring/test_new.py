@@ -54,8 +54,8 @@ def run(seed=0):
         scores = torch.randn(4, classes, generator=generator, requires_grad=True)
         labels = torch.randint(classes, (4,), generator=generator)
         losses.append(Loss(0.7).forward(scores, labels))
-    overlap = shared("a cat sat on a mat".split(), ["cat", "on"])
-    return {"overlap": overlap, "loss": float(sum(losses)), "noise": len(noisy(2)), "opaque": opaque(lambda x: x + seed)}
+    shared("a cat sat on a mat".split(), ["cat", "on"])
+    return {"loss": float(sum(losses)), "noise": len(noisy(2)), "opaque": opaque(lambda x: x + seed)}
 
 
 if __name__ == "__main__":
