@@ -71,6 +71,31 @@ def test_a_golden_that_differs_from_itself_is_a_flake(paper, pool):
     assert any("differs from itself" in text for text in found.shortfalls)
 
 
+SINGLE_AND_DOUBLE = """
+import torch
+
+def cases(seed):
+    generator = torch.Generator().manual_seed(seed)
+    for dtype in (torch.float32, torch.float64):
+        yield {"name": str(dtype), "x": torch.randn(2, 1000, generator=generator, dtype=dtype)}
+
+def observe(case):
+    return case["x"].log_softmax(dim=1)
+"""
+
+
+def test_what_rounding_alone_may_change(paper):
+    (paper / "checks" / "blend.py").write_text(SINGLE_AND_DOUBLE)
+    replace(paper / "task.toml", "rtol = 1e-9, atol = 1e-12", "rtol = 1e-9, atol = 1e-9")
+
+    with WorkerPool(make_sandbox("bubblewrap", [paper.parent]), ("torch",), size=1) as pool:
+        found = measured(paper, pool)
+
+    assert found.golden.worst_margin == 0
+    # Single precision knows seven digits, the tolerance asks for nine.
+    assert 10 < found.golden.rounding_margin < 1000
+
+
 def test_a_wrong_version_that_is_right_and_a_rewrite_that_is_wrong(paper, pool):
     wrong = next((paper / "wrong" / "blend").glob("*.py"))
     rewrite = next((paper / "rewrites" / "blend").glob("*.py"))

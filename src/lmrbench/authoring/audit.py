@@ -42,6 +42,20 @@ _TWO_THREADS = """
 import torch as _torch
 _torch.set_num_threads(2)
 """
+_IN_DOUBLE_PRECISION = """
+import torch as _torch
+_single_cases, _single_observe = cases, observe
+def _cast(value, given, wanted):
+    if isinstance(value, _torch.Tensor):
+        return value.detach().to(wanted).requires_grad_(value.requires_grad) if value.dtype == given else value
+    if isinstance(value, dict):
+        return {key: _cast(item, given, wanted) for key, item in value.items()}
+    return [_cast(item, given, wanted) for item in value] if isinstance(value, (list, tuple)) else value
+def cases(seed):
+    return [_cast(case, _torch.float32, _torch.float64) for case in _single_cases(seed)]
+def observe(case):
+    return _cast(_single_observe(case), _torch.float64, _torch.float32)
+"""
 _SOME_CASES = """
 _all_cases = cases
 def cases(seed):
@@ -66,11 +80,16 @@ class Trial:
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a trial: the cases that reject it, and the margin of the worst."""
+    """What became of a trial: the cases that reject it, and the margin of each case (none if it didn't start)."""
 
     rejected_by: tuple[str, ...]
-    margin: float | None
+    margins: tuple[float | None, ...]
     outcome: Outcome
+
+    @property
+    def margin(self) -> float | None:
+        """Of the worst case; None if one differs in kind or was not observed."""
+        return _worst(self.margins)
 
 
 Advance = Callable[[str, int, int], None]
@@ -90,6 +109,13 @@ def audit(task: Task, seeds: Sequence[int], pool: WorkerPool, advance: Advance =
         if check is None or "torch" in pool.imports
     ]
     runs = [result for _, result in laboratory.run("golden", again)]
+    precise = [
+        Trial(golden, seed, "audit double", laboratory.check + _IN_DOUBLE_PRECISION)
+        for seed in seeds[:SEEDS_FOR_WRONG]
+        if "torch" in pool.imports
+    ]
+    # A case of tensors in double precision, or one that asks for a dtype, can't be compared: its margin is None.
+    rounding = [item for _, result in laboratory.run("precision", precise) for item in result.margins]
     mask = laboratory.variants("mask", {"mask": masked_files(task)}, seeds[:1])
     rewrites = laboratory.variants("rewrites", _variant_files(task, "rewrites"), seeds, must_pass=True)
     wrong = laboratory.variants("wrong versions", _variant_files(task, "wrong"), seeds[:SEEDS_FOR_WRONG])
@@ -105,6 +131,7 @@ def audit(task: Task, seeds: Sequence[int], pool: WorkerPool, advance: Advance =
             cases=len(runs) * len(first.names),
             flakes=sum(len(result.rejected_by) for result in runs),
             worst_margin=_worst(result.margin for result in runs),
+            rounding_margin=_worst(item for item in rounding if item is not None),
         ),
         mask_rejected=not mask[0].passed,
         rewrites=rewrites,
@@ -113,7 +140,10 @@ def audit(task: Task, seeds: Sequence[int], pool: WorkerPool, advance: Advance =
         mutation=laboratory.mutation(),
         leak=worst_leak(task),
         missing=missing(task),
-        proposed_tolerance_factor=_between(rewrites, wrong),
+        proposed_tolerance_factor=_between(
+            [*(item.margin for item in rewrites), *(item for item in rounding if item is not None)],
+            [item.margin for item in wrong],
+        ),
         cost=Cost(
             cases=len(first.names),
             seconds=round(first.seconds, 3),
@@ -246,7 +276,7 @@ class _Laboratory:
     def _result(self, trial: Trial, outcome: Outcome) -> Result:
         golden = self._golden(trial)
         if outcome.broken is not None:
-            return Result(golden.names, None, outcome)
+            return Result(golden.names, (None,), outcome)
         rejected_by: list[str] = []
         margins: list[float | None] = []
         for name, payload, case in zip_longest(golden.names, golden.observations, outcome.cases):
@@ -256,7 +286,7 @@ class _Laboratory:
             margins.append(factor)
             if factor is None or factor > 1:
                 rejected_by.append(name or "a case too many")
-        return Result(tuple(rejected_by), _worst(margins), outcome)
+        return Result(tuple(rejected_by), tuple(margins), outcome)
 
     def _margin(self, golden: bytes, observed: bytes) -> float | None:
         if golden == observed:
@@ -315,9 +345,9 @@ def _least(margins: Iterable[float | None]) -> float | None:
     return None if least == math.inf else round(least, 6)
 
 
-def _between(rewrites: Sequence[Variant], wrong: Sequence[Variant]) -> float | None:
-    """The factor for the tolerance that is as far from the nearest rewrite as from the nearest wrong version."""
-    right, least = _worst(item.margin for item in rewrites), _least(item.margin for item in wrong)
+def _between(right_margins: Iterable[float | None], wrong_margins: Iterable[float | None]) -> float | None:
+    """The factor for the tolerance that is as far from the worst of what is right as from the best of what is wrong."""
+    right, least = _worst(right_margins), _least(wrong_margins)
     if right is None or least is None or least <= right:
         return None
     return round(math.sqrt(max(right, 1e-6) * least), 3)

@@ -21,12 +21,16 @@ LEAK_SHARE = 0.3
 
 
 class GoldenRuns(Record):
-    """Repeated runs of the golden: how many cases, how many of them differed, and the worst margin to the tolerance."""
+    """Repeated runs of the golden: how many cases, how many of them differed, and the worst margin to the tolerance.
+
+    rounding_margin: the worst where single precision is replaced by double, over the cases in which that can be done.
+    """
 
     runs: int
     cases: int
     flakes: int
     worst_margin: float | None
+    rounding_margin: float | None
 
 
 class Variant(Record):

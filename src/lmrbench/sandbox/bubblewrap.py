@@ -13,7 +13,8 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from lmrbench.errors import SandboxError
@@ -29,6 +30,26 @@ _CONFIGURATION = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/
 _user_ids = itertools.count(_FIRST_USER_ID + (os.getpid() << 8))
 
 
+@dataclass(frozen=True)
+class Layout:
+    """What a sandbox sees besides libraries and interpreter.
+
+    imports: packages, shown in /packages. files: folders in the sandbox, and what is shown there under its own name.
+    writable: private folders. shown: further folders of this machine. links: places, and what they point to.
+    """
+
+    imports: Sequence[str]
+    files: Sequence[tuple[str, Path]]
+    writable: Sequence[str]
+    shown: Sequence[str] = ()
+    links: Sequence[tuple[str, str]] = ()
+
+
+def new_user() -> int | None:
+    """Where lmrbench runs as root, a user id that nobody else has: root escapes the bound on its processes."""
+    return next(_user_ids) if os.geteuid() == 0 else None
+
+
 class BubblewrapSandbox:
     """Starts workers under bwrap. secrets: folders that no sandbox may show, such as the suite's."""
 
@@ -39,19 +60,10 @@ class BubblewrapSandbox:
 
     def launch(self, imports: Sequence[str]) -> LaunchedWorker:
         """Start a worker as process 1 of its namespaces."""
-        bwrap = shutil.which("bwrap")
-        if bwrap is None:
-            raise SandboxError("bubblewrap is not installed: apt-get install bubblewrap (or your system's like)")
-        worker = [str(interpreter()), *INTERPRETER_OPTIONS, "-m", "worker_program.worker"]
-        worker += ["--own-namespace", "--folders", "/tmp", "/dev/shm"]
-        if os.geteuid() == 0:
-            # Root's processes escape the bound on their number, so the worker becomes a user that nobody else is.
-            users = ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
-            worker += ["--user", str(next(_user_ids))]
-        else:
-            users = ["--unshare-user"]
+        worker = ["-m", "worker_program.worker", "--own-namespace", "--folders", "/tmp", "/dev/shm"]
+        layout = Layout(imports, (("/worker", WORKER_PROGRAM),), ("/tmp", "/dev/shm"))
         process = subprocess.Popen(
-            [bwrap, *_ISOLATION, *users, *self._mounts(imports), *_environment(), "--", *worker],
+            self.command(worker, layout, variables(("/worker", "/packages"), "/tmp"), new_user()),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -60,15 +72,36 @@ class BubblewrapSandbox:
         )
         return LaunchedWorker(process)
 
-    def _mounts(self, imports: Sequence[str]) -> Iterator[str]:
-        shown = [Path(folder) for folder in _LIBRARY_FOLDERS if Path(folder).is_dir()]
+    def command(
+        self, program: Sequence[str], layout: Layout, environment: Mapping[str, str], user: int | None
+    ) -> list[str]:
+        """The command line that runs a Python program as process 1 of new namespaces.
+
+        user: of `new_user`; the program gets it as `--user NUMBER`, and has to become that user. Raises SandboxError
+        where bubblewrap is not installed.
+        """
+        bwrap = shutil.which("bwrap")
+        if bwrap is None:
+            raise SandboxError("bubblewrap is not installed: apt-get install bubblewrap (or your system's like)")
+        program = [str(interpreter()), *INTERPRETER_OPTIONS, *program]
+        if user is None:
+            users = ["--unshare-user"]
+        else:
+            users = ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+            program += ["--user", str(user)]
+        settings = [word for name, value in environment.items() for word in ("--setenv", name, value)]
+        return [bwrap, *_ISOLATION, *users, *self._mounts(layout), "--clearenv", *settings, "--", *program]
+
+    def _mounts(self, layout: Layout) -> Iterator[str]:
+        shown = [Path(folder) for folder in (*_LIBRARY_FOLDERS, *layout.shown) if Path(folder).is_dir()]
         library = Path(sys.base_prefix) / "lib"
         if not any(library.is_relative_to(folder) for folder in shown):
             shown.append(library)
         if not any(interpreter().is_relative_to(folder) for folder in shown):
             shown.append(interpreter())
         # Folders that bwrap makes on the way to a mount point would be closed to the worker's own user.
-        for parent in dict.fromkeys(parent for path in shown for parent in reversed(path.parents[:-1])):
+        placed = [*shown, *(Path(place) for place, _ in layout.links)]
+        for parent in dict.fromkeys(parent for path in placed for parent in reversed(path.parents[:-1])):
             yield from ("--perms", "0755", "--dir", str(parent))
         for path in shown:
             yield from ("--ro-bind", str(path), str(path))
@@ -83,16 +116,19 @@ class BubblewrapSandbox:
             yield from ("--ro-bind-try", file, file)
         for folder in self._hidden(shown):
             yield from ("--tmpfs", str(folder), "--remount-ro", str(folder))
-        for name, path in importable_paths(imports).items():
+        for name, path in importable_paths(layout.imports).items():
             yield from ("--ro-bind", str(path), f"/packages/{name}")
-        yield from ("--ro-bind", str(WORKER_PROGRAM), f"/worker/{WORKER_PROGRAM.name}")
+        for place, path in layout.files:
+            yield from ("--ro-bind", str(path), f"{place}/{path.name}")
+        for place, target in layout.links:
+            yield from ("--symlink", target, place)
         yield from ("--proc", "/proc", "--tmpfs", "/dev", "--symlink", "/proc/self/fd", "/dev/fd")
         for number, name in enumerate(("stdin", "stdout", "stderr")):
             yield from ("--symlink", f"/proc/self/fd/{number}", f"/dev/{name}")
         # No /dev/zero: shared mappings of it are memory that nobody is charged for.
         for name in ("null", "full", "random", "urandom"):
             yield from ("--dev-bind", f"/dev/{name}", f"/dev/{name}")
-        for name in ("/tmp", "/dev/shm"):
+        for name in layout.writable:
             yield from ("--perms", "1777", "--size", str(_SCRATCH_BYTES), "--tmpfs", name)
         # What bwrap itself laid out would otherwise be a writable file system without a bound.
         yield from ("--remount-ro", "/dev", "--remount-ro", "/")
@@ -109,9 +145,3 @@ _ISOLATION = (
     *("--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
     *("--as-pid-1", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox", "--chdir", "/"),
 )
-
-
-def _environment() -> Iterator[str]:
-    yield "--clearenv"
-    for name, value in variables(("/worker", "/packages"), "/tmp").items():
-        yield from ("--setenv", name, value)

@@ -61,18 +61,27 @@ def confine_worker(user: int | None, own_namespace: bool) -> None:
     whose processes share the host's process table, where a signal to everyone is refused too.
     Raises OSError where the kernel refuses.
     """
+    become_user(user)
+    # Python's own handler would let a child interrupt even process 1.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    _filter_system_calls(refuse_signal_to_all=not own_namespace)
+
+
+def become_user(user: int | None) -> None:
+    """Become this user and group, where the process starts as root, and end with the parent.
+
+    Nothing below it gains privileges later, and nobody looks in. Raises OSError where the kernel refuses.
+    """
     if user is not None:
         os.setgroups([])
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
-    # Python's own handler would let a child interrupt even process 1.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Whoever changes his user loses this.
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
-    # Not dumpable: no child can read the worker's memory or its descriptors through /proc.
+    # Not dumpable: no child can read this process's memory or its descriptors through /proc.
     _prctl(_PR_SET_DUMPABLE, 0)
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
-    _filter_system_calls(refuse_signal_to_all=not own_namespace)
 
 
 def bound_child(memory: int, processes: int, cpu_seconds: int, file_bytes: int, open_files: int) -> None:

@@ -1,0 +1,205 @@
+"""Process 1 of a namespace that an agent works in: runs commands and moves files for the host, as long as it asks.
+
+Each connection to the socket that it inherits is one request: a line of JSON, then the bytes it announces. A command
+streams its output back in frames; when the host hangs up first, the command and all of its process group are killed.
+What a command leaves running in the background stays, as it would in a terminal.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import errno
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import stat
+import struct
+import subprocess
+import threading
+import time
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from . import memory
+from .confine import become_user
+
+FRAME = struct.Struct("<BI")
+STDOUT, STDERR, ENDED, CONTENT, FAILED = range(1, 6)
+SAMPLE_SECONDS = 0.2
+# What a command's children may still say after it has ended.
+LINGER_SECONDS = 0.3
+_CHUNK = 1 << 16
+
+
+class Session:
+    """The commands that run now, so that whoever reaps orphans leaves these to their own threads."""
+
+    def __init__(self) -> None:
+        self.running: set[int] = set()
+        self.lock = threading.Lock()
+
+    def answer(self, connection: socket.socket) -> None:
+        """Serve one connection."""
+        with connection, connection.makefile("rb") as lines:
+            try:
+                request = json.loads(lines.readline())
+                data = lines.read(request["bytes"])
+                if request["kind"] == "run":
+                    self._run(connection, request, data)
+                elif request["kind"] == "write":
+                    write_file(request["path"], data)
+                    send(connection, ENDED, b"0")
+                else:
+                    send(connection, CONTENT, read_file(request["path"], request["limit"]))
+            except OSError as error:
+                with contextlib.suppress(OSError):
+                    send(connection, FAILED, errno.errorcode.get(error.errno or 0, "EIO").encode())
+
+    def _run(self, connection: socket.socket, request: dict[str, Any], data: bytes) -> None:
+        with self.lock:
+            process = subprocess.Popen(
+                request["command"],
+                cwd=request["cwd"],
+                env=request["environment"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+            self.running.add(process.pid)
+        try:
+            assert process.stdin is not None
+            threading.Thread(target=_feed, args=(process.stdin, data), daemon=True).start()
+            if _pass_on(process, connection):
+                send(connection, ENDED, str(process.returncode).encode())
+        except OSError:
+            # The host hung up: it has no more use for the command.
+            pass
+        finally:
+            if process.poll() is None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+            with self.lock:
+                self.running.discard(process.pid)
+            for stream in (process.stdout, process.stderr):
+                if stream is not None:
+                    stream.close()
+
+    def watch(self, memory_bytes: int) -> None:
+        """Reap orphans, and kill the largest process while all together hold too much memory."""
+        while True:
+            time.sleep(SAMPLE_SECONDS)
+            others = [int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) != os.getpid()]
+            if others and memory.exceeds(others, 0, memory_bytes):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(max(others, key=memory.resident), signal.SIGKILL)
+            with self.lock:
+                for pid in others:
+                    if pid not in self.running:
+                        # Whose parent is another process is not ours to wait for.
+                        with contextlib.suppress(ChildProcessError):
+                            os.waitpid(pid, os.WNOHANG)
+
+
+def send(connection: socket.socket, kind: int, payload: bytes) -> None:
+    """Send one frame."""
+    connection.sendall(FRAME.pack(kind, len(payload)) + payload)
+
+
+def write_file(path: str, data: bytes) -> None:
+    """Write a regular file, and the folders that it lies in."""
+    file = Path(path)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if file.exists() and not file.is_file():
+        raise OSError(errno.EISDIR, path)
+    file.write_bytes(data)
+
+
+def read_file(path: str, limit: int) -> bytes:
+    """The content of a regular file. Raises OSError with EFBIG for one of more than `limit` bytes."""
+    # A pipe without a writer must not hold up whoever opens it.
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    with os.fdopen(fd, "rb") as file:
+        mode = os.fstat(fd).st_mode
+        if not stat.S_ISREG(mode):
+            raise OSError(errno.EISDIR if stat.S_ISDIR(mode) else errno.EINVAL, path)
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise OSError(errno.EFBIG, path)
+    return data
+
+
+def _feed(stream: BinaryIO, data: bytes) -> None:
+    with contextlib.suppress(OSError), stream:
+        stream.write(data)
+
+
+def _pass_on(process: subprocess.Popen[bytes], connection: socket.socket) -> bool:
+    """Send a command's output until it has ended; False if the host hung up first."""
+    assert process.stdout is not None
+    assert process.stderr is not None
+    kinds = {process.stdout.fileno(): STDOUT, process.stderr.fileno(): STDERR}
+    exited = os.pidfd_open(process.pid)
+    try:
+        poll = select.poll()
+        for fd in (*kinds, exited):
+            poll.register(fd, select.POLLIN)
+        poll.register(connection, select.POLLRDHUP)
+        until = None
+        while kinds and (until is None or time.monotonic() < until):
+            for fd, _ in poll.poll(None if until is None else LINGER_SECONDS * 1000):
+                if fd == connection.fileno():
+                    return False
+                if fd == exited:
+                    poll.unregister(exited)
+                    until = time.monotonic() + LINGER_SECONDS
+                elif data := os.read(fd, _CHUNK):
+                    send(connection, kinds[fd], data)
+                else:
+                    poll.unregister(fd)
+                    del kinds[fd]
+        while process.poll() is None:
+            # It closed its output and goes on.
+            if any(fd == connection.fileno() for fd, _ in poll.poll()):
+                return False
+            process.poll()
+    finally:
+        os.close(exited)
+    return True
+
+
+def main() -> None:
+    """Serve the socket until the host is gone."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--socket", type=int, required=True)
+    parser.add_argument("--memory-mb", type=int, required=True)
+    parser.add_argument("--processes", type=int, required=True)
+    parser.add_argument("--file-mb", type=int, required=True)
+    parser.add_argument("--user", type=int)
+    arguments = parser.parse_args()
+    become_user(arguments.user)
+    # Nobody inside interrupts process 1; a handler, for what is ignored its children would ignore too.
+    signal.signal(signal.SIGINT, lambda *_: None)
+    for kind, limit in (
+        (resource.RLIMIT_NPROC, arguments.processes),
+        (resource.RLIMIT_FSIZE, arguments.file_mb << 20),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_MEMLOCK, 0),
+    ):
+        resource.setrlimit(kind, (limit, limit))
+    session = Session()
+    threading.Thread(target=session.watch, args=(arguments.memory_mb << 20,), daemon=True).start()
+    listener = socket.socket(fileno=arguments.socket)
+    listener.set_inheritable(False)
+    while True:
+        connection, _ = listener.accept()
+        threading.Thread(target=session.answer, args=(connection,), daemon=True).start()
+
+
+if __name__ == "__main__":
+    main()

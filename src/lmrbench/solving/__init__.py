@@ -1,0 +1,1 @@
+"""Models and agents that solve tasks, on Inspect AI."""

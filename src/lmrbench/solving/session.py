@@ -1,0 +1,191 @@
+"""A namespace that an agent works in: started once, then any number of commands and files, until it is closed.
+
+It is built as the sandbox for grading is (see `sandbox.bubblewrap`): no network but its own loopback, no home, no
+suite, nothing of this machine but system, interpreter and the packages that the task imports, all read-only. What an agent may
+write are private folders in memory. Inside runs `worker_program.session`, which answers on a Unix socket.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+from anyio.abc import SocketStream
+from anyio.streams.buffered import BufferedByteReceiveStream
+
+from lmrbench.errors import SandboxError
+from lmrbench.sandbox.bubblewrap import BubblewrapSandbox, Layout, new_user
+from lmrbench.sandbox.environment import WORKER_PROGRAM, interpreter, variables
+from lmrbench.sandbox.worker_program.session import CONTENT, ENDED, FAILED, FRAME, STDERR, STDOUT
+
+WORKSPACE, HOME = "/workspace", "/home/agent"
+# The names by which agents look for Python.
+_PYTHON = "/opt/python/bin"
+_PATH = f"{_PYTHON}:/usr/local/bin:/usr/bin:/bin"
+_SYSTEM = ("/usr/local/bin", "/usr/local/lib", "/usr/sbin", "/usr/share", "/usr/libexec", "/etc/ssl")
+_WRITABLE = (WORKSPACE, HOME, "/tmp", "/var/tmp", "/dev/shm")
+_FILE_MB = 1024
+
+
+class SessionError(SandboxError):
+    """The namespace is gone or did not start."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What all commands of one session together may use: memory, and processes at once."""
+
+    memory_mb: int = 8192
+    processes: int = 1024
+
+
+@dataclass(frozen=True)
+class Completed:
+    """A command that has ended. Of a stream longer than allowed the end is kept."""
+
+    returncode: int
+    stdout: bytes
+    stderr: bytes
+
+
+class Session:
+    """One namespace. secrets: folders that must not be seen in it. shown: further folders to show, read-only."""
+
+    def __init__(
+        self,
+        imports: Sequence[str],
+        secrets: Sequence[Path] = (),
+        shown: Sequence[str] = (),
+        bounds: Bounds = Bounds(),
+    ) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="lmrbench-"))
+        self._address = str(self._folder / "socket")
+        user = new_user()
+        self.user = os.getuid() if user is None else user
+        configuration = {
+            "passwd": f"agent:x:{self.user}:{self.user}::{HOME}:/bin/bash\n",
+            "hosts": "127.0.0.1 localhost\n::1 localhost\n",
+        }
+        for name, text in configuration.items():
+            (self._folder / name).write_text(text)
+            (self._folder / name).chmod(0o644)
+        layout = Layout(
+            imports=imports,
+            files=[("/worker", WORKER_PROGRAM), *(("/etc", self._folder / name) for name in configuration)],
+            writable=_WRITABLE,
+            shown=[*(folder for folder in _SYSTEM if Path(folder).is_dir()), *shown],
+            links=[(f"{_PYTHON}/{name}", str(interpreter())) for name in ("python", "python3")],
+        )
+        self.environment = {**variables(("/packages",), HOME), "PATH": _PATH, "TMPDIR": "/tmp", "SHELL": "/bin/bash"}
+        try:
+            with socket.socket(socket.AF_UNIX) as listener:
+                listener.bind(self._address)
+                listener.listen(64)
+                program = ["-m", "worker_program.session", "--socket", str(listener.fileno())]
+                program += ["--memory-mb", str(bounds.memory_mb), "--processes", str(bounds.processes)]
+                program += ["--file-mb", str(_FILE_MB)]
+                self._process = subprocess.Popen(
+                    BubblewrapSandbox(secrets).command(program, layout, variables(("/worker",), HOME), user),
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE,
+                    pass_fds=[listener.fileno()],
+                    start_new_session=True,
+                )
+        except BaseException:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            raise
+
+    async def run(
+        self,
+        command: Sequence[str],
+        data: bytes = b"",
+        cwd: str = WORKSPACE,
+        environment: Mapping[str, str] | None = None,
+        limit: int = 10 << 20,
+    ) -> Completed:
+        """Run a command to its end; cancelling kills it. limit: bytes kept of each stream.
+
+        Raises FileNotFoundError and PermissionError as subprocess does, SessionError where the namespace is gone.
+        """
+        request = {
+            "kind": "run",
+            "command": list(command),
+            "cwd": _absolute(cwd),
+            "environment": {**self.environment, **(environment or {})},
+        }
+        kept = {STDOUT: bytearray(), STDERR: bytearray()}
+        async with self._request(request, data) as frames:
+            async for kind, payload in frames:
+                if kind == ENDED:
+                    return Completed(int(payload), bytes(kept[STDOUT]), bytes(kept[STDERR]))
+                kept[kind] += payload
+                del kept[kind][: max(0, len(kept[kind]) - limit)]
+        raise self._lost()
+
+    async def write(self, path: str, data: bytes) -> None:
+        """Write a file and the folders that it lies in. Raises OSError as `open` does."""
+        async with self._request({"kind": "write", "path": _absolute(path)}, data) as frames:
+            async for _ in frames:
+                return
+        raise self._lost()
+
+    async def read(self, path: str, limit: int = 100 << 20) -> bytes:
+        """The content of a regular file. Raises OSError as `open` does, with EFBIG for one above the limit."""
+        async with self._request({"kind": "read", "path": _absolute(path), "limit": limit}) as frames:
+            async for kind, payload in frames:
+                if kind == CONTENT:
+                    return payload
+        raise self._lost()
+
+    def close(self) -> None:
+        """End everything in the namespace; safe to call twice."""
+        self._process.kill()
+        self._process.communicate()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    @contextlib.asynccontextmanager
+    async def _request(
+        self, request: Mapping[str, object], data: bytes = b""
+    ) -> AsyncIterator[AsyncIterator[tuple[int, bytes]]]:
+        try:
+            stream = await anyio.connect_unix(self._address)
+        except OSError as error:
+            raise self._lost() from error
+        async with stream:
+            with contextlib.suppress(anyio.BrokenResourceError):
+                await stream.send(json.dumps({**request, "bytes": len(data)}).encode() + b"\n" + data)
+            yield _frames(stream)
+
+    def _lost(self) -> SessionError:
+        self._process.kill()
+        _, words = self._process.communicate()
+        last = (words or b"").decode("utf-8", "replace").strip().splitlines()[-1:]
+        return SessionError(": ".join(["the namespace of the agent is gone", *last]))
+
+
+async def _frames(stream: SocketStream) -> AsyncIterator[tuple[int, bytes]]:
+    """The frames of one answer. Raises the OSError that the other side reports."""
+    buffered = BufferedByteReceiveStream(stream)
+    with contextlib.suppress(anyio.IncompleteRead, anyio.EndOfStream, anyio.BrokenResourceError):
+        while True:
+            kind, length = FRAME.unpack(await buffered.receive_exactly(FRAME.size))
+            payload = await buffered.receive_exactly(length)
+            if kind == FAILED:
+                number = getattr(errno, payload.decode("ascii", "replace"), errno.EIO)
+                raise OSError(number, os.strerror(number))
+            yield kind, payload
+
+
+def _absolute(path: str) -> str:
+    return path if path.startswith("/") else f"{WORKSPACE}/{path}"

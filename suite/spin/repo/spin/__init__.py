@@ -1,0 +1,1 @@
+"""Self-play fine-tuning of a language model."""

@@ -1,0 +1,1 @@
+"""Data, model and trainer."""
