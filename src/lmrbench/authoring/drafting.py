@@ -9,6 +9,7 @@ from pathlib import Path
 
 from lmrbench.errors import TaskError
 from lmrbench.tasks.model import Category, Target
+from lmrbench.tasks.pdf import pdf_pages
 
 MOST_BYTES = 1 << 20
 _HEADING = re.compile(r"(?P<number>\d{1,2}(?:\.\d{1,2})*)\.?\s+(?P<title>[A-Z][^.]{2,70})$")
@@ -32,15 +33,8 @@ def choose_files(files: Mapping[str, bytes]) -> tuple[dict[str, bytes], dict[str
 def read_paper(file: Path) -> str:
     """The text of a paper, from a PDF or a text file."""
     try:
-        if file.suffix.lower() != ".pdf":
-            return file.read_text("utf-8", "replace")
-        import pypdfium2
-
-        with pypdfium2.PdfDocument(file) as document:
-            return "\n".join(page.get_textpage().get_text_range() for page in document)
-    except ImportError as error:
-        raise TaskError(f"{file}: reading a PDF needs pypdfium2: pip install 'lmrbench[authoring]'") from error
-    except (OSError, RuntimeError) as error:
+        return "\n".join(pdf_pages(file)) if file.suffix.lower() == ".pdf" else file.read_text("utf-8", "replace")
+    except OSError as error:
         raise TaskError(f"{file}: {error}") from error
 
 

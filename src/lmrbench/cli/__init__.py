@@ -11,7 +11,7 @@ import sys
 
 import typer
 
-from lmrbench.cli import audit, collect, doctor, export, grade, list_tasks, mask, new, show
+from lmrbench.cli import audit, collect, doctor, export, grade, list_tasks, mask, new, papers, show, solve
 from lmrbench.errors import LmrbenchError, SandboxError
 
 app = typer.Typer(
@@ -30,6 +30,9 @@ app.command("show")(show.show)
 app.command("export")(export.export)
 app.command("collect")(collect.collect)
 app.command("grade")(grade.grade)
+app.command("solve")(solve.solve)
+app.command("run")(solve.run)
+app.add_typer(papers.app, name="papers")
 app.command("new")(new.new)
 app.command("mask")(mask.mask)
 app.command("audit")(audit.audit)

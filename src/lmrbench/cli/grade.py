@@ -29,6 +29,9 @@ def grade(
     mask: Annotated[bool, typer.Option("--mask", help="Grade the masked repository as it is; it must fail.")] = False,
     rewrites: Annotated[bool, typer.Option("--rewrites", help="Grade the suite's rewrites; they must pass.")] = False,
     wrong: Annotated[bool, typer.Option("--wrong", help="Grade the suite's wrong versions; they must fail.")] = False,
+    nearest: Annotated[
+        bool, typer.Option("--nearest", help="Grade a solver without a model, which copies the most similar function.")
+    ] = False,
     task: Annotated[list[str] | None, typer.Option("--task", "-t", metavar="TASK", help=PATTERN_HELP)] = None,
     seed: Annotated[
         int | None,
@@ -65,11 +68,11 @@ def grade(
     from lmrbench.grading.systems import BUILT_INS, MUST_PASS, submissions_of
 
     chosen: list[BuiltIn] = [
-        name for name, wanted in zip(BUILT_INS, (golden, mask, rewrites, wrong), strict=True) if wanted
+        name for name, wanted in zip(BUILT_INS, (golden, mask, rewrites, wrong, nearest), strict=True) if wanted
     ]
     if (path is None) == (not chosen):
         raise RecordError(
-            "name a file of submissions or a run folder, or one or more of --golden --mask --rewrites --wrong"
+            "name a file of submissions or a run folder, or one or more of --golden --mask --rewrites --wrong --nearest"
         )
     if seed is not None and seeds is not None:
         raise RecordError("--seed and --seeds can't be used together")
@@ -90,12 +93,14 @@ def grade(
         drawn = earlier if len(earlier) == seeds else tuple(fresh_seed() for _ in range(seeds))
     else:
         drawn = (installation_seed() if seed is None else seed,)
-    grades = _grade_with_progress(folder, submissions, tasks, drawn, sandbox, workers, suite_folder(suite))
+    grades = grade_with_progress(folder, submissions, tasks, drawn, sandbox, workers, suite_folder(suite))
     if json:
         print_json({"run": str(folder), "seeds": drawn, "grades": [item.model_dump(mode="json") for item in grades]})
     else:
         _print_tables(grades, folder, sandbox, drawn)
-    amiss = [item for item in grades if item.system in chosen and item.passed != (item.system in MUST_PASS)]
+    amiss = [
+        item for item in grades if item.system in chosen and MUST_PASS.get(item.system, item.passed) != item.passed
+    ]
     for item in amiss:
         what = "passed" if item.passed else "failed"
         print(f"lmrbench: {item.system} {item.label} of {item.task} {what}, which it must not", file=sys.stderr)
@@ -103,7 +108,7 @@ def grade(
         raise typer.Exit(1)
 
 
-def _grade_with_progress(
+def grade_with_progress(
     folder: Path,
     submissions: list[Submission],
     tasks: tuple[Task, ...],
@@ -112,6 +117,7 @@ def _grade_with_progress(
     workers: int | None,
     suite: Path,
 ) -> list[Grade]:
+    """Grade submissions into a run folder with a progress bar; the grades in the order of the submissions."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 

@@ -17,7 +17,7 @@ from typing import Literal, TypeVar
 from pydantic import ValidationError
 
 from lmrbench.errors import RecordError
-from lmrbench.tasks.model import Category, Record
+from lmrbench.tasks.model import Category, Inputs, Record
 
 Verdict = Literal["match", "mismatch", "error", "timeout", "missing"]
 AnyRecord = TypeVar("AnyRecord", bound=Record)
@@ -72,8 +72,47 @@ class Grade(Record):
         return next((case for case in self.cases if case.verdict != "match"), None)
 
 
+class Solving(Record):
+    """Who was asked, and how. generation: the model's settings, such as temperature, as Inspect names them."""
+
+    model: str
+    system: str
+    setting: Literal["prompt", "agent"]
+    inputs: Inputs
+    paper: Literal["digest", "pdf", "latex"]
+    samples: int
+    repairs: int
+    agent: str
+    agent_command: str
+    turns: int
+    sandbox: str
+    shown: str
+    generation: dict[str, int | float | str]
+
+
+class Usage(Record):
+    """What one answer cost: calls of the model, tokens, dollars where prices are known, seconds of wall time.
+
+    limit: the limit that ended it, if one did. cut: the parts of the prompt that were cut.
+    """
+
+    system: str
+    task: str
+    sample: int
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    dollars: float | None
+    seconds: float
+    limit: str
+    cut: tuple[str, ...]
+
+
 class RunFacts(Record):
-    """`run.json`: under what conditions the grades beside it were made."""
+    """`run.json`: under what conditions the submissions and grades beside it were made.
+
+    solving: None for submissions that came from elsewhere.
+    """
 
     lmrbench: str
     suite_digest: str
@@ -81,6 +120,7 @@ class RunFacts(Record):
     seeds: tuple[int, ...]
     sandbox: str
     environment: dict[str, str]
+    solving: Solving | None = None
 
 
 def read_lines(path: Path, model: type[AnyRecord]) -> list[AnyRecord]:

@@ -19,6 +19,7 @@ from lmrbench.grading.grade import grade
 from lmrbench.grading.records import (
     Grade,
     RunFacts,
+    Solving,
     append_line,
     locked,
     read_lines,
@@ -31,7 +32,7 @@ from lmrbench.tasks.loading import task_digest
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
 
-SUBMISSIONS, GRADES, FACTS = "submissions.jsonl", "grades.jsonl", "run.json"
+SUBMISSIONS, GRADES, FACTS, USAGE = "submissions.jsonl", "grades.jsonl", "run.json", "usage.jsonl"
 
 
 def read_submissions(path: Path, tasks: Mapping[str, Task]) -> list[Submission]:
@@ -62,12 +63,32 @@ def read_grades(folder: Path) -> list[Grade]:
 
 def earlier_seeds(folder: Path) -> tuple[int, ...]:
     """The seeds that a run folder was graded under; () for a new one."""
+    facts = read_facts(folder)
+    return facts.seeds if facts else ()
+
+
+def read_facts(folder: Path) -> RunFacts | None:
+    """The conditions of a run folder; None for a new one."""
     try:
-        return RunFacts.model_validate_json((folder / FACTS).read_bytes()).seeds
+        return RunFacts.model_validate_json((folder / FACTS).read_bytes())
     except FileNotFoundError:
-        return ()
+        return None
     except ValidationError as error:
         raise RecordError(f"{folder / FACTS}: {error.errors(include_url=False)[0]['msg']}") from error
+
+
+def begin_solving(folder: Path, solving: Solving) -> None:
+    """Write down who is asked in a run folder. Raises RecordError if it is somebody else's, or asked otherwise."""
+    facts = read_facts(folder)
+    if facts is not None and facts.solving != solving:
+        before = facts.solving.model_dump() if facts.solving else {}
+        other = [key for key, value in solving.model_dump().items() if before.get(key) != value]
+        raise RecordError(f"{folder}: is a run with another {', '.join(other)}; name another folder with --out")
+    if facts is None:
+        facts = RunFacts(
+            lmrbench=__version__, suite_digest="", tasks=(), seeds=(), sandbox="", environment={}, solving=solving
+        )
+        write_whole(folder / FACTS, facts.model_dump_json(indent=2).encode() + b"\n")
 
 
 def grade_run(
@@ -95,6 +116,7 @@ def grade_run(
 
 
 def _write_facts(folder: Path, tasks: Mapping[str, Task], seeds: Sequence[int], pool: WorkerPool) -> None:
+    earlier = read_facts(folder)
     digests = "\n".join(f"{name} {task_digest(task)}" for name, task in sorted(tasks.items()))
     facts = RunFacts(
         lmrbench=__version__,
@@ -103,5 +125,6 @@ def _write_facts(folder: Path, tasks: Mapping[str, Task], seeds: Sequence[int], 
         seeds=tuple(seeds),
         sandbox=pool.sandbox.name,
         environment=fingerprint(pool.imports),
+        solving=earlier.solving if earlier else None,
     )
     write_whole(folder / FACTS, facts.model_dump_json(indent=2).encode() + b"\n")

@@ -1,7 +1,8 @@
 """The systems that need no model: what every suite must grade as we know it will.
 
 `golden` hands in the reference itself, `mask` hands in nothing, `rewrites` the other correct implementations and
-`wrong` the plausible mistakes that a suite ships. golden and rewrites must pass, mask and wrong must fail.
+`wrong` the plausible mistakes that a suite ships. golden and rewrites must pass, mask and wrong must fail. `nearest`
+copies the most similar function that it sees; what that earns is a finding, not a must.
 """
 
 from __future__ import annotations
@@ -9,15 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal, get_args
 
+from lmrbench.grading.nearest import nearest
 from lmrbench.tasks.loading import variant_files
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.text import decode
 from lmrbench.tasks.workspace import masked_files, repository_files
 
-BuiltIn = Literal["golden", "mask", "rewrites", "wrong"]
+BuiltIn = Literal["golden", "mask", "rewrites", "wrong", "nearest"]
 BUILT_INS: tuple[BuiltIn, ...] = get_args(BuiltIn)
-MUST_PASS: frozenset[str] = frozenset({"golden", "rewrites"})
+MUST_PASS: dict[str, bool] = {"golden": True, "rewrites": True, "mask": False, "wrong": False}
 
 
 def submissions_of(system: BuiltIn, tasks: Sequence[Task]) -> Iterator[Submission]:
@@ -27,6 +29,8 @@ def submissions_of(system: BuiltIn, tasks: Sequence[Task]) -> Iterator[Submissio
             files = repository_files(task) if system == "golden" else masked_files(task)
             code = {name: decode(files[name])[0] for name in task.goal_files}
             yield Submission(system=system, task=task.id, code=code)
+        elif system == "nearest":
+            yield nearest(task)
         else:
             for sample, file in enumerate(variant_files(task, system)):
                 code = {name: file.read_text("utf-8") for name in task.goal_files}

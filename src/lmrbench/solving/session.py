@@ -1,8 +1,8 @@
 """A namespace that an agent works in: started once, then any number of commands and files, until it is closed.
 
 It is built as the sandbox for grading is (see `sandbox.bubblewrap`): no network but its own loopback, no home, no
-suite, nothing of this machine but system, interpreter and the packages that the task imports, all read-only. What an agent may
-write are private folders in memory. Inside runs `worker_program.session`, which answers on a Unix socket.
+suite, nothing of this machine but system, interpreter and the packages that the task imports, all read-only. What an
+agent may write are private folders in memory. Inside runs `worker_program.session`, which answers on a Unix socket.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ _PATH = f"{_PYTHON}:/usr/local/bin:/usr/bin:/bin"
 _SYSTEM = ("/usr/local/bin", "/usr/local/lib", "/usr/sbin", "/usr/share", "/usr/libexec", "/etc/ssl")
 _WRITABLE = (WORKSPACE, HOME, "/tmp", "/var/tmp", "/dev/shm")
 _FILE_MB = 1024
+_END_SECONDS = 10.0
 
 
 class SessionError(SandboxError):
@@ -84,7 +85,10 @@ class Session:
             files=[("/worker", WORKER_PROGRAM), *(("/etc", self._folder / name) for name in configuration)],
             writable=_WRITABLE,
             shown=[*(folder for folder in _SYSTEM if Path(folder).is_dir()), *shown],
-            links=[(f"{_PYTHON}/{name}", str(interpreter())) for name in ("python", "python3")],
+            links=[
+                *((f"{_PYTHON}/{name}", str(interpreter())) for name in ("python", "python3")),
+                ("/etc/os-release", "/usr/lib/os-release"),
+            ],
         )
         self.environment = {**variables(("/packages",), HOME), "PATH": _PATH, "TMPDIR": "/tmp", "SHELL": "/bin/bash"}
         try:
@@ -96,7 +100,7 @@ class Session:
                 program += ["--file-mb", str(_FILE_MB)]
                 self._process = subprocess.Popen(
                     BubblewrapSandbox(secrets).command(program, layout, variables(("/worker",), HOME), user),
-                    stdin=subprocess.DEVNULL,
+                    stdin=subprocess.PIPE,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.PIPE,
                     pass_fds=[listener.fileno()],
@@ -150,8 +154,7 @@ class Session:
 
     def close(self) -> None:
         """End everything in the namespace; safe to call twice."""
-        self._process.kill()
-        self._process.communicate()
+        self._ended()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     @contextlib.asynccontextmanager
@@ -168,10 +171,19 @@ class Session:
             yield _frames(stream)
 
     def _lost(self) -> SessionError:
-        self._process.kill()
-        _, words = self._process.communicate()
-        last = (words or b"").decode("utf-8", "replace").strip().splitlines()[-1:]
+        last = self._ended().decode("utf-8", "replace").strip().splitlines()[-1:]
         return SessionError(": ".join(["the namespace of the agent is gone", *last]))
+
+    def _ended(self) -> bytes:
+        """What the namespace said on its error output, now that it has ended."""
+        if self._process.returncode is not None:
+            return b""
+        try:
+            # Process 1 ends with its standard input, and the namespace with process 1.
+            return self._process.communicate(timeout=_END_SECONDS)[1]
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            return b""
 
 
 async def _frames(stream: SocketStream) -> AsyncIterator[tuple[int, bytes]]:

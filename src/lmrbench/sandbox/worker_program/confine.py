@@ -64,21 +64,20 @@ def confine_worker(user: int | None, own_namespace: bool) -> None:
     become_user(user)
     # Python's own handler would let a child interrupt even process 1.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     _filter_system_calls(refuse_signal_to_all=not own_namespace)
 
 
 def become_user(user: int | None) -> None:
-    """Become this user and group, where the process starts as root, and end with the parent.
+    """Become this user and group, where the process starts as root; gain no privileges later, and let nobody look in.
 
-    Nothing below it gains privileges later, and nobody looks in. Raises OSError where the kernel refuses.
+    Raises OSError where the kernel refuses.
     """
     if user is not None:
         os.setgroups([])
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
-    # Whoever changes his user loses this.
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     # Not dumpable: no child can read this process's memory or its descriptors through /proc.
     _prctl(_PR_SET_DUMPABLE, 0)
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)

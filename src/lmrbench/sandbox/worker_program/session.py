@@ -173,8 +173,15 @@ def _pass_on(process: subprocess.Popen[bytes], connection: socket.socket) -> boo
     return True
 
 
+def _end_with_host() -> None:
+    # The signal on a parent's death does not reach a process of another user.
+    while os.read(0, 1):
+        pass
+    os._exit(0)
+
+
 def main() -> None:
-    """Serve the socket until the host is gone."""
+    """Serve the socket until the host closes standard input, or is gone."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--socket", type=int, required=True)
     parser.add_argument("--memory-mb", type=int, required=True)
@@ -192,6 +199,7 @@ def main() -> None:
         (resource.RLIMIT_MEMLOCK, 0),
     ):
         resource.setrlimit(kind, (limit, limit))
+    threading.Thread(target=_end_with_host, daemon=True).start()
     session = Session()
     threading.Thread(target=session.watch, args=(arguments.memory_mb << 20,), daemon=True).start()
     listener = socket.socket(fileno=arguments.socket)

@@ -1,0 +1,1 @@
+"""What do the records of runs say? Statistics and tables."""

@@ -1,0 +1,83 @@
+"""`lmrbench papers`: the papers themselves, for who wants models to read more than the digests."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from lmrbench.cli.options import PATTERN_HELP, JsonOption, SuiteOption, load_tasks, print_json
+
+if TYPE_CHECKING:
+    from lmrbench.tasks.model import Paper
+
+app = typer.Typer(no_args_is_help=True, help="Fetch papers as PDF or LaTeX, and list what is here.")
+
+
+@app.command("list")
+def list_papers(suite: SuiteOption = None, json: JsonOption = False) -> None:
+    """List the suite's papers and what of each has been fetched."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from lmrbench.solving.papers import FETCHED, fetched
+
+    found = {
+        paper: {form: copy for form in FETCHED if (copy := fetched(paper, form))} for paper in _papers(suite, None)
+    }
+    if json:
+        print_json(
+            [
+                {
+                    "paper": paper.slug,
+                    "url": str(paper.url),
+                    **{form: copy.model_dump() for form, copy in copies.items()},
+                }
+                for paper, copies in found.items()
+            ]
+        )
+        return
+    table = Table("Paper", "Title", *FETCHED)
+    for paper, copies in found.items():
+        cells = [f"{copy.bytes >> 10} kB {copy.sha256[:12]}" if (copy := copies.get(form)) else "-" for form in FETCHED]
+        table.add_row(paper.slug, paper.title, *cells)
+    Console().print(table)
+
+
+@app.command("fetch")
+def fetch_papers(
+    patterns: Annotated[list[str] | None, typer.Argument(metavar="[PAPER]...", help=PATTERN_HELP)] = None,
+    form: Annotated[
+        Literal["pdf", "latex"], typer.Option(help="latex is arXiv's source, in which formulas survive.")
+    ] = "pdf",
+    suite: SuiteOption = None,
+) -> None:
+    """Download papers into the cache, with their checksums. Papers that are there are kept.
+
+    Exits with 1 if one could not be had.
+    """
+    from rich.console import Console
+    from rich.progress import track
+
+    from lmrbench.solving.papers import PaperError, fetch, fetched
+
+    failed = 0
+    papers = _papers(suite, patterns)
+    for paper in track(papers, "papers", console=Console(stderr=True), transient=True):
+        if fetched(paper, form):
+            print(f"{paper.slug}: is here")
+            continue
+        try:
+            copy = fetch(paper, form)
+            print(f"{paper.slug}: {copy.bytes:,} bytes from {copy.url}")
+        except PaperError as error:
+            print(f"lmrbench: {error}", file=sys.stderr)
+            failed += 1
+    if failed:
+        raise typer.Exit(1)
+
+
+def _papers(suite: Path | None, patterns: list[str] | None) -> list[Paper]:
+    return list(dict.fromkeys(task.paper for task in load_tasks(suite, patterns)))

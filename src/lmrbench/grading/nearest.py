@@ -1,0 +1,58 @@
+"""What does copying alone earn? A solver without a model, which answers with the most similar function it can see."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import textwrap
+from collections.abc import Mapping
+
+from lmrbench.tasks.model import Target, Task
+from lmrbench.tasks.source import find
+from lmrbench.tasks.submission import Submission
+from lmrbench.tasks.text import FunctionNode
+from lmrbench.tasks.workspace import masked_files
+
+
+def nearest(task: Task) -> Submission:
+    """Each target with the body of the visible function whose signature and docstring are most like its own."""
+    files = masked_files(task)
+    bodies = {target: body(found) for target in task.targets if (found := _most_similar(files, target))}
+    return with_bodies(task, "nearest", bodies)
+
+
+def body(node: FunctionNode) -> str:
+    """The statements of a function after its docstring."""
+    statements = node.body[1:] if ast.get_docstring(node) is not None else node.body
+    return "\n".join(ast.unparse(statement) for statement in statements)
+
+
+def with_bodies(task: Task, system: str, bodies: Mapping[Target, str], label: str = "") -> Submission:
+    """A submission whose targets have these bodies; one without any returns None."""
+    files = masked_files(task)
+    code: dict[str, str] = {}
+    for target in task.targets:
+        node = find(files[target.file], target.qualname).node
+        kind = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
+        statements = textwrap.indent(bodies.get(target, "pass").strip("\n"), "    ")
+        text = f"{kind} {node.name}({ast.unparse(node.args)}):\n{statements}\n"
+        code[target.file] = code.get(target.file, "") + text
+    return Submission(system=system, task=task.id, label=label, code=code)
+
+
+def _most_similar(files: Mapping[str, bytes], target: Target) -> FunctionNode | None:
+    wanted = find(files[target.file], target.qualname).node
+    best, best_ratio = None, 0.0
+    for path, data in files.items():
+        if not path.endswith(".py"):
+            continue
+        for node in ast.walk(ast.parse(data)):
+            if isinstance(node, FunctionNode) and ast.dump(node) != ast.dump(wanted):
+                ratio = difflib.SequenceMatcher(None, _described(wanted), _described(node)).ratio()
+                if ratio > best_ratio:
+                    best, best_ratio = node, ratio
+    return best
+
+
+def _described(node: FunctionNode) -> str:
+    return f"{node.name}({ast.unparse(node.args)}) {ast.get_docstring(node) or ''}"

@@ -1,0 +1,85 @@
+"""What is a model told? One message in the prompt setting, and the opening of an agent's conversation.
+
+What is too long is cut by one rule: the paper first, from its end, then the context files, the last first. The goal
+file and the instruction are never cut.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lmrbench.solving.papers import Form, paper_text
+from lmrbench.tasks.model import Inputs, Task
+from lmrbench.tasks.text import decode
+from lmrbench.tasks.workspace import goal_signatures, masked_files, third_party_imports
+
+CUT = "\n\n[The rest is left out.]"
+
+
+@dataclass(frozen=True)
+class Message:
+    """A prompt. cut: for each part that did not fit, how many of its characters are there, and how many it has."""
+
+    text: str
+    cut: dict[str, tuple[int, int]]
+
+
+def prompt_message(task: Task, inputs: Inputs, paper: Form, limit: int) -> Message:
+    """The one message of the prompt setting, of at most `limit` characters unless goal file and instruction are longer.
+
+    inputs: `full` shows the context files too, `paper` nothing of the repository but the signatures.
+    """
+    files = masked_files(task)
+    targets = ", ".join(f"`{target}`" for target in task.targets)
+    opening = (
+        f"Implement {targets} as the paper describes it. The paper ({task.paper.title}, {task.paper.venue} "
+        f"{task.paper.year}) comes first, then the code around the function, then the instruction.\n"
+    )
+    goals = {"": "\n\n".join(_fenced(text) for text in goal_signatures(task).values())}
+    if inputs != "paper":
+        goals = {name: _fenced(decode(files[name])[0]) for name in task.goal_files}
+    kept = [f"\n## {f'Goal file `{name}`' if name else 'The function'}\n\n{text}\n" for name, text in goals.items()]
+    packages = ", ".join(third_party_imports(task)) or "none"
+    closing = (
+        f"\n## Instruction\n\n{task.instruction.strip()}\n\nPackages that may be imported besides Python's own: "
+        f"{packages}. Answer with {targets} alone, complete, in one fenced block of Python, together with any new "
+        "helpers and imports that it needs. A method is written inside its class.\n"
+    )
+    cuttable = {"paper": paper_text(task, paper)}
+    if inputs == "full":
+        cuttable |= {name: decode(files[name])[0] for name in task.context}
+
+    def assembled() -> str:
+        paper_part, *context = cuttable.items()
+        shown = [f"\n## Paper\n\n{paper_part[1]}\n", *kept]
+        shown += [f"\n## Context file `{name}`\n\n{_fenced(text)}\n" for name, text in context]
+        return "".join((opening, *shown, closing))
+
+    cut = {}
+    for name in ("paper", *reversed(list(cuttable)[1:])):
+        if (excess := len(assembled()) - limit) > 0:
+            text = cuttable[name]
+            cuttable[name] = _shortened(text, max(0, len(text) - excess))
+            cut[name] = (len(cuttable[name]), len(text))
+    return Message(assembled(), cut)
+
+
+def _shortened(text: str, room: int) -> str:
+    """The beginning of a text, up to the end of a paragraph where one ends in the last half of it."""
+    head = text[: max(0, room - len(CUT))]
+    end = head.rfind("\n\n")
+    return (head[:end] if end > len(head) // 2 else head) + CUT if head else ""
+
+
+def agent_message(task: Task, workspace: str) -> str:
+    """What an agent is told of its workspace; the rest stands in files there."""
+    targets = ", ".join(f"`{target}`" for target in task.targets)
+    return (
+        f"You work in `{workspace}`. `instruction.md` says what to do, `paper.md` is about the paper, and `repo/`, "
+        f"where there is one, is a repository in which {targets} is missing. Implement it where it stands, as the "
+        "instruction says. What counts in the end is the state of the goal file in the workspace; there is no network."
+    )
+
+
+def _fenced(code: str) -> str:
+    return f"```python\n{code.rstrip()}\n```"

@@ -1,0 +1,152 @@
+"""Inspect's sandbox interface over `session.Session`: agents without Docker.
+
+`sandbox="bubblewrap"` in any Inspect task. A sample's metadata names the packages to show in `packages`.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import Any, Literal, overload
+
+import anyio
+from inspect_ai.util import (
+    ExecResult,
+    OutputLimitExceededError,
+    SandboxEnvironment,
+    SandboxEnvironmentConfigType,
+    SandboxEnvironmentLimits,
+    SandboxUnavailableError,
+    SandboxUserUnsupportedError,
+    concurrency,
+    sandboxenv,
+)
+from pydantic import BaseModel
+
+from lmrbench.solving.session import Bounds, Session, SessionError
+from lmrbench.tasks.loading import default_suite
+
+NOT_FOUND, NOT_PERMITTED = 127, 126
+
+
+class BubblewrapConfig(BaseModel, frozen=True):
+    """shown: folders of this machine that the agent's program needs, read-only. secrets: folders never to show."""
+
+    shown: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
+    memory_mb: int = Bounds.memory_mb
+    processes: int = Bounds.processes
+
+
+@sandboxenv(name="bubblewrap")
+class BubblewrapSandboxEnvironment(SandboxEnvironment):
+    """One namespace a sample, in which commands run as one user without privileges."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self.session = session
+
+    @classmethod
+    async def sample_init(
+        cls, task_name: str, config: SandboxEnvironmentConfigType | None, metadata: dict[str, str]
+    ) -> dict[str, SandboxEnvironment]:
+        """Start the namespace of one sample."""
+        chosen = config if isinstance(config, BubblewrapConfig) else BubblewrapConfig()
+        session = Session(
+            imports=[name for name in metadata.get("packages", "").split(",") if name],
+            secrets=[default_suite(), *map(Path, chosen.secrets)],
+            shown=chosen.shown,
+            bounds=Bounds(chosen.memory_mb, chosen.processes),
+        )
+        return {"default": cls(session)}
+
+    @classmethod
+    async def sample_cleanup(
+        cls,
+        task_name: str,
+        config: SandboxEnvironmentConfigType | None,
+        environments: dict[str, SandboxEnvironment],
+        interrupted: bool,
+    ) -> None:
+        """End the namespace and all that runs in it."""
+        for environment in environments.values():
+            environment.as_type(cls).session.close()
+
+    @classmethod
+    def config_deserialize(cls, config: dict[str, Any]) -> BaseModel:
+        """The configuration as a log holds it."""
+        return BubblewrapConfig(**config)
+
+    def default_polling_interval(self) -> float:
+        """Seconds; asking costs little here."""
+        return 0.2
+
+    async def exec(
+        self,
+        cmd: list[str],
+        input: str | bytes | None = None,
+        cwd: str | None = None,
+        env: dict[str, str] | None = None,
+        user: str | None = None,
+        timeout: int | None = None,
+        timeout_retry: bool = True,
+        concurrency: bool = True,
+    ) -> ExecResult[str]:
+        """Run a command in the workspace; see `SandboxEnvironment.exec`.
+
+        A command that took too long is killed and not tried again: what it did may not be undone.
+        """
+        if user not in (None, "agent", str(self.session.user)):
+            raise SandboxUserUnsupportedError(f"the namespace has one user, agent; {user!r} is not there")
+        data = input.encode() if isinstance(input, str) else input or b""
+        limit = SandboxEnvironmentLimits.MAX_EXEC_OUTPUT_SIZE
+        try:
+            with anyio.fail_after(timeout):
+                if concurrency:
+                    async with _turn():
+                        done = await self.session.run(cmd, data, cwd or "", env, limit)
+                else:
+                    done = await self.session.run(cmd, data, cwd or "", env, limit)
+        except SessionError as error:
+            raise SandboxUnavailableError(str(error)) from error
+        except FileNotFoundError:
+            return ExecResult(False, NOT_FOUND, "", f"{cmd[0]}: there is no such command, or no folder {cwd or '.'}")
+        except PermissionError:
+            return ExecResult(False, NOT_PERMITTED, "", f"{cmd[0]}: may not be run")
+        stdout, stderr = (stream.decode("utf-8", "replace") for stream in (done.stdout, done.stderr))
+        return ExecResult(done.returncode == 0, done.returncode, stdout, stderr)
+
+    async def write_file(self, file: str, contents: str | bytes) -> None:
+        """Write a file and the folders that it lies in; see `SandboxEnvironment.write_file`."""
+        try:
+            await self.session.write(file, contents.encode() if isinstance(contents, str) else contents)
+        except SessionError as error:
+            raise SandboxUnavailableError(str(error)) from error
+        except OSError as error:
+            if error.errno == errno.EROFS:
+                raise PermissionError(f"{file}: read-only") from error
+            raise
+
+    @overload
+    async def read_file(self, file: str, text: Literal[True] = True) -> str: ...
+
+    @overload
+    async def read_file(self, file: str, text: Literal[False]) -> bytes: ...
+
+    async def read_file(self, file: str, text: bool = True) -> str | bytes:
+        """Read a regular file; see `SandboxEnvironment.read_file`."""
+        try:
+            data = await self.session.read(file, SandboxEnvironmentLimits.MAX_READ_FILE_SIZE)
+        except SessionError as error:
+            raise SandboxUnavailableError(str(error)) from error
+        except OSError as error:
+            if error.errno == errno.EFBIG:
+                raise OutputLimitExceededError(SandboxEnvironmentLimits.MAX_READ_FILE_SIZE_STR, None) from error
+            raise
+        return data.decode("utf-8") if text else data
+
+
+def _turn() -> Any:
+    """A place among the commands that may run at once."""
+    return concurrency("bubblewrap", 4 * (os.cpu_count() or 1))

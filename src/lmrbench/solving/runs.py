@@ -1,0 +1,136 @@
+"""One system over the suite: asked through Inspect's `eval_set`, graded as it answers, written into a run folder.
+
+The folder holds what `lmrbench grade` writes, `usage.jsonl`, Inspect's logs in `logs/`, and in `cache/` every answer of
+a model, so that a run which was killed asks nothing twice.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from inspect_ai import eval_set
+from inspect_ai.event import ModelEvent
+from inspect_ai.log import EvalLog, EvalSample, list_eval_logs, read_eval_log
+from inspect_ai.model import CachePolicy, ModelUsage
+
+from lmrbench.errors import LmrbenchError
+from lmrbench.grading.records import Solving, Usage, read_lines, write_whole
+from lmrbench.grading.runs import SUBMISSIONS, USAGE, begin_solving
+from lmrbench.solving.task import lmr_bench
+from lmrbench.tasks.model import Task
+from lmrbench.tasks.submission import Submission
+
+LOGS, CACHE = "logs", "cache"
+
+
+class UnfinishedError(LmrbenchError):
+    """Some tasks were not answered, through no fault of the model. The same command asks them again."""
+
+
+def solve(
+    folder: Path,
+    solving: Solving,
+    tasks: Mapping[str, Task],
+    suite: Path,
+    seed: int,
+    model_args: Mapping[str, Any],
+    limits: Mapping[str, Any],
+    display: str,
+) -> list[Submission]:
+    """Have every task answered that is not yet; the submissions, once all are there.
+
+    model_args: of the provider. limits: further arguments of Inspect's `eval_set`: tokens, time, cost, prices,
+    connections, retries. display: Inspect's. Raises RecordError where the folder holds a run under other conditions,
+    UnfinishedError where some answers could not be had.
+    """
+    begin_solving(folder, solving)
+    os.environ["INSPECT_CACHE_DIR"] = str((folder / CACHE).resolve())
+    wanted = lmr_bench(
+        setting=solving.setting,
+        inputs=solving.inputs,
+        paper=solving.paper,
+        tasks=",".join(tasks),
+        samples=solving.samples,
+        repairs=solving.repairs,
+        agent=solving.agent,
+        agent_command=solving.agent_command,
+        turns=solving.turns,
+        sandbox=solving.sandbox,
+        shown=solving.shown,
+        seed=seed,
+        suite=str(suite),
+        run_folder=str(folder),
+        system=solving.system,
+    )
+    arguments: dict[str, Any] = {**solving.generation, **limits}
+    success, logs = eval_set(
+        wanted,
+        log_dir=str(folder / LOGS),
+        model=solving.model,
+        model_args=dict(model_args),
+        display=display,  # type: ignore[arg-type]
+        # Every sample is on the disk as soon as it is done.
+        log_buffer=1,
+        # One sample that fails must not end the others.
+        fail_on_error=False,
+        log_dir_allow_dirty=True,
+        cache=CachePolicy(expiry=None),
+        **arguments,
+    )
+    write_usage(folder, solving.system)
+    if any(log.status == "cancelled" for log in logs):
+        raise KeyboardInterrupt
+    submissions = {(item.task, item.sample): item for item in read_lines(folder / SUBMISSIONS, Submission)}
+    expected = len(tasks) * solving.samples
+    if not success or len(submissions) < expected:
+        raise UnfinishedError(
+            f"{folder}: {len(submissions)} of {expected} answers are there{_first_error(logs)}; "
+            "run the same command again to ask for the others"
+        )
+    return list(submissions.values())
+
+
+def write_usage(folder: Path, system: str) -> list[Usage]:
+    """Write what each answer cost, as the logs have it, to `usage.jsonl`."""
+    usages = {(item.task, item.sample): item for item in _usages(folder, system)}
+    lines = "".join(item.model_dump_json() + "\n" for _, item in sorted(usages.items()))
+    write_whole(folder / USAGE, lines.encode())
+    return list(usages.values())
+
+
+def _usages(folder: Path, system: str) -> Iterator[Usage]:
+    for info in list_eval_logs(str(folder / LOGS), descending=False):
+        for sample in read_eval_log(info).samples or []:
+            if sample.error is None:
+                yield _usage(sample, system)
+
+
+def _usage(sample: EvalSample, system: str) -> Usage:
+    # An answer out of the cache was paid for too, before the run was killed.
+    calls = [event.output.usage for event in sample.events if isinstance(event, ModelEvent)]
+    total = sum((usage for usage in calls if usage is not None), ModelUsage())
+    return Usage(
+        system=system,
+        task=str(sample.id),
+        sample=sample.epoch - 1,
+        calls=len(calls),
+        input_tokens=total.input_tokens + (total.input_tokens_cache_read or 0) + (total.input_tokens_cache_write or 0),
+        output_tokens=total.output_tokens,
+        dollars=total.total_cost,
+        seconds=sample.total_time or 0.0,
+        limit=sample.limit.type if sample.limit else "",
+        cut=tuple(sorted(sample.metadata.get("cut", {}))),
+    )
+
+
+def _first_error(logs: list[EvalLog]) -> str:
+    for log in logs:
+        if log.error is not None:
+            return f" ({log.error.message.splitlines()[0][:200]})"
+        for sample in read_eval_log(log.location).samples or [] if log.location else []:
+            if sample.error is not None:
+                return f" ({sample.id}: {sample.error.message.splitlines()[0][:200]})"
+    return ""

@@ -1,0 +1,132 @@
+"""The grade of a sample inside Inspect: what the solver leaves is collected and goes to `lmrbench.grading`.
+
+Nothing of a check gets near the solver or into a log: a score says how many cases matched, and of the first that did
+not only its number and its verdict. A fault of the machinery raises, so that the sample can be run again.
+"""
+
+from __future__ import annotations
+
+import atexit
+import tempfile
+from collections import Counter
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import anyio.to_thread
+from inspect_ai.scorer import Score, Scorer, Target, accuracy, grouped, mean, scorer, stderr
+from inspect_ai.solver import TaskState
+from inspect_ai.util import sandbox
+
+from lmrbench.errors import SubmissionError
+from lmrbench.grading.golden import installation_seed
+from lmrbench.grading.grade import grade
+from lmrbench.grading.records import Grade, append_line
+from lmrbench.grading.runs import GRADES, SUBMISSIONS
+from lmrbench.sandbox.doctor import make_sandbox
+from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.tasks.collect import MAX_FILE_BYTES, from_workspace
+from lmrbench.tasks.loading import load_suite
+from lmrbench.tasks.model import Task
+from lmrbench.tasks.submission import Submission
+from lmrbench.tasks.workspace import REPO, third_party_imports, workspace_files
+
+ANSWER = "answer.py"
+
+
+@scorer(
+    metrics={
+        "passed": [accuracy(), stderr(), grouped(accuracy(), "category", all=False)],
+        "cases": [mean(), stderr()],
+    }
+)
+def unit_tests(
+    suite: str, in_workspace: bool, seed: int | None = None, run_folder: str | None = None, system: str | None = None
+) -> Scorer:
+    """Whether every case of the check matches (`passed`), and what share of them does (`cases`).
+
+    suite: its folder. in_workspace: the answer lies in the sample's sandbox, not in the model's last message. seed:
+    of the cases; this machine's own if None. run_folder: where submissions and grades are written too. system: who
+    answers, as records will name it; the model if None.
+    """
+
+    async def score(state: TaskState, target: Target) -> Score:
+        task = suite_tasks(suite)[str(state.sample_id)]
+        named = system or str(state.model)
+        refusal = ""
+        try:
+            if in_workspace:
+                submission = await _from_sandbox(task, named, state.epoch - 1)
+            else:
+                submission = Submission(
+                    system=named, task=task.id, sample=state.epoch - 1, code=state.output.completion
+                )
+        except SubmissionError as error:
+            refusal = str(error)
+            submission = Submission(system=named, task=task.id, sample=state.epoch - 1, code="", warnings=(refusal,))
+        result = await anyio.to_thread.run_sync(_grade, suite, submission, seed)
+        if run_folder is not None:
+            append_line(Path(run_folder) / SUBMISSIONS, submission)
+            append_line(Path(run_folder) / GRADES, result)
+        return _score(submission, result)
+
+    return score
+
+
+async def _from_sandbox(task: Task, system: str, sample: int) -> Submission:
+    """What the sample's workspace holds. Raises SubmissionError where the goal file is not there any more."""
+    wanted = {*workspace_files(task, "full"), ANSWER}
+    listed = await sandbox().exec(["find", ".", "-type", "f", "-size", f"-{MAX_FILE_BYTES >> 10}k"], timeout=60)
+    found = {line.removeprefix("./") for line in listed.stdout.splitlines()}
+    with tempfile.TemporaryDirectory(prefix="lmrbench-") as name:
+        folder = Path(name)
+        for path in sorted(wanted):
+            try:
+                data = await sandbox().read_file(path, text=False)
+            except (OSError, UnicodeError):
+                continue
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_bytes(data)
+        submission = await anyio.to_thread.run_sync(from_workspace, task, folder, system, sample)
+    added = sorted(path for path in found - wanted if path.startswith(f"{REPO}/") and path.endswith(".py"))
+    return submission.model_copy(
+        update={"warnings": (*submission.warnings, *(f"{path}: added; left out" for path in added[:20]))}
+    )
+
+
+def _grade(suite: str, submission: Submission, seed: int | None) -> Grade:
+    seeds = (installation_seed() if seed is None else seed,)
+    return next(iter(grade([submission], suite_tasks(suite), seeds, _pool(suite))))
+
+
+def _score(submission: Submission, result: Grade) -> Score:
+    matched = sum(case.verdict == "match" for case in result.cases)
+    first = result.first_failure
+    failure = f"; the first that does not is number {first.case}: {first.verdict}" if first else ""
+    code: str | Mapping[str, str] = submission.code
+    return Score(
+        value={"passed": float(result.passed), "cases": matched / max(1, len(result.cases))},
+        answer=code if isinstance(code, str) else "\n\n".join(code.values()),
+        explanation=f"{matched} of {len(result.cases)} cases match{failure}",
+        metadata={
+            "verdicts": dict(Counter(case.verdict for case in result.cases)),
+            "warnings": list(submission.warnings),
+            "candidate_digest": result.candidate_digest,
+            "task_digest": result.task_digest,
+        },
+    )
+
+
+@cache
+def suite_tasks(suite: str) -> dict[str, Task]:
+    """The tasks of a suite's folder by id, read once."""
+    return {task.id: task for task in load_suite(Path(suite))}
+
+
+@cache
+def _pool(suite: str) -> WorkerPool:
+    """The warm workers of this process, which all samples share."""
+    imports = sorted({name for task in suite_tasks(suite).values() for name in third_party_imports(task)})
+    pool = WorkerPool(make_sandbox("bubblewrap", [Path(suite)]), imports)
+    atexit.register(pool.__exit__, None, None, None)
+    return pool
