@@ -74,8 +74,10 @@ def solve(
         display=display,  # type: ignore[arg-type]
         # Every sample is on the disk as soon as it is done.
         log_buffer=1,
-        # One sample that fails must not end the others.
-        fail_on_error=False,
+        # A sample that fails does not end the others, and is tried once more before it is the user's turn.
+        fail_on_error=True,
+        continue_on_fail=True,
+        retry_attempts=1,
         log_dir_allow_dirty=True,
         cache=CachePolicy(expiry=None),
         **arguments,

@@ -102,7 +102,7 @@ def answer(suite: str, repairs: int) -> Solver:
         suite_task = suite_tasks(suite)[str(state.sample_id)]
         state = await generate(state)
         for _ in range(repairs):
-            submission = Submission(system="", task=suite_task.id, code=state.output.completion)
+            submission = Submission(system="repair", task=suite_task.id, code=state.output.completion)
             try:
                 candidate_files(suite_task, submission)
                 break

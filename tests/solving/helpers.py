@@ -1,0 +1,85 @@
+"""What the tests of solving share: scripts that know the answers, and the command line against a local server."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+
+from lmrbench.tasks.loading import default_suite, load_suite
+from tests.solving.server import Reply
+
+TASKS = {task.id: task for task in load_suite(default_suite())}
+MODEL = "openai-api/local/model"
+
+
+def golden(task):
+    """The goal file of the reference."""
+    (file,) = task.goal_files
+    return (task.repo / file).read_text()
+
+
+def asked_for(request):
+    """The task that a request is about: the suite has no two with the same targets."""
+    text = request.text
+    return next(task for task in TASKS.values() if all(f"`{target}`" in text for target in task.targets))
+
+
+def fenced(code):
+    return f"Here it is:\n\n```python\n{code}\n```\n"
+
+
+def replies_of(request):
+    """How many replies a conversation holds already."""
+    return sum(message.get("role") == "assistant" for message in request.messages)
+
+
+def lmrbench(base, *arguments, timeout=300):
+    """Run lmrbench against a local server."""
+    return subprocess.run(command(*arguments), env=environment(base), capture_output=True, text=True, timeout=timeout)
+
+
+def command(*arguments):
+    return [sys.executable, "-m", "lmrbench", *map(str, arguments)]
+
+
+def environment(base):
+    return {**os.environ, "LOCAL_API_KEY": "key", "LOCAL_BASE_URL": base, "NO_PROXY": "127.0.0.1"}
+
+
+def lines(file):
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+class Gate:
+    """Lets a number of requests through, and holds the others until it is opened wider, or gives them up."""
+
+    def __init__(self):
+        self.changed = threading.Condition()
+        self.left = 0
+        self.generation = 0
+
+    def open(self, count):
+        with self.changed:
+            self.left += count
+            self.changed.notify_all()
+
+    def give_up(self):
+        """Whoever waits belongs to a process that is dead."""
+        with self.changed:
+            self.left = 0
+            self.generation += 1
+            self.changed.notify_all()
+
+    def passed(self):
+        """Wait; False for one that was given up."""
+        with self.changed:
+            generation = self.generation
+            self.changed.wait_for(lambda: self.left > 0 or self.generation != generation)
+            if self.generation != generation:
+                return False
+            self.left -= 1
+            return True
+
+
+GIVEN_UP = Reply(status=500)

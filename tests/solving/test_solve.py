@@ -1,0 +1,210 @@
+"""`lmrbench solve` and `run` against a server that speaks the providers' protocols: nothing lost, nothing asked twice."""
+
+import json
+import signal
+import subprocess
+import time
+
+import pytest
+
+from tests.solving.helpers import (
+    GIVEN_UP,
+    MODEL,
+    TASKS,
+    Gate,
+    asked_for,
+    command,
+    environment,
+    fenced,
+    golden,
+    lines,
+    lmrbench,
+    replies_of,
+)
+from tests.solving.server import COMPLETION_TOKENS, PROMPT_TOKENS, Reply, serving
+
+TWO = ("--task", "dpo", "--task", "simclr")
+
+
+def right(request):
+    return Reply(fenced(golden(asked_for(request))))
+
+
+def working_agent(request):
+    """Reads, runs the experiment of the repository, writes the answer with python, submits."""
+    task = asked_for(request)
+    (file,) = task.goal_files
+    write = f"import pathlib; print(pathlib.Path('/workspace/repo/{file}').write_text({golden(task)!r}))"
+    steps = [
+        ("bash", {"command": "head -3 instruction.md; wc -c < paper.md; ls repo"}),
+        ("python", {"code": write}),
+        ("submit", {"answer": "done"}),
+    ]
+    return Reply(tool=steps[replies_of(request)])
+
+
+def test_a_model_that_knows_the_answers(tmp_path):
+    with serving(right) as (base, log):
+        result = lmrbench(base, "run", "--model", MODEL, *TWO, "--out", tmp_path / "run", "--json")
+
+    assert result.returncode == 0, result.stderr
+    report = json.loads(result.stdout)
+    assert report["rates"]["all"][MODEL]["passed"] == 1
+    assert report["rates"]["all"][MODEL]["low"] == pytest.approx(0.3424, abs=1e-4)
+    assert len(log.requests) == 2
+    assert all("## Paper" in item.text and "## Instruction" in item.text for item in log.requests)
+    usage = lines(tmp_path / "run" / "usage.jsonl")
+    assert [item["input_tokens"] for item in usage] == [PROMPT_TOKENS] * 2
+    facts = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert facts["solving"]["model"] == MODEL
+    assert facts["solving"]["inputs"] == "full"
+
+
+@pytest.mark.parametrize("arguments", [("-M", "stream=true"), ("-M", "responses_api=true"), ()])
+def test_failures_of_the_provider_are_no_failures_of_the_model(tmp_path, arguments):
+    troubles = [Reply(status=429, retry_after=0.1), Reply(status=500), Reply(drop=True)]
+
+    def script(request):
+        return troubles[request.number] if request.number < len(troubles) else right(request)
+
+    with serving(script) as (base, log):
+        result = lmrbench(base, "solve", "--model", MODEL, "--task", "dpo", "--out", tmp_path / "run", *arguments)
+
+    assert result.returncode == 0, result.stderr
+    assert "1 of 1 answers pass" in result.stdout
+    assert len(log.requests) == 4
+
+
+def test_a_provider_that_never_answers_leaves_the_run_unfinished_and_the_next_call_finishes_it(tmp_path):
+    broken = True
+
+    def script(request):
+        if broken and asked_for(request).paper.slug == "dpo":
+            return Reply(status=400)
+        return right(request)
+
+    with serving(script) as (base, log):
+        first = lmrbench(base, "solve", "--model", MODEL, *TWO, "--out", tmp_path / "run")
+        asked = len(log.requests)
+        broken = False
+        second = lmrbench(base, "solve", "--model", MODEL, *TWO, "--out", tmp_path / "run")
+
+    assert first.returncode == 2
+    assert "1 of 2 answers are there" in first.stderr
+    assert "run the same command again" in first.stderr
+    assert second.returncode == 0, second.stderr
+    assert "2 of 2 answers pass" in second.stdout
+    assert len(log.requests) == asked + 1
+
+
+@pytest.mark.parametrize("setting", ["prompt", "agent"])
+def test_killed_twice_nothing_is_lost_or_asked_twice(tmp_path, setting):
+    run = tmp_path / "run"
+    gate = Gate()
+    answer = right if setting == "prompt" else working_agent
+
+    def script(request):
+        return answer(request) if gate.passed() else GIVEN_UP
+
+    arguments = ("solve", "--model", MODEL, "--setting", setting, "--connections", 8, "--out", run)
+    with serving(script) as (base, log):
+        for kills in (1, 2):
+            gate.open(4)
+            process = subprocess.Popen(command(*arguments), env=environment(base))
+            deadline = time.monotonic() + 200
+            while sum(log.answered.values()) < 4 * kills and time.monotonic() < deadline:
+                time.sleep(0.05)
+            # Long enough for answers to be taken in, and for the others to wait at the gate.
+            time.sleep(2)
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            gate.give_up()
+        gate.open(1000)
+        result = lmrbench(base, *arguments, timeout=500)
+
+    assert result.returncode == 0, result.stderr
+    assert f"{len(TASKS)} of {len(TASKS)} answers pass" in result.stdout
+    assert set(log.answered.values()) == {1}
+    calls = 1 if setting == "prompt" else 3
+    usage = lines(run / "usage.jsonl")
+    assert len(log.answered) == calls * len(TASKS)
+    assert sum(item["output_tokens"] for item in usage) == COMPLETION_TOKENS * calls * len(TASKS)
+    assert {item["task"] for item in lines(run / "submissions.jsonl")} == set(TASKS)
+    assert {item["task"] for item in lines(run / "grades.jsonl")} == set(TASKS)
+
+
+def test_repairs_say_why_an_answer_can_not_be_used_and_nothing_of_the_check(tmp_path):
+    def script(request):
+        return right(request) if replies_of(request) else Reply("I would rather not.")
+
+    with serving(script) as (base, log):
+        without = lmrbench(base, "solve", "--model", MODEL, "--task", "dpo", "--out", tmp_path / "without")
+        mended = lmrbench(base, "solve", "--model", MODEL, "--task", "dpo", "--out", tmp_path / "r", "--repairs", 2)
+
+    assert "0 of 1 answers pass" in without.stdout
+    assert "1 of 1 answers pass" in mended.stdout
+    assert len(log.requests) == 3
+    assert "That can't be used" in log.requests[-1].text
+
+
+def test_several_samples_are_asked_for_one_by_one_and_counted_by_task(tmp_path):
+    def script(request):
+        return right(request) if request.number else Reply("no")
+
+    with serving(script) as (base, log):
+        arguments = ("--model", MODEL, "--task", "dpo", "--samples", 4, "--out", tmp_path / "run", "--json")
+        result = lmrbench(base, "run", *arguments)
+
+    report = json.loads(result.stdout)
+    rate = report["rates"]["all"][MODEL]
+    assert (rate["tasks"], rate["answers"], rate["passed"]) == (1, 4, 0.75)
+    assert sorted(item["sample"] for item in report["grades"]) == [0, 1, 2, 3]
+    assert len(log.requests) == 4
+
+
+@pytest.mark.parametrize(
+    ("inputs", "seen", "unseen"),
+    [
+        ("full", ["Goal file `trainers.py`", "Context file"], []),
+        ("paper+file", ["Goal file `trainers.py`"], ["Context file"]),
+        ("paper", ["The function"], ["Goal file", "Context file"]),
+    ],
+)
+def test_what_a_model_sees(tmp_path, inputs, seen, unseen):
+    with serving(right) as (base, log):
+        lmrbench(base, "solve", "--model", MODEL, "--task", "dpo", "--inputs", inputs, "--out", tmp_path / "run")
+
+    assert all(words in log.requests[0].text for words in seen)
+    assert not any(words in log.requests[0].text for words in unseen)
+
+
+def test_a_run_folder_is_of_one_system_and_one_setting(tmp_path):
+    with serving(right) as (base, _):
+        arguments = ("--model", MODEL, "--task", "dpo", "--out", tmp_path / "run")
+        assert lmrbench(base, "solve", *arguments).returncode == 0
+        result = lmrbench(base, "solve", *arguments, "--inputs", "paper")
+
+    assert result.returncode == 2
+    assert result.stderr.count("\n") == 1
+    assert "is a run with another inputs" in result.stderr
+
+
+def test_prices_make_costs(tmp_path):
+    prices = tmp_path / "prices.json"
+    cost = {"input": 1.0, "output": 10.0, "input_cache_write": 0.0, "input_cache_read": 0.0}
+    prices.write_text(json.dumps({MODEL: cost}))
+    with serving(right) as (base, _):
+        arguments = ("--model", MODEL, *TWO, "--prices", prices, "--out", tmp_path / "run", "--json")
+        result = lmrbench(base, "run", *arguments)
+
+    dollars = json.loads(result.stdout)["costs"][MODEL]["dollars"]
+    assert dollars == pytest.approx(2 * (PROMPT_TOKENS * 1.0 + COMPLETION_TOKENS * 10.0) / 1e6)
+
+
+def test_without_a_model_the_systems_that_need_none(tmp_path):
+    result = subprocess.run(
+        command("run", "--task", "dpo", "--out", tmp_path / "run", "--json"), capture_output=True, text=True, check=True
+    )
+
+    rates = json.loads(result.stdout)["rates"]["all"]
+    assert {name: rate["passed"] for name, rate in rates.items()} == {"golden": 1, "mask": 0, "nearest": 0}
