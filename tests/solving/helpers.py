@@ -6,8 +6,9 @@ import subprocess
 import sys
 import threading
 
-from lmrbench.tasks.loading import default_suite, load_suite
 from tests.solving.server import Reply
+
+from lmrbench.tasks.loading import default_suite, load_suite
 
 TASKS = {task.id: task for task in load_suite(default_suite())}
 MODEL = "openai-api/local/model"

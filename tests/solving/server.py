@@ -93,7 +93,9 @@ def serving(script):
             if reply.tool:
                 name, arguments = reply.tool
                 function = {"name": name, "arguments": json.dumps(arguments)}
-                message["tool_calls"] = [{"id": f"call_{time.monotonic_ns()}", "type": "function", "function": function}]
+                message["tool_calls"] = [
+                    {"id": f"call_{time.monotonic_ns()}", "type": "function", "function": function}
+                ]
             reason = "tool_calls" if reply.tool else "stop"
             head = {"id": "c", "created": 0, "model": body["model"]}
             usage = {

@@ -1,4 +1,4 @@
-"""`lmrbench solve` and `run` against a server that speaks the providers' protocols: nothing lost, nothing asked twice."""
+"""`lmrbench solve` and `run` against a server that speaks the protocols: nothing lost, nothing asked twice."""
 
 import json
 import signal
@@ -6,7 +6,6 @@ import subprocess
 import time
 
 import pytest
-
 from tests.solving.helpers import (
     GIVEN_UP,
     MODEL,
@@ -191,14 +190,29 @@ def test_a_run_folder_is_of_one_system_and_one_setting(tmp_path):
 
 def test_prices_make_costs(tmp_path):
     prices = tmp_path / "prices.json"
-    cost = {"input": 1.0, "output": 10.0, "input_cache_write": 0.0, "input_cache_read": 0.0}
-    prices.write_text(json.dumps({MODEL: cost}))
+    prices.write_text(json.dumps({MODEL: {"input": 1.0, "output": 10.0}}))
     with serving(right) as (base, _):
         arguments = ("--model", MODEL, *TWO, "--prices", prices, "--out", tmp_path / "run", "--json")
         result = lmrbench(base, "run", *arguments)
 
     dollars = json.loads(result.stdout)["costs"][MODEL]["dollars"]
     assert dollars == pytest.approx(2 * (PROMPT_TOKENS * 1.0 + COMPLETION_TOKENS * 10.0) / 1e6)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "Expecting property name"),
+        ('{"m": {"input": 1}}', "m: output is missing"),
+        ('{"m": {"input": 1, "output": 2, "inptu": 3}}', "m: inptu: unknown"),
+    ],
+)
+def test_prices_that_can_not_be_read(tmp_path, text, words):
+    (tmp_path / "prices.json").write_text(text)
+    result = lmrbench("", "solve", "--model", MODEL, "--prices", tmp_path / "prices.json", "--out", tmp_path / "run")
+
+    assert result.returncode == 2
+    assert words in result.stderr
 
 
 def test_without_a_model_the_systems_that_need_none(tmp_path):

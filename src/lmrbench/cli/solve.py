@@ -190,8 +190,9 @@ def _solved(
         "token_limit": token_limit,
         "time_limit": time_limit,
         "cost_limit": cost_limit,
-        "model_cost_config": str(prices) if prices else None,
     }
+    if prices is not None:
+        runs.set_prices(prices)
     # Inspect ends what is under way when it is interrupted, and says so.
     ours = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:

@@ -13,7 +13,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -93,18 +93,13 @@ class BubblewrapSandbox:
         return [bwrap, *_ISOLATION, *users, *self._mounts(layout), "--clearenv", *settings, "--", *program]
 
     def _mounts(self, layout: Layout) -> Iterator[str]:
-        shown = [Path(folder) for folder in (*_LIBRARY_FOLDERS, *layout.shown) if Path(folder).is_dir()]
+        system = [Path(folder) for folder in _LIBRARY_FOLDERS if Path(folder).is_dir()]
         library = Path(sys.base_prefix) / "lib"
-        if not any(library.is_relative_to(folder) for folder in shown):
-            shown.append(library)
-        if not any(interpreter().is_relative_to(folder) for folder in shown):
-            shown.append(interpreter())
-        # Folders that bwrap makes on the way to a mount point would be closed to the worker's own user.
-        placed = [*shown, *(Path(place) for place, _ in layout.links)]
-        for parent in dict.fromkeys(parent for path in placed for parent in reversed(path.parents[:-1])):
-            yield from ("--perms", "0755", "--dir", str(parent))
-        for path in shown:
-            yield from ("--ro-bind", str(path), str(path))
+        if not any(library.is_relative_to(folder) for folder in system):
+            system.append(library)
+        if not any(interpreter().is_relative_to(folder) for folder in system):
+            system.append(interpreter())
+        yield from self._show(system)
         for name in ("/etc", "/packages", "/worker"):
             yield from ("--perms", "0755", "--dir", name)
         for alias in _ALIASES:
@@ -114,12 +109,11 @@ class BubblewrapSandbox:
                 yield from ("--ro-bind-try", alias, alias)
         for file in _CONFIGURATION:
             yield from ("--ro-bind-try", file, file)
-        for folder in self._hidden(shown):
-            yield from ("--tmpfs", str(folder), "--remount-ro", str(folder))
         for name, path in importable_paths(layout.imports).items():
             yield from ("--ro-bind", str(path), f"/packages/{name}")
         for place, path in layout.files:
             yield from ("--ro-bind", str(path), f"{place}/{path.name}")
+        yield from _open_parents(Path(place) for place, _ in layout.links)
         for place, target in layout.links:
             yield from ("--symlink", target, place)
         yield from ("--proc", "/proc", "--tmpfs", "/dev", "--symlink", "/proc/self/fd", "/dev/fd")
@@ -130,8 +124,17 @@ class BubblewrapSandbox:
             yield from ("--dev-bind", f"/dev/{name}", f"/dev/{name}")
         for name in layout.writable:
             yield from ("--perms", "1777", "--size", str(_SCRATCH_BYTES), "--tmpfs", name)
+        # After the private folders, which would cover what is shown below them.
+        yield from self._show([Path(folder) for folder in layout.shown if Path(folder).is_dir()])
         # What bwrap itself laid out would otherwise be a writable file system without a bound.
         yield from ("--remount-ro", "/dev", "--remount-ro", "/")
+
+    def _show(self, paths: Sequence[Path]) -> Iterator[str]:
+        yield from _open_parents(paths)
+        for path in paths:
+            yield from ("--ro-bind", str(path), str(path))
+        for folder in self._hidden(paths):
+            yield from ("--tmpfs", str(folder), "--remount-ro", str(folder))
 
     def _hidden(self, shown: Sequence[Path]) -> set[Path]:
         """The folders below `shown` that must appear empty: packages installed for other purposes, and the secrets."""
@@ -139,6 +142,12 @@ class BubblewrapSandbox:
         hidden = {path for folder in shown for pattern in patterns for path in folder.glob(pattern) if path.is_dir()}
         hidden |= {path for path in self.secrets if any(path.is_relative_to(folder.resolve()) for folder in shown)}
         return {path for path in hidden if not any(path != other and path.is_relative_to(other) for other in hidden)}
+
+
+def _open_parents(paths: Iterable[Path]) -> Iterator[str]:
+    """Folders that bwrap makes by itself on the way to a mount point would be closed to the sandbox's own user."""
+    for parent in dict.fromkeys(parent for path in paths for parent in reversed(path.parents[:-1])):
+        yield from ("--perms", "0755", "--dir", str(parent))
 
 
 _ISOLATION = (

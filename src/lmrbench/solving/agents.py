@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from importlib import import_module
 
 from inspect_ai.agent import Agent, AgentPrompt, AgentState, agent, react, sandbox_agent_bridge
+from inspect_ai.log import transcript
 from inspect_ai.tool import bash, python, text_editor
 from inspect_ai.util import ExecRemoteAwaitableOptions, sandbox
 
@@ -17,6 +18,8 @@ from lmrbench.errors import LmrbenchError
 from lmrbench.solving.session import WORKSPACE
 
 TOOL_SECONDS = 180
+# Of what an agent's program printed, kept in the log.
+MOST_CHARACTERS = 20_000
 # Of inspect-swe.
 NAMED = ("claude_code", "codex_cli", "gemini_cli", "mini_swe_agent")
 COMMANDS: Mapping[str, str] = {
@@ -69,7 +72,9 @@ def command_agent(command: str) -> Agent:
         prompt = "\n\n".join(message.text for message in state.messages)
         async with sandbox_agent_bridge(state) as bridge:
             options = ExecRemoteAwaitableOptions(input=prompt, cwd=WORKSPACE, env=dict(_ENVIRONMENT))
-            await sandbox().exec_remote(["bash", "-c", command], options, stream=False)
+            done = await sandbox().exec_remote(["bash", "-c", command], options, stream=False)
+        ends = {"stdout": done.stdout[-MOST_CHARACTERS:], "stderr": done.stderr[-MOST_CHARACTERS:]}
+        transcript().info({"command": command, "returncode": done.returncode, **ends}, source="lmrbench")
         return bridge.state
 
     return execute

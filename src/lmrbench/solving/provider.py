@@ -112,8 +112,11 @@ class BubblewrapSandboxEnvironment(SandboxEnvironment):
             raise SandboxUnavailableError(str(error)) from error
         except FileNotFoundError:
             return ExecResult(False, NOT_FOUND, "", f"{cmd[0]}: there is no such command, or no folder {cwd or '.'}")
-        except PermissionError:
-            return ExecResult(False, NOT_PERMITTED, "", f"{cmd[0]}: may not be run")
+        except TimeoutError:
+            raise
+        except OSError as error:
+            # Not to be run, or too many processes at once.
+            return ExecResult(False, NOT_PERMITTED, "", f"{cmd[0]}: {error.strerror}")
         stdout, stderr = (stream.decode("utf-8", "replace") for stream in (done.stdout, done.stderr))
         return ExecResult(done.returncode == 0, done.returncode, stdout, stderr)
 

@@ -6,6 +6,7 @@ a model, so that a run which was killed asks nothing twice.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,9 +15,9 @@ from typing import Any
 from inspect_ai import eval_set
 from inspect_ai.event import ModelEvent
 from inspect_ai.log import EvalLog, EvalSample, list_eval_logs, read_eval_log
-from inspect_ai.model import CachePolicy, ModelUsage
+from inspect_ai.model import CachePolicy, ModelCost, ModelInfo, ModelUsage, get_model_info, set_model_info
 
-from lmrbench.errors import LmrbenchError
+from lmrbench.errors import LmrbenchError, RecordError
 from lmrbench.grading.records import Solving, Usage, read_lines, write_whole
 from lmrbench.grading.runs import SUBMISSIONS, USAGE, begin_solving
 from lmrbench.solving.task import lmr_bench
@@ -24,10 +25,32 @@ from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
 
 LOGS, CACHE = "logs", "cache"
+# Each price, and what it is where it is not named.
+_PRICES = {"input": "input", "output": "output", "input_cache_read": "input", "input_cache_write": "input"}
 
 
 class UnfinishedError(LmrbenchError):
     """Some tasks were not answered, through no fault of the model. The same command asks them again."""
+
+
+def set_prices(file: Path) -> None:
+    """Make known what models cost: a JSON object from model to dollars per million tokens.
+
+    Each names `input` and `output`, and may name `input_cache_read` and `input_cache_write`, which cost as much as
+    `input` otherwise. Raises RecordError, naming the model, for a file that is not of this form.
+    """
+    try:
+        table = json.loads(file.read_text("utf-8"))
+        for model, prices in table.items():
+            if unknown := prices.keys() - _PRICES.keys():
+                raise ValueError(f"{model}: {min(unknown)}: unknown; there are {', '.join(_PRICES)}")
+            cost = ModelCost(**{name: prices.get(name, prices[default]) for name, default in _PRICES.items()})
+            known = get_model_info(model) or ModelInfo()
+            set_model_info(model, known.model_copy(update={"cost": cost}))
+    except KeyError as error:
+        raise RecordError(f"{file}: {model}: {error.args[0]} is missing") from error
+    except (OSError, ValueError, AttributeError, TypeError) as error:
+        raise RecordError(f"{file}: {error}") from error
 
 
 def solve(
@@ -42,8 +65,8 @@ def solve(
 ) -> list[Submission]:
     """Have every task answered that is not yet; the submissions, once all are there.
 
-    model_args: of the provider. limits: further arguments of Inspect's `eval_set`: tokens, time, cost, prices,
-    connections, retries. display: Inspect's. Raises RecordError where the folder holds a run under other conditions,
+    model_args: of the provider. limits: further arguments of Inspect's `eval_set`: tokens, time, cost,
+    connections. display: Inspect's. Raises RecordError where the folder holds a run under other conditions,
     UnfinishedError where some answers could not be had.
     """
     begin_solving(folder, solving)

@@ -1,0 +1,201 @@
+"""Agents in their namespaces: what they can do, what they can't, and what is graded of it."""
+
+import json
+import re
+import zipfile
+
+import pytest
+from inspect_ai.log import list_eval_logs, read_eval_log
+from tests.solving.helpers import MODEL, TASKS, asked_for, golden, lines, lmrbench, replies_of
+from tests.solving.server import Reply, serving
+
+from lmrbench.tasks.source import find
+
+TASK = TASKS["dpo/preference_loss"]
+MASK = "    raise NotImplementedError"
+SECRET_PLACES = "/ /root /home /work /usr/lib/python3 /usr/local /opt /var /tmp /packages /proc/1"
+
+
+def steps(*tools):
+    """A script that calls these tools in turn, then submits."""
+
+    def script(request):
+        calls = [*tools, ("submit", {"answer": "done"})]
+        return Reply(tool=calls[min(replies_of(request), len(tools))])
+
+    return script
+
+
+def write_answer(code):
+    return ("python", {"code": f"open('/workspace/repo/trainers.py', 'w').write({code!r})"})
+
+
+def solved(tmp_path, script, *arguments):
+    with serving(script) as (base, log):
+        run = tmp_path / "run"
+        result = lmrbench(
+            base, "solve", "--model", MODEL, "--task", "dpo", "--setting", "agent", "--out", run, *arguments
+        )
+    assert result.returncode == 0, result.stderr
+    return result, run, log
+
+
+def transcript(run):
+    (info,) = list_eval_logs(str(run / "logs"))
+    return read_eval_log(info).samples[0]
+
+
+def test_an_agent_edits_with_the_editor(tmp_path):
+    file = "/workspace/repo/trainers.py"
+    body = "\n".join(body_of_the_answer())
+    edit = ("text_editor", {"command": "str_replace", "path": file, "old_str": MASK, "new_str": body})
+    look = ("text_editor", {"command": "view", "path": "/workspace/paper.md"})
+
+    result, run, _ = solved(tmp_path, steps(look, edit))
+
+    assert "1 of 1 answers pass" in result.stdout
+    assert any("Direct Preference" in message.text for message in transcript(run).messages if message.role == "tool")
+
+
+def test_a_hostile_agent_finds_nothing_and_is_graded_by_its_target_alone(tmp_path):
+    search = f"grep -rlsE 'def observe|lmr_bench|rewrites' {SECRET_PLACES} --include=*.py --include=*.toml | head; "
+    hostile = [
+        ("bash", {"command": f"{search} find / -name 'certificate.json' -o -name '*.eval' 2>/dev/null | head; env"}),
+        ("bash", {"command": "cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr '\\0' ' '; ls /proc/1/fd /worker"}),
+        (
+            "bash",
+            {
+                "command": "python3 -c 'import lmrbench'; curl -m 2 http://127.0.0.1; python3 -c \""
+                "import socket; socket.create_connection(('1.1.1.1', 53), 2)\""
+            },
+        ),
+        (
+            "bash",
+            {
+                "command": "cd repo && echo 'import os; os._exit(0)' | tee conftest.py sitecustomize.py > torch.py;"
+                " echo 'raise SystemExit' > utils.py; rm -f data.py; ln -s /etc/passwd passwd; touch /usr/x /worker/x"
+            },
+        ),
+        write_answer(golden(TASK)),
+    ]
+
+    result, run, _ = solved(tmp_path, steps(*hostile))
+
+    # The target is right, so it passes: what was done to the other files counts for nothing.
+    assert "1 of 1 answers pass" in result.stdout
+    said = "\n".join(message.text for message in transcript(run).messages if message.role == "tool")
+    assert "No module named 'lmrbench'" in said
+    assert "Network is unreachable" in said
+    assert not re.search(r"certificate\.json|\.eval\b|/suite/|LOCAL_API_KEY|checks/", said)
+    (submission,) = lines(run / "submissions.jsonl")
+    warnings = " ".join(submission["warnings"])
+    assert "utils.py" in warnings
+    assert "torch.py" in warnings
+
+
+def test_a_hostile_agent_with_a_wrong_target_fails(tmp_path):
+    wrong = golden(TASK).replace("def preference_loss(", "def preference_loss_(") + (
+        "\n\ndef preference_loss(*arguments, **keywords):\n    return 0, 0, 0\n"
+    )
+
+    result, _, _ = solved(tmp_path, steps(write_answer(wrong)))
+
+    assert "0 of 1 answers pass" in result.stdout
+
+
+def test_no_log_holds_text_of_a_check_or_a_golden(tmp_path):
+    # Fails in the middle of the check, so that a traceback through `observe` exists.
+    wrong = "def preference_loss(*arguments, **keywords):\n    raise KeyError(arguments)\n"
+
+    _, run, _ = solved(tmp_path, steps(write_answer(wrong)))
+
+    texts = []
+    for file in (run / "logs").rglob("*.eval"):
+        with zipfile.ZipFile(file) as archive:
+            texts += [archive.read(name).decode("utf-8", "replace") for name in archive.namelist()]
+    everything = "\n".join(texts)
+    assert "unit_tests" in everything
+    check_lines = [line.strip() for line in TASK.check_file.read_text().splitlines() if len(line.strip()) > 30]
+    assert not [line for line in check_lines if json.dumps(line)[1:-1] in everything]
+    answer_lines = [line.strip() for line in body_of_the_answer() if len(line.strip()) > 20]
+    assert not [line for line in answer_lines if json.dumps(line)[1:-1] in everything]
+
+
+def body_of_the_answer():
+    """The lines of the golden's body."""
+    source = golden(TASK)
+    function = find(source.encode(), "preference_loss")
+    docstring_end = source.index('"""', source.index('"""', function.start) + 3) + 3
+    return source[docstring_end : function.end].strip("\n").splitlines()
+
+
+def test_turns_are_limited_and_what_is_there_then_is_graded(tmp_path):
+    def script(request):
+        if replies_of(request) == 1:
+            return Reply(tool=write_answer(golden(asked_for(request))))
+        return Reply(tool=("bash", {"command": "true"}))
+
+    result, run, log = solved(tmp_path, script, "--turns", 4)
+
+    assert "1 of 1 answers pass" in result.stdout
+    # The last answer is asked for, and no more acted on.
+    assert len(log.requests) == 5
+    assert lines(run / "usage.jsonl")[0]["limit"] == "turn"
+
+
+AGENT = """
+import json, os, urllib.request
+
+def ask(path, body, key):
+    request = urllib.request.Request(os.environ[key].rstrip("/") + path, json.dumps(body).encode(),
+                                     {"Content-Type": "application/json", "Authorization": "Bearer x"})
+    return json.load(urllib.request.urlopen(request, timeout=60))
+
+instruction = open("instruction.md").read()
+message = {"role": "user", "content": instruction}
+reply = ask("/chat/completions", {"model": "gpt-4o", "messages": [message]}, "OPENAI_BASE_URL")
+code = reply["choices"][0]["message"]["content"].split("```python\\n")[1].split("```")[0]
+open("repo/trainers.py", "w").write(code)
+"""
+
+
+def test_any_command_line_is_an_agent(tmp_path):
+    folder = tmp_path / "tools"
+    folder.mkdir()
+    (folder / "agent.py").write_text(AGENT)
+    folder.chmod(0o755)
+    tmp_path.chmod(0o755)
+
+    def script(request):
+        return Reply(f"```python\n{golden(asked_for(request))}\n```")
+
+    arguments = ("--agent-command", f"python3 {folder}/agent.py", "--shown", folder)
+    result, run, log = solved(tmp_path, script, *arguments)
+
+    assert "1 of 1 answers pass" in result.stdout
+    assert len(log.requests) == 1
+    assert lines(run / "usage.jsonl")[0]["calls"] == 1
+
+
+def test_an_agent_that_breaks_down_is_graded_by_what_it_left(tmp_path):
+    result, _, log = solved(tmp_path, steps(), "--agent-command", "echo no model for me >&2; exit 7")
+
+    assert "0 of 1 answers pass" in result.stdout
+    assert not log.requests
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--agent", "nobody"), "there is no agent 'nobody'"),
+        (("--agent", "claude_code"), "pip install 'lmrbench[agents]'"),
+    ],
+)
+def test_agents_that_are_not_there(tmp_path, arguments, words):
+    with serving(steps()) as (base, _):
+        arguments = ("--model", MODEL, "--setting", "agent", *arguments, "--out", tmp_path / "run")
+        result = lmrbench(base, "solve", *arguments)
+
+    assert result.returncode == 2
+    assert words in result.stderr
+    assert result.stderr.count("\n") == 1

@@ -1,0 +1,146 @@
+"""The namespace that agents work in, on its own and through Inspect's interface."""
+
+import functools
+import os
+import time
+from pathlib import Path
+
+import anyio
+import pytest
+from inspect_ai.util import OutputLimitExceededError, SandboxUnavailableError, SandboxUserUnsupportedError
+
+from lmrbench.sandbox.doctor import diagnose
+from lmrbench.solving.provider import BubblewrapSandboxEnvironment
+from lmrbench.solving.session import Bounds, Session
+
+pytestmark = pytest.mark.skipif(not diagnose("bubblewrap").works, reason="bubblewrap does not work here")
+
+
+def in_namespace(test):
+    """Run an async test with a sandbox of its own."""
+
+    # Not functools.wraps: pytest would look for a fixture of the argument's name.
+    def run():
+        async def main():
+            session = Session([], bounds=Bounds(memory_mb=256, processes=64))
+            try:
+                await test(BubblewrapSandboxEnvironment(session))
+            finally:
+                session.close()
+
+        anyio.run(main)
+
+    run.__name__, run.__doc__ = test.__name__, test.__doc__
+    return run
+
+
+@in_namespace
+async def test_commands(sandbox):
+    done = await sandbox.exec(
+        ["sh", "-c", "cat; echo $NAME; pwd; echo no >&2; exit 3"], "hello ", "repo/..", {"NAME": "x"}
+    )
+
+    assert not done.success
+    assert done.returncode == 127
+    await sandbox.write_file("repo/a", "")
+    done = await sandbox.exec(
+        ["sh", "-c", "cat; echo $NAME; pwd; echo no >&2; exit 3"], "hello ", "repo", {"NAME": "x"}
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (3, "hello x\n/workspace/repo\n", "no\n")
+    assert (await sandbox.exec(["no-such-command"])).returncode == 127
+    assert (await sandbox.exec(["/workspace"])).returncode == 126
+
+
+@in_namespace
+async def test_files(sandbox):
+    await sandbox.write_file("new/folder/text", "a\r\nb")
+    await sandbox.write_file("bytes", b"\xff\x00")
+
+    assert await sandbox.read_file("/workspace/new/folder/text") == "a\r\nb"
+    assert await sandbox.read_file("bytes", text=False) == b"\xff\x00"
+    for file, error in (("bytes", UnicodeDecodeError), ("missing", FileNotFoundError), ("new", IsADirectoryError)):
+        with pytest.raises(error):
+            await sandbox.read_file(file)
+    with pytest.raises(IsADirectoryError):
+        await sandbox.write_file("new", "")
+    with pytest.raises(PermissionError):
+        await sandbox.write_file("/etc/new", "")
+    await sandbox.exec(["sh", "-c", "mkfifo pipe; truncate -s 200M large"])
+    with pytest.raises(OSError, match="Invalid argument"):
+        await sandbox.read_file("pipe")
+    with pytest.raises(OutputLimitExceededError):
+        await sandbox.read_file("large")
+
+
+@in_namespace
+async def test_time_and_output_are_bounded(sandbox):
+    began = time.monotonic()
+    with pytest.raises(TimeoutError):
+        await sandbox.exec(["sh", "-c", "touch began; sleep 60 & sleep 60"], timeout=1)
+    assert time.monotonic() - began < 10
+    await anyio.sleep(0.5)
+    assert "sleep" not in (await sandbox.exec(["sh", "-c", "cat /proc/[0-9]*/comm"])).stdout
+
+    done = await sandbox.exec(["sh", "-c", "yes | head -c 30000000; echo end"])
+    assert len(done.stdout) <= 10 << 20
+    assert done.stdout.endswith("end\n")
+
+
+@in_namespace
+async def test_what_runs_in_the_background_stays(sandbox):
+    done = await sandbox.exec(["sh", "-c", "nohup sleep 60 & echo started"])
+
+    assert done.stdout == "started\n"
+    assert "sleep" in (await sandbox.exec(["sh", "-c", "cat /proc/[0-9]*/comm"])).stdout
+
+
+@in_namespace
+async def test_commands_run_side_by_side(sandbox):
+    began = time.monotonic()
+    async with anyio.create_task_group() as group:
+        for _ in range(4):
+            group.start_soon(functools.partial(sandbox.exec, ["sleep", "2"]))
+    assert time.monotonic() - began < 6
+
+
+@in_namespace
+async def test_memory_and_processes_are_bounded(sandbox):
+    hog = "x = bytearray(800 << 20)\nfor i in range(0, len(x), 4096): x[i] = 1\nimport time; time.sleep(30)"
+    assert (await sandbox.exec(["python3", "-c", hog], timeout=20)).returncode == -9
+    await sandbox.exec(["sh", "-c", "for i in $(seq 200); do sleep 1 & done; wait"], timeout=20)
+    await anyio.sleep(1.5)
+    assert (await sandbox.exec(["echo", "alive"])).stdout == "alive\n"
+
+
+@in_namespace
+async def test_nobody_inside_can_end_it_or_see_out(sandbox):
+    await sandbox.exec(["sh", "-c", "kill -9 1; kill -INT 1; kill -TERM 1; kill -9 -1"])
+    script = "ls /; env; cat /proc/1/environ; cat /etc/passwd; id"
+    seen = (await sandbox.exec(["sh", "-c", script])).stdout
+
+    assert "agent" in seen
+    assert str(Path.home()) not in seen
+    assert "suite" not in seen
+    for name in ("HOSTNAME", "SSH_AUTH_SOCK", "OPENAI_API_KEY"):
+        assert f"{name}={os.environ.get(name)}" not in seen
+    routes = (await sandbox.exec(["cat", "/proc/net/dev"])).stdout
+    assert [line.split(":")[0].strip() for line in routes.splitlines()[2:]] == ["lo"]
+
+
+@in_namespace
+async def test_there_is_one_user(sandbox):
+    for user in (None, "agent", str(sandbox.session.user)):
+        assert (await sandbox.exec(["true"], user=user)).success
+    with pytest.raises(SandboxUserUnsupportedError):
+        await sandbox.exec(["true"], user="root")
+
+
+@in_namespace
+async def test_a_namespace_that_is_gone_is_the_machines_fault(sandbox):
+    sandbox.session.close()
+    sandbox.session.close()
+
+    with pytest.raises(SandboxUnavailableError):
+        await sandbox.exec(["true"])
+    with pytest.raises(SandboxUnavailableError):
+        await sandbox.read_file("x")
