@@ -15,12 +15,14 @@ lint: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/inspect-evals-lint solving >/dev/null || $(BIN)/inspect-evals-lint solving
 
 audit: .venv/installed system
 	$(BIN)/lmrbench audit
 
 bench: .venv/installed system
 	$(BIN)/python benchmarks/grading.py
+	PYTHONPATH=. $(BIN)/python benchmarks/solving.py
 
 docs: .venv/installed
 	$(BIN)/pip install --quiet -e '.[docs]'

@@ -197,7 +197,7 @@ def _solved(
     ours = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with locked(folder):
-            submissions = runs.solve(
+            grades = runs.solve(
                 folder=folder,
                 solving=solving,
                 tasks={item.id: item for item in tasks},
@@ -209,7 +209,6 @@ def _solved(
             )
     finally:
         signal.signal(signal.SIGINT, ours)
-    grades = grade_with_progress(folder, submissions, tasks, (drawn,), "bubblewrap", None, suite_folder(suite))
     return grades, read_lines(folder / USAGE, Usage), folder
 
 

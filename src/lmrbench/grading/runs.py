@@ -77,18 +77,30 @@ def read_facts(folder: Path) -> RunFacts | None:
         raise RecordError(f"{folder / FACTS}: {error.errors(include_url=False)[0]['msg']}") from error
 
 
-def begin_solving(folder: Path, solving: Solving) -> None:
-    """Write down who is asked in a run folder. Raises RecordError if it is somebody else's, or asked otherwise."""
-    facts = read_facts(folder)
-    if facts is not None and facts.solving != solving:
-        before = facts.solving.model_dump() if facts.solving else {}
-        other = [key for key, value in solving.model_dump().items() if before.get(key) != value]
-        raise RecordError(f"{folder}: is a run with another {', '.join(other)}; name another folder with --out")
-    if facts is None:
-        facts = RunFacts(
-            lmrbench=__version__, suite_digest="", tasks=(), seeds=(), sandbox="", environment={}, solving=solving
-        )
-        write_whole(folder / FACTS, facts.model_dump_json(indent=2).encode() + b"\n")
+def run_facts(
+    tasks: Mapping[str, Task], seeds: Sequence[int], sandbox: str, imports: Sequence[str], solving: Solving | None
+) -> RunFacts:
+    """The conditions of a run under this version, on this machine."""
+    digests = "\n".join(f"{name} {task_digest(task)}" for name, task in sorted(tasks.items()))
+    return RunFacts(
+        lmrbench=__version__,
+        suite_digest=hashlib.sha256(digests.encode()).hexdigest(),
+        tasks=tuple(tasks),
+        seeds=tuple(seeds),
+        sandbox=sandbox,
+        environment=fingerprint(imports),
+        solving=solving,
+    )
+
+
+def write_facts(folder: Path, facts: RunFacts) -> None:
+    """Write down the conditions of a run."""
+    write_whole(folder / FACTS, facts.model_dump_json(indent=2).encode() + b"\n")
+
+
+def write_submissions(folder: Path, submissions: Sequence[Submission]) -> None:
+    """Replace the submissions of a run folder."""
+    write_whole(folder / SUBMISSIONS, "".join(item.model_dump_json() + "\n" for item in submissions).encode())
 
 
 def grade_run(
@@ -104,27 +116,13 @@ def grade_run(
     Raises RecordError if another process is writing to the folder.
     """
     with locked(folder):
-        _write_facts(folder, tasks, seeds, pool)
-        lines = "".join(item.model_dump_json() + "\n" for item in submissions)
-        write_whole(folder / SUBMISSIONS, lines.encode())
+        before = read_facts(folder)
+        solving = before.solving if before else None
+        write_facts(folder, run_facts(tasks, seeds, pool.sandbox.name, pool.imports, solving))
+        write_submissions(folder, submissions)
         earlier = read_lines(folder / GRADES, Grade)
         held = {item.holds_for for item in earlier}
         for item in grade(submissions, tasks, seeds, pool, earlier, observed):
             if item.holds_for not in held:
                 append_line(folder / GRADES, item)
             yield item
-
-
-def _write_facts(folder: Path, tasks: Mapping[str, Task], seeds: Sequence[int], pool: WorkerPool) -> None:
-    earlier = read_facts(folder)
-    digests = "\n".join(f"{name} {task_digest(task)}" for name, task in sorted(tasks.items()))
-    facts = RunFacts(
-        lmrbench=__version__,
-        suite_digest=hashlib.sha256(digests.encode()).hexdigest(),
-        tasks=tuple(tasks),
-        seeds=tuple(seeds),
-        sandbox=pool.sandbox.name,
-        environment=fingerprint(pool.imports),
-        solving=earlier.solving if earlier else None,
-    )
-    write_whole(folder / FACTS, facts.model_dump_json(indent=2).encode() + b"\n")

@@ -30,6 +30,11 @@ def required_distributions(imports: Iterable[str]) -> tuple[Distribution, ...]:
 
     Raises SandboxError for an import that no installed distribution provides.
     """
+    return _required(tuple(imports))
+
+
+@cache
+def _required(imports: tuple[str, ...]) -> tuple[Distribution, ...]:
     queue: list[str] = []
     for name in (*_WORKER_NEEDS, *imports):
         if name not in _distributions_by_import():
@@ -51,6 +56,11 @@ def required_distributions(imports: Iterable[str]) -> tuple[Distribution, ...]:
 
 def versions(imports: Iterable[str]) -> dict[str, str]:
     """Name and version of every distribution that a sandbox for these imports shows."""
+    return dict(_versions(tuple(imports)))
+
+
+@cache
+def _versions(imports: tuple[str, ...]) -> dict[str, str]:
     return {item.name: item.version for item in required_distributions(imports)}
 
 

@@ -18,11 +18,20 @@ from inspect_ai.log import EvalLog, EvalSample, list_eval_logs, read_eval_log
 from inspect_ai.model import CachePolicy, ModelCost, ModelInfo, ModelUsage, get_model_info, set_model_info
 
 from lmrbench.errors import LmrbenchError, RecordError
-from lmrbench.grading.records import Solving, Usage, read_lines, write_whole
-from lmrbench.grading.runs import SUBMISSIONS, USAGE, begin_solving
+from lmrbench.grading.records import Grade, Solving, Usage, read_lines, write_whole
+from lmrbench.grading.runs import (
+    SUBMISSIONS,
+    USAGE,
+    read_facts,
+    read_grades,
+    run_facts,
+    write_facts,
+    write_submissions,
+)
 from lmrbench.solving.task import lmr_bench
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
+from lmrbench.tasks.workspace import third_party_imports
 
 LOGS, CACHE = "logs", "cache"
 # Each price, and what it is where it is not named.
@@ -62,14 +71,20 @@ def solve(
     model_args: Mapping[str, Any],
     limits: Mapping[str, Any],
     display: str,
-) -> list[Submission]:
-    """Have every task answered that is not yet; the submissions, once all are there.
+) -> list[Grade]:
+    """Have every task answered and graded that is not yet; the grades, once all are there.
 
     model_args: of the provider. limits: further arguments of Inspect's `eval_set`: tokens, time, cost,
     connections. display: Inspect's. Raises RecordError where the folder holds a run under other conditions,
     UnfinishedError where some answers could not be had.
     """
-    begin_solving(folder, solving)
+    before = read_facts(folder)
+    if before is not None and before.solving != solving:
+        asked = before.solving.model_dump() if before.solving else {}
+        other = [key for key, value in solving.model_dump().items() if asked.get(key) != value]
+        raise RecordError(f"{folder}: is a run with another {', '.join(other)}; name another folder with --out")
+    imports = sorted({name for task in tasks.values() for name in third_party_imports(task)})
+    write_facts(folder, run_facts(tasks, [seed], "bubblewrap", imports, solving))
     os.environ["INSPECT_CACHE_DIR"] = str((folder / CACHE).resolve())
     wanted = lmr_bench(
         setting=solving.setting,
@@ -97,6 +112,7 @@ def solve(
         display=display,  # type: ignore[arg-type]
         # Every sample is on the disk as soon as it is done.
         log_buffer=1,
+        log_realtime=False,
         # A sample that fails does not end the others, and is tried once more before it is the user's turn.
         fail_on_error=True,
         continue_on_fail=True,
@@ -108,14 +124,17 @@ def solve(
     write_usage(folder, solving.system)
     if any(log.status == "cancelled" for log in logs):
         raise KeyboardInterrupt
+    # A sample whose log was lost in a kill was handed in again: the last one counts.
     submissions = {(item.task, item.sample): item for item in read_lines(folder / SUBMISSIONS, Submission)}
+    write_submissions(folder, list(submissions.values()))
     expected = len(tasks) * solving.samples
-    if not success or len(submissions) < expected:
+    grades = [item for item in read_grades(folder) if (item.task, item.sample) in submissions]
+    if not success or len(grades) < expected:
         raise UnfinishedError(
-            f"{folder}: {len(submissions)} of {expected} answers are there{_first_error(logs)}; "
+            f"{folder}: {len(grades)} of {expected} answers are there{_first_error(logs)}; "
             "run the same command again to ask for the others"
         )
-    return list(submissions.values())
+    return grades
 
 
 def write_usage(folder: Path, system: str) -> list[Usage]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import tempfile
+import threading
 from collections import Counter
 from collections.abc import Mapping
 from functools import cache
@@ -26,12 +27,13 @@ from lmrbench.grading.runs import GRADES, SUBMISSIONS
 from lmrbench.sandbox.doctor import make_sandbox
 from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.tasks.collect import MAX_FILE_BYTES, from_workspace
-from lmrbench.tasks.loading import load_suite
+from lmrbench.tasks.loading import load_suite, select
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import REPO, third_party_imports, workspace_files
 
 ANSWER = "answer.py"
+_writing = threading.Lock()
 
 
 @scorer(
@@ -41,17 +43,24 @@ ANSWER = "answer.py"
     }
 )
 def unit_tests(
-    suite: str, in_workspace: bool, seed: int | None = None, run_folder: str | None = None, system: str | None = None
+    suite: str,
+    tasks: str,
+    in_workspace: bool,
+    seed: int | None = None,
+    run_folder: str | None = None,
+    system: str | None = None,
 ) -> Scorer:
     """Whether every case of the check matches (`passed`), and what share of them does (`cases`).
 
-    suite: its folder. in_workspace: the answer lies in the sample's sandbox, not in the model's last message. seed:
-    of the cases; this machine's own if None. run_folder: where submissions and grades are written too. system: who
-    answers, as records will name it; the model if None.
+    suite: its folder. tasks: patterns of those that are asked for, separated by commas. in_workspace: the answer lies
+    in the sample's sandbox, not in the model's last message. seed: of the cases; this machine's own if None.
+    run_folder: where submissions and grades are written too. system: who answers, as records will name it; the model
+    if None.
     """
 
     async def score(state: TaskState, target: Target) -> Score:
-        task = suite_tasks(suite)[str(state.sample_id)]
+        by_id, pool = suite_tasks(suite, tasks), _pool(suite, tasks)
+        task = by_id[str(state.sample_id)]
         named = system or str(state.model)
         refusal = ""
         try:
@@ -64,10 +73,9 @@ def unit_tests(
         except SubmissionError as error:
             refusal = str(error)
             submission = Submission(system=named, task=task.id, sample=state.epoch - 1, code="", warnings=(refusal,))
-        result = await anyio.to_thread.run_sync(_grade, suite, submission, seed)
+        result = await anyio.to_thread.run_sync(_grade, submission, by_id, seed, pool)
         if run_folder is not None:
-            append_line(Path(run_folder) / SUBMISSIONS, submission)
-            append_line(Path(run_folder) / GRADES, result)
+            await anyio.to_thread.run_sync(_write, Path(run_folder), submission, result)
         return _score(submission, result)
 
     return score
@@ -94,9 +102,15 @@ async def _from_sandbox(task: Task, system: str, sample: int) -> Submission:
     )
 
 
-def _grade(suite: str, submission: Submission, seed: int | None) -> Grade:
+def _grade(submission: Submission, tasks: Mapping[str, Task], seed: int | None, pool: WorkerPool) -> Grade:
     seeds = (installation_seed() if seed is None else seed,)
-    return next(iter(grade([submission], suite_tasks(suite), seeds, _pool(suite))))
+    return next(iter(grade([submission], tasks, seeds, pool)))
+
+
+def _write(folder: Path, submission: Submission, result: Grade) -> None:
+    with _writing:
+        append_line(folder / SUBMISSIONS, submission)
+        append_line(folder / GRADES, result)
 
 
 def _score(submission: Submission, result: Grade) -> Score:
@@ -118,15 +132,16 @@ def _score(submission: Submission, result: Grade) -> Score:
 
 
 @cache
-def suite_tasks(suite: str) -> dict[str, Task]:
-    """The tasks of a suite's folder by id, read once."""
-    return {task.id: task for task in load_suite(Path(suite))}
+def suite_tasks(suite: str, patterns: str) -> dict[str, Task]:
+    """The tasks of a suite's folder that comma-separated patterns name, by id; read once."""
+    chosen = select(load_suite(Path(suite)), [item for item in patterns.split(",") if item])
+    return {task.id: task for task in chosen}
 
 
 @cache
-def _pool(suite: str) -> WorkerPool:
-    """The warm workers of this process, which all samples share."""
-    imports = sorted({name for task in suite_tasks(suite).values() for name in third_party_imports(task)})
+def _pool(suite: str, patterns: str) -> WorkerPool:
+    """The warm workers of this process, which all samples share; called from the event loop alone."""
+    imports = sorted({name for task in suite_tasks(suite, patterns).values() for name in third_party_imports(task)})
     pool = WorkerPool(make_sandbox("bubblewrap", [Path(suite)]), imports)
     atexit.register(pool.__exit__, None, None, None)
     return pool

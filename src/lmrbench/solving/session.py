@@ -78,7 +78,7 @@ class Session:
             "hosts": "127.0.0.1 localhost\n::1 localhost\n",
         }
         for name, text in configuration.items():
-            (self._folder / name).write_text(text)
+            (self._folder / name).write_text(text, "utf-8")
             (self._folder / name).chmod(0o644)
         layout = Layout(
             imports=imports,

@@ -21,7 +21,7 @@ from lmrbench.solving.provider import BubblewrapConfig
 from lmrbench.solving.scoring import suite_tasks, unit_tests
 from lmrbench.solving.session import WORKSPACE
 from lmrbench.tasks.collect import candidate_files
-from lmrbench.tasks.loading import default_suite, load_suite, select
+from lmrbench.tasks.loading import default_suite
 from lmrbench.tasks.model import Inputs
 from lmrbench.tasks.model import Task as SuiteTask
 from lmrbench.tasks.submission import Submission
@@ -73,7 +73,7 @@ def lmr_bench(
         system: Who answers, as records will name it; the model if not given.
     """
     folder = Path(suite).resolve() if suite else default_suite()
-    chosen = select(load_suite(folder), [item for item in tasks.split(",") if item])
+    chosen = suite_tasks(str(folder), tasks).values()
     in_workspace = setting == "agent"
     make: Callable[[SuiteTask], Sample] = (
         (lambda item: _agent_sample(item, inputs, paper))
@@ -82,8 +82,8 @@ def lmr_bench(
     )
     return Task(
         dataset=MemoryDataset([make(item) for item in chosen], name="lmr_bench"),
-        solver=solver_agent(agent, agent_command) if in_workspace else answer(str(folder), repairs),
-        scorer=unit_tests(str(folder), in_workspace, seed, run_folder, system),
+        solver=solver_agent(agent, agent_command) if in_workspace else answer(str(folder), tasks, repairs),
+        scorer=unit_tests(str(folder), tasks, in_workspace, seed, run_folder, system),
         sandbox=_sandbox(sandbox, folder, shown) if in_workspace else None,
         epochs=Epochs(samples, ["mean", f"pass_at_{samples}"] if samples > 1 else ["mean"]),
         turn_limit=turns if in_workspace else None,
@@ -92,14 +92,14 @@ def lmr_bench(
 
 
 @solver
-def answer(suite: str, repairs: int) -> Solver:
+def answer(suite: str, tasks: str, repairs: int) -> Solver:
     """One answer; while it can't be put into the repository, and repairs are left, the model hears why and tries again.
 
     What a check finds is never said.
     """
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        suite_task = suite_tasks(suite)[str(state.sample_id)]
+        suite_task = suite_tasks(suite, tasks)[str(state.sample_id)]
         state = await generate(state)
         for _ in range(repairs):
             submission = Submission(system="repair", task=suite_task.id, code=state.output.completion)

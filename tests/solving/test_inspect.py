@@ -1,0 +1,118 @@
+"""The benchmark as users of Inspect meet it: by its name in the registry, with its options, metrics and logs."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+from inspect_ai import eval
+from inspect_ai.agent import is_agent
+from inspect_ai.log import list_eval_logs, read_eval_log
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
+from tests.solving.helpers import MODEL, TASKS, asked_for, environment, fenced, golden
+from tests.solving.server import Reply, serving
+
+from lmrbench.solving.agents import COMMANDS, command_agent, solver_agent
+from lmrbench.solving.task import lmr_bench
+
+USAGE = ModelUsage(input_tokens=10, output_tokens=5, total_tokens=15)
+
+
+def mock(texts):
+    """A model that says these texts in turn."""
+    outputs = [ModelOutput.from_content("mockllm/model", text) for text in texts]
+    for output in outputs:
+        output.usage = USAGE
+    return get_model("mockllm/model", custom_outputs=outputs)
+
+
+def evaluate(tmp_path, texts, **options):
+    (log,) = eval(lmr_bench(**options), model=mock(texts), log_dir=str(tmp_path), display="none", max_samples=1)
+    assert log.status == "success", log.error
+    return log
+
+
+def metrics(log):
+    return {
+        f"{score.name}/{score.reducer or 'mean'}/{name}": metric.value
+        for score in log.results.scores
+        for name, metric in score.metrics.items()
+    }
+
+
+def test_metrics_are_accuracy_with_its_error_per_category_and_the_share_of_cases(tmp_path):
+    right, wrong = fenced(golden(TASKS["dpo/preference_loss"])), "no"
+
+    found = metrics(evaluate(tmp_path, [wrong, right], tasks="cad,dpo"))
+
+    assert found["passed/mean/accuracy"] == 0.5
+    assert found["passed/mean/stderr"] == 0.5
+    assert found["passed/mean/grouped_decoding"] == 0
+    assert found["passed/mean/grouped_training_objectives"] == 1
+    assert found["cases/mean/mean"] == 0.5
+
+
+def test_epochs_give_pass_at_k(tmp_path):
+    right = fenced(golden(TASKS["dpo/preference_loss"]))
+
+    found = metrics(evaluate(tmp_path, ["no", right, "no"], tasks="dpo", samples=3))
+
+    assert found["passed/mean/accuracy"] == 1 / 3
+    assert found["passed/pass_at_3/accuracy"] == 1
+
+
+def test_a_fault_of_the_machinery_raises_and_is_no_score(tmp_path, monkeypatch):
+    from lmrbench.errors import SandboxError
+    from lmrbench.solving import scoring
+
+    def broken(*_):
+        raise SandboxError("no sandbox today")
+
+    monkeypatch.setattr(scoring, "grade", broken)
+    (log,) = eval(lmr_bench(tasks="dpo"), model=mock(["x"]), log_dir=str(tmp_path), display="none", fail_on_error=False)
+
+    assert log.samples[0].scores in (None, {})
+    assert "no sandbox today" in log.samples[0].error.message
+
+
+def test_by_its_name_from_the_command_line_of_inspect(tmp_path):
+    def script(request):
+        return Reply(fenced(golden(asked_for(request))))
+
+    inspect = Path(sys.executable).with_name("inspect")
+    with serving(script) as (base, log):
+        command = [
+            inspect,
+            "eval",
+            "lmrbench/lmr_bench",
+            "-T",
+            "tasks=dpo",
+            "-T",
+            "inputs=paper+file",
+            "--model",
+            MODEL,
+        ]
+        subprocess.run(
+            [*command, "--log-dir", tmp_path / "logs", "--display", "none"],
+            env=environment(base),
+            check=True,
+            timeout=120,
+        )
+
+    (info,) = list_eval_logs(str(tmp_path / "logs"))
+    logged = read_eval_log(info)
+    assert logged.eval.task_version == 1
+    assert logged.samples[0].scores["unit_tests"].value == {"passed": 1, "cases": 1}
+    assert len(log.requests) == 1
+
+
+def test_agents_by_name():
+    assert is_agent(command_agent("true"))
+    assert is_agent(solver_agent("react", ""))
+    assert all(is_agent(solver_agent(name, "")) for name in COMMANDS)
+
+
+def test_what_listings_of_evaluations_read():
+    listed = yaml.safe_load((Path(__file__).parents[2] / "src" / "lmrbench" / "solving" / "eval.yaml").read_text())
+
+    assert listed["tasks"][0]["name"] == "lmr_bench"
