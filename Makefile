@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test audit lint docs bench clean
+.PHONY: demo test audit suite-page lint docs bench clean
 
 demo: .venv/installed system
 	$(BIN)/lmrbench grade --golden --mask --wrong --out runs/demo
@@ -19,6 +19,9 @@ lint: .venv/installed
 
 audit: .venv/installed system
 	$(BIN)/lmrbench audit
+
+suite-page: .venv/installed
+	$(BIN)/lmrbench list --markdown > docs/suite.md
 
 bench: .venv/installed system
 	$(BIN)/python benchmarks/grading.py

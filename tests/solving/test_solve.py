@@ -132,6 +132,31 @@ def test_killed_twice_nothing_is_lost_or_asked_twice(tmp_path, setting):
     assert {item["task"] for item in lines(run / "grades.jsonl")} == set(TASKS)
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_is_one_line_and_the_run_goes_on_later(tmp_path, number):
+    gate = Gate()
+    gate.open(1)
+
+    def script(request):
+        return right(request) if gate.passed() else GIVEN_UP
+
+    arguments = ("solve", "--model", MODEL, *TWO, "--connections", 1, "--out", tmp_path / "run")
+    with serving(script) as (base, log):
+        process = subprocess.Popen(command(*arguments), env=environment(base), stderr=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + 60
+        while len(log.requests) < 2 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=60)
+        gate.give_up()
+        gate.open(1000)
+        result = lmrbench(base, *arguments)
+
+    assert (process.returncode, errors.strip()) == (130, "lmrbench: interrupted")
+    assert "2 of 2 answers pass" in result.stdout
+    assert set(log.answered.values()) == {1}
+
+
 def test_repairs_say_why_an_answer_can_not_be_used_and_nothing_of_the_check(tmp_path):
     def script(request):
         return right(request) if replies_of(request) else Reply("I would rather not.")

@@ -12,6 +12,7 @@ import sys
 import typer
 
 from lmrbench.cli import audit, collect, doctor, export, grade, list_tasks, mask, new, papers, show, solve
+from lmrbench.cli.interrupt import Interrupted, raise_interrupted
 from lmrbench.errors import LmrbenchError, SandboxError
 
 app = typer.Typer(
@@ -39,23 +40,15 @@ app.command("audit")(audit.audit)
 app.command("doctor")(doctor.doctor)
 
 
-class _Interrupted(BaseException):
-    """Ctrl-C or a polite request to end. The command line library would swallow a KeyboardInterrupt."""
-
-
-def _interrupt(number: int, frame: object) -> None:
-    raise _Interrupted
-
-
 def main() -> None:
     """Run the command line; an error of ours is one line on standard error, not a traceback."""
-    signal.signal(signal.SIGINT, _interrupt)
-    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGINT, raise_interrupted)
+    signal.signal(signal.SIGTERM, raise_interrupted)
     try:
         app()
     except LmrbenchError as error:
         print(f"lmrbench: {error}", file=sys.stderr)
         sys.exit(3 if isinstance(error, SandboxError) else 2)
-    except _Interrupted:
+    except Interrupted:
         print("lmrbench: interrupted", file=sys.stderr)
         sys.exit(130)

@@ -13,9 +13,15 @@ def list_tasks(
     patterns: Annotated[list[str] | None, typer.Argument(metavar="[TASK]...", help=PATTERN_HELP)] = None,
     suite: SuiteOption = None,
     json: JsonOption = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the page docs/suite.md.")] = False,
 ) -> None:
     """List the tasks of the suite."""
     tasks = load_tasks(suite, patterns)
+    if markdown:
+        from lmrbench.authoring.overview import suite_page
+
+        print(suite_page(tasks), end="")
+        return
     if json:
         rows = [
             {

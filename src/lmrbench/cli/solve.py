@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import json as json_module
 import re
-import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from lmrbench.cli.grade import RUNS, grade_with_progress
+from lmrbench.cli.interrupt import as_keyboard_interrupt
 from lmrbench.cli.options import PATTERN_HELP, JsonOption, SuiteOption, load_tasks, print_json, suite_folder
 from lmrbench.tasks.model import Inputs
 
@@ -193,22 +193,17 @@ def _solved(
     }
     if prices is not None:
         runs.set_prices(prices)
-    # Inspect ends what is under way when it is interrupted, and says so.
-    ours = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        with locked(folder):
-            grades = runs.solve(
-                folder=folder,
-                solving=solving,
-                tasks={item.id: item for item in tasks},
-                suite=suite_folder(suite).resolve(),
-                seed=drawn,
-                model_args=dict(_model_argument(text) for text in model_arg or ()),
-                limits={name: value for name, value in limits.items() if value is not None},
-                display="rich" if sys.stderr.isatty() and sys.stdout.isatty() else "none",
-            )
-    finally:
-        signal.signal(signal.SIGINT, ours)
+    with locked(folder), as_keyboard_interrupt():
+        grades = runs.solve(
+            folder=folder,
+            solving=solving,
+            tasks={item.id: item for item in tasks},
+            suite=suite_folder(suite).resolve(),
+            seed=drawn,
+            model_args=dict(_model_argument(text) for text in model_arg or ()),
+            limits={name: value for name, value in limits.items() if value is not None},
+            display="rich" if sys.stderr.isatty() and sys.stdout.isatty() else "none",
+        )
     return grades, read_lines(folder / USAGE, Usage), folder
 
 

@@ -1,0 +1,56 @@
+"""The suite as a page of the documentation: each task with what it masks, how large it is, and what its audit found."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from lmrbench.authoring.certificate import read_certificate
+from lmrbench.tasks.model import Task
+from lmrbench.tasks.source import find
+from lmrbench.tasks.workspace import repository_files
+
+_HEAD = """# The suite
+
+{tasks} tasks from {papers} papers. Lines are those of the masked bodies, files those of the repository; cases,
+rewrites, wrong versions and the mutation score are what the [audit](writing-a-task.md#the-audit) ran. This page is
+written by `make suite-page`.
+
+| task | paper | category | target | lines | files | cases | rewrites | wrong | mutation score |
+|---|---|---|---|--:|--:|--:|--:|--:|--:|
+"""
+
+
+def suite_page(tasks: Sequence[Task]) -> str:
+    """The page, in Markdown. A task without a valid certificate has dashes for what an audit would say."""
+    rows = [_row(task) for task in tasks]
+    papers = len({task.paper.slug for task in tasks})
+    return _HEAD.format(tasks=len(tasks), papers=papers) + "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def masked_lines(task: Task) -> int:
+    """How many lines the mask takes away: those of the targets' bodies without their docstrings."""
+    files = repository_files(task)
+    count = 0
+    for target in task.targets:
+        node = find(files[target.file], target.qualname).node
+        statements = node.body[1:] if ast.get_docstring(node) is not None else node.body
+        count += (statements[-1].end_lineno or 0) - statements[0].lineno + 1
+    return count
+
+
+def _row(task: Task) -> list[str]:
+    paper = f"[{task.paper.title}]({task.paper.url}), {task.paper.venue} {task.paper.year}"
+    targets = "<br>".join(f"`{target}`" for target in task.targets)
+    row = [task.id, paper, task.category.replace("_", " "), targets]
+    row += [str(masked_lines(task)), str(len(repository_files(task)))]
+    found = read_certificate(task)
+    if found is None:
+        return [*row, "-", "-", "-", "-"]
+    return [
+        *row,
+        str(found.cost.cases),
+        str(len(found.rewrites)),
+        str(len(found.wrong)),
+        f"{found.mutation.score:.3f} of {found.mutation.mutants}",
+    ]

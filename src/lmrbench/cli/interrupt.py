@@ -1,0 +1,39 @@
+"""Ctrl-C, and a polite request to end."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class Interrupted(BaseException):
+    """The command was asked to end. The command line library would swallow a KeyboardInterrupt."""
+
+
+def raise_interrupted(number: int, frame: object) -> None:
+    """A signal handler."""
+    raise Interrupted
+
+
+@contextmanager
+def as_keyboard_interrupt() -> Iterator[None]:
+    """Within, a signal is a KeyboardInterrupt, upon which Inspect ends what is under way; it leaves as Interrupted."""
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    came: list[int] = []
+
+    def interrupt(number: int, frame: object) -> None:
+        came.append(number)
+        raise KeyboardInterrupt
+
+    ours = [signal.signal(number, interrupt) for number in numbers]
+    try:
+        yield
+    except BaseException as error:
+        # It may come wrapped in other exceptions, or as the report that the run is unfinished.
+        if came:
+            raise Interrupted from error
+        raise
+    finally:
+        for number, handler in zip(numbers, ours, strict=True):
+            signal.signal(number, handler)

@@ -1,0 +1,1 @@
+"""Parameter-efficient fine-tuning with increments whose ranks adapt to a budget."""

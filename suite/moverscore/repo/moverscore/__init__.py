@@ -1,0 +1,1 @@
+"""MoverScore over a small contextual encoder that needs no download."""

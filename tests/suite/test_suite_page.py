@@ -1,0 +1,21 @@
+"""docs/suite.md says what the suite is now."""
+
+from pathlib import Path
+
+from lmrbench.authoring.overview import masked_lines, suite_page
+from lmrbench.tasks.loading import default_suite, load_suite
+
+
+def test_the_page_is_up_to_date():
+    page = Path(__file__).resolve().parents[2] / "docs" / "suite.md"
+
+    assert page.read_text() == suite_page(load_suite(default_suite())), "run `make suite-page`"
+
+
+def test_lines_are_those_of_the_bodies(toy_suite):
+    (task,) = load_suite(toy_suite)[:1]
+    (target,) = task.targets
+    source = (task.repo / target.file).read_text()
+    body = source[source.index(f"def {target.qualname.rpartition('.')[2]}") :]
+
+    assert 0 < masked_lines(task) < len(body.splitlines())
