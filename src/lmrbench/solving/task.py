@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -75,13 +74,12 @@ def lmr_bench(
     folder = Path(suite).resolve() if suite else default_suite()
     chosen = suite_tasks(str(folder), tasks).values()
     in_workspace = setting == "agent"
-    make: Callable[[SuiteTask], Sample] = (
-        (lambda item: _agent_sample(item, inputs, paper))
-        if in_workspace
-        else (lambda item: _prompt_sample(item, inputs, paper, max_characters))
-    )
+    dataset = [
+        _agent_sample(item, inputs, paper) if in_workspace else _prompt_sample(item, inputs, paper, max_characters)
+        for item in chosen
+    ]
     return Task(
-        dataset=MemoryDataset([make(item) for item in chosen], name="lmr_bench"),
+        dataset=MemoryDataset(dataset, name="lmr_bench"),
         solver=solver_agent(agent, agent_command) if in_workspace else answer(str(folder), tasks, repairs),
         scorer=unit_tests(str(folder), tasks, in_workspace, seed, run_folder, system),
         sandbox=_sandbox(sandbox, folder, shown) if in_workspace else None,
