@@ -1,0 +1,1 @@
+"""Reading concepts out of a model's hidden states."""
