@@ -43,9 +43,10 @@ class Reply:
 
 @dataclass
 class Log:
-    """What the server saw: every request, and those that were answered in full, by prompt."""
+    """What the server saw: every request; by prompt, how often it was asked and how often answered in full."""
 
     requests: list[Request] = field(default_factory=list)
+    asked: Counter = field(default_factory=Counter)
     answered: Counter = field(default_factory=Counter)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -68,7 +69,8 @@ def serving(script):
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             with log.lock:
                 key = json.dumps(body.get("messages") or body.get("input"))
-                request = Request(self.path, body, sum(item.text == key for item in log.requests))
+                request = Request(self.path, body, log.asked[key])
+                log.asked[key] += 1
                 log.requests.append(request)
             reply = script(request)
             time.sleep(reply.seconds)
