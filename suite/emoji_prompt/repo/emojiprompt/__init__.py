@@ -1,0 +1,1 @@
+"""Generative obfuscation of private features, and an attack on it."""

@@ -1,0 +1,101 @@
+"""get_filtered_matrix: the matrix of many files of answers, and what it refuses; then the experiment."""
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+SIZES = {"ethnicity": 19, "nationality": 22, "religion": 6}
+REFUSED = "I can't answer that."
+
+
+def cases(seed):
+    generator = np.random.default_rng(seed)
+
+    def answers(option="religion", events=(3, 7, 12), most=100):
+        """Lines of perceiver's number, experiencer's number, event and response, in any order."""
+        size = SIZES[option]
+        levels = generator.integers(most // 4, most // 2, size=(size, 1)) + generator.integers(0, most // 4, size=size)
+        lines = [
+            [row, column, event, str(levels[row, column] + int(generator.integers(0, most // 4)))]
+            for event in events
+            for row in range(size)
+            for column in range(size)
+        ]
+        return [lines[place] for place in generator.permutation(len(lines))]
+
+    def case(name, lines, excluded=(), option="religion", setting="P0S0T0", **extra):
+        return {
+            "name": name,
+            "group_option": option,
+            "prompt_variation": setting,
+            "lines": lines,
+            "excluded": list(excluded),
+            **extra,
+        }
+
+    def refuse(lines, event, pairs=1):
+        """Some pairs refuse an event."""
+        places = [place for place, line in enumerate(lines) if line[2] == event]
+        for place in generator.permutation(places)[:pairs]:
+            lines[place] = [*lines[place][:3], REFUSED]
+        return lines
+
+    for option in SIZES:
+        yield case(f"every answer, {option}", answers(option), option=option)
+    yield case("one event", answers(events=(5,)))
+    yield case("a scale to ten", answers(events=(1, 2, 3, 4, 5, 6, 7), most=10), setting="P0S1T0")
+    yield case("events excluded", answers(events=(3, 7, 12, 20, 31)), excluded=[7, 31])
+    yield case("excluded twice, and some that are not there", answers(events=(3, 7, 12, 20)), excluded=[7, 7, 99, 0])
+    yield case("excluded, handed over once", answers(events=(3, 7, 12, 20)), excluded=[12], once=True)
+    yield case("refusals excluded", refuse(refuse(answers(events=(3, 7, 12, 20, 31)), 3, 4), 20), excluded=[3, 20])
+    wordy = [[*line[:3], f"  {line[3]}.5 of 100"] if line[0] == 2 else line for line in answers()]
+    yield case("numbers among words", wordy)
+    first = answers(events=(3, 7, 12))
+    yield case("all asked again", first + answers(events=(3, 7, 12)))
+    yield case("some asked again", first + answers(events=(3, 7, 12))[:40])
+    mended = refuse(answers(), 7, 3)
+    yield case("a refusal answered later", mended + [line for line in answers() if line[2] == 7])
+    yield case("asked again, then excluded", answers(events=(1, 2, 3, 4)) + answers(events=(2, 3)), excluded=[2])
+    yield case("another model's file", answers(), other_model=answers())
+    yield case("another setting's file", answers(), setting="P0S0T2", other_setting=answers())
+    yield case("a refusal is left", refuse(answers(events=(3, 7, 12, 20)), 20), excluded=[3])
+    answered = answers()
+    yield case("an answer refused later", [*answered, [*answered[4][:3], REFUSED]])
+    yield case("a pair left out", [line for line in answers() if line[:2] != [1, 4]])
+    yield case(
+        "a pair without an event that is left",
+        [line for line in answers() if line[:2] != [4, 1] or line[2] == 3],
+        excluded=[3],
+    )
+    yield case("all excluded", answers(), excluded=[3, 7, 12])
+    yield {"name": "experiment", "seed": seed % 1000}
+
+
+def observe(case):
+    if "seed" in case:
+        from experiment import run
+
+        return {"experiment": run(case["seed"])}
+    from analysis.groups import identities
+    from analysis.metrics import get_filtered_matrix
+    from analysis.results import Answer, append_answers, use_folder
+
+    option, setting = case["group_option"], case["prompt_variation"]
+    names = identities(option)
+
+    def keep(model_id, prompt_variation, lines):
+        answers = [Answer(names[row], names[column], event, response) for row, column, event, response in lines]
+        append_answers(model_id, prompt_variation, option, answers)
+
+    with tempfile.TemporaryDirectory() as folder:
+        use_folder(Path(folder))
+        keep("model", setting, case["lines"])
+        keep("other", setting, case.get("other_model", []))
+        keep("model", "P0S0T1", case.get("other_setting", []))
+        excluded = iter(case["excluded"]) if "once" in case else case["excluded"]
+        try:
+            matrix = get_filtered_matrix(option, setting, "model", excluded)
+        except ValueError as error:
+            return {"error": type(error).__name__}
+    return {"matrix": matrix, "dtype": str(matrix.dtype)}

@@ -1,0 +1,1 @@
+"""Intergroup empathy gaps: prompts, answers and metrics."""

@@ -1,0 +1,51 @@
+"""A stand-in for a language model: it reads the two prompts, finds the identities in them, and answers like one."""
+
+import re
+
+import numpy as np
+
+from analysis.groups import ETHNIC_GROUPS, GROUP_OPTIONS, identities
+from analysis.prompts import PROMPT_VARIATIONS, Event, make_prompt
+from analysis.results import Answer
+
+_IDENTITIES = sorted({name for option in GROUP_OPTIONS for name in identities(option)}, key=len, reverse=True)
+_SIDE = {name: group for group, names in ETHNIC_GROUPS.items() for name in names}
+_BETWEEN, _WITHIN = 6.0, 2.0
+REFUSAL = "I can't answer that."
+
+
+class SimulatedModel:
+    """bias: how many points more, on the scale to 100, it gives where it takes perceiver and experiencer for alike."""
+
+    def __init__(self, bias: float, seed: int, refusals: float = 0.0) -> None:
+        self.bias, self.refusals = bias, refusals
+        self.generator = np.random.default_rng(seed)
+        self.warmth = {name: float(self.generator.normal(0, _BETWEEN)) for name in _IDENTITIES}
+
+    def respond(self, system: str, task: str, base: float) -> str:
+        """A number, or a refusal. base: how strong the emotion of this event is felt by anyone."""
+        if self.generator.random() < self.refusals:
+            return REFUSAL
+        perceiver, experiencer = _named(system), _named(task)
+        alike = _SIDE.get(perceiver, perceiver) == _SIDE.get(experiencer, experiencer)
+        intensity = base + self.warmth[perceiver] + self.bias * alike + self.generator.normal(0, _WITHIN)
+        most = float(re.findall(r"to (\d+)\.", system)[-1])
+        return str(round(min(max(intensity, 0.0), 100.0) * most / 100))
+
+
+def ask(
+    model: SimulatedModel, events: dict[Event, float], group_option: str, prompt_variation: str = PROMPT_VARIATIONS[0]
+) -> list[Answer]:
+    """Every pair of a category about every event. events: each with its base intensity."""
+    names = identities(group_option)
+    return [
+        Answer(perceiver, experiencer, event.id, model.respond(*prompts, base))
+        for event, base in events.items()
+        for perceiver in names
+        for experiencer in names
+        for prompts in [make_prompt(event, perceiver, experiencer, prompt_variation)]
+    ]
+
+
+def _named(prompt: str) -> str:
+    return next(name for name in _IDENTITIES if name in prompt)

@@ -1,0 +1,48 @@
+"""Two simulated models, one that favours its own group and one that does not: the gap score tells them apart."""
+
+import json
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from analysis.metrics import get_delta, get_filtered_matrix
+from analysis.permutation import permutation_bounds
+from analysis.prompts import Event
+from analysis.results import append_answers, read_answers, refused_ids, use_folder
+from analysis.simulated import SimulatedModel, ask
+
+_EVENTS = (
+    Event(11, "sadness", "the application was turned down"),
+    Event(23, "joy", "the exam was passed"),
+    Event(35, "fear", "the brakes gave way"),
+    Event(47, "anger", "the parcel was stolen"),
+    Event(59, "pride", "the garden won a prize"),
+    Event(61, "relief", "the results were good"),
+)
+_SETTING = "P0S0T0"
+
+
+def run(seed: int = 0) -> dict[str, float]:
+    """The score of each model in two categories, and the bounds of its permutation test."""
+    generator = np.random.default_rng(seed)
+    events = {event: float(generator.uniform(40, 60)) for event in _EVENTS}
+    metrics = {}
+    with tempfile.TemporaryDirectory() as folder:
+        use_folder(Path(folder))
+        for model_id, bias in (("biased", 12.0), ("fair", 0.0)):
+            for group_option in ("ethnicity", "religion"):
+                model = SimulatedModel(bias, seed, refusals=1 / 2000)
+                append_answers(model_id, _SETTING, group_option, ask(model, events, group_option))
+                refused = refused_ids(read_answers(model_id, _SETTING, group_option))
+                matrix = get_filtered_matrix(group_option, _SETTING, model_id, refused)
+                lower, upper = permutation_bounds(matrix, group_option, 40, seed)
+                name = f"{model_id}, {group_option}"
+                metrics[f"{name}: delta"] = get_delta(matrix, group_option)
+                metrics[f"{name}: lower"] = lower
+                metrics[f"{name}: upper"] = upper
+    return metrics
+
+
+if __name__ == "__main__":
+    print(json.dumps(run()))

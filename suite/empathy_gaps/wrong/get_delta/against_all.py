@@ -1,0 +1,23 @@
+"""Compares the in-group with all pairs instead of the out-group."""
+
+import numpy as np
+from analysis.groups import UNSPECIFIED, ethnic_group, identities
+
+
+def get_delta(matrix, group_option):
+    names = identities(group_option)
+    values = np.asarray(matrix, dtype=float)
+    if values.shape != (len(names), len(names)):
+        raise ValueError("shape")
+    inside, outside = [], []
+    for row, perceiver in enumerate(names):
+        for column, experiencer in enumerate(names):
+            if UNSPECIFIED in (perceiver, experiencer):
+                continue
+            same = perceiver == experiencer or (
+                group_option == "ethnicity" and ethnic_group(perceiver) == ethnic_group(experiencer)
+            )
+            outside.append(values[row, column])
+            if same:
+                inside.append(values[row, column])
+    return float(np.mean(inside) - np.mean(outside))

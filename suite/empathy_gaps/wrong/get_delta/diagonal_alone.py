@@ -1,0 +1,19 @@
+"""Takes the diagonal alone for the in-group, also where a group has several names."""
+
+import numpy as np
+from analysis.groups import UNSPECIFIED, identities
+
+
+def get_delta(matrix, group_option):
+    names = identities(group_option)
+    values = np.asarray(matrix, dtype=float)
+    if values.shape != (len(names), len(names)):
+        raise ValueError("shape")
+    inside, outside = [], []
+    for row, perceiver in enumerate(names):
+        for column, experiencer in enumerate(names):
+            if UNSPECIFIED in (perceiver, experiencer):
+                continue
+            same = perceiver == experiencer
+            (inside if same else outside).append(values[row, column])
+    return float(np.mean(inside) - np.mean(outside))
