@@ -1,0 +1,139 @@
+"""nsa: outputs and gradients of both branches under every option, and what is refused; then the experiment."""
+
+import torch
+
+INPUTS = ("q", "k", "v", "g_slc", "g_swa")
+
+
+def cases(seed):
+    generator = torch.Generator().manual_seed(seed)
+
+    def normal(*shape):
+        return torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+    def blocks(batch, length, key_heads, indices, block_size, lowest=0, more=0):
+        """Different blocks for each query and key head, in any order."""
+        count = -(-length // block_size) - lowest + more
+        keys = torch.rand(batch, length, key_heads, max(count, indices), generator=generator)
+        return keys.argsort(dim=-1)[..., :indices] + lowest
+
+    def case(
+        name,
+        batch=2,
+        length=19,
+        heads=4,
+        key_heads=2,
+        width=6,
+        value_width=5,
+        indices=3,
+        block_size=4,
+        window_size=0,
+        dtype="float32",
+        sharpness=2.0,
+        lowest=0,
+        more=0,
+        **options,
+    ):
+        chosen = blocks(batch, length, key_heads, indices, block_size, lowest, more)
+        return {
+            "name": name,
+            "q": sharpness * normal(batch, length, heads, width),
+            "k": normal(batch, length, key_heads, width),
+            "v": normal(batch, length, key_heads, value_width),
+            "g_slc": normal(batch, length, heads),
+            "g_swa": normal(batch, length, heads) if window_size or options.pop("spare_gate", False) else None,
+            "block_indices": options.pop("block_indices", chosen),
+            "weights": normal(batch, length, heads, value_width),
+            "dtype": dtype,
+            "options": {"block_size": block_size, "window_size": window_size, **options},
+        }
+
+    def counts(batch=2, length=19, key_heads=2, most=3):
+        return torch.randint(0, most + 1, (batch, length, key_heads), generator=generator)
+
+    yield case("selected blocks")
+    yield case("selected blocks and a window", window_size=5)
+    yield case("a gate that is not needed", spare_gate=True)
+    yield case("whole blocks", length=16, window_size=3)
+    yield case("a key head for each head", heads=3, key_heads=3, window_size=4)
+    yield case("one key head", heads=4, key_heads=1, window_size=4)
+    yield case("three heads to a key head", heads=6, key_heads=2, window_size=4)
+    yield case("one query", length=1, indices=1, window_size=2)
+    yield case("one row", batch=1, window_size=6)
+    yield case("a window of one", window_size=1)
+    yield case("a window beyond the start", window_size=40)
+    yield case("blocks of one", block_size=1, indices=7)
+    yield case("a block beyond the end", block_size=32, indices=1)
+    yield case("blocks of three", block_size=3, indices=4, window_size=2)
+    yield case("some indices stand for no block", lowest=-3, indices=5)
+    yield case("indices far below zero", lowest=-9, indices=8, window_size=2)
+    yield case("indices beyond the last block", more=4, indices=5)
+    first = blocks(2, 19, 2, 3, 4)
+    yield case("a block twice", block_indices=torch.cat([first, first[..., :2]], dim=-1), window_size=3)
+    yield case("no block at all", block_indices=torch.full((2, 19, 2, 2), -1), window_size=3)
+    yield case("no key at all", block_indices=torch.full((2, 19, 2, 2), -1))
+    yield case("blocks to come", block_indices=torch.full((2, 19, 2, 1), 2))
+    yield case("a number of blocks", indices=5, block_counts=2, window_size=3)
+    yield case("no blocks counted", indices=2, block_counts=0, window_size=3)
+    yield case("more blocks counted than there are", indices=2, block_counts=9)
+    yield case("counts", block_counts=counts(), window_size=3)
+    yield case("counts of one row", batch=1, block_counts=counts(1), indices=4, lowest=-2)
+    yield case("a scale", scale=0.7, window_size=4)
+    yield case("a scale of zero", scale=0.0, window_size=4)
+    yield case("a negative scale", scale=-0.5)
+    yield case("scores far apart", sharpness=12.0, window_size=4)
+    sequences = torch.tensor([0, 6, 13, 19])
+    yield case("packed", batch=1, cu_seqlens=sequences)
+    yield case("packed, with a window", batch=1, cu_seqlens=sequences, window_size=5)
+    yield case("packed, with counts", batch=1, cu_seqlens=sequences, block_counts=counts(1), window_size=2)
+    yield case("packed, with an empty sequence", batch=1, cu_seqlens=torch.tensor([0, 0, 7, 7, 19, 19]), window_size=5)
+    yield case("packed, bounds of 32 bits", batch=1, cu_seqlens=sequences.int(), window_size=3)
+    yield case("one sequence packed", batch=1, cu_seqlens=torch.tensor([0, 19]), window_size=3)
+    yield case("two rows packed", cu_seqlens=sequences)
+    yield case("heads first", head_first=True)
+    yield case("heads first, with a window", head_first=True, window_size=5)
+    yield case("heads first, with counts", head_first=True, block_counts=counts(), window_size=5)
+    yield case("heads first, a number of blocks", head_first=True, block_counts=2)
+    yield case("heads first, packed", batch=1, head_first=True, cu_seqlens=sequences, window_size=5)
+    yield case("heads first, as many as queries", heads=8, key_heads=8, length=8, head_first=True, window_size=3)
+    yield case("double precision", dtype="float64", window_size=5)
+    yield case("half precision", dtype="bfloat16", sharpness=20.0, window_size=5)
+    yield case("half precision, selected blocks", dtype="float16", sharpness=20.0, head_first=True)
+    yield {"name": "experiment", "seed": seed % 1000}
+
+
+def observe(case):
+    if "seed" in case:
+        from experiment import run
+
+        return {"experiment": run(case["seed"])}
+    from NSA import nsa
+
+    options = dict(case["options"])
+    turn = (lambda item: item.transpose(1, 2).contiguous()) if options.get("head_first") else (lambda item: item)
+    if torch.is_tensor(options.get("block_counts")):
+        options["block_counts"] = turn(options["block_counts"])
+    dtype = getattr(torch, case["dtype"])
+    given = {name: case[name] if case[name] is None else turn(case[name]).to(dtype) for name in INPUTS}
+    given["block_indices"] = turn(case["block_indices"])
+    before = {name: item.clone() for name, item in given.items() if item is not None}
+    inputs = {name: given[name].requires_grad_() for name in INPUTS if given[name] is not None}
+    try:
+        output = nsa(**given, **options)
+    except ValueError as error:
+        return {"error": type(error).__name__}
+    # Where no query has a key, nothing needs a gradient.
+    if output.requires_grad:
+        (output.double() * turn(case["weights"])).sum().backward()
+    observed = {
+        "output": output.detach().double(),
+        "gradients": {
+            name: item.grad.double() if item.grad is not None else torch.zeros_like(item).double()
+            for name, item in inputs.items()
+        },
+    }
+    same = all(torch.equal(given[name].detach(), item) for name, item in before.items())
+    facts = {"dtype": str(output.dtype), "shape": list(output.shape), "unchanged": same}
+    if dtype.itemsize < 4:
+        return {"half": observed["output"], **facts}
+    return {**observed, **facts}
