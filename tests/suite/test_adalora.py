@@ -1,14 +1,7 @@
 """adalora: the golden against triplets added by hand, and what the paper says of merging and of budgets."""
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
-
-REPO = Path(__file__).resolve().parents[2] / "suite" / "adalora" / "repo"
+from tests.suite.repository import facts_of
 
 FACTS = """
 import json, torch
@@ -53,11 +46,7 @@ print(json.dumps(facts))
 
 @pytest.fixture(scope="module")
 def facts():
-    environment = {**os.environ, "PYTHONPATH": str(REPO), "OMP_NUM_THREADS": "1"}
-    run = subprocess.run(
-        [sys.executable, "-c", FACTS], cwd=REPO, env=environment, capture_output=True, text=True, check=True
-    )
-    return json.loads(run.stdout)
+    return facts_of("adalora", FACTS)
 
 
 def test_two_triplets_by_hand(facts):

@@ -1,16 +1,10 @@
 """bertscore: the golden against hand-worked values, a one-to-one assignment and what the paper says of it."""
 
-import json
 import math
-import os
-import subprocess
-import sys
 from itertools import permutations
-from pathlib import Path
 
 import pytest
-
-REPO = Path(__file__).resolve().parents[2] / "suite" / "bertscore" / "repo"
+from tests.suite.repository import facts_of
 
 FACTS = """
 import json, torch
@@ -54,11 +48,7 @@ print(json.dumps(facts))
 
 @pytest.fixture(scope="module")
 def facts():
-    environment = {**os.environ, "PYTHONPATH": str(REPO), "OMP_NUM_THREADS": "1"}
-    output = subprocess.run(
-        [sys.executable, "-B", "-c", FACTS], cwd=REPO, env=environment, capture_output=True, text=True, check=True
-    ).stdout
-    return json.loads(output)
+    return facts_of("bertscore", FACTS)
 
 
 def test_scores_by_hand(facts):

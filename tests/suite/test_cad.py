@@ -1,16 +1,10 @@
 """cad: the golden against distributions worked out by hand and what the paper says of it."""
 
-import json
 import math
-import os
-import subprocess
-import sys
 from collections import Counter
-from pathlib import Path
 
 import pytest
-
-REPO = Path(__file__).resolve().parents[2] / "suite" / "cad" / "repo"
+from tests.suite.repository import facts_of
 
 FACTS = """
 import json, torch
@@ -58,11 +52,7 @@ print(json.dumps(facts))
 
 @pytest.fixture(scope="module")
 def facts():
-    environment = {**os.environ, "PYTHONPATH": str(REPO), "OMP_NUM_THREADS": "1"}
-    output = subprocess.run(
-        [sys.executable, "-B", "-c", FACTS], cwd=REPO, env=environment, capture_output=True, text=True, check=True
-    ).stdout
-    return json.loads(output)
+    return facts_of("cad", FACTS)
 
 
 @pytest.mark.parametrize(("alpha", "temperature"), [(0.0, 1.0), (0.5, 1.0), (1.5, 2.0)])

@@ -1,14 +1,7 @@
 """emoji_prompt: the golden against similarities worked out by hand, and what the paper says of the attack."""
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
-
-REPO = Path(__file__).resolve().parents[2] / "suite" / "emoji_prompt" / "repo"
+from tests.suite.repository import facts_of
 
 FACTS = """
 import json
@@ -48,11 +41,7 @@ print(json.dumps(facts))
 
 @pytest.fixture(scope="module")
 def facts():
-    environment = {**os.environ, "PYTHONPATH": str(REPO), "OMP_NUM_THREADS": "1"}
-    run = subprocess.run(
-        [sys.executable, "-c", FACTS], cwd=REPO, env=environment, capture_output=True, text=True, check=True
-    )
-    return json.loads(run.stdout)
+    return facts_of("emoji_prompt", FACTS)
 
 
 def test_a_level_comes_back_as_it_was_written(facts):

@@ -1,15 +1,9 @@
 """empathy_gaps: the golden against scores and matrices worked out by hand, and what the paper says of the gap."""
 
-import json
 import math
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
-
-REPO = Path(__file__).resolve().parents[2] / "suite" / "empathy_gaps" / "repo"
+from tests.suite.repository import facts_of
 
 FACTS = """
 import itertools, json, tempfile
@@ -57,11 +51,7 @@ print(json.dumps(facts))
 
 @pytest.fixture(scope="module")
 def facts():
-    environment = {**os.environ, "PYTHONPATH": str(REPO), "OMP_NUM_THREADS": "1"}
-    run = subprocess.run(
-        [sys.executable, "-c", FACTS], cwd=REPO, env=environment, capture_output=True, text=True, check=True
-    )
-    return json.loads(run.stdout)
+    return facts_of("empathy_gaps", FACTS)
 
 
 def test_the_categories_have_the_paper_s_sizes(facts):

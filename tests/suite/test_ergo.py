@@ -1,15 +1,9 @@
 """ergo: the golden against values by hand, another library function, and what the paper says of it."""
 
-import json
 import math
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
-
-REPO = Path(__file__).resolve().parents[2] / "suite" / "ergo" / "repo"
+from tests.suite.repository import facts_of
 
 FACTS = """
 import json, torch
@@ -76,11 +70,7 @@ print(json.dumps(facts))
 
 @pytest.fixture(scope="module")
 def facts():
-    environment = {**os.environ, "PYTHONPATH": str(REPO), "OMP_NUM_THREADS": "1"}
-    output = subprocess.run(
-        [sys.executable, "-B", "-c", FACTS], cwd=REPO, env=environment, capture_output=True, text=True, check=True
-    ).stdout
-    return json.loads(output)
+    return facts_of("ergo", FACTS)
 
 
 def test_losses_by_hand(facts):

@@ -1,15 +1,9 @@
 """hit: the golden against hyperbolic geometry worked out by hand, another model of it, and what the paper says."""
 
-import json
 import math
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
-
-REPO = Path(__file__).resolve().parents[2] / "suite" / "hit" / "repo"
+from tests.suite.repository import facts_of
 
 FACTS = """
 import json, torch
@@ -58,11 +52,7 @@ print(json.dumps(facts))
 
 @pytest.fixture(scope="module")
 def facts():
-    environment = {**os.environ, "PYTHONPATH": str(REPO), "OMP_NUM_THREADS": "1"}
-    output = subprocess.run(
-        [sys.executable, "-B", "-c", FACTS], cwd=REPO, env=environment, capture_output=True, text=True, check=True
-    ).stdout
-    return json.loads(output)
+    return facts_of("hit", FACTS)
 
 
 def norm(x):

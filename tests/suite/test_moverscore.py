@@ -1,15 +1,9 @@
 """moverscore: the golden against distances worked out by hand, another solver, and what the paper says of variants."""
 
-import json
 import math
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
-
-REPO = Path(__file__).resolve().parents[2] / "suite" / "moverscore" / "repo"
+from tests.suite.repository import facts_of
 
 FACTS = """
 import itertools, json, torch
@@ -57,11 +51,7 @@ print(json.dumps(facts))
 
 @pytest.fixture(scope="module")
 def facts():
-    environment = {**os.environ, "PYTHONPATH": str(REPO), "OMP_NUM_THREADS": "1"}
-    run = subprocess.run(
-        [sys.executable, "-c", FACTS], cwd=REPO, env=environment, capture_output=True, text=True, check=True
-    )
-    return json.loads(run.stdout)
+    return facts_of("moverscore", FACTS)
 
 
 @pytest.mark.parametrize(

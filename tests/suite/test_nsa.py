@@ -1,14 +1,7 @@
 """nsa: the golden against full attention, single sequences and values worked out by hand, and what gates learn."""
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
-
-REPO = Path(__file__).resolve().parents[2] / "suite" / "nsa" / "repo"
+from tests.suite.repository import facts_of
 
 FACTS = """
 import json
@@ -56,11 +49,7 @@ print(json.dumps(facts))
 
 @pytest.fixture(scope="module")
 def facts():
-    environment = {**os.environ, "PYTHONPATH": str(REPO), "OMP_NUM_THREADS": "1"}
-    run = subprocess.run(
-        [sys.executable, "-c", FACTS], cwd=REPO, env=environment, capture_output=True, text=True, check=True
-    )
-    return json.loads(run.stdout)
+    return facts_of("nsa", FACTS)
 
 
 def test_with_every_block_it_is_full_attention(facts):

@@ -1,15 +1,9 @@
 """repe: the golden against directions worked out by hand, and what the paper says of reading by differences."""
 
-import json
 import math
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
-
-REPO = Path(__file__).resolve().parents[2] / "suite" / "repe" / "repo"
+from tests.suite.repository import facts_of
 
 FACTS = """
 import json
@@ -36,11 +30,7 @@ print(json.dumps(facts))
 
 @pytest.fixture(scope="module")
 def facts():
-    environment = {**os.environ, "PYTHONPATH": str(REPO), "OMP_NUM_THREADS": "1"}
-    run = subprocess.run(
-        [sys.executable, "-c", FACTS], cwd=REPO, env=environment, capture_output=True, text=True, check=True
-    )
-    return json.loads(run.stdout)
+    return facts_of("repe", FACTS)
 
 
 def test_a_cross_by_hand(facts):

@@ -1,15 +1,9 @@
 """simclr: the golden against equation 1 written out, and what the paper says of it."""
 
-import json
 import math
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
-
-REPO = Path(__file__).resolve().parents[2] / "suite" / "simclr" / "repo"
+from tests.suite.repository import facts_of
 
 FACTS = """
 import json, torch
@@ -43,11 +37,7 @@ print(json.dumps(facts))
 
 @pytest.fixture(scope="module")
 def facts():
-    environment = {**os.environ, "PYTHONPATH": str(REPO), "OMP_NUM_THREADS": "1"}
-    output = subprocess.run(
-        [sys.executable, "-B", "-c", FACTS], cwd=REPO, env=environment, capture_output=True, text=True, check=True
-    ).stdout
-    return json.loads(output)
+    return facts_of("simclr", FACTS)
 
 
 def cosine(a, b):

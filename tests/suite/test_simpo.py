@@ -1,15 +1,9 @@
 """simpo: the golden against what the paper says of it and what can be worked out by hand."""
 
-import json
 import math
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
-
-REPO = Path(__file__).resolve().parents[2] / "suite" / "simpo" / "repo"
+from tests.suite.repository import facts_of
 
 FACTS = """
 import json, torch
@@ -74,11 +68,7 @@ print(json.dumps(facts))
 
 @pytest.fixture(scope="module")
 def facts():
-    environment = {**os.environ, "PYTHONPATH": str(REPO), "OMP_NUM_THREADS": "1"}
-    output = subprocess.run(
-        [sys.executable, "-B", "-c", FACTS], cwd=REPO, env=environment, capture_output=True, text=True, check=True
-    ).stdout
-    return json.loads(output)
+    return facts_of("simpo", FACTS)
 
 
 def sigmoid(x):
