@@ -94,3 +94,9 @@ def test_a_model_that_favours_its_own_group_is_told_from_one_that_does_not(facts
         assert metrics["biased, ethnicity: delta"] > 2 * metrics["biased, ethnicity: upper"]
         assert metrics["biased, religion: delta"] > metrics["biased, religion: upper"]
         assert abs(metrics["fair, ethnicity: delta"]) < 0.3
+
+
+def test_nations_of_a_region_see_others_alike_and_are_still_groups_of_their_own(facts):
+    for metrics in facts["experiments"]:
+        assert metrics["nationality: within regions"] > metrics["nationality: between regions"] + 0.2
+        assert metrics["nationality: delta"] > 1

@@ -1,14 +1,19 @@
-"""Two simulated models, one that favours its own group and one that does not: the gap score tells them apart."""
+"""Two simulated models, one that favours its own group and one that does not: the gap score tells them apart.
+
+Nations of one region see others alike, and still each is a group of its own.
+"""
 
 import json
 import tempfile
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analysis.metrics import get_delta, get_filtered_matrix
 from analysis.permutation import permutation_bounds
 from analysis.prompts import Event
+from analysis.regions import view_similarity
 from analysis.results import append_answers, read_answers, refused_ids, use_folder
 from analysis.simulated import SimulatedModel, ask
 
@@ -21,26 +26,35 @@ _EVENTS = (
     Event(61, "relief", "the results were good"),
 )
 _SETTING = "P0S0T0"
+_PERMUTATIONS = 40
+
+
+def measure(model: SimulatedModel, model_id: str, events: dict[Event, float], group_option: str) -> NDArray[np.float64]:
+    """Ask about every pair of a category, and give the matrix over the events that no pair refused."""
+    append_answers(model_id, _SETTING, group_option, ask(model, events, group_option))
+    refused = refused_ids(read_answers(model_id, _SETTING, group_option))
+    return get_filtered_matrix(group_option, _SETTING, model_id, refused)
 
 
 def run(seed: int = 0) -> dict[str, float]:
-    """The score of each model in two categories, and the bounds of its permutation test."""
+    """The score of each model in two categories with the bounds of its test; and how alike nations see others."""
     generator = np.random.default_rng(seed)
     events = {event: float(generator.uniform(40, 60)) for event in _EVENTS}
     metrics = {}
     with tempfile.TemporaryDirectory() as folder:
         use_folder(Path(folder))
         for model_id, bias in (("biased", 12.0), ("fair", 0.0)):
+            model = SimulatedModel(bias, seed, refusals=1 / 2000)
             for group_option in ("ethnicity", "religion"):
-                model = SimulatedModel(bias, seed, refusals=1 / 2000)
-                append_answers(model_id, _SETTING, group_option, ask(model, events, group_option))
-                refused = refused_ids(read_answers(model_id, _SETTING, group_option))
-                matrix = get_filtered_matrix(group_option, _SETTING, model_id, refused)
-                lower, upper = permutation_bounds(matrix, group_option, 40, seed)
+                matrix = measure(model, model_id, events, group_option)
+                lower, upper = permutation_bounds(matrix, group_option, _PERMUTATIONS, seed)
                 name = f"{model_id}, {group_option}"
                 metrics[f"{name}: delta"] = get_delta(matrix, group_option)
                 metrics[f"{name}: lower"] = lower
                 metrics[f"{name}: upper"] = upper
+        nations = measure(SimulatedModel(12.0, seed), "biased", events, "nationality")
+    metrics["nationality: delta"] = get_delta(nations, "nationality")
+    metrics["nationality: within regions"], metrics["nationality: between regions"] = view_similarity(nations)
     return metrics
 
 

@@ -1,6 +1,5 @@
 """Feature levels of tabular data (Appendix A.1): a name and a value, obfuscated once and reused in every row."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,8 +12,6 @@ LEVELS = {
     "owns house": ("Yes", "No"),
     "pays alimony": ("Yes", "No"),
 }
-# A feature of numbers with more different values than this is cast to as many quantiles.
-MOST_VALUES = 100
 
 
 @dataclass(frozen=True)
@@ -40,11 +37,3 @@ def sample_rows(rows: int, generator: np.random.Generator) -> list[list[Level]]:
             row.append(Level(feature, values[generator.choice(len(values), p=weights / weights.sum())]))
         table.append(row)
     return table
-
-
-def discretize(values: Sequence[float], most: int = MOST_VALUES) -> list[float]:
-    """Numbers as they are, or, where there are more than `most` different ones, the quantile below each."""
-    if len(set(values)) <= most:
-        return list(values)
-    edges = np.quantile(values, np.linspace(0, 1, most + 1)[:-1])
-    return [float(edges[np.searchsorted(edges, value, side="right") - 1]) for value in values]

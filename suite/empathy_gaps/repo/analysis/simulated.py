@@ -4,23 +4,32 @@ import re
 
 import numpy as np
 
-from analysis.groups import ETHNIC_GROUPS, GROUP_OPTIONS, identities
+from analysis.groups import CULTURAL_REGIONS, ETHNIC_GROUPS, GROUP_OPTIONS, UNSPECIFIED, identities
 from analysis.prompts import PROMPT_VARIATIONS, Event, make_prompt
 from analysis.results import Answer
 
 _IDENTITIES = sorted({name for option in GROUP_OPTIONS for name in identities(option)}, key=len, reverse=True)
 _SIDE = {name: group for group, names in ETHNIC_GROUPS.items() for name in names}
-_BETWEEN, _WITHIN = 6.0, 2.0
+_REGION = {f"{UNSPECIFIED} from {name}": region for region, countries in CULTURAL_REGIONS.items() for name in countries}
+_OF_IDENTITY, _OF_VIEW, _OF_ANSWER = 6.0, 3.0, 2.0
 REFUSAL = "I can't answer that."
 
 
 class SimulatedModel:
-    """bias: how many points more, on the scale to 100, it gives where it takes perceiver and experiencer for alike."""
+    """bias: how many points more, on the scale to 100, it gives where it takes perceiver and experiencer for alike.
+
+    Perceivers from one cultural region share their view of each experiencer.
+    """
 
     def __init__(self, bias: float, seed: int, refusals: float = 0.0) -> None:
         self.bias, self.refusals = bias, refusals
         self.generator = np.random.default_rng(seed)
-        self.warmth = {name: float(self.generator.normal(0, _BETWEEN)) for name in _IDENTITIES}
+        self.warmth = {name: float(self.generator.normal(0, _OF_IDENTITY)) for name in _IDENTITIES}
+        self.views = {
+            (region, name): float(self.generator.normal(0, _OF_VIEW))
+            for region in CULTURAL_REGIONS
+            for name in _IDENTITIES
+        }
 
     def respond(self, system: str, task: str, base: float) -> str:
         """A number, or a refusal. base: how strong the emotion of this event is felt by anyone."""
@@ -28,7 +37,8 @@ class SimulatedModel:
             return REFUSAL
         perceiver, experiencer = _named(system), _named(task)
         alike = _SIDE.get(perceiver, perceiver) == _SIDE.get(experiencer, experiencer)
-        intensity = base + self.warmth[perceiver] + self.bias * alike + self.generator.normal(0, _WITHIN)
+        view = self.views.get((_REGION.get(perceiver, ""), experiencer), 0.0)
+        intensity = base + self.warmth[perceiver] + view + self.bias * alike + self.generator.normal(0, _OF_ANSWER)
         most = float(re.findall(r"to (\d+)\.", system)[-1])
         return str(round(min(max(intensity, 0.0), 100.0) * most / 100))
 
