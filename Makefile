@@ -9,7 +9,7 @@ demo: .venv/installed system
 
 test: .venv/installed system lint
 	$(BIN)/lmrbench audit --quick
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist worksteal
 
 lint: .venv/installed
 	$(BIN)/ruff check .
