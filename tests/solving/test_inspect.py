@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import yaml
 from inspect_ai import eval
 from inspect_ai.agent import is_agent
@@ -12,10 +13,30 @@ from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from tests.solving.helpers import MODEL, TASKS, asked_for, environment, fenced, golden
 from tests.solving.server import Reply, serving
 
+from lmrbench.errors import SandboxError
+from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.solving import scoring
 from lmrbench.solving.agents import COMMANDS, command_agent, solver_agent
 from lmrbench.solving.task import lmr_bench
 
 USAGE = ModelUsage(input_tokens=10, output_tokens=5, total_tokens=15)
+
+
+@pytest.fixture(autouse=True)
+def no_worker_outlives_its_test(monkeypatch):
+    """An evaluation keeps its workers until the process ends, and this process runs other tests, which count theirs."""
+    pools = []
+
+    class WatchedPool(WorkerPool):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            pools.append(self)
+
+    monkeypatch.setattr(scoring, "WorkerPool", WatchedPool)
+    yield
+    for pool in pools:
+        pool.__exit__(None, None, None)
+    scoring._pool.cache_clear()
 
 
 def mock(texts):
@@ -62,9 +83,6 @@ def test_epochs_give_pass_at_k(tmp_path):
 
 
 def test_a_fault_of_the_machinery_raises_and_is_no_score(tmp_path, monkeypatch):
-    from lmrbench.errors import SandboxError
-    from lmrbench.solving import scoring
-
     def broken(*_):
         raise SandboxError("no sandbox today")
 
@@ -115,4 +133,4 @@ def test_agents_by_name():
 def test_what_listings_of_evaluations_read():
     listed = yaml.safe_load((Path(__file__).parents[2] / "src" / "lmrbench" / "solving" / "eval.yaml").read_text())
 
-    assert listed["tasks"][0]["name"] == "lmr_bench"
+    assert listed["tasks"] == [{"name": "lmr_bench", "dataset_samples": len(TASKS)}]

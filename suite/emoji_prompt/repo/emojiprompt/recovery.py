@@ -1,13 +1,12 @@
-"""A stand-in for the model that is to recover values (Appendix A.8.1): it reads symbols, guesses, and chatters."""
+"""A stand-in for the model that is to recover values (Appendix A.8.1): it reads symbols, guesses, and chatters.
+
+Such a model is told that it may think aloud, and that its answer is the last line of the form of `format_level`.
+"""
 
 import numpy as np
 
 from emojiprompt.features import Level, format_level
 
-PROMPT = (
-    "The value of the feature {feature} was turned into symbols by a language model: {obfuscated}. "
-    "What was it? You may think aloud. End with a line of the form: " + format_level(Level("<name>", "<value>"))
-)
 _READINGS = {
     "🎓": ("graduate", "university", "student"),
     "🔬": ("scientist", "research"),
@@ -46,7 +45,7 @@ class Recoverer:
         self.generator, self.unable, self.hasty = generator, unable, hasty
 
     def recover(self, feature: str, obfuscated: str) -> str:
-        """Its answer to `PROMPT`: some chatter, and on the last line the level, if it has any idea."""
+        """What it says: some chatter, and on the last line the level, if it has any idea."""
         if self.generator.random() < self.unable:
             return GIVE_UP
         lines = [f"{obfuscated} stands for something."]
