@@ -18,7 +18,7 @@ QUICK_SEEDS = 3
 
 def audit(
     patterns: Annotated[list[str] | None, typer.Argument(metavar="[TASK]...", help=PATTERN_HELP)] = None,
-    seeds: Annotated[int, typer.Option(help="Run the golden and the rewrites under this many seeds.", min=1)] = 25,
+    seeds: Annotated[int, typer.Option(help="Run the golden and the rewrites under this many seeds.", min=1)] = 100,
     quick: Annotated[
         bool, typer.Option("--quick", help=f"{QUICK_SEEDS} seeds, and no certificate: a look while you write.")
     ] = False,
@@ -115,11 +115,11 @@ def _print_table(found: dict[str, Certificate | None]) -> None:
     console = Console()
     table = Table(box=SIMPLE_HEAD, padding=(0, 1))
     table.add_column("Task")
-    for heading in ("cases", "flakes", "rewrites", "wrong", "mutants", "score"):
+    for heading in ("cases", "flakes", "rewrites", "wrong", "mutants", "score", "behaviours", "score"):
         table.add_column(heading, no_wrap=True, justify="right")
     for name, item in found.items():
         if item is None:
-            table.add_row(name, *["-"] * 6)
+            table.add_row(name, *["-"] * 8)
             continue
         table.add_row(
             name,
@@ -129,12 +129,18 @@ def _print_table(found: dict[str, Certificate | None]) -> None:
             f"{sum(variant.passed for variant in item.wrong)}/{len(item.wrong)}",
             str(item.mutation.mutants),
             f"{item.mutation.score:.3f}",
+            str(item.behavioural.mutants),
+            f"{item.behavioural.score:.3f}",
         )
     console.print(table)
     for name, item in found.items():
-        for survivor in item.mutation.survivors if item else ():
+        for survivor in (*item.mutation.survivors, *item.behavioural.survivors) if item else ():
             console.print(f"\n[bold]{name}[/]: mutant {survivor.id} ({survivor.operator}) survives")
             console.print(escape(survivor.diff), highlight=False, soft_wrap=True)
+            if survivor.told_apart_by:
+                console.print(
+                    escape(f"a case that rejects it: {survivor.told_apart_by}"), highlight=False, soft_wrap=True
+                )
     for name, item in found.items():
         for shortfall in _said(item):
             console.print(f"[red]{name}: {escape(shortfall)}[/]", highlight=False)
