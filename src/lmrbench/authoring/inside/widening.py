@@ -49,7 +49,8 @@ def _of_tensors() -> Iterator[Variation]:
     """Changes of all tensors and arrays of a case at once."""
     changes: list[Variation] = [(f"in {dtype}", partial(cast, dtype=dtype)) for dtype in _DTYPES]
     changes += [(f"times {factor:g}", partial(_scaled, factor=factor)) for factor in _FACTORS]
-    changes += [("far from zero", _moved), ("not contiguous", _strided), ("rows repeated", _repeated)]
+    changes += [("far from zero", _moved), ("far from zero in float64", lambda item: _moved(cast(item, "float64")))]
+    changes += [("not contiguous", _strided), ("rows repeated", _repeated)]
     changes += [
         (f"{rows} along axis {axis}", partial(_cut, axis=axis, rows=rows)) for axis in (0, 1, -1) for rows in (0, 1, 2)
     ]
