@@ -38,10 +38,12 @@ def cases(seed):
 """
 
 
-def told_apart(laboratory: Laboratory, variants: Mapping[str, Mapping[str, bytes]]) -> dict[str, str]:
+def told_apart(
+    laboratory: Laboratory, variants: Mapping[str, Mapping[str, bytes]], owner: str = "audit"
+) -> dict[str, str]:
     """For each variant that some widened case tells from the golden: that case, and the difference in words.
 
-    variants: the repository's files, by the variant's name.
+    variants: the repository's files, by the variant's name. owner: whose code these are.
     """
     if not variants:
         return {}
@@ -50,8 +52,8 @@ def told_apart(laboratory: Laboratory, variants: Mapping[str, Mapping[str, bytes
     for target in laboratory.task.targets:
         double = decorator("wrappers", "computed_in", "float64", True)
         precise[target.file] = with_decorator(precise[target.file], target, double)
-    everything = [golden, precise, *variants.values()]
-    jobs = [_job(laboratory, files) for files in everything]
+    jobs = [_job(laboratory, files, "audit") for files in (golden, precise)]
+    jobs += [_job(laboratory, {**inside_files(), **files}, owner) for files in variants.values()]
     outcomes: dict[int, Outcome] = dict(laboratory.observe("widened cases", jobs))
     if outcomes[0].broken is not None:
         raise TaskError(f"{laboratory.task.id}: the widened cases can't be drawn: {outcomes[0].broken.strip()}")
@@ -63,13 +65,13 @@ def told_apart(laboratory: Laboratory, variants: Mapping[str, Mapping[str, bytes
     return found
 
 
-def _job(laboratory: Laboratory, files: Mapping[str, bytes]) -> Job:
+def _job(laboratory: Laboratory, files: Mapping[str, bytes], owner: str) -> Job:
     golden = laboratory.goldens[laboratory.seeds[0]]
     numbers = laboratory.cheap or tuple(range(len(golden.names)))
     mean = sum(golden.case_seconds[number] for number in numbers) / len(numbers)
     most = max(_FEWEST_CASES, min(_MOST_CASES, int(_SECONDS / max(mean, 1e-4))))
     check = laboratory.check + _WIDENED.format(place=PLACE, numbers=list(numbers), most=most)
-    return laboratory.job(files, check, SEED, 20 * _SECONDS)
+    return laboratory.job(files, check, SEED, 20 * _SECONDS, owner)
 
 
 def _sound_cases(laboratory: Laboratory, golden: Outcome, precise: Outcome) -> dict[int, tuple[str, Any]]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from lmrbench.authoring.certificate import Variant
-from lmrbench.grading.compare import margin
+from lmrbench.grading.compare import compare, margin
 from lmrbench.grading.golden import GoldenOutputs, environment_digest, golden_outputs
 from lmrbench.grading.grade import SLOWER
 from lmrbench.sandbox.environment import fingerprint
@@ -101,9 +101,24 @@ class Laboratory:
             self.advance(stage, done, len(jobs))
             yield numbered
 
-    def job(self, files: Mapping[str, bytes], check: str, seed: int, seconds: float) -> Job:
-        """A job of the audit whose cases are not the check's own."""
-        return Job("audit", files, check, seed, self.task.limits, seconds)
+    def job(self, files: Mapping[str, bytes], check: str, seed: int, seconds: float, owner: str = "audit") -> Job:
+        """A job whose cases are not the check's own."""
+        return Job(owner, files, check, seed, self.task.limits, seconds)
+
+    def reason(self, trial: Trial, result: Result) -> str:
+        """Why the first case that rejects a trial does so, in words."""
+        golden = self._golden(trial)
+        number = golden.names.index(result.rejected_by[0]) if result.rejected_by[0] in golden.names else -1
+        if result.outcome.broken is not None or not 0 <= number < len(result.outcome.cases):
+            return (result.outcome.broken or "a case too many").strip().splitlines()[-1]
+        case = result.outcome.cases[number]
+        if case.status != "observed":
+            return next(iter(case.message.strip().splitlines()[-1:]), case.status)
+        try:
+            found = decode(case.payload)
+        except ValueError as error:
+            return str(error)
+        return compare(decode(golden.observations[number]), found, self.task.tolerance, self.task.tolerances) or ""
 
     def variants(
         self,

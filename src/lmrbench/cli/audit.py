@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lmrbench.cli.adversary import attack_with_progress, print_findings
 from lmrbench.cli.options import PATTERN_HELP, JsonOption, SuiteOption, load_tasks, print_json, suite_folder
 
 if TYPE_CHECKING:
@@ -29,20 +30,40 @@ def audit(
     workers: Annotated[
         int | None, typer.Option(help="Warm workers side by side; by default one a core.", min=1)
     ] = None,
+    adversary: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="Instead, let a model write wrong and right versions, and grade these."),
+    ] = None,
+    wrong: Annotated[int, typer.Option(help="With --adversary: how many wrong versions of each task.", min=0)] = 12,
+    right: Annotated[int, typer.Option(help="With --adversary: how many right versions of each task.", min=0)] = 5,
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="With --adversary: where the versions and their grades are kept.")
+    ] = Path("adversaries.jsonl"),
     suite: SuiteOption = None,
     json: JsonOption = False,
 ) -> None:
     """Measure tasks: do their checks pass what is right, always, and reject what is wrong?
 
     The golden is repeated over seeds, processes and threads; rewrites must pass; the mask, the wrong versions, cheats
-    and at least 95% of the golden's mutants must fail; what a solver sees must not hold the answer, and must state
-    every constant. The result is kept beside the task as its certificate, and holds until the task changes.
+    and at least 95% of the golden's mutants must fail, those of one expression and those of behaviour; what a solver
+    sees must not hold the answer, and must state every constant. The result is kept beside the task as its
+    certificate, and holds until the task or the audit changes.
+
+    With --adversary a model that never sees the check writes versions of each task's targets. Wrong ones that pass and
+    right ones that fail are listed; called again, the command asks only for what is missing.
 
     Exits with 1 if a task falls short.
     """
     from lmrbench.authoring.certificate import read_certificate
 
     tasks = load_tasks(suite, patterns)
+    if adversary is not None:
+        findings = attack_with_progress(list(tasks), adversary, wrong, right, out, workers, suite_folder(suite))
+        if json:
+            print_json([{**item.model_dump(mode="json"), "amiss": item.amiss} for item in findings])
+        else:
+            print_findings(findings, out)
+        raise typer.Exit(int(any(item.amiss for item in findings)))
     found: dict[str, Certificate | None] = {task.id: read_certificate(task) for task in tasks}
     if not check:
         wanted = QUICK_SEEDS if quick else seeds
