@@ -129,8 +129,8 @@ reference solution under golden/. The targets are {targets}.
 
 1. {wrong} wrong versions of the targets. Each looks plausible, as a careful programmer's mistake does, and violates \
 a sentence of the instruction, of paper.md, or of a docstring. Prefer mistakes that ordinary inputs do not show: types \
-of numbers, extreme magnitudes, empty and smallest inputs, state kept between calls, settings read from the wrong place, \
-arguments changed, memory layout, ties, special values, NaN behind a mask.
+of numbers, extreme magnitudes, empty and smallest inputs, state kept between calls, settings read from the wrong \
+place, arguments changed, memory layout, ties, special values, NaN behind a mask.
 2. {right} right versions in styles as different from the reference and from each other as possible. They keep every \
 sentence.
 
