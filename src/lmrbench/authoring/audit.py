@@ -19,17 +19,17 @@ from lmrbench.authoring.leaks import missing, worst_leak
 from lmrbench.authoring.mutants import Mutant, mutants
 from lmrbench.errors import SubmissionError, TaskError
 from lmrbench.grading.compare import margin
-from lmrbench.grading.golden import GoldenOutputs, environment_digest, golden_outputs
+from lmrbench.grading.golden import GoldenOutputs, golden_outputs
 from lmrbench.grading.grade import SLOWER
-from lmrbench.sandbox.environment import fingerprint
 from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.sandbox.protocol import Job, Outcome
 from lmrbench.sandbox.worker_program.encoding import decode
 from lmrbench.tasks.collect import candidate_files
-from lmrbench.tasks.loading import equivalents_file, task_digest, variant_files
+from lmrbench.tasks.digests import audit_digest
+from lmrbench.tasks.loading import equivalents_file
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
-from lmrbench.tasks.workspace import masked_files, repository_files
+from lmrbench.tasks.workspace import repository_files, third_party_imports, unsolved_files
 
 # Wrong versions and surviving mutants are tried under this many seeds, right ones under all.
 SEEDS_FOR_WRONG = 3
@@ -106,25 +106,25 @@ def audit(task: Task, seeds: Sequence[int], pool: WorkerPool, advance: Advance =
         Trial(golden, seed, f"audit {threads}", check)
         for seed in seeds
         for threads, check in (("one thread", None), ("two threads", laboratory.check + _TWO_THREADS))
-        if check is None or "torch" in pool.imports
+        if check is None or "torch" in laboratory.imports
     ]
     runs = [result for _, result in laboratory.run("golden", again)]
     precise = [
         Trial(golden, seed, "audit double", laboratory.check + _IN_DOUBLE_PRECISION)
         for seed in seeds[:SEEDS_FOR_WRONG]
-        if "torch" in pool.imports
+        if "torch" in laboratory.imports
     ]
     # A case of tensors in double precision, or one that asks for a dtype, can't be compared: its margin is None.
     rounding = [item for _, result in laboratory.run("precision", precise) for item in result.margins]
-    mask = laboratory.variants("mask", {"mask": masked_files(task)}, seeds[:1])
-    rewrites = laboratory.variants("rewrites", _variant_files(task, "rewrites"), seeds, must_pass=True)
-    wrong = laboratory.variants("wrong versions", _variant_files(task, "wrong"), seeds[:SEEDS_FOR_WRONG])
+    mask = laboratory.variants("mask", {"mask": unsolved_files(task)}, seeds[:1])
+    rewrites = laboratory.variants("rewrites", _variant_files(task, task.files.rewrites), seeds, must_pass=True)
+    wrong = laboratory.variants("wrong versions", _variant_files(task, task.files.wrong), seeds[:SEEDS_FOR_WRONG])
     # Whoever knows one seed meets another.
     tricks = {item.label: _files(task, item) for item in cheats(task, known_seed=seeds[0] + 1)}
     first = laboratory.goldens[seeds[0]]
     return Certificate(
         task=task.id,
-        digest=task_digest(task),
+        digest=audit_digest(task),
         seeds=len(seeds),
         golden=GoldenRuns(
             runs=len(runs),
@@ -161,9 +161,9 @@ class _Laboratory:
         self.seeds = seeds
         self.pool = pool
         self.advance = advance
-        self.check = task.check_file.read_text("utf-8")
-        environment = environment_digest(fingerprint(pool.imports))
-        observed = golden_outputs([task], seeds, pool, environment)
+        self.check = task.files.check
+        self.imports = third_party_imports(task)
+        observed = golden_outputs([task], seeds, pool)
         self.goldens = {seed: observed[task.id, seed] for seed in seeds}
 
     def run(self, stage: str, trials: Sequence[Trial]) -> Iterator[tuple[Trial, Result]]:
@@ -263,6 +263,7 @@ class _Laboratory:
             limits=self.task.limits,
             task_seconds=2 * max(trial.case_seconds, SLOWER * golden.seconds),
             case_seconds=[max(trial.case_seconds, SLOWER * seconds) for seconds in golden.case_seconds],
+            imports=self.imports,
         )
 
     def _golden(self, trial: Trial) -> GoldenOutputs:
@@ -297,18 +298,10 @@ class _Laboratory:
             return None
 
 
-def _variant_files(task: Task, kind: str) -> dict[str, Mapping[str, bytes] | None]:
+def _variant_files(task: Task, texts: Mapping[str, str]) -> dict[str, Mapping[str, bytes] | None]:
     return {
-        file.stem: _files(
-            task,
-            Submission(
-                system=kind,
-                task=task.id,
-                label=file.stem,
-                code={name: file.read_text("utf-8") for name in task.goal_files},
-            ),
-        )
-        for file in variant_files(task, kind)
+        label: _files(task, Submission(system="audit", task=task.id, code=dict.fromkeys(task.goal_files, text)))
+        for label, text in texts.items()
     }
 
 
@@ -322,10 +315,8 @@ def _files(task: Task, submission: Submission) -> Mapping[str, bytes] | None:
 def _declared_equivalent(task: Task) -> set[str]:
     """The ids of the mutants that the task's author declares to be no mistakes, each with a reason."""
     file = equivalents_file(task)
-    if not file.is_file():
-        return set()
     try:
-        table = tomllib.loads(file.read_text("utf-8"))
+        table = tomllib.loads(task.files.equivalents)
     except tomllib.TOMLDecodeError as error:
         raise TaskError(f"{file}: {error}") from error
     for name, reason in table.items():

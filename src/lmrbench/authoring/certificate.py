@@ -1,6 +1,7 @@
 """What an audit measured of one task, and what it would have to be.
 
-A certificate holds for one task digest. `certificate.json` in a paper's folder holds those of its tasks, by name.
+A certificate holds for one audit digest of a task. `certificate.json` in a paper's folder holds those of its tasks, by
+name.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pydantic import ValidationError
 from lmrbench.authoring.leaks import Leak, Missing
 from lmrbench.errors import RecordError
 from lmrbench.grading.records import write_whole
-from lmrbench.tasks.loading import task_digest
+from lmrbench.tasks.digests import audit_digest
 from lmrbench.tasks.model import Record, Task
 
 MUTATION_SCORE = 0.95
@@ -132,7 +133,7 @@ def read_certificate(task: Task) -> Certificate | None:
     except ValidationError:
         # Written by another version of the audit: as good as none.
         return None
-    return certificate if certificate.digest == task_digest(task) else None
+    return certificate if certificate.digest == audit_digest(task) else None
 
 
 def write_certificate(task: Task, certificate: Certificate) -> None:

@@ -124,12 +124,10 @@ def grade_with_progress(
     from lmrbench.grading.runs import grade_run
     from lmrbench.sandbox.doctor import make_sandbox
     from lmrbench.sandbox.pool import WorkerPool
-    from lmrbench.tasks.workspace import third_party_imports
 
-    imports = sorted({name for item in tasks for name in third_party_imports(item)})
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     progress = Progress(*columns, console=Console(stderr=True), transient=True)
-    with WorkerPool(make_sandbox(sandbox, [suite]), imports, workers) as pool, progress:
+    with WorkerPool(make_sandbox(sandbox, [suite]), workers) as pool, progress:
         needed = {item.task for item in submissions}
         goldens = progress.add_task("golden", total=len(needed) * len(seeds))
         bar = progress.add_task("submissions", total=len(submissions))

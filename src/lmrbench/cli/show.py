@@ -20,7 +20,8 @@ def show(
     """Show one task: its paper, its instruction, and the masked function as a solver finds it."""
     from lmrbench.authoring.certificate import read_certificate
     from lmrbench.errors import TaskError
-    from lmrbench.tasks.loading import task_digest, variant_files
+    from lmrbench.tasks.digests import audit_digest, grading_digest
+    from lmrbench.tasks.model import TaskEntry
     from lmrbench.tasks.workspace import goal_signatures
 
     tasks = load_tasks(suite, [task_id])
@@ -28,16 +29,17 @@ def show(
         raise TaskError(f"{task_id!r} names {len(tasks)} tasks: {', '.join(task.id for task in tasks)}")
     task = tasks[0]
     certificate = read_certificate(task)
-    counts = {kind: len(variant_files(task, kind)) for kind in ("rewrites", "wrong")}
+    counts = {"rewrites": len(task.files.rewrites), "wrong": len(task.files.wrong)}
     if json:
-        facts = task.model_dump(mode="json", exclude={"folder", "targets"})
+        facts = task.model_dump(mode="json", include={"paper", *TaskEntry.model_fields} - {"targets"})
         print_json(
             {
                 "id": task.id,
                 "targets": [str(item) for item in task.targets],
                 **facts,
                 **counts,
-                "digest": task_digest(task),
+                "grading_digest": grading_digest(task),
+                "audit_digest": audit_digest(task),
                 "certificate": certificate.model_dump(mode="json", exclude={"task", "digest"}) if certificate else None,
             }
         )
@@ -57,7 +59,8 @@ def show(
         ("tolerance", f"rtol {task.tolerance.rtol:g}, atol {task.tolerance.atol:g}"),
         ("limits", ", ".join(f"{name} {value:g}" for name, value in task.limits)),
         ("variants", ", ".join(f"{count} {kind}" for kind, count in counts.items())),
-        ("digest", task_digest(task)),
+        ("grading digest", grading_digest(task)),
+        ("audit digest", audit_digest(task)),
         ("certificate", _certified(certificate)),
     ):
         table.add_row(key, value)

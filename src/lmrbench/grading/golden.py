@@ -1,4 +1,4 @@
-"""What does the golden return? Observed once a task digest, seed and environment, then kept.
+"""What does the golden return? Observed once for each grading digest, seed and environment, then kept.
 
 A golden that can't be observed is the task's fault (`TaskError`) or the machine's (`SandboxError`), never a
 candidate's.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import platformdirs
@@ -17,11 +17,12 @@ from pydantic import ConfigDict, ValidationError
 
 from lmrbench.errors import SandboxError, TaskError
 from lmrbench.grading.records import write_whole
+from lmrbench.sandbox.environment import fingerprint
 from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.sandbox.protocol import Job, Outcome
-from lmrbench.tasks.loading import task_digest
+from lmrbench.tasks.digests import grading_digest
 from lmrbench.tasks.model import Record, Task
-from lmrbench.tasks.workspace import repository_files
+from lmrbench.tasks.workspace import third_party_imports
 
 
 class GoldenOutputs(Record):
@@ -40,9 +41,10 @@ def cache_folder() -> Path:
     return platformdirs.user_cache_path("lmrbench")
 
 
-def environment_digest(environment: Mapping[str, str]) -> str:
-    """A short digest of what `sandbox.environment.fingerprint` found."""
-    return hashlib.sha256(json.dumps(environment, sort_keys=True).encode()).hexdigest()[:16]
+def environment_digest(task: Task) -> str:
+    """A short digest of what a task's observations depend on besides task and seed, on this machine."""
+    found = fingerprint(third_party_imports(task))
+    return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def installation_seed() -> int:
@@ -68,7 +70,6 @@ def golden_outputs(
     tasks: Iterable[Task],
     seeds: Sequence[int],
     pool: WorkerPool,
-    environment: str,
     observed: Callable[[Task, int], None] = lambda task, seed: None,
 ) -> dict[tuple[str, int], GoldenOutputs]:
     """The golden's observations for each task id and seed, from the cache or observed now.
@@ -78,7 +79,7 @@ def golden_outputs(
     found: dict[tuple[str, int], GoldenOutputs] = {}
     todo: list[tuple[Task, int, Path]] = []
     for task in tasks:
-        digest = task_digest(task)
+        digest, environment = grading_digest(task), environment_digest(task)
         for seed in seeds:
             file = cache_folder() / "golden" / f"{digest[:32]}-{seed}-{environment}.json"
             try:
@@ -88,7 +89,13 @@ def golden_outputs(
                 todo.append((task, seed, file))
     jobs = [
         Job(
-            "golden", repository_files(task), task.check_file.read_text("utf-8"), seed, task.limits, task.limits.seconds
+            owner="golden",
+            files=task.files.repository,
+            check=task.files.check,
+            seed=seed,
+            limits=task.limits,
+            task_seconds=task.limits.seconds,
+            imports=third_party_imports(task),
         )
         for task, seed, _ in todo
     ]

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
@@ -34,11 +34,28 @@ class CaseVerdict(Record):
     seconds: float = 0.0
 
 
+class Terms(NamedTuple):
+    """All that a verdict depends on: two grades with the same terms are of the same thing.
+
+    candidate_digest: of the repository that was observed. task_digest: `tasks.digests.grading_digest`. environment: a
+    digest of the harness, the machine and the packages that the task imports.
+    """
+
+    system: str
+    task: str
+    sample: int
+    candidate_digest: str
+    task_digest: str
+    seeds: tuple[int, ...]
+    sandbox: str
+    environment: str
+
+
 class Grade(Record):
     """The grade of one submission: passed if every case under every seed matches.
 
-    What it holds for is written beside it: the digests of candidate and task, the seeds, the sandbox, and the digest of
-    the environment. log: the end of what the candidate printed, under the first seed.
+    What it holds for, its terms, is written beside it. log: the end of what the candidate printed, under the first
+    seed.
     """
 
     system: str
@@ -59,12 +76,9 @@ class Grade(Record):
     environment: str
 
     @property
-    def holds_for(self) -> tuple[object, ...]:
-        """All that a verdict depends on: two grades that agree in this are of the same thing."""
-        return (
-            *(self.system, self.task, self.sample, self.candidate_digest, self.task_digest),
-            *(self.seeds, self.sandbox, self.environment),
-        )
+    def terms(self) -> Terms:
+        """What this grade holds for."""
+        return Terms(*(getattr(self, name) for name in Terms._fields))
 
     @property
     def first_failure(self) -> CaseVerdict | None:

@@ -7,8 +7,7 @@ anew.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -28,9 +27,10 @@ from lmrbench.grading.records import (
 )
 from lmrbench.sandbox.environment import fingerprint
 from lmrbench.sandbox.pool import WorkerPool
-from lmrbench.tasks.loading import task_digest
+from lmrbench.tasks.digests import suite_digest
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
+from lmrbench.tasks.workspace import third_party_imports
 
 SUBMISSIONS, GRADES, FACTS, USAGE = "submissions.jsonl", "grades.jsonl", "run.json", "usage.jsonl"
 
@@ -78,17 +78,17 @@ def read_facts(folder: Path) -> RunFacts | None:
 
 
 def run_facts(
-    tasks: Mapping[str, Task], seeds: Sequence[int], sandbox: str, imports: Sequence[str], solving: Solving | None
+    suite: Iterable[Task], tasks: Iterable[Task], seeds: Sequence[int], sandbox: str, solving: Solving | None
 ) -> RunFacts:
-    """The conditions of a run under this version, on this machine."""
-    digests = "\n".join(f"{name} {task_digest(task)}" for name, task in sorted(tasks.items()))
+    """The conditions of a run over some tasks of a suite, under this version, on this machine."""
+    chosen = tuple(tasks)
     return RunFacts(
         lmrbench=__version__,
-        suite_digest=hashlib.sha256(digests.encode()).hexdigest(),
-        tasks=tuple(tasks),
+        suite_digest=suite_digest(suite),
+        tasks=tuple(task.id for task in chosen),
         seeds=tuple(seeds),
         sandbox=sandbox,
-        environment=fingerprint(imports),
+        environment=fingerprint({name for task in chosen for name in third_party_imports(task)}),
         solving=solving,
     )
 
@@ -113,16 +113,18 @@ def grade_run(
 ) -> Iterator[Grade]:
     """Grade submissions into a run folder; yields each grade once it is on the disk.
 
-    Raises RecordError if another process is writing to the folder.
+    tasks: the whole suite, by id. Raises RecordError if another process is writing to the folder.
     """
     with locked(folder):
         before = read_facts(folder)
         solving = before.solving if before else None
-        write_facts(folder, run_facts(tasks, seeds, pool.sandbox.name, pool.imports, solving))
+        named = {item.task for item in submissions}
+        graded = [task for task in tasks.values() if task.id in named]
+        write_facts(folder, run_facts(tasks.values(), graded, seeds, pool.sandbox.name, solving))
         write_submissions(folder, submissions)
         earlier = read_lines(folder / GRADES, Grade)
-        held = {item.holds_for for item in earlier}
+        held = {item.terms for item in earlier}
         for item in grade(submissions, tasks, seeds, pool, earlier, observed):
-            if item.holds_for not in held:
+            if item.terms not in held:
                 append_line(folder / GRADES, item)
             yield item

@@ -29,9 +29,9 @@ from lmrbench.grading.runs import (
     write_submissions,
 )
 from lmrbench.solving.task import lmr_bench
+from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
-from lmrbench.tasks.workspace import third_party_imports
 
 LOGS, CACHE = "logs", "cache"
 # Each price, and what it is where it is not named.
@@ -83,8 +83,7 @@ def solve(
         asked = before.solving.model_dump() if before.solving else {}
         other = [key for key, value in solving.model_dump().items() if asked.get(key) != value]
         raise RecordError(f"{folder}: is a run with another {', '.join(other)}; name another folder with --out")
-    imports = sorted({name for task in tasks.values() for name in third_party_imports(task)})
-    write_facts(folder, run_facts(tasks, [seed], "bubblewrap", imports, solving))
+    write_facts(folder, run_facts(load_suite(suite), tasks.values(), [seed], "bubblewrap", solving))
     os.environ["INSPECT_CACHE_DIR"] = str((folder / CACHE).resolve())
     wanted = lmr_bench(
         setting=solving.setting,
