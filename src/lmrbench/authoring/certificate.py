@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from lmrbench.authoring.leaks import Leak, Missing
 from lmrbench.errors import RecordError
-from lmrbench.grading.records import write_whole
+from lmrbench.storage import write_whole
 from lmrbench.tasks.digests import audit_digest
 from lmrbench.tasks.model import Record, Task
 

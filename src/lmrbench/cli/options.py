@@ -41,4 +41,6 @@ def load_all_and_some(suite: Path | None, patterns: list[str] | None) -> tuple[t
 
 def print_json(value: object) -> None:
     """Print a value as indented JSON on standard output."""
-    print(json.dumps(value, indent=2, ensure_ascii=False))
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    # JSON escapes some control characters by itself; all others are escaped as it would.
+    print("".join(letter if letter.isprintable() or letter == "\n" else json.dumps(letter)[1:-1] for letter in text))

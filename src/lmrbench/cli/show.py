@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lmrbench.cli.options import JsonOption, SuiteOption, load_tasks, print_json
+from lmrbench.cli.terminal import cell
+from lmrbench.printable import printable
 
 if TYPE_CHECKING:
     from lmrbench.authoring.certificate import Certificate
@@ -63,12 +65,13 @@ def show(
         ("audit digest", audit_digest(task)),
         ("certificate", _certified(certificate)),
     ):
-        table.add_row(key, value)
+        table.add_row(key, cell(value))
     console.print(table)
-    console.print(Markdown(task.instruction))
+    console.print(Markdown(printable(task.instruction, lines=True)))
     for target, text in goal_signatures(task).items():
-        console.print(f"\n[bold]{target}[/]")
-        console.print(Syntax(text, "python"))
+        console.print()
+        console.print(cell(str(target), style="bold"))
+        console.print(Syntax(printable(text, lines=True), "python"))
 
 
 def _certified(certificate: Certificate | None) -> str:

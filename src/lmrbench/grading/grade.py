@@ -15,6 +15,7 @@ from lmrbench.errors import SubmissionError
 from lmrbench.grading.compare import compare
 from lmrbench.grading.golden import GoldenOutputs, environment_digest, golden_outputs
 from lmrbench.grading.records import CaseVerdict, Grade, Terms, Verdict
+from lmrbench.printable import printable
 from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.sandbox.protocol import CaseOutcome, Job, Outcome, Status
 from lmrbench.sandbox.worker_program.encoding import decode
@@ -171,7 +172,7 @@ def _said(text: str) -> str:
     text = text.strip()
     if len(text) > MOST_CHARACTERS:
         text = f"{text[:500]} ... {text[-MOST_CHARACTERS + 500 :]}"
-    return "".join(letter if letter.isprintable() or letter == "\n" else "\N{REPLACEMENT CHARACTER}" for letter in text)
+    return printable(text, lines=True)
 
 
 def _all_missing(golden: GoldenOutputs, seed: int, reason: str) -> Iterator[CaseVerdict]:

@@ -20,8 +20,7 @@ from urllib.parse import urlsplit
 from pydantic import ValidationError
 
 from lmrbench.errors import LmrbenchError
-from lmrbench.grading.golden import cache_folder
-from lmrbench.grading.records import write_whole
+from lmrbench.storage import cache_folder, write_whole
 from lmrbench.tasks.model import Paper, Record, Task
 from lmrbench.tasks.pdf import pdf_pages
 

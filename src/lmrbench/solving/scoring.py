@@ -23,7 +23,7 @@ from lmrbench.errors import SubmissionError
 from lmrbench.grading.golden import installation_seed
 from lmrbench.grading.grade import grade
 from lmrbench.grading.records import Grade, append_line
-from lmrbench.grading.runs import GRADES, SUBMISSIONS
+from lmrbench.grading.runs import SUBMISSIONS, append_grade
 from lmrbench.sandbox.doctor import make_sandbox
 from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.tasks.collect import MAX_FILE_BYTES, from_workspace
@@ -110,7 +110,7 @@ def _grade(submission: Submission, tasks: Mapping[str, Task], seed: int | None, 
 def _write(folder: Path, submission: Submission, result: Grade) -> None:
     with _writing:
         append_line(folder / SUBMISSIONS, submission)
-        append_line(folder / GRADES, result)
+        append_grade(folder, result)
 
 
 def _score(submission: Submission, result: Grade) -> Score:
