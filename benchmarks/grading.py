@@ -31,7 +31,7 @@ from lmrbench.sandbox.protocol import Job, Outcome
 from lmrbench.sandbox.warm_worker import WarmWorker
 from lmrbench.tasks.loading import default_suite, load_suite
 from lmrbench.tasks.model import Task
-from lmrbench.tasks.workspace import repository_files, third_party_imports
+from lmrbench.tasks.workspace import third_party_imports
 
 SEED = 0
 MOST_FLOORS = 1.5
@@ -55,7 +55,7 @@ seconds = []
 for folder, check in json.loads(sys.argv[1]):
     files = {str(p.relative_to(folder)): p.read_bytes() for p in Path(folder).rglob("*") if p.is_file()}
     began = time.perf_counter()
-    run_check(Path(folder), files, Path(check).read_text(), 0, 0, out)
+    run_check(Path(folder), files, check, 0, 0, out)
     seconds.append(time.perf_counter() - began)
     for name in set(sys.modules) - pristine:
         del sys.modules[name]
@@ -67,7 +67,15 @@ print(json.dumps(seconds))
 def jobs_of(tasks: tuple[Task, ...], owner: str) -> list[Job]:
     """The golden of each task as a job."""
     return [
-        Job(owner, repository_files(task), task.check_file.read_text("utf-8"), SEED, task.limits, task.limits.seconds)
+        Job(
+            owner=owner,
+            files=task.files.repository,
+            check=task.files.check,
+            seed=SEED,
+            limits=task.limits,
+            task_seconds=task.limits.seconds,
+            imports=third_party_imports(task),
+        )
         for task in tasks
     ]
 
@@ -114,10 +122,10 @@ def measure_floor(tasks: tuple[Task, ...], imports: list[str]) -> tuple[float, l
         places = []
         for number, task in enumerate(tasks):
             folder = Path(scratch, str(number))
-            for name, data in repository_files(task).items():
+            for name, data in task.files.repository.items():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 (folder / name).write_bytes(data)
-            places.append([str(folder), str(task.check_file)])
+            places.append([str(folder), task.files.check])
         began = time.perf_counter()
         output = subprocess.run(
             [sys.executable, "-B", "-c", FLOOR, json.dumps(places), json.dumps(imports)],
@@ -130,10 +138,10 @@ def measure_floor(tasks: tuple[Task, ...], imports: list[str]) -> tuple[float, l
     return whole - sum(seconds), seconds
 
 
-def measure_many(tasks: tuple[Task, ...], sandbox_name: str, imports: list[str], count: int) -> float:
+def measure_many(tasks: tuple[Task, ...], sandbox_name: str, count: int) -> float:
     """Seconds for all tasks of `count` systems in a pool with a worker a core, from nothing to the last outcome."""
     began = time.perf_counter()
-    with WorkerPool(make_sandbox(sandbox_name, [default_suite()]), imports) as pool:
+    with WorkerPool(make_sandbox(sandbox_name, [default_suite()])) as pool:
         jobs = [job for number in range(count) for job in jobs_of(tasks, f"system {number}")]
         for _, outcome in pool.run(jobs):
             checked(outcome)
@@ -203,7 +211,7 @@ def main() -> None:
 
     growth = Table("Systems", "seconds", "seconds a system", title="a pool with a worker a core")
     for systems in (1, 4, 16):
-        seconds = measure_many(tasks, arguments.sandbox, imports, systems)
+        seconds = measure_many(tasks, arguments.sandbox, systems)
         growth.add_row(str(systems), f"{seconds:.2f}", f"{seconds / systems:.2f}")
     console.print(growth)
 

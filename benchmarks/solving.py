@@ -35,7 +35,6 @@ from lmrbench.solving.prompts import prompt_message
 from lmrbench.solving.task import MOST_CHARACTERS
 from lmrbench.tasks.loading import default_suite, load_suite, select
 from lmrbench.tasks.submission import Submission
-from lmrbench.tasks.workspace import third_party_imports
 
 PAPERS = ("dpo", "simclr", "cad", "bertscore")
 MODEL = "openai-api/local/model"
@@ -51,7 +50,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     arguments = parser.parse_args()
     tasks = select(load_suite(default_suite()), PAPERS)
-    answers = {str(task.targets[0]): (task.repo / task.goal_files[0]).read_text("utf-8") for task in tasks}
+    answers = {str(task.targets[0]): task.files.repository[task.goal_files[0]].decode() for task in tasks}
     asked: list[float] = []
 
     def script(request) -> Reply:
@@ -89,7 +88,6 @@ def _bare(base: str, tasks, count: int, connections: int) -> None:
 
 def _bare_loop(base: str, names: list[str], count: int, connections: int) -> None:
     tasks = select(load_suite(default_suite()), names)
-    imports = sorted({name for task in tasks for name in third_party_imports(task)})
     by_id = {task.id: task for task in tasks}
     prompts = {task.id: prompt_message(task, "full", "digest", MOST_CHARACTERS).text for task in tasks}
 
@@ -105,7 +103,7 @@ def _bare_loop(base: str, names: list[str], count: int, connections: int) -> Non
         assert result.passed
 
     with (
-        WorkerPool(make_sandbox("bubblewrap", [default_suite()]), imports) as pool,
+        WorkerPool(make_sandbox("bubblewrap", [default_suite()])) as pool,
         ThreadPoolExecutor(connections) as threads,
     ):
         list(threads.map(answer, [(task, sample) for sample in range(count) for task in tasks]))

@@ -86,7 +86,7 @@ def tried(toy_suite, folder, check):
     table.write_text(text)
     (suite / "toy" / "repo" / "blending.py").write_text(SCORER)
     (suite / "toy" / "checks" / "blend.py").write_text(check)
-    with WorkerPool(make_sandbox("bubblewrap", [suite]), ("torch",), size=2) as pool:
+    with WorkerPool(make_sandbox("bubblewrap", [suite]), size=2) as pool:
         return mutations(Laboratory(load_suite(suite)[0], range(2), pool, lambda *_: None))
 
 

@@ -86,4 +86,4 @@ def test_mutants_of_the_suite_differ_from_the_golden_and_from_each_other(task):
     assert made == mutants(task)
     for mutant in made:
         compile(mutant.file, "mutant.py", "exec")
-        assert ast.dump(ast.parse(mutant.file)) != ast.dump(ast.parse((task.repo / mutant.target.file).read_bytes()))
+        assert ast.dump(ast.parse(mutant.file)) != ast.dump(ast.parse(task.files.repository[mutant.target.file]))

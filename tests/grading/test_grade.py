@@ -3,13 +3,14 @@
 import pytest
 
 from lmrbench.errors import SandboxError, TaskError
-from lmrbench.grading.golden import cache_folder, installation_seed
+from lmrbench.grading.golden import installation_seed
 from lmrbench.grading.grade import grade
 from lmrbench.grading.runs import grade_run, read_grades
 from lmrbench.grading.systems import MUST_PASS, submissions_of
 from lmrbench.sandbox.doctor import make_sandbox
 from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.sandbox.protocol import Outcome
+from lmrbench.storage import cache_folder
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.submission import Submission
 
@@ -23,7 +24,7 @@ def blend(self, values):
 
 @pytest.fixture(scope="module")
 def pool(toy_suite):
-    with WorkerPool(make_sandbox("bubblewrap", [toy_suite]), (), size=1) as pool:
+    with WorkerPool(make_sandbox("bubblewrap", [toy_suite]), size=1) as pool:
         yield pool
 
 
@@ -97,7 +98,7 @@ def test_an_answer_that_is_hard_coded_for_one_seed_fails_under_another(pool, tas
 
 
 def test_edits_outside_of_the_target_are_reported_and_not_run(pool, tasks):
-    file = (tasks["toy/blend"].repo / "blending.py").read_text()
+    file = tasks["toy/blend"].files.repository["blending.py"].decode()
     edited = file.replace("self.scale = scale", "self.scale = 0").replace("Blends values", "Changed")
     (result,) = grades_of(pool, tasks, {"blending.py": edited})
     assert result.passed
@@ -112,7 +113,7 @@ def test_a_golden_that_fails_its_own_check_is_the_tasks_fault(pool, tasks, tmp_p
     broken = {task.id: task for task in load_suite(tmp_path)}
     with pytest.raises(TaskError, match=r"toy/blend: the golden fails its own check in case 0 \(0 values\)"):
         grades_of(pool, broken, RIGHT)
-    check.write_text("import no_such_module\n")
+    check.write_text("import json.no_such_module\n")
     broken = {task.id: task for task in load_suite(tmp_path)}
     with pytest.raises(TaskError, match="toy/blend: the check can't be run"):
         grades_of(pool, broken, RIGHT)
@@ -125,7 +126,6 @@ def test_a_golden_that_fails_its_own_check_is_the_tasks_fault(pool, tasks, tmp_p
 class _LosingPool:
     """Answers every job as if its worker had been lost."""
 
-    imports = ()
     sandbox = make_sandbox("bubblewrap", ())
 
     def run(self, jobs):

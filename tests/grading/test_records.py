@@ -6,7 +6,8 @@ import sys
 import pytest
 
 from lmrbench.errors import RecordError
-from lmrbench.grading.records import CaseVerdict, append_line, locked, read_lines, read_submitted_lines, write_whole
+from lmrbench.grading.records import CaseVerdict, append_line, read_lines, read_submitted_lines
+from lmrbench.storage import locked, write_whole
 
 
 def verdict(case):
@@ -82,7 +83,7 @@ def test_write_whole_leaves_no_temporary_file_behind(tmp_path):
 HOLD = """
 import sys, time
 from pathlib import Path
-from lmrbench.grading.records import locked
+from lmrbench.storage import locked
 with locked(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)

@@ -2,6 +2,7 @@
 
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -186,7 +187,7 @@ class CountingSandbox:
 
 def test_a_worker_serves_many_jobs_of_one_owner_and_never_two_owners():
     sandbox = CountingSandbox()
-    with WorkerPool(sandbox, (), size=1) as pool:
+    with WorkerPool(sandbox, size=1) as pool:
         list(pool.run([job("def answer(number): return number")] * 5))
         assert sandbox.started == 1
         jobs = [job("def answer(number): return number", owner=f"owner {number % 2}") for number in range(6)]
@@ -200,7 +201,7 @@ KILL_WORKER = "import os\ndef answer(number):\n    if number == 1: os.kill(os.ge
 
 def test_a_lost_worker_is_replaced_and_costs_the_other_jobs_nothing():
     sandbox = CountingSandbox()
-    with WorkerPool(sandbox, (), size=2) as pool:
+    with WorkerPool(sandbox, size=2) as pool:
         jobs = [job(KILL_WORKER if number == 3 else "def answer(number): return number") for number in range(8)]
         outcomes = dict(pool.run(jobs))
     assert [observed(outcomes[number]) for number in range(8) if number != 3] == [[0, 1, 2, 3]] * 7
@@ -228,7 +229,16 @@ class _WithImport:
 def test_leaving_the_pool_ends_running_jobs_at_once():
     began = time.monotonic()
     slow = job("import time\ndef answer(number): time.sleep(60)", task_seconds=120)
-    with WorkerPool(make_sandbox("process", ()), (), size=2) as pool:
+    with WorkerPool(make_sandbox("process", ()), size=2) as pool:
         results = pool.run([job("def answer(number): return number"), slow, slow, slow])
         assert next(results)[0] == 0
     assert time.monotonic() - began < 20
+
+
+def test_a_worker_serves_only_jobs_with_the_same_packages():
+    sandbox = CountingSandbox()
+    with WorkerPool(sandbox, size=1) as pool:
+        # numpy comes with every worker.
+        kinds = [(), ("numpy",), ("scipy",), ("scipy", "numpy")]
+        list(pool.run([replace(job("def answer(number): return number"), imports=kind) for kind in kinds]))
+    assert sandbox.started == 2

@@ -17,7 +17,7 @@ MODEL = "openai-api/local/model"
 def golden(task):
     """The goal file of the reference."""
     (file,) = task.goal_files
-    return (task.repo / file).read_text()
+    return task.files.repository[file].decode()
 
 
 def asked_for(request):

@@ -115,7 +115,7 @@ def test_no_log_holds_text_of_a_check_or_a_golden(tmp_path):
             texts += [archive.read(name).decode("utf-8", "replace") for name in archive.namelist()]
     everything = "\n".join(texts)
     assert "unit_tests" in everything
-    check_lines = [line.strip() for line in TASK.check_file.read_text().splitlines() if len(line.strip()) > 30]
+    check_lines = [line.strip() for line in TASK.files.check.splitlines() if len(line.strip()) > 30]
     assert not [line for line in check_lines if json.dumps(line)[1:-1] in everything]
     answer_lines = [line.strip() for line in body_of_the_answer() if len(line.strip()) > 20]
     assert not [line for line in answer_lines if json.dumps(line)[1:-1] in everything]

@@ -7,7 +7,7 @@ import pytest
 
 from lmrbench.errors import LmrbenchError, SubmissionError, TaskError
 from lmrbench.tasks.collect import candidate_files, from_diff, from_response, from_workspace
-from lmrbench.tasks.loading import load_suite, select, task_digest
+from lmrbench.tasks.loading import load_suite, select
 from lmrbench.tasks.model import Target
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import build, masked_files, repository_files, workspace_files
@@ -198,25 +198,6 @@ def test_notebooks_lose_what_they_printed(toy_suite, tmp_path):
     shown = masked_files(load_suite(suite)[0])["n.ipynb"]
     assert b"the answer" not in shown
     assert json.loads(shown)["cells"][0]["source"] == ["1"]
-
-
-def test_the_digest_of_a_task_changes_with_whatever_it_is_made_of(toy_suite, tmp_path):
-    suite = _suite(toy_suite, tmp_path)
-    before = task_digest(load_suite(suite)[0])
-    assert before == task_digest(load_suite(toy_suite)[0])
-    for name in (
-        "repo/weighting.py",
-        "checks/blend.py",
-        "paper.md",
-        "wrong/blend/unscaled.py",
-        "rewrites/blend/loop.py",
-    ):
-        file = suite / "toy" / name
-        data = file.read_bytes()
-        file.write_bytes(data + b"\n")
-        assert task_digest(load_suite(suite)[0]) != before
-        file.write_bytes(data)
-    assert task_digest(load_suite(suite)[0]) == before
 
 
 def test_patterns_choose_tasks_and_a_typing_error_is_said(task):

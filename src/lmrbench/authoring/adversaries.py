@@ -17,11 +17,12 @@ from lmrbench.authoring.fuzzing import told_apart
 from lmrbench.authoring.laboratory import Laboratory, Trial
 from lmrbench.errors import RecordError, SubmissionError
 from lmrbench.grading.compare import compare
-from lmrbench.grading.records import append_line, read_lines, write_whole
+from lmrbench.grading.records import append_line, read_lines
 from lmrbench.sandbox.protocol import Outcome
 from lmrbench.sandbox.worker_program.encoding import decode
+from lmrbench.storage import write_whole
 from lmrbench.tasks.collect import candidate_files
-from lmrbench.tasks.loading import task_digest
+from lmrbench.tasks.digests import audit_digest
 from lmrbench.tasks.model import Name, Record, Task
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import repository_files, workspace_files
@@ -81,7 +82,7 @@ def attack(laboratory: Laboratory, model: str, ask: Ask, wrong: int, right: int,
     Findings in the file that hold for the same task and model are yielded from there; only what lacks is asked for.
     """
     task = laboratory.task
-    digest = task_digest(task)
+    digest = audit_digest(task)
     earlier = [
         item for item in read_lines(file, Finding) if (item.task, item.digest, item.model) == (task.id, digest, model)
     ]
@@ -173,7 +174,7 @@ def proposals_in(answer: str) -> list[Proposal]:
 
 def _tried(laboratory: Laboratory, proposal: Proposal) -> Finding:
     task = laboratory.task
-    finding = Finding(task=task.id, digest=task_digest(task), model="", number=0, proposal=proposal, passed=False)
+    finding = Finding(task=task.id, digest=audit_digest(task), model="", number=0, proposal=proposal, passed=False)
     code = dict.fromkeys(task.goal_files, proposal.code)
     try:
         files = candidate_files(task, Submission(system=_OWNER, task=task.id, code=code))[0]

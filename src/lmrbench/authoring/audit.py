@@ -13,10 +13,10 @@ from lmrbench.authoring.mutation import SEEDS_FOR_WRONG, mutations
 from lmrbench.errors import SubmissionError
 from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.tasks.collect import candidate_files
-from lmrbench.tasks.loading import task_digest, variant_files
+from lmrbench.tasks.digests import audit_digest
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
-from lmrbench.tasks.workspace import masked_files, repository_files
+from lmrbench.tasks.workspace import repository_files, unsolved_files
 
 # The dear cases of a golden and of its rewrites run under so many seeds, the others under all.
 SEEDS_FOR_DEAR = 25
@@ -52,28 +52,28 @@ def audit(task: Task, seeds: Sequence[int], pool: WorkerPool, advance: Advance =
         Trial("golden", golden, seed, f"audit {threads}", check, laboratory.cases_under(number, SEEDS_FOR_DEAR))
         for number, seed in enumerate(seeds)
         for threads, check in (("one thread", None), ("two threads", laboratory.check + _TWO_THREADS))
-        if check is None or "torch" in pool.imports
+        if check is None or "torch" in laboratory.imports
     ]
     runs = [result for _, result in laboratory.run("golden", again)]
     precise = [
         Trial("golden", golden, seed, "audit double", laboratory.check + _IN_DOUBLE_PRECISION)
         for seed in seeds[:SEEDS_FOR_WRONG]
-        if "torch" in pool.imports
+        if "torch" in laboratory.imports
     ]
     # A case of tensors in double precision, or one that asks for a dtype, can't be compared: its margin is None.
     rounding = [item for _, result in laboratory.run("precision", precise) for item in result.margins]
-    mask = laboratory.variants("mask", {"mask": masked_files(task)}, seeds[:1])
+    mask = laboratory.variants("mask", {"mask": unsolved_files(task)}, seeds[:1])
     rewrites = laboratory.variants(
-        "rewrites", _variant_files(task, "rewrites"), seeds, must_pass=True, seeds_for_dear=SEEDS_FOR_DEAR
+        "rewrites", _variant_files(task, task.files.rewrites), seeds, must_pass=True, seeds_for_dear=SEEDS_FOR_DEAR
     )
-    wrong = laboratory.variants("wrong versions", _variant_files(task, "wrong"), seeds[:SEEDS_FOR_WRONG])
+    wrong = laboratory.variants("wrong versions", _variant_files(task, task.files.wrong), seeds[:SEEDS_FOR_WRONG])
     # The cheat knows another seed and must fail here.
     tricks = {item.label: _files(task, item) for item in cheats(task, known_seed=seeds[0] + 1)}
     first = laboratory.goldens[seeds[0]]
     mutation, behavioural = mutations(laboratory)
     return Certificate(
         task=task.id,
-        digest=task_digest(task),
+        digest=audit_digest(task),
         auditor=auditor_digest(),
         seeds=len(seeds),
         golden=GoldenRuns(
@@ -104,18 +104,10 @@ def audit(task: Task, seeds: Sequence[int], pool: WorkerPool, advance: Advance =
     )
 
 
-def _variant_files(task: Task, kind: str) -> dict[str, Mapping[str, bytes] | None]:
+def _variant_files(task: Task, texts: Mapping[str, str]) -> dict[str, Mapping[str, bytes] | None]:
     return {
-        file.stem: _files(
-            task,
-            Submission(
-                system=kind,
-                task=task.id,
-                label=file.stem,
-                code={name: file.read_text("utf-8") for name in task.goal_files},
-            ),
-        )
-        for file in variant_files(task, kind)
+        label: _files(task, Submission(system="audit", task=task.id, code=dict.fromkeys(task.goal_files, text)))
+        for label, text in texts.items()
     }
 
 

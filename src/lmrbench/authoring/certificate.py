@@ -17,8 +17,8 @@ from pydantic import ValidationError
 
 from lmrbench.authoring.leaks import Leak, Missing
 from lmrbench.errors import RecordError
-from lmrbench.grading.records import write_whole
-from lmrbench.tasks.loading import task_digest
+from lmrbench.storage import write_whole
+from lmrbench.tasks.digests import audit_digest
 from lmrbench.tasks.model import Record, Task
 
 MUTATION_SCORE = 0.95
@@ -190,7 +190,7 @@ def read_certificate(task: Task) -> Certificate | None:
     except ValidationError:
         # Written by another version of the audit: as good as none.
         return None
-    return certificate if (certificate.digest, certificate.auditor) == (task_digest(task), auditor_digest()) else None
+    return certificate if (certificate.digest, certificate.auditor) == (audit_digest(task), auditor_digest()) else None
 
 
 def write_certificate(task: Task, certificate: Certificate) -> None:

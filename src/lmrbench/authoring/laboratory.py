@@ -12,13 +12,13 @@ from itertools import zip_longest
 
 from lmrbench.authoring.certificate import Variant
 from lmrbench.grading.compare import compare, margin
-from lmrbench.grading.golden import GoldenOutputs, environment_digest, golden_outputs
+from lmrbench.grading.golden import GoldenOutputs, golden_outputs
 from lmrbench.grading.grade import SLOWER
-from lmrbench.sandbox.environment import fingerprint
 from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.sandbox.protocol import Job, Outcome
 from lmrbench.sandbox.worker_program.encoding import decode
 from lmrbench.tasks.model import Task
+from lmrbench.tasks.workspace import third_party_imports
 
 # Seconds that a case may take at least: generous for what should pass, since a busy machine is not flakiness, and short
 # for mutants, many of which loop forever.
@@ -73,9 +73,9 @@ class Laboratory:
         self.seeds = seeds
         self.pool = pool
         self.advance = advance
-        self.check = task.check_file.read_text("utf-8")
-        environment = environment_digest(fingerprint(pool.imports))
-        observed = golden_outputs([task], seeds, pool, environment)
+        self.check = task.files.check
+        self.imports = third_party_imports(task)
+        observed = golden_outputs([task], seeds, pool)
         self.goldens = {seed: observed[task.id, seed] for seed in seeds}
 
     @property
@@ -103,7 +103,7 @@ class Laboratory:
 
     def job(self, files: Mapping[str, bytes], check: str, seed: int, seconds: float, owner: str = "audit") -> Job:
         """A job whose cases are not the check's own."""
-        return Job(owner, files, check, seed, self.task.limits, seconds)
+        return Job(owner, files, check, seed, self.task.limits, seconds, imports=self.imports)
 
     def reason(self, trial: Trial, result: Result) -> str:
         """Why the first case that rejects a trial does so, in words."""
@@ -186,6 +186,7 @@ class Laboratory:
             limits=self.task.limits,
             task_seconds=2 * max(trial.case_seconds, SLOWER * golden.seconds),
             case_seconds=[max(trial.case_seconds, SLOWER * seconds) for seconds in golden.case_seconds],
+            imports=self.imports,
         )
 
     def _golden(self, trial: Trial) -> GoldenOutputs:

@@ -1,8 +1,9 @@
-"""Does what a solver sees give the answer away, and does it say enough to find it?
+"""Does what a solver sees give an answer away, and does it say enough to find its own?
 
-A leak is measured as the share of the golden body's n-grams of tokens that stand in one other file, as they are or,
-within functions, with all names made alike. Insufficient is what uses a literal that no file, digest or instruction
-states.
+A leak is measured as the share of a golden body's n-grams of tokens that stand in one file of a workspace, as they are
+or, within functions, with all names made alike. No workspace may hold the golden of any task: not its own, nor another
+of its paper, nor one of another paper. A task is under-specified if its golden uses a literal that no file, summary or
+instruction states.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ import importlib.util
 import json
 import keyword
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from lmrbench.tasks.model import Record, Task
+from lmrbench.tasks.model import Record, Target, Task
 from lmrbench.tasks.source import find
 from lmrbench.tasks.text import FunctionNode
-from lmrbench.tasks.workspace import repository_files, workspace_files
+from lmrbench.tasks.workspace import workspace_files
 
 N = 8
 _TOKEN = re.compile(r"[^\W\d]\w*|\d[\w.]*|[^\w\s]")
@@ -47,27 +48,58 @@ class _Grams(NamedTuple):
     renamed: frozenset[tuple[str, ...]]
 
 
+# Of a file that can't be read and may hold anything.
+_EVERYTHING = _Grams(frozenset(), frozenset())
+
+
 def worst_leak(task: Task) -> Leak:
-    """Which file of the workspace holds most of a golden's body."""
-    bodies = [_grams(_tokens(_body(node))) for node in _goldens(task)]
+    """Which file of the workspace holds most of the body of a target of the paper: the task's own, or a sibling's."""
+    bodies = [_grams(_tokens(_body(node))) for node in _goldens(task, (*task.targets, *task.siblings))]
+    return _worst(bodies, _pieces(workspace_files(task, "full")))
+
+
+def foreign_leaks(tasks: Iterable[Task]) -> Iterator[tuple[Task, Task, Leak]]:
+    """Each task whose workspace holds something of the golden of another paper's task: both, and the worst place.
+
+    The first of each pair is the one whose workspace it is.
+    """
+    tasks = tuple(tasks)
+    bodies = {task.id: [_grams(_tokens(_body(node))) for node in _goldens(task, task.targets)] for task in tasks}
+    for task in tasks:
+        pieces = list(_pieces(workspace_files(task, "full")))
+        for other in tasks:
+            if other.paper.slug != task.paper.slug:
+                worst = _worst(bodies[other.id], pieces)
+                if worst.share > 0:
+                    yield task, other, worst
+
+
+def _worst(bodies: Sequence[_Grams], pieces: Iterable[tuple[str, _Grams]]) -> Leak:
     worst = Leak(share=0.0, place="")
-    for path, data in workspace_files(task, "full").items():
+    for place, found in pieces:
+        if found is _EVERYTHING:
+            return Leak(share=1.0, place=place)
+        for body in bodies:
+            share = _share(body.verbatim, found.verbatim)
+            if "::" in place:
+                share = max(share, _share(body.renamed, found.renamed))
+            if share > worst.share:
+                worst = Leak(share=round(share, 4), place=place)
+    return worst
+
+
+def _pieces(files: Mapping[str, bytes]) -> Iterator[tuple[str, _Grams]]:
+    """The files of a workspace, and every function in them, each with the place where it stands."""
+    for path, data in files.items():
         if data.startswith(importlib.util.MAGIC_NUMBER):
             # Whatever a compiled file is called, a decompiler reads it.
-            return Leak(share=1.0, place=path)
+            yield path, _EVERYTHING
+            continue
         text = _notebook_code(data) if path.endswith(".ipynb") else data.decode("utf-8", "replace")
-        pieces = [(path, text)]
+        yield path, _grams(_tokens(text))
         if path.endswith((".py", ".ipynb")):
-            pieces += [(f"{path}::{node.name}", _body(node)) for node in _functions(text)]
-        for place, piece in pieces:
-            found = _grams(_tokens(piece))
-            for body in bodies:
-                share = _share(body.verbatim, found.verbatim)
-                if "::" in place:
-                    share = max(share, _share(body.renamed, found.renamed))
-                if share > worst.share:
-                    worst = Leak(share=round(share, 4), place=place)
-    return worst
+            for node in _functions(text):
+                yield f"{path}::{node.name}", _grams(_tokens(_body(node)))
 
 
 def missing(task: Task) -> Missing:
@@ -77,7 +109,7 @@ def missing(task: Task) -> Missing:
     numbers = {float(number) for number in _NUMBER.findall(text)}
     literals: dict[str, None] = {}
     names: dict[str, None] = {}
-    for function in _goldens(task):
+    for function in _goldens(task, task.targets):
         bound = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and not _is_load(node)}
         bound |= {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
         bound |= {node.name for node in ast.walk(function) if isinstance(node, FunctionNode)}
@@ -101,9 +133,8 @@ def _notebook_code(data: bytes) -> str:
     return "\n".join("".join(cell.get("source", [])) for cell in cells)
 
 
-def _goldens(task: Task) -> list[FunctionNode]:
-    files = repository_files(task)
-    return [find(files[target.file], target.qualname).node for target in task.targets]
+def _goldens(task: Task, targets: Iterable[Target]) -> list[FunctionNode]:
+    return [find(task.files.repository[target.file], target.qualname).node for target in targets]
 
 
 def _functions(text: str) -> Iterator[FunctionNode]:

@@ -155,10 +155,8 @@ class _Trials:
 def _declared_equivalent(task: Task) -> set[str]:
     """The ids of the mutants that the task's author declares to be no mistakes, each with a reason."""
     file = equivalents_file(task)
-    if not file.is_file():
-        return set()
     try:
-        table = tomllib.loads(file.read_text("utf-8"))
+        table = tomllib.loads(task.files.equivalents)
     except tomllib.TOMLDecodeError as error:
         raise TaskError(f"{file}: {error}") from error
     for name, reason in table.items():

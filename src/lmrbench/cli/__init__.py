@@ -13,6 +13,7 @@ import typer
 
 from lmrbench.cli import adversary, audit, collect, doctor, export, grade, list_tasks, mask, new, papers, show, solve
 from lmrbench.cli.interrupt import Interrupted, raise_interrupted
+from lmrbench.cli.terminal import warn
 from lmrbench.errors import LmrbenchError, SandboxError
 
 app = typer.Typer(
@@ -42,14 +43,18 @@ app.command("doctor")(doctor.doctor)
 
 
 def main() -> None:
-    """Run the command line; an error of ours is one line on standard error, not a traceback."""
+    """Run the command line; an error of ours, or of the operating system, is a message and not a traceback."""
     signal.signal(signal.SIGINT, raise_interrupted)
     signal.signal(signal.SIGTERM, raise_interrupted)
     try:
         app()
     except LmrbenchError as error:
-        print(f"lmrbench: {error}", file=sys.stderr)
+        warn(str(error))
         sys.exit(3 if isinstance(error, SandboxError) else 2)
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        warn(f"{place}{error.strerror or error}")
+        sys.exit(3)
     except Interrupted:
         print("lmrbench: interrupted", file=sys.stderr)
         sys.exit(130)

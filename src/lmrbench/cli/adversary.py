@@ -25,14 +25,12 @@ def attack_with_progress(
     from lmrbench.authoring.laboratory import Laboratory
     from lmrbench.sandbox.doctor import make_sandbox
     from lmrbench.sandbox.pool import WorkerPool
-    from lmrbench.tasks.workspace import third_party_imports
 
     ask = _asking(model)
-    imports = sorted({name for task in tasks for name in third_party_imports(task)})
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     progress = Progress(*columns, console=Console(stderr=True), transient=True)
     found: list[Finding] = []
-    with WorkerPool(make_sandbox("bubblewrap", [suite]), imports, workers) as pool, progress:
+    with WorkerPool(make_sandbox("bubblewrap", [suite]), workers) as pool, progress:
         for task in tasks:
             bar = progress.add_task(task.id, total=wrong + right)
             laboratory = Laboratory(task, range(SEEDS), pool, lambda *_: None)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lmrbench.cli.adversary import attack_with_progress, print_findings
-from lmrbench.cli.options import PATTERN_HELP, JsonOption, SuiteOption, load_tasks, print_json, suite_folder
+from lmrbench.cli.options import PATTERN_HELP, JsonOption, SuiteOption, load_all_and_some, print_json, suite_folder
 
 if TYPE_CHECKING:
     from lmrbench.authoring.certificate import Certificate
@@ -56,7 +56,7 @@ def audit(
     """
     from lmrbench.authoring.certificate import read_certificate
 
-    tasks = load_tasks(suite, patterns)
+    every_task, tasks = load_all_and_some(suite, patterns)
     if adversary is not None:
         findings = attack_with_progress(list(tasks), adversary, wrong, right, out, workers, suite_folder(suite))
         if json:
@@ -73,11 +73,13 @@ def audit(
             if again or (known := found[task.id]) is None or known.seeds < wanted or known.shortfalls
         ]
         found |= audit_with_progress(todo, wanted, workers, suite_folder(suite), write=not quick)
+    foreign = _foreign_leaks(every_task)
+    shortfalls = {name: [*_said(item), *foreign.get(name, ())] for name, item in found.items()}
     if json:
-        print_json([_facts(name, item) for name, item in found.items()])
+        print_json([_facts(name, item, shortfalls[name]) for name, item in found.items()])
     else:
-        _print_table(found)
-    if any(_said(item) for item in found.values()):
+        _print_table(found, shortfalls)
+    if any(shortfalls.values()):
         raise typer.Exit(1)
 
 
@@ -92,15 +94,13 @@ def audit_with_progress(
     from lmrbench.authoring.certificate import write_certificate
     from lmrbench.sandbox.doctor import make_sandbox
     from lmrbench.sandbox.pool import WorkerPool
-    from lmrbench.tasks.workspace import third_party_imports
 
     found: dict[str, Certificate] = {}
     if not tasks:
         return found
-    imports = sorted({name for task in tasks for name in third_party_imports(task)})
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     progress = Progress(*columns, console=Console(stderr=True), transient=True)
-    with WorkerPool(make_sandbox("bubblewrap", [suite]), imports, workers) as pool, progress:
+    with WorkerPool(make_sandbox("bubblewrap", [suite]), workers) as pool, progress:
         bar = progress.add_task("tasks", total=len(tasks))
         stages = progress.add_task("", total=1)
         for task in tasks:
@@ -116,9 +116,22 @@ def audit_with_progress(
     return found
 
 
-def _facts(name: str, certificate: Certificate | None) -> dict[str, object]:
+def _foreign_leaks(tasks: tuple[Task, ...]) -> dict[str, list[str]]:
+    """What the workspaces of each task tell of other papers' tasks, which no certificate of one task can know."""
+    from lmrbench.authoring.certificate import LEAK_SHARE
+    from lmrbench.authoring.leaks import foreign_leaks
+
+    found: dict[str, list[str]] = {}
+    for task, other, leak in foreign_leaks(tasks):
+        if leak.share > LEAK_SHARE:
+            text = f"{leak.place} holds {leak.share:.0%} of the answer to {other.id}, more than {LEAK_SHARE:.0%}"
+            found.setdefault(task.id, []).append(text)
+    return found
+
+
+def _facts(name: str, certificate: Certificate | None, shortfalls: list[str]) -> dict[str, object]:
     measured = certificate.model_dump(mode="json", exclude={"task"}) if certificate else {}
-    return {"task": name, "shortfalls": _said(certificate), **measured}
+    return {"task": name, "shortfalls": shortfalls, **measured}
 
 
 def _said(certificate: Certificate | None) -> list[str]:
@@ -127,7 +140,7 @@ def _said(certificate: Certificate | None) -> list[str]:
     return list(certificate.shortfalls)
 
 
-def _print_table(found: dict[str, Certificate | None]) -> None:
+def _print_table(found: dict[str, Certificate | None], shortfalls: dict[str, list[str]]) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.markup import escape
@@ -162,6 +175,6 @@ def _print_table(found: dict[str, Certificate | None]) -> None:
                 console.print(
                     escape(f"a case that rejects it: {survivor.told_apart_by}"), highlight=False, soft_wrap=True
                 )
-    for name, item in found.items():
-        for shortfall in _said(item):
+    for name, texts in shortfalls.items():
+        for shortfall in texts:
             console.print(f"[red]{name}: {escape(shortfall)}[/]", highlight=False)

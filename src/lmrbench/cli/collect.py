@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from lmrbench.cli.options import SuiteOption, load_tasks
+from lmrbench.cli.terminal import say, warn
 
 
 def collect(
@@ -24,11 +25,15 @@ def collect(
     to: Annotated[Path, typer.Option("--to", metavar="FILE", help="The file of submissions to append to.")] = Path(
         "submissions.jsonl"
     ),
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Put it in the place of an earlier answer with the same number.")
+    ] = False,
     suite: SuiteOption = None,
 ) -> None:
     """Take in one answer and append it to a file of submissions; only the target will be taken from it."""
     from lmrbench.errors import TaskError
-    from lmrbench.grading.records import append_line
+    from lmrbench.grading.records import append_line, read_lines
+    from lmrbench.storage import write_whole
     from lmrbench.tasks.collect import candidate_files, from_diff, from_workspace, read_text
     from lmrbench.tasks.submission import Submission
 
@@ -45,6 +50,11 @@ def collect(
         submission = Submission(system=system, task=found[0].id, sample=sample, code=code)
     _, warnings = candidate_files(found[0], submission)
     for warning in (*submission.warnings, *warnings):
-        print(f"lmrbench: {warning}", file=sys.stderr)
-    append_line(to, submission)
-    print(f"{found[0].id} of {system} appended to {to}")
+        warn(warning)
+    if replace:
+        key = (submission.system, submission.task, submission.sample)
+        kept = [item for item in read_lines(to, Submission) if (item.system, item.task, item.sample) != key]
+        write_whole(to, "".join(item.model_dump_json() + "\n" for item in (*kept, submission)).encode())
+    else:
+        append_line(to, submission)
+    say(f"{found[0].id} of {system} {'written' if replace else 'appended'} to {to}")

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from lmrbench.cli.options import PATTERN_HELP, SuiteOption, load_tasks
+from lmrbench.cli.terminal import say
 from lmrbench.tasks.model import Inputs
 
 
@@ -25,4 +26,4 @@ def export(
     for task in load_tasks(suite, patterns):
         folder = to / task.paper.slug / task.name
         build(task, inputs, folder)
-        print(folder)
+        say(str(folder))

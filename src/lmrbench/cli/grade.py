@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmrbench.cli.options import PATTERN_HELP, JsonOption, SuiteOption, load_tasks, print_json, suite_folder
+from lmrbench.cli.options import PATTERN_HELP, JsonOption, SuiteOption, load_all_and_some, print_json, suite_folder
+from lmrbench.cli.terminal import cell, say, warn
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,6 +40,13 @@ def grade(
     seeds: Annotated[
         int | None, typer.Option(min=1, max=100, help="Draw this many fresh seeds; every one must be passed.")
     ] = None,
+    blind: Annotated[
+        bool,
+        typer.Option(
+            "--blind",
+            help="Write no reasons, logs and names of cases, and draw a fresh seed: for grades that submitters get.",
+        ),
+    ] = False,
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="The run folder; by default below runs/. One that is there is gone on with."),
@@ -64,7 +71,7 @@ def grade(
     """
     from lmrbench.errors import RecordError
     from lmrbench.grading.golden import fresh_seed, installation_seed
-    from lmrbench.grading.runs import earlier_seeds, read_submissions
+    from lmrbench.grading.runs import drawn_seeds, read_submissions
     from lmrbench.grading.systems import BUILT_INS, MUST_PASS, submissions_of
 
     chosen: list[BuiltIn] = [
@@ -76,36 +83,54 @@ def grade(
         )
     if seed is not None and seeds is not None:
         raise RecordError("--seed and --seeds can't be used together")
-    every_task = load_tasks(suite, None)
-    tasks = load_tasks(suite, task)
+    every_task, tasks = load_all_and_some(suite, task)
     names = {item.id for item in tasks}
     if path is not None:
-        submissions = [
-            item for item in read_submissions(path, {item.id: item for item in every_task}) if item.task in names
-        ]
+        handed_in = read_submissions(path, {item.id: item for item in every_task})
+        submissions = [item for item in handed_in if item.task in names]
         folder = out or (path if path.is_dir() else RUNS / path.stem)
     else:
         submissions = [item for name in chosen for item in submissions_of(name, tasks)]
         folder = out or RUNS / "-".join(chosen)
-    if seeds is not None:
+    if not submissions:
+        raise RecordError(f"{path or ', '.join(chosen)}: no submission for {', '.join(sorted(names))}")
+    wanted = 1 if blind and seed is None and seeds is None else seeds
+    if wanted is not None:
         # A run that was killed goes on under the seeds that it had drawn.
-        earlier = earlier_seeds(folder)
-        drawn = earlier if len(earlier) == seeds else tuple(fresh_seed() for _ in range(seeds))
+        earlier = drawn_seeds(folder)
+        drawn = earlier if len(earlier) == wanted else tuple(fresh_seed() for _ in range(wanted))
     else:
         drawn = (installation_seed() if seed is None else seed,)
-    grades = grade_with_progress(folder, submissions, tasks, drawn, sandbox, workers, suite_folder(suite))
+    grades = grade_with_progress(
+        folder, submissions, every_task, drawn, sandbox, workers, suite_folder(suite), wanted is not None, blind
+    )
+    left_out = _not_submitted(grades, names)
     if json:
-        print_json({"run": str(folder), "seeds": drawn, "grades": [item.model_dump(mode="json") for item in grades]})
+        items = [item.model_dump(mode="json") for item in grades]
+        print_json({"run": str(folder), "seeds": drawn, "not_submitted": left_out, "grades": items})
     else:
         _print_tables(grades, folder, sandbox, drawn)
+        for system, missing in left_out.items():
+            say(f"{system}: nothing submitted for {len(missing)} of {len(names)} tasks")
     amiss = [
         item for item in grades if item.system in chosen and MUST_PASS.get(item.system, item.passed) != item.passed
     ]
     for item in amiss:
         what = "passed" if item.passed else "failed"
-        print(f"lmrbench: {item.system} {item.label} of {item.task} {what}, which it must not", file=sys.stderr)
+        warn(f"{item.system} {item.label} of {item.task} {what}, which it must not")
     if amiss:
         raise typer.Exit(1)
+
+
+def say_set_aside(folder: Path, count: int) -> None:
+    """Tell that grades of a run folder are not trusted."""
+    from lmrbench.grading.runs import UNVERIFIED
+
+    grades = "1 grade was" if count == 1 else f"{count} grades were"
+    warn(
+        f"{folder}: {grades} not made by this installation, or changed since; moved to {UNVERIFIED}, and graded anew "
+        "where asked for"
+    )
 
 
 def grade_with_progress(
@@ -116,30 +141,49 @@ def grade_with_progress(
     sandbox: str,
     workers: int | None,
     suite: Path,
+    fresh_seeds: bool = False,
+    blind: bool = False,
 ) -> list[Grade]:
-    """Grade submissions into a run folder with a progress bar; the grades in the order of the submissions."""
+    """Grade submissions into a run folder with a progress bar; the grades in the order of the submissions.
+
+    tasks: the whole suite.
+    """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     from lmrbench.grading.runs import grade_run
     from lmrbench.sandbox.doctor import make_sandbox
     from lmrbench.sandbox.pool import WorkerPool
-    from lmrbench.tasks.workspace import third_party_imports
 
-    imports = sorted({name for item in tasks for name in third_party_imports(item)})
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     progress = Progress(*columns, console=Console(stderr=True), transient=True)
-    with WorkerPool(make_sandbox(sandbox, [suite]), imports, workers) as pool, progress:
+    with WorkerPool(make_sandbox(sandbox, [suite]), workers) as pool, progress:
         needed = {item.task for item in submissions}
         goldens = progress.add_task("golden", total=len(needed) * len(seeds))
         bar = progress.add_task("submissions", total=len(submissions))
         by_id = {item.id: item for item in tasks}
         grades = []
-        for item in grade_run(folder, submissions, by_id, seeds, pool, lambda *_: progress.advance(goldens)):
+        for item in grade_run(
+            folder=folder,
+            submissions=submissions,
+            tasks=by_id,
+            seeds=seeds,
+            pool=pool,
+            observed=lambda *_: progress.advance(goldens),
+            set_aside=lambda count: say_set_aside(folder, count),
+            fresh_seeds=fresh_seeds,
+            blind=blind,
+        ):
             grades.append(item)
             progress.advance(bar)
     order = {(item.system, item.task, item.sample): number for number, item in enumerate(submissions)}
     return sorted(grades, key=lambda item: order[item.system, item.task, item.sample])
+
+
+def _not_submitted(grades: list[Grade], tasks: set[str]) -> dict[str, list[str]]:
+    """For each system the tasks that it handed in nothing for; built-in and other systems alike."""
+    found = {item.system: tasks - {other.task for other in grades if other.system == item.system} for item in grades}
+    return {system: sorted(missing) for system, missing in found.items() if missing}
 
 
 def _print_tables(grades: list[Grade], folder: Path, sandbox: str, seeds: tuple[int, ...]) -> None:
@@ -156,22 +200,21 @@ def _print_tables(grades: list[Grade], folder: Path, sandbox: str, seeds: tuple[
     ):
         table = Table(title)
         for system in systems:
-            table.add_column(system, justify="right")
+            table.add_column(cell(system), justify="right")
         table.add_column("seconds", justify="right")
         for name, by_system in groups.items():
-            cells = [f"{cell.passed}/{cell.total}" if (cell := by_system.get(system)) else "-" for system in systems]
-            table.add_row(name, *cells, f"{sum(item.seconds for item in by_system.values()):.2f}")
+            cells = [f"{one.passed}/{one.total}" if (one := by_system.get(system)) else "-" for system in systems]
+            table.add_row(cell(name), *cells, f"{sum(item.seconds for item in by_system.values()):.2f}")
         table.add_section()
         totals = [tally(item for item in grades if item.system == system) for system in systems]
         table.add_row("all", *(f"{item.rate:.1%}" for item in totals), f"{sum(item.seconds for item in totals):.2f}")
         console.print(table)
     _print_failures(console, [item for item in grades if not item.passed and not item.label and item.system != "mask"])
     drawn = ", ".join(map(str, seeds))
-    console.print(f"{len(grades)} grades in {folder} (sandbox {sandbox}, seed {drawn})", highlight=False)
+    say(f"{len(grades)} grades in {folder} (sandbox {sandbox}, seed {drawn})")
 
 
 def _print_failures(console: Console, failed: list[Grade]) -> None:
-    from rich.markup import escape
     from rich.table import Table
 
     if not failed:
@@ -181,5 +224,5 @@ def _print_failures(console: Console, failed: list[Grade]) -> None:
         matched = sum(case.verdict == "match" for case in item.cases)
         first = item.first_failure
         reason = f"{first.name or first.case}: {first.verdict}: {first.reason}" if first else "the check has no cases"
-        table.add_row(item.system, item.task, f"{matched}/{len(item.cases)}", escape(reason))
+        table.add_row(cell(item.system), cell(item.task), f"{matched}/{len(item.cases)}", cell(reason))
     console.print(table)

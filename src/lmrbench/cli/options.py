@@ -28,11 +28,19 @@ def suite_folder(suite: Path | None) -> Path:
 
 def load_tasks(suite: Path | None, patterns: list[str] | None) -> tuple[Task, ...]:
     """The tasks of a suite that the patterns name."""
+    return load_all_and_some(suite, patterns)[1]
+
+
+def load_all_and_some(suite: Path | None, patterns: list[str] | None) -> tuple[tuple[Task, ...], tuple[Task, ...]]:
+    """All tasks of a suite, and those of them that the patterns name."""
     from lmrbench.tasks.loading import load_suite, select
 
-    return select(load_suite(suite_folder(suite)), patterns or ())
+    tasks = load_suite(suite_folder(suite))
+    return tasks, select(tasks, patterns or ())
 
 
 def print_json(value: object) -> None:
     """Print a value as indented JSON on standard output."""
-    print(json.dumps(value, indent=2, ensure_ascii=False))
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    # JSON escapes some control characters by itself; all others are escaped as it would.
+    print("".join(letter if letter.isprintable() or letter == "\n" else json.dumps(letter)[1:-1] for letter in text))

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lmrbench.cli.options import JsonOption, SuiteOption, load_tasks, print_json
+from lmrbench.cli.terminal import cell
+from lmrbench.printable import printable
 
 if TYPE_CHECKING:
     from lmrbench.authoring.certificate import Certificate
@@ -20,7 +22,8 @@ def show(
     """Show one task: its paper, its instruction, and the masked function as a solver finds it."""
     from lmrbench.authoring.certificate import read_certificate
     from lmrbench.errors import TaskError
-    from lmrbench.tasks.loading import task_digest, variant_files
+    from lmrbench.tasks.digests import audit_digest, grading_digest
+    from lmrbench.tasks.model import TaskEntry
     from lmrbench.tasks.workspace import goal_signatures
 
     tasks = load_tasks(suite, [task_id])
@@ -28,16 +31,17 @@ def show(
         raise TaskError(f"{task_id!r} names {len(tasks)} tasks: {', '.join(task.id for task in tasks)}")
     task = tasks[0]
     certificate = read_certificate(task)
-    counts = {kind: len(variant_files(task, kind)) for kind in ("rewrites", "wrong")}
+    counts = {"rewrites": len(task.files.rewrites), "wrong": len(task.files.wrong)}
     if json:
-        facts = task.model_dump(mode="json", exclude={"folder", "targets"})
+        facts = task.model_dump(mode="json", include={"paper", *TaskEntry.model_fields} - {"targets"})
         print_json(
             {
                 "id": task.id,
                 "targets": [str(item) for item in task.targets],
                 **facts,
                 **counts,
-                "digest": task_digest(task),
+                "grading_digest": grading_digest(task),
+                "audit_digest": audit_digest(task),
                 "certificate": certificate.model_dump(mode="json", exclude={"task", "digest"}) if certificate else None,
             }
         )
@@ -57,15 +61,17 @@ def show(
         ("tolerance", f"rtol {task.tolerance.rtol:g}, atol {task.tolerance.atol:g}"),
         ("limits", ", ".join(f"{name} {value:g}" for name, value in task.limits)),
         ("variants", ", ".join(f"{count} {kind}" for kind, count in counts.items())),
-        ("digest", task_digest(task)),
+        ("grading digest", grading_digest(task)),
+        ("audit digest", audit_digest(task)),
         ("certificate", _certified(certificate)),
     ):
-        table.add_row(key, value)
+        table.add_row(key, cell(value))
     console.print(table)
-    console.print(Markdown(task.instruction))
+    console.print(Markdown(printable(task.instruction, lines=True)))
     for target, text in goal_signatures(task).items():
-        console.print(f"\n[bold]{target}[/]")
-        console.print(Syntax(text, "python"))
+        console.print()
+        console.print(cell(str(target), style="bold"))
+        console.print(Syntax(printable(text, lines=True), "python"))
 
 
 def _certified(certificate: Certificate | None) -> str:

@@ -11,9 +11,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from lmrbench.cli.grade import RUNS, grade_with_progress
+from lmrbench.cli.grade import RUNS, grade_with_progress, say_set_aside
 from lmrbench.cli.interrupt import as_keyboard_interrupt
-from lmrbench.cli.options import PATTERN_HELP, JsonOption, SuiteOption, load_tasks, print_json, suite_folder
+from lmrbench.cli.options import (
+    PATTERN_HELP,
+    JsonOption,
+    SuiteOption,
+    load_all_and_some,
+    load_tasks,
+    print_json,
+    suite_folder,
+)
+from lmrbench.cli.terminal import cell, say
 from lmrbench.tasks.model import Inputs
 
 if TYPE_CHECKING:
@@ -108,7 +117,7 @@ def solve(
         _print_json(grades, usages, folder)
     else:
         passed = sum(item.passed for item in grades)
-        print(f"{passed} of {len(grades)} answers pass; the run is in {folder}")
+        say(f"{passed} of {len(grades)} answers pass; the run is in {folder}")
 
 
 def run(**options: Any) -> None:
@@ -163,8 +172,9 @@ def _solved(
 ) -> tuple[list[Grade], list[Usage], Path]:
     from lmrbench.errors import LmrbenchError, RecordError
     from lmrbench.grading.golden import installation_seed
-    from lmrbench.grading.records import Solving, Usage, locked, read_lines
+    from lmrbench.grading.records import Solving, Usage, read_lines
     from lmrbench.grading.runs import USAGE
+    from lmrbench.storage import locked
 
     try:
         from lmrbench.solving import runs
@@ -203,6 +213,7 @@ def _solved(
             model_args=dict(_model_argument(text) for text in model_arg or ()),
             limits={name: value for name, value in limits.items() if value is not None},
             display="rich" if sys.stderr.isatty() and sys.stdout.isatty() else "none",
+            set_aside=lambda count: say_set_aside(folder, count),
         )
     return grades, read_lines(folder / USAGE, Usage), folder
 
@@ -223,13 +234,13 @@ def _built_ins(options: dict[str, Any]) -> tuple[list[Grade], Path]:
     from lmrbench.grading.golden import installation_seed
     from lmrbench.grading.systems import BuiltIn, submissions_of
 
-    tasks = load_tasks(options["suite"], options["task"])
+    suite, tasks = load_all_and_some(options["suite"], options["task"])
     systems: tuple[BuiltIn, ...] = ("golden", "mask", "nearest")
     submissions = [item for system in systems for item in submissions_of(system, tasks)]
     folder = options["out"] or RUNS / "built-in"
     seed = installation_seed() if options["seed"] is None else options["seed"]
     folder_of_suite = suite_folder(options["suite"])
-    return grade_with_progress(folder, submissions, tasks, (seed,), "bubblewrap", None, folder_of_suite), folder
+    return grade_with_progress(folder, submissions, suite, (seed,), "bubblewrap", None, folder_of_suite), folder
 
 
 def _print_json(grades: list[Grade], usages: list[Usage], folder: Path) -> None:
@@ -265,12 +276,11 @@ def _print_report(grades: list[Grade], usages: list[Usage], folder: Path) -> Non
         table.add_section()
         for system, item in of_systems.items():
             interval = f"{item.low:.0%} to {item.high:.0%}"
-            table.add_row(
-                group, system, str(item.tasks), str(item.answers), f"{item.passed:.1%}", interval, f"{item.cases:.1%}"
-            )
+            counts = (str(item.tasks), str(item.answers), f"{item.passed:.1%}", interval, f"{item.cases:.1%}")
+            table.add_row(cell(group), cell(system), *counts)
     console.print(table)
     for system, cost in costs(usages).items():
         dollars = f", ${cost.dollars:.4f}" if cost.dollars is not None else ""
         tokens = f"{cost.input_tokens:,} tokens in, {cost.output_tokens:,} out"
-        console.print(f"{system}: {tokens}{dollars}; {cost.seconds:.1f} s an answer", highlight=False)
-    console.print(f"{len(grades)} grades in {folder}", highlight=False)
+        say(f"{system}: {tokens}{dollars}; {cost.seconds:.1f} s an answer")
+    say(f"{len(grades)} grades in {folder}")

@@ -1,5 +1,6 @@
-"""What does the golden return? Observed once a task digest, seed and environment, then kept.
+"""What does the golden return? Observed once for each grading digest, seed and environment, then kept.
 
+What is kept is signed: an entry of the cache that is damaged, or was not written here, is observed again.
 A golden that can't be observed is the task's fault (`TaskError`) or the machine's (`SandboxError`), never a
 candidate's.
 """
@@ -9,19 +10,20 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-import platformdirs
 from pydantic import ConfigDict, ValidationError
 
-from lmrbench.errors import SandboxError, TaskError
-from lmrbench.grading.records import write_whole
+from lmrbench.errors import RecordError, SandboxError, TaskError
+from lmrbench.grading.signatures import signed, verified
+from lmrbench.sandbox.environment import fingerprint
 from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.sandbox.protocol import Job, Outcome
-from lmrbench.tasks.loading import task_digest
+from lmrbench.storage import PRIVATE, cache_folder, made_once, read_plain, write_whole
+from lmrbench.tasks.digests import grading_digest
 from lmrbench.tasks.model import Record, Task
-from lmrbench.tasks.workspace import repository_files
+from lmrbench.tasks.workspace import third_party_imports
 
 
 class GoldenOutputs(Record):
@@ -35,14 +37,10 @@ class GoldenOutputs(Record):
     seconds: float
 
 
-def cache_folder() -> Path:
-    """Where golden outputs are kept: `lmrbench` in the user's cache folder (XDG_CACHE_HOME moves it)."""
-    return platformdirs.user_cache_path("lmrbench")
-
-
-def environment_digest(environment: Mapping[str, str]) -> str:
-    """A short digest of what `sandbox.environment.fingerprint` found."""
-    return hashlib.sha256(json.dumps(environment, sort_keys=True).encode()).hexdigest()[:16]
+def environment_digest(task: Task) -> str:
+    """A short digest of what a task's observations depend on besides task and seed, on this machine."""
+    found = fingerprint(third_party_imports(task))
+    return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def installation_seed() -> int:
@@ -53,10 +51,9 @@ def installation_seed() -> int:
     """
     file = cache_folder() / "seed"
     try:
-        return int(file.read_text())
-    except (FileNotFoundError, ValueError):
-        write_whole(file, str(fresh_seed()).encode())
-        return int(file.read_text())
+        return int(made_once(file, lambda: str(fresh_seed()).encode()))
+    except ValueError as error:
+        raise RecordError(f"{file}: is not a seed; delete it, and another is drawn") from error
 
 
 def fresh_seed() -> int:
@@ -68,7 +65,6 @@ def golden_outputs(
     tasks: Iterable[Task],
     seeds: Sequence[int],
     pool: WorkerPool,
-    environment: str,
     observed: Callable[[Task, int], None] = lambda task, seed: None,
 ) -> dict[tuple[str, int], GoldenOutputs]:
     """The golden's observations for each task id and seed, from the cache or observed now.
@@ -78,27 +74,41 @@ def golden_outputs(
     found: dict[tuple[str, int], GoldenOutputs] = {}
     todo: list[tuple[Task, int, Path]] = []
     for task in tasks:
-        digest = task_digest(task)
+        digest, environment = grading_digest(task), environment_digest(task)
         for seed in seeds:
             file = cache_folder() / "golden" / f"{digest[:32]}-{seed}-{environment}.json"
-            try:
-                found[task.id, seed] = GoldenOutputs.model_validate_json(file.read_bytes())
-                observed(task, seed)
-            except (FileNotFoundError, ValidationError):
+            if (kept := _kept(file)) is None:
                 todo.append((task, seed, file))
+            else:
+                found[task.id, seed] = kept
+                observed(task, seed)
     jobs = [
         Job(
-            "golden", repository_files(task), task.check_file.read_text("utf-8"), seed, task.limits, task.limits.seconds
+            owner="golden",
+            files=task.files.repository,
+            check=task.files.check,
+            seed=seed,
+            limits=task.limits,
+            task_seconds=task.limits.seconds,
+            imports=third_party_imports(task),
         )
         for task, seed, _ in todo
     ]
     for number, outcome in pool.run(jobs):
         task, seed, file = todo[number]
         outputs = _outputs(task, seed, outcome)
-        write_whole(file, outputs.model_dump_json().encode())
+        write_whole(file, signed(outputs.model_dump_json()), PRIVATE)
         found[task.id, seed] = outputs
         observed(task, seed)
     return found
+
+
+def _kept(file: Path) -> GoldenOutputs | None:
+    try:
+        data = verified(read_plain(file))
+        return None if data is None else GoldenOutputs.model_validate_json(data)
+    except (FileNotFoundError, ValidationError):
+        return None
 
 
 def _outputs(task: Task, seed: int, outcome: Outcome) -> GoldenOutputs:

@@ -6,23 +6,24 @@ likewise, with eight seconds. Whatever a candidate does is a verdict; only a tas
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from lmrbench.errors import SubmissionError
 from lmrbench.grading.compare import compare
 from lmrbench.grading.golden import GoldenOutputs, environment_digest, golden_outputs
-from lmrbench.grading.records import CaseVerdict, Grade, Verdict
-from lmrbench.sandbox.environment import fingerprint
+from lmrbench.grading.records import CaseVerdict, Grade, Terms, Verdict
+from lmrbench.printable import printable
 from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.sandbox.protocol import CaseOutcome, Job, Outcome, Status
 from lmrbench.sandbox.worker_program.encoding import decode
 from lmrbench.tasks.collect import candidate_files
-from lmrbench.tasks.loading import task_digest
+from lmrbench.tasks.digests import files_digest, grading_digest
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
+from lmrbench.tasks.workspace import third_party_imports
 
 SLOWER = 4.0
 CASE_SECONDS = 4.0
@@ -51,8 +52,8 @@ def prepare(submission: Submission, task: Task) -> Candidate:
         files, warnings = candidate_files(task, submission)
     except SubmissionError as error:
         text = submission.model_dump_json(include={"code"})
-        return Candidate(submission, task, None, str(error), submission.warnings, _digest({"": text.encode()}))
-    return Candidate(submission, task, files, "", (*submission.warnings, *warnings), _digest(files))
+        return Candidate(submission, task, None, str(error), submission.warnings, files_digest({"": text.encode()}))
+    return Candidate(submission, task, files, "", (*submission.warnings, *warnings), files_digest(files))
 
 
 def grade(
@@ -69,49 +70,64 @@ def grade(
     once where they hold for the same candidate, task, seeds, sandbox and environment. observed: called after each
     golden. Raises TaskError and SandboxError, which are no candidate's fault.
     """
-    conditions = Conditions(tuple(seeds), pool.sandbox.name, environment_digest(fingerprint(pool.imports)))
-    known = {item.holds_for: item for item in graded}
+    grading = _Grading(tasks, tuple(seeds), pool.sandbox.name)
+    known = {item.terms: item for item in graded}
     todo: list[Candidate] = []
     for submission in submissions:
         candidate = prepare(submission, tasks[submission.task])
-        if earlier := known.get(_grade(candidate, conditions, (), ()).holds_for):
+        if earlier := known.get(grading.terms(candidate)):
             yield earlier
         else:
             todo.append(candidate)
     needed = {candidate.task.id: candidate.task for candidate in todo}
-    goldens = golden_outputs(needed.values(), seeds, pool, conditions.environment, observed)
-    jobs: list[tuple[Candidate, int]] = []
-    for candidate in todo:
+    goldens = golden_outputs(needed.values(), seeds, pool, observed)
+    jobs: list[tuple[int, int]] = []
+    for number, candidate in enumerate(todo):
         if candidate.files is None:
             cases = [
                 case
                 for seed in seeds
                 for case in _all_missing(goldens[candidate.task.id, seed], seed, candidate.refusal)
             ]
-            yield _grade(candidate, conditions, cases, ())
+            yield _grade(candidate, grading.terms(candidate), cases, ())
         else:
-            jobs += [(candidate, seed) for seed in seeds]
+            jobs += [(number, seed) for seed in seeds]
     outcomes: dict[int, dict[int, Outcome]] = defaultdict(dict)
-    for number, outcome in pool.run([_job(candidate, seed, goldens) for candidate, seed in jobs]):
-        candidate, seed = jobs[number]
-        outcomes[id(candidate)][seed] = outcome
-        if len(outcomes[id(candidate)]) == len(seeds):
-            of_seeds = outcomes.pop(id(candidate))
+    for job, outcome in pool.run([_job(todo[number], seed, goldens) for number, seed in jobs]):
+        number, seed = jobs[job]
+        outcomes[number][seed] = outcome
+        if len(outcomes[number]) == len(seeds):
+            candidate, of_seeds = todo[number], outcomes.pop(number)
             cases = [
                 case
                 for seed in seeds
                 for case in _verdicts(candidate.task, seed, goldens[candidate.task.id, seed], of_seeds[seed])
             ]
-            yield _grade(candidate, conditions, cases, [of_seeds[seed] for seed in seeds])
+            yield _grade(candidate, grading.terms(candidate), cases, [of_seeds[seed] for seed in seeds])
 
 
-@dataclass(frozen=True)
-class Conditions:
-    """Under what all grades of a run are made."""
+class _Grading:
+    """Under what the grades of one call are made; what depends on a task alone is computed once."""
 
-    seeds: tuple[int, ...]
-    sandbox: str
-    environment: str
+    def __init__(self, tasks: Mapping[str, Task], seeds: tuple[int, ...], sandbox: str) -> None:
+        self.seeds = seeds
+        self.sandbox = sandbox
+        self._of_task = cache(lambda name: (grading_digest(tasks[name]), environment_digest(tasks[name])))
+
+    def terms(self, candidate: Candidate) -> Terms:
+        """What the grade of a candidate would hold for."""
+        submission = candidate.submission
+        task_digest, environment = self._of_task(submission.task)
+        return Terms(
+            system=submission.system,
+            task=submission.task,
+            sample=submission.sample,
+            candidate_digest=candidate.digest,
+            task_digest=task_digest,
+            seeds=self.seeds,
+            sandbox=self.sandbox,
+            environment=environment,
+        )
 
 
 def _job(candidate: Candidate, seed: int, goldens: Mapping[tuple[str, int], GoldenOutputs]) -> Job:
@@ -120,11 +136,12 @@ def _job(candidate: Candidate, seed: int, goldens: Mapping[tuple[str, int], Gold
     return Job(
         owner=f"system {candidate.submission.system}",
         files=candidate.files,
-        check=candidate.task.check_file.read_text("utf-8"),
+        check=candidate.task.files.check,
         seed=seed,
         limits=candidate.task.limits,
         task_seconds=max(CHECK_SECONDS, SLOWER * golden.seconds),
         case_seconds=[max(CASE_SECONDS, SLOWER * seconds) for seconds in golden.case_seconds],
+        imports=third_party_imports(candidate.task),
     )
 
 
@@ -155,7 +172,7 @@ def _said(text: str) -> str:
     text = text.strip()
     if len(text) > MOST_CHARACTERS:
         text = f"{text[:500]} ... {text[-MOST_CHARACTERS + 500 :]}"
-    return "".join(letter if letter.isprintable() or letter == "\n" else "\N{REPLACEMENT CHARACTER}" for letter in text)
+    return printable(text, lines=True)
 
 
 def _all_missing(golden: GoldenOutputs, seed: int, reason: str) -> Iterator[CaseVerdict]:
@@ -163,33 +180,15 @@ def _all_missing(golden: GoldenOutputs, seed: int, reason: str) -> Iterator[Case
         yield CaseVerdict(seed=seed, case=index, name=name, verdict="missing", reason=_said(reason))
 
 
-def _grade(
-    candidate: Candidate, conditions: Conditions, cases: Sequence[CaseVerdict], outcomes: Sequence[Outcome]
-) -> Grade:
-    submission, task = candidate.submission, candidate.task
+def _grade(candidate: Candidate, terms: Terms, cases: Sequence[CaseVerdict], outcomes: Sequence[Outcome]) -> Grade:
     return Grade(
-        system=submission.system,
-        task=task.id,
-        sample=submission.sample,
-        label=submission.label,
-        category=task.category,
+        **terms._asdict(),
+        label=candidate.submission.label,
+        category=candidate.task.category,
         passed=bool(cases) and all(case.verdict == "match" for case in cases),
         cases=tuple(cases),
         seconds=sum(outcome.seconds for outcome in outcomes),
         peak_mb=max((outcome.peak_mb for outcome in outcomes), default=0.0),
         warnings=tuple(map(_said, candidate.warnings)),
         log=_said(outcomes[0].log) if outcomes else "",
-        candidate_digest=candidate.digest,
-        task_digest=task_digest(task),
-        seeds=conditions.seeds,
-        sandbox=conditions.sandbox,
-        environment=conditions.environment,
     )
-
-
-def _digest(files: Mapping[str, bytes]) -> str:
-    digest = hashlib.sha256()
-    for name, data in sorted(files.items()):
-        digest.update(f"{name}\0{len(data)}\0".encode())
-        digest.update(data)
-    return digest.hexdigest()

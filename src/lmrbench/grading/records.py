@@ -6,17 +6,13 @@ it is cut off before the next append. Any other line that can't be read is a `Re
 
 from __future__ import annotations
 
-import fcntl
-import os
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
 from lmrbench.errors import RecordError
+from lmrbench.storage import append_whole, read_plain
 from lmrbench.tasks.model import Category, Inputs, Record
 
 Verdict = Literal["match", "mismatch", "error", "timeout", "missing"]
@@ -34,11 +30,28 @@ class CaseVerdict(Record):
     seconds: float = 0.0
 
 
+class Terms(NamedTuple):
+    """All that a verdict depends on: two grades with the same terms are of the same thing.
+
+    candidate_digest: of the repository that was observed. task_digest: `tasks.digests.grading_digest`. environment: a
+    digest of the harness, the machine and the packages that the task imports.
+    """
+
+    system: str
+    task: str
+    sample: int
+    candidate_digest: str
+    task_digest: str
+    seeds: tuple[int, ...]
+    sandbox: str
+    environment: str
+
+
 class Grade(Record):
     """The grade of one submission: passed if every case under every seed matches.
 
-    What it holds for is written beside it: the digests of candidate and task, the seeds, the sandbox, and the digest of
-    the environment. log: the end of what the candidate printed, under the first seed.
+    What it holds for, its terms, is written beside it. log: the end of what the candidate printed, under the first
+    seed.
     """
 
     system: str
@@ -59,12 +72,14 @@ class Grade(Record):
     environment: str
 
     @property
-    def holds_for(self) -> tuple[object, ...]:
-        """All that a verdict depends on: two grades that agree in this are of the same thing."""
-        return (
-            *(self.system, self.task, self.sample, self.candidate_digest, self.task_digest),
-            *(self.seeds, self.sandbox, self.environment),
-        )
+    def terms(self) -> Terms:
+        """What this grade holds for."""
+        return Terms(*(getattr(self, name) for name in Terms._fields))
+
+    def blinded(self) -> Grade:
+        """The grade without what tells of expected values, inputs, or how long a candidate took over which case."""
+        cases = tuple(case.model_copy(update={"name": "", "reason": "", "seconds": 0.0}) for case in self.cases)
+        return self.model_copy(update={"cases": cases, "log": ""})
 
     @property
     def first_failure(self) -> CaseVerdict | None:
@@ -109,9 +124,10 @@ class Usage(Record):
 
 
 class RunFacts(Record):
-    """`run.json`: under what conditions the submissions and grades beside it were made.
+    """`run.json`: under what conditions the submissions and the last grades beside it were made.
 
-    solving: None for submissions that came from elsewhere.
+    solving: None for submissions that came from elsewhere. fresh_seeds: the seeds were drawn for this run alone. blind:
+    the grades hold no reasons.
     """
 
     lmrbench: str
@@ -121,20 +137,25 @@ class RunFacts(Record):
     sandbox: str
     environment: dict[str, str]
     solving: Solving | None = None
+    fresh_seeds: bool = False
+    blind: bool = False
 
 
 def read_lines(path: Path, model: type[AnyRecord]) -> list[AnyRecord]:
     """All records of a JSON-lines file, without a last line that was cut short; [] if there is no such file."""
+    return [parse_line(line, model, f"{path}:{number}") for number, line in whole_lines(path)]
+
+
+def whole_lines(path: Path) -> list[tuple[int, bytes]]:
+    """Number and content of the lines of a file that are whole and not empty; [] if there is no such file.
+
+    Raises RecordError for a link: this is for files of run folders, which may come from somebody else.
+    """
     try:
-        data = path.read_bytes()
+        whole, _, _ = read_plain(path).rpartition(b"\n")
     except FileNotFoundError:
         return []
-    except OSError as error:
-        raise RecordError(f"{path}: {error.strerror}") from error
-    whole, _, _ = data.rpartition(b"\n")
-    return [
-        _parse(line, model, f"{path}:{number}") for number, line in enumerate(whole.split(b"\n"), 1) if line.strip()
-    ]
+    return [(number, line) for number, line in enumerate(whole.split(b"\n"), 1) if line.strip()]
 
 
 def read_submitted_lines(path: Path, model: type[AnyRecord]) -> list[AnyRecord]:
@@ -143,60 +164,17 @@ def read_submitted_lines(path: Path, model: type[AnyRecord]) -> list[AnyRecord]:
         data = path.read_bytes()
     except OSError as error:
         raise RecordError(f"{path}: {error.strerror}") from error
-    return [_parse(line, model, f"{path}:{number}") for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]
+    lines = enumerate(data.split(b"\n"), 1)
+    return [parse_line(line, model, f"{path}:{number}") for number, line in lines if line.strip()]
 
 
 def append_line(path: Path, record: Record) -> None:
     """Append one record, whole, and flush it to the disk."""
-    line = record.model_dump_json().encode() + b"\n"
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-    try:
-        os.ftruncate(fd, _whole_length(fd))
-        os.write(fd, line)
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+    append_whole(path, record.model_dump_json().encode() + b"\n")
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file so that whoever reads it, at any moment, finds the old content or the new."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fd, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    try:
-        with os.fdopen(fd, "wb") as file:
-            file.write(data)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Hold a run folder for this process alone; RecordError if another one holds it. A kill lets go of it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise RecordError(f"{folder}: another lmrbench is writing to this run folder") from error
-        yield
-
-
-def _whole_length(fd: int) -> int:
-    """The length of a file up to the end of its last whole line."""
-    end = os.fstat(fd).st_size
-    while end > 0:
-        start = max(0, end - 65536)
-        position = os.pread(fd, end - start, start).rfind(b"\n")
-        if position >= 0:
-            return start + position + 1
-        end = start
-    return 0
-
-
-def _parse(line: bytes, model: type[AnyRecord], place: str) -> AnyRecord:
+def parse_line(line: bytes, model: type[AnyRecord], place: str) -> AnyRecord:
+    """The record of one line. Raises RecordError, naming the place and the key at fault."""
     try:
         return model.model_validate_json(line)
     except ValidationError as error:

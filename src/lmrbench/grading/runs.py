@@ -2,13 +2,13 @@
 
 `run.json` holds the conditions, `submissions.jsonl` what is graded, `grades.jsonl` a line a grade as it is done.
 Grading the same submissions into the same folder again takes over every grade that still holds and makes the others
-anew.
+anew. Conditions and grades are signed, and only those are taken over that this installation wrote: the others are moved
+to `grades.unverified.jsonl`. No submission and no grade is ever lost.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -20,45 +20,64 @@ from lmrbench.grading.records import (
     Grade,
     RunFacts,
     Solving,
-    append_line,
-    locked,
+    parse_line,
     read_lines,
     read_submitted_lines,
-    write_whole,
+    whole_lines,
 )
+from lmrbench.grading.signatures import signed, unsigned, verified
 from lmrbench.sandbox.environment import fingerprint
 from lmrbench.sandbox.pool import WorkerPool
-from lmrbench.tasks.loading import task_digest
+from lmrbench.storage import append_whole, locked, read_plain, write_whole
+from lmrbench.tasks.digests import suite_digest
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
+from lmrbench.tasks.workspace import third_party_imports
 
 SUBMISSIONS, GRADES, FACTS, USAGE = "submissions.jsonl", "grades.jsonl", "run.json", "usage.jsonl"
+UNVERIFIED = "grades.unverified.jsonl"
 
 
 def read_submissions(path: Path, tasks: Mapping[str, Task]) -> list[Submission]:
     """The submissions of a file or of a run folder.
 
-    Raises RecordError, naming the line, for one that is damaged, of an unknown task, or handed in twice.
+    Raises RecordError, naming the line, for one that is damaged, of an unknown task, or handed in twice, and for a file
+    without any.
     """
     file = path / SUBMISSIONS if path.is_dir() else path
-    submissions = read_submitted_lines(file, Submission)
+    submissions = read_lines(file, Submission) if path.is_dir() else read_submitted_lines(file, Submission)
+    if not submissions:
+        raise RecordError(f"{file}: holds no submissions")
     seen: set[tuple[str, str, int]] = set()
     for number, item in enumerate(submissions, 1):
         if item.task not in tasks:
             raise RecordError(f"{file}: submission {number}: there is no task {item.task!r} in this suite")
-        key = (item.system, item.task, item.sample)
-        if key in seen:
+        if _key(item) in seen:
             raise RecordError(
-                f"{file}: submission {number}: {item.system} has handed in sample {item.sample} of {item.task} twice"
+                f"{file}: submission {number}: {item.system} has handed in sample {item.sample} of {item.task} twice; "
+                "number the answers with --sample, or put one in another's place with --replace"
             )
-        seen.add(key)
+        seen.add(_key(item))
     return submissions
 
 
 def read_grades(folder: Path) -> list[Grade]:
-    """The grades of a run folder; where a submission was graded again, the last one."""
-    grades = {(item.system, item.task, item.sample): item for item in read_lines(folder / GRADES, Grade)}
+    """The grades of a run folder, whoever made them, under the conditions that its run.json names.
+
+    Where a submission was graded again, the last one.
+    """
+    facts = read_facts(folder)
+    grades = {}
+    for number, line in whole_lines(folder / GRADES):
+        item = parse_line(unsigned(line), Grade, f"{folder / GRADES}:{number}")
+        if facts is None or (item.seeds, item.sandbox) == (facts.seeds, facts.sandbox):
+            grades[_key(item)] = item
     return list(grades.values())
+
+
+def append_grade(folder: Path, item: Grade) -> None:
+    """Append a signed grade to those of a run folder."""
+    append_whole(folder / GRADES, signed(item.model_dump_json()) + b"\n")
 
 
 def earlier_seeds(folder: Path) -> tuple[int, ...]:
@@ -67,10 +86,20 @@ def earlier_seeds(folder: Path) -> tuple[int, ...]:
     return facts.seeds if facts else ()
 
 
-def read_facts(folder: Path) -> RunFacts | None:
-    """The conditions of a run folder; None for a new one."""
+def drawn_seeds(folder: Path) -> tuple[int, ...]:
+    """The fresh seeds that a run folder was graded under; () if none were drawn for it here."""
     try:
-        return RunFacts.model_validate_json((folder / FACTS).read_bytes())
+        data = verified(read_plain(folder / FACTS))
+    except FileNotFoundError:
+        return ()
+    facts = read_facts(folder) if data is not None else None
+    return facts.seeds if facts is not None and facts.fresh_seeds else ()
+
+
+def read_facts(folder: Path) -> RunFacts | None:
+    """The conditions of a run folder, whoever wrote them; None for a new one."""
+    try:
+        return RunFacts.model_validate_json(unsigned(read_plain(folder / FACTS)))
     except FileNotFoundError:
         return None
     except ValidationError as error:
@@ -78,29 +107,30 @@ def read_facts(folder: Path) -> RunFacts | None:
 
 
 def run_facts(
-    tasks: Mapping[str, Task], seeds: Sequence[int], sandbox: str, imports: Sequence[str], solving: Solving | None
+    suite: Iterable[Task], tasks: Iterable[Task], seeds: Sequence[int], sandbox: str, solving: Solving | None
 ) -> RunFacts:
-    """The conditions of a run under this version, on this machine."""
-    digests = "\n".join(f"{name} {task_digest(task)}" for name, task in sorted(tasks.items()))
+    """The conditions of a run over some tasks of a suite, under this version, on this machine."""
+    chosen = tuple(tasks)
     return RunFacts(
         lmrbench=__version__,
-        suite_digest=hashlib.sha256(digests.encode()).hexdigest(),
-        tasks=tuple(tasks),
+        suite_digest=suite_digest(suite),
+        tasks=tuple(task.id for task in chosen),
         seeds=tuple(seeds),
         sandbox=sandbox,
-        environment=fingerprint(imports),
+        environment=fingerprint({name for task in chosen for name in third_party_imports(task)}),
         solving=solving,
     )
 
 
 def write_facts(folder: Path, facts: RunFacts) -> None:
-    """Write down the conditions of a run."""
-    write_whole(folder / FACTS, facts.model_dump_json(indent=2).encode() + b"\n")
+    """Write down the conditions of a run, signed."""
+    write_whole(folder / FACTS, signed(facts.model_dump_json(indent=2)) + b"\n")
 
 
-def write_submissions(folder: Path, submissions: Sequence[Submission]) -> None:
-    """Replace the submissions of a run folder."""
-    write_whole(folder / SUBMISSIONS, "".join(item.model_dump_json() + "\n" for item in submissions).encode())
+def write_submissions(folder: Path, submissions: Iterable[Submission]) -> None:
+    """Write submissions into a run folder: each in the place of an earlier one, or after those that are there."""
+    kept = {_key(item): item for item in (*read_lines(folder / SUBMISSIONS, Submission), *submissions)}
+    write_whole(folder / SUBMISSIONS, "".join(item.model_dump_json() + "\n" for item in kept.values()).encode())
 
 
 def grade_run(
@@ -110,19 +140,74 @@ def grade_run(
     seeds: Sequence[int],
     pool: WorkerPool,
     observed: Callable[[Task, int], None] = lambda task, seed: None,
+    set_aside: Callable[[int], None] = lambda count: None,
+    fresh_seeds: bool = False,
+    blind: bool = False,
 ) -> Iterator[Grade]:
-    """Grade submissions into a run folder; yields each grade once it is on the disk.
+    """Grade submissions into a run folder; yields each grade once it is on the disk. Other submissions there stay.
 
-    Raises RecordError if another process is writing to the folder.
+    tasks: the whole suite, by id. set_aside: see `grade_into`. fresh_seeds: the seeds were drawn for this run. blind:
+    nothing that tells of expected values is written. Raises RecordError if another process is writing to the folder,
+    or if it holds grades of the other kind, with reasons or without.
     """
     with locked(folder):
         before = read_facts(folder)
-        solving = before.solving if before else None
-        write_facts(folder, run_facts(tasks, seeds, pool.sandbox.name, pool.imports, solving))
+        if before is not None and before.blind != blind and whole_lines(folder / GRADES):
+            kind = "without reasons (--blind)" if before.blind else "with reasons"
+            raise RecordError(f"{folder}: holds grades {kind}; name another folder with --out")
         write_submissions(folder, submissions)
-        earlier = read_lines(folder / GRADES, Grade)
-        held = {item.holds_for for item in earlier}
-        for item in grade(submissions, tasks, seeds, pool, earlier, observed):
-            if item.holds_for not in held:
-                append_line(folder / GRADES, item)
-            yield item
+        named = {item.task for item in read_lines(folder / SUBMISSIONS, Submission)}
+        known = [task for task in tasks.values() if task.id in named]
+        facts = run_facts(tasks.values(), known, seeds, pool.sandbox.name, before.solving if before else None)
+        write_facts(folder, facts.model_copy(update={"fresh_seeds": fresh_seeds, "blind": blind}))
+        yield from grade_into(folder, submissions, tasks, seeds, pool, observed, set_aside, blind)
+
+
+def grade_into(
+    folder: Path,
+    submissions: Sequence[Submission],
+    tasks: Mapping[str, Task],
+    seeds: Sequence[int],
+    pool: WorkerPool,
+    observed: Callable[[Task, int], None] = lambda task, seed: None,
+    set_aside: Callable[[int], None] = lambda count: None,
+    blind: bool = False,
+) -> Iterator[Grade]:
+    """Give back the grades of a run folder that hold, and make the others; the caller holds the folder's lock.
+
+    set_aside: called with the number of grades there that this installation did not write, if there are any.
+    """
+    earlier, foreign = _take_over(folder)
+    if foreign:
+        set_aside(foreign)
+    held = {item.terms for item in earlier}
+    for item in grade(submissions, tasks, seeds, pool, earlier, observed):
+        result = item.blinded() if blind else item
+        if item.terms not in held:
+            append_grade(folder, result)
+        yield result
+
+
+def _take_over(folder: Path) -> tuple[list[Grade], int]:
+    """The grades that this installation wrote, and how many others there were, which are moved out of the way."""
+    grades: list[Grade] = []
+    ours: list[bytes] = []
+    others: list[bytes] = []
+    for _, line in whole_lines(folder / GRADES):
+        data = verified(line)
+        try:
+            if data is None:
+                raise RecordError(f"{folder / GRADES}: not signed here")
+            grades.append(parse_line(data, Grade, str(folder / GRADES)))
+            ours.append(line)
+        except RecordError:
+            others.append(line)
+    for line in others:
+        append_whole(folder / UNVERIFIED, line + b"\n")
+    if others:
+        write_whole(folder / GRADES, b"".join(line + b"\n" for line in ours))
+    return grades, len(others)
+
+
+def _key(item: Submission | Grade) -> tuple[str, str, int]:
+    return item.system, item.task, item.sample

@@ -11,11 +11,10 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, get_args
 
 from lmrbench.grading.nearest import nearest
-from lmrbench.tasks.loading import variant_files
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.text import decode
-from lmrbench.tasks.workspace import masked_files, repository_files
+from lmrbench.tasks.workspace import answered_files, masked_files
 
 BuiltIn = Literal["golden", "mask", "rewrites", "wrong", "nearest"]
 BUILT_INS: tuple[BuiltIn, ...] = get_args(BuiltIn)
@@ -26,12 +25,13 @@ def submissions_of(system: BuiltIn, tasks: Sequence[Task]) -> Iterator[Submissio
     """What a built-in system hands in for each task."""
     for task in tasks:
         if system in ("golden", "mask"):
-            files = repository_files(task) if system == "golden" else masked_files(task)
+            files = answered_files(task) if system == "golden" else masked_files(task)
             code = {name: decode(files[name])[0] for name in task.goal_files}
             yield Submission(system=system, task=task.id, code=code)
         elif system == "nearest":
             yield nearest(task)
         else:
-            for sample, file in enumerate(variant_files(task, system)):
-                code = {name: file.read_text("utf-8") for name in task.goal_files}
-                yield Submission(system=system, task=task.id, sample=sample, label=file.stem, code=code)
+            variants = task.files.rewrites if system == "rewrites" else task.files.wrong
+            for sample, (label, text) in enumerate(variants.items()):
+                code = dict.fromkeys(task.goal_files, text)
+                yield Submission(system=system, task=task.id, sample=sample, label=label, code=code)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import platform
 import sys
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 from lmrbench.sandbox.packages import versions
@@ -38,9 +41,22 @@ def variables(python_path: Iterable[str], home: str) -> dict[str, str]:
     }
 
 
+@cache
+def harness_digest() -> str:
+    """SHA-256 over what runs a check: the worker program, and the interpreter options and variables it is given."""
+    digest = hashlib.sha256(json.dumps([INTERPRETER_OPTIONS, variables((), "")]).encode())
+    for file in sorted(WORKER_PROGRAM.glob("*.py")):
+        digest.update(f"\0{file.name}\0".encode() + file.read_bytes())
+    return digest.hexdigest()
+
+
 def fingerprint(imports: Iterable[str]) -> dict[str, str]:
-    """What an observation may depend on besides the code: interpreter, machine and package versions."""
+    """What an observation may depend on besides task and seed: harness, interpreter, machine and package versions.
+
+    imports: of one task, so that the fingerprint is the same whichever tasks it is run with.
+    """
     return {
+        "harness": harness_digest()[:16],
         "python": platform.python_version(),
         "machine": f"{platform.system()}-{platform.machine()}",
         **versions(imports),

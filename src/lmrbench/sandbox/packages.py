@@ -36,7 +36,7 @@ def required_distributions(imports: Iterable[str]) -> tuple[Distribution, ...]:
 @cache
 def _required(imports: tuple[str, ...]) -> tuple[Distribution, ...]:
     queue: list[str] = []
-    for name in (*_WORKER_NEEDS, *imports):
+    for name in with_worker_needs(imports):
         if name not in _distributions_by_import():
             raise SandboxError(f"the tasks import {name!r}, which is not installed here: pip install {name}")
         queue += _distributions_by_import()[name]
@@ -52,6 +52,11 @@ def _required(imports: tuple[str, ...]) -> tuple[Distribution, ...]:
         requirements = [Requirement(text) for text in found[name].requires or ()]
         queue += [item.name for item in requirements if item.marker is None or item.marker.evaluate({"extra": ""})]
     return tuple(found[name] for name in sorted(found))
+
+
+def with_worker_needs(imports: Iterable[str]) -> tuple[str, ...]:
+    """These imports and those of the worker itself, sorted: the same for all that can share a worker."""
+    return tuple(sorted({*imports, *_WORKER_NEEDS}))
 
 
 def versions(imports: Iterable[str]) -> dict[str, str]:

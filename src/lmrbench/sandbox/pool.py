@@ -1,5 +1,6 @@
 """How do many jobs share few cores? One warm worker a core, each for one owner at a time, replaced when it is lost.
 
+A worker sees the packages that its jobs import and no others, so that no outcome depends on the jobs beside it.
 Outcomes come in the order in which jobs end. A worker that is lost costs the others nothing; its job is run once more
 in a fresh one, and if that is lost too it was the job's doing.
 """
@@ -10,25 +11,27 @@ import os
 import queue
 import threading
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from types import TracebackType
 
+from lmrbench.sandbox.packages import with_worker_needs
 from lmrbench.sandbox.protocol import Job, Outcome, Sandbox
 from lmrbench.sandbox.warm_worker import WarmWorker
 
 _Results = queue.SimpleQueue[tuple[int, Outcome | BaseException]]
 _Pending = tuple[int, Job, _Results]
+# Whom a worker serves, and the packages that it was started with.
+_Kind = tuple[str, tuple[str, ...]]
 
 
 class WorkerPool:
     """Warm workers of one sandbox. A context manager: leaving it ends them all, whatever they were doing."""
 
-    def __init__(self, sandbox: Sandbox, imports: Sequence[str], size: int | None = None) -> None:
+    def __init__(self, sandbox: Sandbox, size: int | None = None) -> None:
         self.sandbox = sandbox
-        self.imports = tuple(imports)
         self._changed = threading.Condition()
-        self._pending: dict[str, deque[_Pending]] = defaultdict(deque)
-        self._served: Counter[str | None] = Counter()
+        self._pending: dict[_Kind, deque[_Pending]] = defaultdict(deque)
+        self._served: Counter[_Kind | None] = Counter()
         self._workers: dict[threading.Thread, WarmWorker] = {}
         self._closing = False
         # bwrap ends with the thread that started it, so each thread lives as long as the pool.
@@ -60,7 +63,7 @@ class WorkerPool:
         count = 0
         with self._changed:
             for count, job in enumerate(jobs, start=1):
-                self._pending[job.owner].append((count - 1, job, results))
+                self._pending[_kind(job)].append((count - 1, job, results))
             self._changed.notify_all()
         try:
             for _ in range(count):
@@ -70,17 +73,17 @@ class WorkerPool:
                 yield number, result
         finally:
             with self._changed:
-                for owner, waiting in self._pending.items():
-                    self._pending[owner] = deque(item for item in waiting if item[2] is not results)
+                for kind, waiting in self._pending.items():
+                    self._pending[kind] = deque(item for item in waiting if item[2] is not results)
 
     def _work(self) -> None:
-        thread, owner = threading.current_thread(), None
-        while (taken := self._take(owner)) is not None:
+        thread, kind = threading.current_thread(), None
+        while (taken := self._take(kind)) is not None:
             number, job, results = taken
             try:
-                if job.owner != owner:
+                if _kind(job) != kind:
                     self._close_worker(thread)
-                    owner = job.owner
+                    kind = _kind(job)
                 outcome = self._run(thread, job)
                 if outcome.lost:
                     outcome = self._run(thread, job)
@@ -89,14 +92,14 @@ class WorkerPool:
                 results.put((number, error))
         self._close_worker(thread)
 
-    def _take(self, owner: str | None) -> _Pending | None:
-        """The next job: one of the same owner if there is any, otherwise of the owner whom the fewest threads serve."""
+    def _take(self, kind: _Kind | None) -> _Pending | None:
+        """The next job: one of the same kind if there is any, otherwise of the kind that the fewest threads serve."""
         with self._changed:
-            self._served[owner] -= 1
+            self._served[kind] -= 1
             while not self._closing:
-                waiting = [name for name, jobs in self._pending.items() if jobs]
+                waiting = [item for item, jobs in self._pending.items() if jobs]
                 if waiting:
-                    chosen = min(waiting, key=lambda name: (name != owner, self._served[name]))
+                    chosen = min(waiting, key=lambda item: (item != kind, self._served[item]))
                     self._served[chosen] += 1
                     return self._pending[chosen].popleft()
                 self._changed.wait()
@@ -105,7 +108,7 @@ class WorkerPool:
     def _run(self, thread: threading.Thread, job: Job) -> Outcome:
         worker = self._workers.get(thread)
         if worker is None or not worker.alive:
-            worker = WarmWorker(self.sandbox, self.imports)
+            worker = WarmWorker(self.sandbox, _kind(job)[1])
             with self._changed:
                 self._workers[thread] = worker
                 if self._closing:
@@ -117,3 +120,7 @@ class WorkerPool:
             worker = self._workers.pop(thread, None)
         if worker is not None:
             worker.close()
+
+
+def _kind(job: Job) -> _Kind:
+    return job.owner, with_worker_needs(job.imports)

@@ -18,7 +18,8 @@ class Job:
     """One check over one repository.
 
     owner: whose code this is; a worker never serves two owners. case_seconds: wall time for each case, or None while it
-    is not known. task_seconds: wall time for all cases together.
+    is not known. task_seconds: wall time for all cases together. imports: the installed packages that repository and
+    check import; the job sees these, with what they require, and no others.
     """
 
     owner: str
@@ -28,6 +29,7 @@ class Job:
     limits: Limits
     task_seconds: float
     case_seconds: Sequence[float] | None = None
+    imports: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

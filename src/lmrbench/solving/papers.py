@@ -19,9 +19,8 @@ from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
-from lmrbench.errors import LmrbenchError, TaskError
-from lmrbench.grading.golden import cache_folder
-from lmrbench.grading.records import write_whole
+from lmrbench.errors import LmrbenchError
+from lmrbench.storage import cache_folder, write_whole
 from lmrbench.tasks.model import Paper, Record, Task
 from lmrbench.tasks.pdf import pdf_pages
 
@@ -50,10 +49,7 @@ class Copy(Record):
 def paper_text(task: Task, form: Form) -> str:
     """The paper of a task in the form wanted. Raises PaperError for one that was not fetched, or was changed since."""
     if form == "digest":
-        try:
-            return task.digest_file.read_text("utf-8")
-        except OSError as error:
-            raise TaskError(f"{task.digest_file}: {error.strerror}") from error
+        return task.files.summary
     copy = fetched(task.paper, form)
     if copy is None:
         raise PaperError(f"{task.paper.slug}: its {form} is not here: lmrbench papers fetch {task.paper.slug}")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from lmrbench.solving.papers import Form, paper_text
 from lmrbench.tasks.model import Inputs, Task
 from lmrbench.tasks.text import decode
-from lmrbench.tasks.workspace import goal_signatures, masked_files, third_party_imports
+from lmrbench.tasks.workspace import also_masked, goal_signatures, masked_files, third_party_imports
 
 CUT = "\n\n[The rest is left out.]"
 
@@ -40,9 +40,10 @@ def prompt_message(task: Task, inputs: Inputs, paper: Form, limit: int) -> Messa
         goals = {name: _fenced(decode(files[name])[0]) for name in task.goal_files}
     kept = [f"\n## {f'Goal file `{name}`' if name else 'The function'}\n\n{text}\n" for name, text in goals.items()]
     packages = ", ".join(third_party_imports(task)) or "none"
+    others = f"{also_masked(task)}\n\n" if inputs != "paper" and task.siblings else ""
     closing = (
-        f"\n## Instruction\n\n{task.instruction.strip()}\n\nPackages that may be imported besides Python's own: "
-        f"{packages}. Answer with {targets} alone, complete, in one fenced block of Python, together with any new "
+        f"\n## Instruction\n\n{task.instruction.strip()}\n\n{others}Packages that may be imported besides Python's "
+        f"own: {packages}. Answer with {targets} alone, complete, in one fenced block of Python, together with any new "
         "helpers and imports that it needs. A method is written inside its class.\n"
     )
     cuttable = {"paper": paper_text(task, paper)}

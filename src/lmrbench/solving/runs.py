@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,20 +18,23 @@ from inspect_ai.log import EvalLog, EvalSample, list_eval_logs, read_eval_log
 from inspect_ai.model import CachePolicy, ModelCost, ModelInfo, ModelUsage, get_model_info, set_model_info
 
 from lmrbench.errors import LmrbenchError, RecordError
-from lmrbench.grading.records import Grade, Solving, Usage, read_lines, write_whole
+from lmrbench.grading.records import Grade, Solving, Usage, read_lines
 from lmrbench.grading.runs import (
     SUBMISSIONS,
     USAGE,
+    grade_into,
     read_facts,
-    read_grades,
     run_facts,
     write_facts,
     write_submissions,
 )
+from lmrbench.sandbox.doctor import make_sandbox
+from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.solving.task import lmr_bench
+from lmrbench.storage import write_whole
+from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
-from lmrbench.tasks.workspace import third_party_imports
 
 LOGS, CACHE = "logs", "cache"
 # Each price, and what it is where it is not named.
@@ -71,20 +74,21 @@ def solve(
     model_args: Mapping[str, Any],
     limits: Mapping[str, Any],
     display: str,
+    set_aside: Callable[[int], None] = lambda count: None,
 ) -> list[Grade]:
     """Have every task answered and graded that is not yet; the grades, once all are there.
 
     model_args: of the provider. limits: further arguments of Inspect's `eval_set`: tokens, time, cost,
-    connections. display: Inspect's. Raises RecordError where the folder holds a run under other conditions,
-    UnfinishedError where some answers could not be had.
+    connections. display: Inspect's. set_aside: see `grading.runs.grade_into`. Raises RecordError where the folder holds
+    a run under other conditions, UnfinishedError where some answers could not be had.
     """
     before = read_facts(folder)
     if before is not None and before.solving != solving:
         asked = before.solving.model_dump() if before.solving else {}
         other = [key for key, value in solving.model_dump().items() if asked.get(key) != value]
         raise RecordError(f"{folder}: is a run with another {', '.join(other)}; name another folder with --out")
-    imports = sorted({name for task in tasks.values() for name in third_party_imports(task)})
-    write_facts(folder, run_facts(tasks, [seed], "bubblewrap", imports, solving))
+    every_task = {task.id: task for task in load_suite(suite)}
+    write_facts(folder, run_facts(every_task.values(), tasks.values(), [seed], "bubblewrap", solving))
     os.environ["INSPECT_CACHE_DIR"] = str((folder / CACHE).resolve())
     wanted = lmr_bench(
         setting=solving.setting,
@@ -126,7 +130,9 @@ def solve(
     submissions = {(item.task, item.sample): item for item in read_lines(folder / SUBMISSIONS, Submission)}
     write_submissions(folder, list(submissions.values()))
     expected = len(tasks) * solving.samples
-    grades = [item for item in read_grades(folder) if (item.task, item.sample) in submissions]
+    # Those of this run under its own seed; what was graded under other seeds since, or elsewhere, is graded again.
+    with WorkerPool(make_sandbox("bubblewrap", [suite])) as pool:
+        grades = list(grade_into(folder, list(submissions.values()), every_task, (seed,), pool, set_aside=set_aside))
     if not success or len(grades) < expected:
         raise UnfinishedError(
             f"{folder}: {len(grades)} of {expected} answers are there{_first_error(logs)}; "

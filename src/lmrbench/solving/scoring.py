@@ -23,14 +23,14 @@ from lmrbench.errors import SubmissionError
 from lmrbench.grading.golden import installation_seed
 from lmrbench.grading.grade import grade
 from lmrbench.grading.records import Grade, append_line
-from lmrbench.grading.runs import GRADES, SUBMISSIONS
+from lmrbench.grading.runs import SUBMISSIONS, append_grade
 from lmrbench.sandbox.doctor import make_sandbox
 from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.tasks.collect import MAX_FILE_BYTES, from_workspace
 from lmrbench.tasks.loading import load_suite, select
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
-from lmrbench.tasks.workspace import REPO, third_party_imports, workspace_files
+from lmrbench.tasks.workspace import REPO, workspace_files
 
 ANSWER = "answer.py"
 _writing = threading.Lock()
@@ -59,7 +59,7 @@ def unit_tests(
     """
 
     async def score(state: TaskState, target: Target) -> Score:
-        by_id, pool = suite_tasks(suite, tasks), _pool(suite, tasks)
+        by_id, pool = suite_tasks(suite, tasks), _pool(suite)
         task = by_id[str(state.sample_id)]
         named = system or str(state.model)
         refusal = ""
@@ -110,7 +110,7 @@ def _grade(submission: Submission, tasks: Mapping[str, Task], seed: int | None, 
 def _write(folder: Path, submission: Submission, result: Grade) -> None:
     with _writing:
         append_line(folder / SUBMISSIONS, submission)
-        append_line(folder / GRADES, result)
+        append_grade(folder, result)
 
 
 def _score(submission: Submission, result: Grade) -> Score:
@@ -139,9 +139,8 @@ def suite_tasks(suite: str, patterns: str) -> dict[str, Task]:
 
 
 @cache
-def _pool(suite: str, patterns: str) -> WorkerPool:
+def _pool(suite: str) -> WorkerPool:
     """The warm workers of this process, which all samples share; called from the event loop alone."""
-    imports = sorted({name for task in suite_tasks(suite, patterns).values() for name in third_party_imports(task)})
-    pool = WorkerPool(make_sandbox("bubblewrap", [Path(suite)]), imports)
+    pool = WorkerPool(make_sandbox("bubblewrap", [Path(suite)]))
     atexit.register(pool.__exit__, None, None, None)
     return pool

@@ -22,7 +22,7 @@ from lmrbench.tasks.source import functions_named
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.text import Source, decode, describe
 from lmrbench.tasks.transplant import transplant
-from lmrbench.tasks.workspace import REPO, is_litter, masked_files, workspace_files
+from lmrbench.tasks.workspace import REPO, is_litter, masked_files, unsolved_files, workspace_files
 
 MAX_FILE_BYTES = 1 << 20
 MAX_WARNINGS = 50
@@ -38,15 +38,18 @@ def candidate_files(task: Task, submission: Submission) -> tuple[dict[str, bytes
         if len(task.goal_files) != 1:
             raise SubmissionError(f"{task.id}: has {len(task.goal_files)} goal files; code must be an object by file")
         code = {task.goal_files[0]: code}
-    files = masked_files(task)
+    files, shown = unsolved_files(task), masked_files(task)
     warnings = [f"{name}: is no goal file; left out" for name in code if name not in task.goal_files]
     for file in task.goal_files:
         if file not in code:
             raise SubmissionError(f"{task.id}: nothing was handed in for {file}")
         targets = [target for target in task.targets if target.file == file]
-        result = transplant(files[file], from_response(code[file], targets), targets)
+        text = from_response(code[file], targets)
+        result = transplant(files[file], text, targets)
+        # What was changed is told from what was shown, in which the paper's other targets are masked too.
+        seen = result if shown[file] == files[file] else transplant(shown[file], text, targets)
         files[file] = result.data
-        warnings += result.warnings
+        warnings += seen.warnings
     return files, tuple(warnings)
 
 

@@ -1,15 +1,14 @@
 """Which tasks does this suite hold, and is each of them well formed?
 
 A suite is a folder of paper folders; a paper folder is one with a `task.toml`. Whatever is wrong there is a `TaskError`
-that names the file and the key, at load, before anything runs.
+that names the file and the key, at load, before anything runs. A task is read once: everything that it is made of is in
+the `Task` that comes back.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,11 +16,11 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from lmrbench.errors import TaskError
-from lmrbench.tasks.model import Paper, Target, Task
+from lmrbench.tasks.model import Paper, Target, Task, TaskEntry, TaskFiles
 from lmrbench.tasks.source import find
-from lmrbench.tasks.workspace import repository_files
+from lmrbench.tasks.workspace import folder_files
 
-Model = TypeVar("Model", Paper, Task)
+Model = TypeVar("Model", Paper, TaskEntry)
 
 
 def default_suite() -> Path:
@@ -58,11 +57,21 @@ def load_paper(folder: Path) -> tuple[Task, ...]:
     entries = table.get("task", [])
     if not isinstance(entries, list) or not entries:
         raise TaskError(f"{file}: task: at least one [[task]] is needed")
-    tasks = tuple(_task(entry, paper, folder, f"task[{index}]") for index, entry in enumerate(entries))
-    names = [task.name for task in tasks]
+    repository = folder_files(folder / "repo")
+    checked = [_entry(table, folder, f"task[{index}]", repository) for index, table in enumerate(entries)]
+    names = [entry.name for entry in checked]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise TaskError(f"{file}: task.name: {twice[0]!r} is used twice")
-    return tasks
+    return tuple(
+        Task(
+            **dict(entry),
+            paper=paper,
+            folder=folder,
+            files=_files(entry, folder, f"task[{index}]", repository),
+            siblings=_siblings(entry, checked),
+        )
+        for index, entry in enumerate(checked)
+    )
 
 
 def select(tasks: Iterable[Task], patterns: Iterable[str]) -> tuple[Task, ...]:
@@ -83,60 +92,77 @@ def select(tasks: Iterable[Task], patterns: Iterable[str]) -> tuple[Task, ...]:
     return tuple(task for task in tasks if not patterns or task.id in chosen)
 
 
-def task_digest(task: Task) -> str:
-    """SHA-256 over all that a task is: table, paper's digest, repository, check, and what is declared beside it.
-
-    Caches and certificates are bound to it, so whatever changes a task makes them stale.
-    """
-    digest = hashlib.sha256()
-    table = task.model_dump(mode="json", exclude={"folder"})
-    digest.update(json.dumps(table, sort_keys=True).encode())
-    files = {f"repo/{path}": data for path, data in repository_files(task).items()}
-    declared = [equivalents_file(task)] if equivalents_file(task).is_file() else []
-    variants = [*variant_files(task, "rewrites"), *variant_files(task, "wrong")]
-    for path in (task.digest_file, task.check_file, *variants, *declared):
-        files[path.relative_to(task.folder).as_posix()] = path.read_bytes()
-    for name, data in sorted(files.items()):
-        digest.update(f"\0{name}\0{len(data)}\0".encode())
-        digest.update(data)
-    return digest.hexdigest()
-
-
-def variant_files(task: Task, kind: str) -> tuple[Path, ...]:
-    """The files of `rewrites/<task>/` or `wrong/<task>/`, by name."""
-    return tuple(sorted((task.folder / kind / task.name).glob("*.py")))
-
-
 def equivalents_file(task: Task) -> Path:
     """`equivalent/<task>.toml`: the ids of mutants that are no mistakes, each with the reason."""
     return task.folder / "equivalent" / f"{task.name}.toml"
 
 
-def _task(entry: dict[str, Any], paper: Paper, folder: Path, key: str) -> Task:
+def _entry(table: dict[str, Any], folder: Path, key: str, repository: Mapping[str, bytes]) -> TaskEntry:
     file = folder / "task.toml"
-    if reserved := sorted(entry.keys() & {"paper", "folder"}):
-        raise TaskError(f"{file}: {key}.{reserved[0]}: unknown key")
-    entry = dict(entry)
+    table = dict(table)
     try:
-        entry["targets"] = [Target.parse(text) for text in entry.get("targets", [])]
+        table["targets"] = [Target.parse(text) for text in table.get("targets", [])]
     except (TypeError, ValueError) as error:
         reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
         raise TaskError(f"{file}: {key}.targets: {reason}") from error
-    task = _validate(Task, {**entry, "paper": paper, "folder": folder}, file, key)
-    files = repository_files(task)
-    for name in (*task.goal_files, *task.context):
-        if name not in files:
-            where = "targets" if name in task.goal_files else "context"
+    entry = _validate(TaskEntry, table, file, key)
+    goal_files = [target.file for target in entry.targets]
+    for name in (*goal_files, *entry.context):
+        if name not in repository:
+            where = "targets" if name in goal_files else "context"
             raise TaskError(f"{file}: {key}.{where}: there is no file repo/{name}")
-    for path in (task.check_file, task.digest_file):
-        if not path.is_file():
-            raise TaskError(f"{file}: {key}: there is no file {path.relative_to(folder)}")
-    for target in task.targets:
+    for target in entry.targets:
         try:
-            find(files[target.file], target.qualname)
+            find(repository[target.file], target.qualname)
         except TaskError as error:
             raise TaskError(f"{file}: {key}.targets: {target.file}: {error}") from error
-    return task
+    return entry
+
+
+def _files(entry: TaskEntry, folder: Path, key: str, repository: Mapping[str, bytes]) -> TaskFiles:
+    for name in (entry.check, "paper.md"):
+        if not (folder / name).is_file():
+            raise TaskError(f"{folder / 'task.toml'}: {key}: there is no file {name}")
+    equivalents = folder / "equivalent" / f"{entry.name}.toml"
+    return TaskFiles(
+        repository=repository,
+        check=_text(folder / entry.check),
+        summary=_text(folder / "paper.md"),
+        rewrites=_variants(folder / "rewrites" / entry.name),
+        wrong=_variants(folder / "wrong" / entry.name),
+        equivalents=_text(equivalents) if equivalents.is_file() else "",
+    )
+
+
+def _variants(folder: Path) -> dict[str, str]:
+    return {file.stem: _text(file) for file in sorted(folder.glob("*.py"))}
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text("utf-8")
+    except OSError as error:
+        raise TaskError(f"{file}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise TaskError(f"{file}: is not UTF-8 text ({error.reason} at byte {error.start})") from error
+
+
+def _siblings(entry: TaskEntry, entries: Iterable[TaskEntry]) -> tuple[Target, ...]:
+    """The targets of the other tasks that can be masked beside this task's own: none that lies in another, or holds it.
+
+    A function inside of one that is masked is gone with it.
+    """
+    others = dict.fromkeys(target for other in entries for target in other.targets if target not in entry.targets)
+    return tuple(
+        target
+        for target in others
+        if not any(_holds(outer, target) for outer in (*entry.targets, *others))
+        and not any(_holds(target, own) for own in entry.targets)
+    )
+
+
+def _holds(outer: Target, inner: Target) -> bool:
+    return outer.file == inner.file and inner.qualname.startswith(f"{outer.qualname}.")
 
 
 def _validate(model: type[Model], data: dict[str, Any], file: Path, key: str) -> Model:

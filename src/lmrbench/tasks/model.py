@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal
 
@@ -92,15 +94,33 @@ class Paper(Record):
     code: HttpUrl | None = None
 
 
-class Task(Record):
-    """One `[[task]]` of task.toml, with its paper and the folder that holds both.
+@dataclass(frozen=True, eq=False)
+class TaskFiles:
+    """What a paper's folder held for one task when the task was loaded. Nothing of a task is read from the disk later.
 
-    targets: the functions that are masked. context: the files that standard prompting shows beside the goal file.
-    tolerances: overrides of `tolerance` for one top-level key of the observations.
+    So a digest of a task names exactly the bytes that are graded. Two snapshots are never equal: they are compared by
+    identity.
+
+    repository: the golden, by path. summary: ours, of the paper, in Markdown. rewrites, wrong: the code of each
+    version, by name. equivalents: the text of the file that declares mutants equivalent; empty if there is none.
     """
 
-    paper: Paper
-    folder: Path
+    repository: Mapping[str, bytes]
+    check: str
+    summary: str
+    rewrites: Mapping[str, str]
+    wrong: Mapping[str, str]
+    equivalents: str
+
+
+class TaskEntry(Record):
+    """One `[[task]]` of task.toml.
+
+    targets: the functions that are masked. context: the files that standard prompting shows beside the goal file.
+    check: the file with `cases(seed)` and `observe(case)`. tolerances: overrides of `tolerance` for one top-level key
+    of the observations.
+    """
+
     name: Name
     category: Category
     targets: tuple[Target, ...] = Field(min_length=1)
@@ -111,25 +131,23 @@ class Task(Record):
     tolerances: dict[str, Tolerance] = {}
     limits: Limits = Limits()
 
+
+class Task(TaskEntry):
+    """A task as it was loaded: its entry, its paper, and its files.
+
+    folder: where it was loaded from; what an audit finds is written there. siblings: the targets of the paper's other
+    tasks, which a solver of this one must not see either.
+    """
+
+    paper: Paper
+    folder: Path
+    files: TaskFiles = Field(repr=False)
+    siblings: tuple[Target, ...] = ()
+
     @property
     def id(self) -> str:
         """`dpo/preference_loss`."""
         return f"{self.paper.slug}/{self.name}"
-
-    @property
-    def repo(self) -> Path:
-        """The complete reference repository: the golden."""
-        return self.folder / "repo"
-
-    @property
-    def digest_file(self) -> Path:
-        """The digest of the paper, in Markdown."""
-        return self.folder / "paper.md"
-
-    @property
-    def check_file(self) -> Path:
-        """The check: `cases(seed)` and `observe(case)`."""
-        return self.folder / self.check
 
     @property
     def goal_files(self) -> tuple[str, ...]:

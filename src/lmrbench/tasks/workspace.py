@@ -2,7 +2,8 @@
 
 Three views, from much to little: `full` (the masked repository), `paper+file` (its goal files only) and `paper` (no
 code but the signatures). Each comes with the digest of the paper and an instruction, and is computed: the same task
-gives the same bytes. No view holds a golden body, a check, history, bytecode, or what a notebook printed.
+gives the same bytes. No view holds a golden body of any task of the paper, a check, history, bytecode, or what a
+notebook printed.
 """
 
 from __future__ import annotations
@@ -11,14 +12,16 @@ import ast
 import json
 import sys
 import textwrap
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from lmrbench.errors import LmrbenchError, TaskError
-from lmrbench.tasks.model import Inputs, Target, Task
+from lmrbench.tasks.model import Inputs, Target, Task, TaskFiles
 from lmrbench.tasks.source import find, mask
-from lmrbench.tasks.text import Source, decode
+from lmrbench.tasks.text import decode
 
 REPO = "repo"
 _NO_FOLDERS = frozenset(
@@ -34,11 +37,6 @@ def is_litter(path: PurePosixPath) -> bool:
     return any(part in _NO_FOLDERS for part in path.parts) or path.name in _NO_FILES or path.suffix in _NO_SUFFIXES
 
 
-def repository_files(task: Task) -> dict[str, bytes]:
-    """The golden repository, by path; see `folder_files`."""
-    return folder_files(task.repo)
-
-
 def folder_files(folder: Path) -> dict[str, bytes]:
     """All files below a folder, by path, without litter.
 
@@ -52,24 +50,45 @@ def folder_files(folder: Path) -> dict[str, bytes]:
         raise TaskError(f"{error.filename}: {error.strerror}") from error
 
 
-def masked_files(task: Task) -> dict[str, bytes]:
-    """The repository without its targets' bodies and without what its notebooks printed.
+def repository_files(task: Task) -> dict[str, bytes]:
+    """The golden repository, by path: a copy, to be changed."""
+    return dict(task.files.repository)
 
-    A goal file that is missing, or that the repository holds a second copy of, is a TaskError.
+
+def masked_files(task: Task) -> dict[str, bytes]:
+    """The repository as a solver sees it: without the bodies of all targets of the paper.
+
+    What notebooks printed is left out too. A file of which the repository holds a second copy is a TaskError.
     """
-    golden = repository_files(task)
+    return dict(_masked(task.id, task.files, (*task.targets, *task.siblings)))
+
+
+def unsolved_files(task: Task) -> dict[str, bytes]:
+    """The repository that an answer is put into: without the bodies of the task's own targets, and of no others."""
+    return dict(_masked(task.id, task.files, task.targets))
+
+
+def answered_files(task: Task) -> dict[str, bytes]:
+    """The repository as a solver who knows the answer leaves it: without the bodies of the paper's other targets."""
+    return dict(_masked(task.id, task.files, task.siblings))
+
+
+@cache
+def _masked(name: str, snapshot: TaskFiles, targets: tuple[Target, ...]) -> Mapping[str, bytes]:
+    golden = snapshot.repository
     files = dict(golden)
-    for goal in task.goal_files:
-        if goal not in golden:
-            raise TaskError(f"{task.id}: there is no file repo/{goal}")
+    by_file: dict[str, list[Target]] = {}
+    for target in targets:
+        by_file.setdefault(target.file, []).append(target)
+    for goal, masked in by_file.items():
         if copies := [path for path, data in golden.items() if path != goal and data == golden[goal]]:
-            raise TaskError(f"{task.id}: repo/{copies[0]} is a copy of repo/{goal}, and would show the answer")
+            raise TaskError(f"{name}: repo/{copies[0]} is a copy of repo/{goal}, and would show the answer")
         try:
-            files[goal] = mask(golden[goal], [target for target in task.targets if target.file == goal])
+            files[goal] = mask(golden[goal], masked)
         except TaskError as error:
-            raise TaskError(f"{task.id}: repo/{error}") from error
+            raise TaskError(f"{name}: repo/{error}") from error
     for path in [path for path in files if path.endswith(".ipynb")]:
-        files[path] = _without_outputs(files[path], f"{task.id}: repo/{path}")
+        files[path] = _without_outputs(files[path], f"{name}: repo/{path}")
     return files
 
 
@@ -77,12 +96,8 @@ def workspace_files(task: Task, inputs: Inputs) -> dict[str, bytes]:
     """All files of a workspace, by path; those of the repository lie under `repo/`."""
     masked = masked_files(task)
     shown = {"full": tuple(masked), "paper+file": task.goal_files, "paper": ()}[inputs]
-    try:
-        paper = task.digest_file.read_bytes()
-    except OSError as error:
-        raise TaskError(f"{task.digest_file}: {error.strerror}") from error
     files = {f"{REPO}/{path}": masked[path] for path in shown}
-    files |= {"paper.md": paper, "instruction.md": _instruction(task, inputs).encode()}
+    files |= {"paper.md": task.files.summary.encode(), "instruction.md": _instruction(task, inputs).encode()}
     return dict(sorted(files.items()))
 
 
@@ -154,26 +169,45 @@ def _instruction(task: Task, inputs: Inputs) -> str:
         f"{seen} Only these functions are taken from your work, and new helpers, constants and imports that they need "
         "in the same file. Edits elsewhere do not count. "
         f"Packages that may be imported besides Python's own: {packages}.",
+        also_masked(task) if inputs != "paper" else "",
         task.instruction.strip(),
     ]
     if inputs == "paper":
         parts += [f"`{target}`:\n\n```python\n{text}\n```" for target, text in goal_signatures(task).items()]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def also_masked(task: Task) -> str:
+    """What a solver is told of the paper's other targets; empty if there are none."""
+    if not task.siblings:
+        return ""
+    others = ", ".join(f"`{target.qualname}` of `{target.file}`" for target in task.siblings)
+    return (
+        f"Also masked, and not asked for: {others}. Leave them as they are: your work is graded in a repository in "
+        "which they are complete."
+    )
 
 
 def third_party_imports(task: Task) -> tuple[str, ...]:
     """The top-level imports of repository and check that neither Python nor the repository provides, sorted."""
-    files = repository_files(task)
-    own = {part.removesuffix(".py") for name in files for part in PurePosixPath(name).parts}
-    sources = [data for name, data in files.items() if name.endswith(".py")]
-    names = {name for data in (*sources, task.check_file.read_bytes()) for name in _imports(data)}
+    return _third_party_imports(task.files)
+
+
+@cache
+def _third_party_imports(files: TaskFiles) -> tuple[str, ...]:
+    own = {part.removesuffix(".py") for name in files.repository for part in PurePosixPath(name).parts}
+    modules = [data for name, data in files.repository.items() if name.endswith(".py")]
+    sources: list[bytes | str] = [*modules, files.check]
+    names = {name for source in sources for name in _imports(source)}
     return tuple(sorted(names - own - sys.stdlib_module_names))
 
 
-def _imports(data: bytes) -> Iterator[str]:
+def _imports(source: bytes | str) -> Iterator[str]:
     try:
-        tree = Source.parse(decode(data)[0]).tree
-    except SyntaxError:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source)
+    except (SyntaxError, ValueError):
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

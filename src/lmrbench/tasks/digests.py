@@ -1,0 +1,69 @@
+"""What does a result hold for? Hashes over what a task is, each over as much as its holder depends on.
+
+A golden's observations and a grade hold as long as `grading_digest` is the same, a certificate as long as
+`audit_digest` is, so that one more wrong version makes no grade stale. Digests name the bytes that were loaded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+
+from lmrbench.tasks.model import Limits, Task
+
+# Named in every digest, so that another default counts. A limit that is added later counts where a task sets it.
+_LIMITS_OF_A_GRADE = frozenset({"memory_mb", "processes", "output_mb", "disk_mb", "open_files"})
+
+
+def grading_digest(task: Task) -> str:
+    """SHA-256 over what a verdict depends on: repository, check, targets, tolerances and limits."""
+    return files_digest(_graded(task))
+
+
+def audit_digest(task: Task) -> str:
+    """SHA-256 over everything that an audit looks at: what is graded, what a solver is told, and the variants."""
+    variants = {
+        f"{kind}/{name}": text.encode()
+        for kind, texts in (("rewrites", task.files.rewrites), ("wrong", task.files.wrong))
+        for name, text in texts.items()
+    }
+    declared = {"equivalents": task.files.equivalents.encode(), "seconds": json.dumps(task.limits.seconds).encode()}
+    return files_digest({**_graded(task), **_told(task), **variants, **declared})
+
+
+def suite_digest(tasks: Iterable[Task]) -> str:
+    """SHA-256 over what every task of a suite asks and how it is graded, in any order of the tasks."""
+    return files_digest({task.id: files_digest({**_graded(task), **_told(task)}).encode() for task in tasks})
+
+
+def files_digest(files: Mapping[str, bytes]) -> str:
+    """SHA-256 over names and contents."""
+    digest = hashlib.sha256()
+    for name, data in sorted(files.items()):
+        digest.update(f"{name}\0{len(data)}\0".encode())
+        digest.update(data)
+    return digest.hexdigest()
+
+
+def _graded(task: Task) -> dict[str, bytes]:
+    entry = task.model_dump(mode="json", include={"targets", "tolerance", "tolerances"})
+    entry["limits"] = _limits(task.limits)
+    repository = {f"repo/{path}": data for path, data in task.files.repository.items()}
+    return {"graded": _json(entry), "check": task.files.check.encode(), **repository}
+
+
+def _told(task: Task) -> dict[str, bytes]:
+    entry = task.model_dump(mode="json", include={"paper", "name", "category", "instruction", "context", "siblings"})
+    return {"told": _json(entry), "summary": task.files.summary.encode()}
+
+
+def _limits(limits: Limits) -> dict[str, object]:
+    # `seconds` bounds the golden alone; a candidate gets multiples of what the golden really took.
+    values = limits.model_dump(mode="json", exclude={"seconds"})
+    set_here = limits.model_dump(exclude_defaults=True)
+    return {name: value for name, value in values.items() if name in _LIMITS_OF_A_GRADE or name in set_here}
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value, sort_keys=True).encode()

@@ -1,0 +1,195 @@
+"""A run folder that can be trusted: what is taken over, what is graded anew, and what is never lost or followed."""
+
+import json
+import os
+import shutil
+
+import pytest
+
+from lmrbench.errors import RecordError
+from lmrbench.grading.golden import golden_outputs, installation_seed
+from lmrbench.grading.runs import drawn_seeds, grade_run, read_facts, read_grades, read_submissions
+from lmrbench.grading.signatures import signed, unsigned, verified
+from lmrbench.sandbox.doctor import make_sandbox
+from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.storage import append_whole, cache_folder, locked
+from lmrbench.tasks.loading import load_suite
+from lmrbench.tasks.submission import Submission
+
+RIGHT = """
+def blend(self, values):
+    factors = weights(len(values))
+    return self.scale * sum(map(float.__mul__, factors, values)) / max(sum(factors), 1.0)
+"""
+WRONG = "def blend(self, values):\n    return 0.5\n"
+
+
+@pytest.fixture(scope="module")
+def pool(toy_suite):
+    with WorkerPool(make_sandbox("bubblewrap", [toy_suite]), size=1) as pool:
+        yield pool
+
+
+@pytest.fixture(scope="module")
+def tasks(toy_suite):
+    return {task.id: task for task in load_suite(toy_suite)}
+
+
+@pytest.fixture
+def own_cache(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def answers(*codes):
+    return [Submission(system="me", task="toy/blend", sample=number, code=code) for number, code in enumerate(codes)]
+
+
+def graded(folder, submissions, tasks, pool, seeds=(0,), **options):
+    aside = []
+    grades = list(grade_run(folder, submissions, tasks, seeds, pool, set_aside=aside.append, **options))
+    return {item.sample: item.passed for item in grades}, aside
+
+
+def test_a_grade_that_was_edited_is_graded_anew_and_said(pool, tasks, tmp_path):
+    assert graded(tmp_path, answers(RIGHT, WRONG), tasks, pool) == ({0: True, 1: False}, [])
+    file = tmp_path / "grades.jsonl"
+    forged = file.read_text().replace('"passed":false', '"passed":true').replace('"mismatch"', '"match"')
+    file.write_text(forged)
+
+    assert graded(tmp_path, answers(RIGHT, WRONG), tasks, pool) == ({0: True, 1: False}, [1])
+    assert {item.sample: item.passed for item in read_grades(tmp_path)} == {0: True, 1: False}
+    assert len((tmp_path / "grades.unverified.jsonl").read_text().splitlines()) == 1
+    assert graded(tmp_path, answers(RIGHT, WRONG), tasks, pool)[1] == []
+
+
+def test_grades_of_another_installation_or_of_none_are_graded_anew(pool, tasks, tmp_path, monkeypatch):
+    graded(tmp_path / "run", answers(RIGHT), tasks, pool)
+    lines = (tmp_path / "run" / "grades.jsonl").read_bytes()
+    for other in (lines, unsigned(lines.strip()) + b"\n", b'{"system": "of an older version"}\n', b"not JSON\n"):
+        (tmp_path / "run" / "grades.jsonl").write_bytes(other)
+        with monkeypatch.context() as patch:
+            if other == lines:
+                patch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))
+            assert graded(tmp_path / "run", answers(RIGHT), tasks, pool) == ({0: True}, [1])
+
+
+@pytest.mark.parametrize("name", [".lock", "grades.jsonl", "submissions.jsonl", "run.json", "grades.unverified.jsonl"])
+def test_a_link_in_a_run_folder_is_one_error_and_not_followed(pool, tasks, tmp_path, name):
+    run, victim = tmp_path / "run", tmp_path / "victim"
+    graded(run, answers(RIGHT), tasks, pool)
+    victim.write_text("precious\n")
+    if name == "grades.unverified.jsonl":
+        append_whole(run / "grades.jsonl", b"{}\n")
+    (run / name).unlink(missing_ok=True)
+    (run / name).symlink_to(victim)
+
+    with pytest.raises(RecordError, match=rf"run/{name}: is a link"):
+        graded(run, answers(RIGHT, WRONG), tasks, pool)
+    assert victim.read_text() == "precious\n"
+
+
+def test_a_pipe_in_a_run_folder_does_not_hold_anybody_up(pool, tasks, tmp_path):
+    os.mkfifo(tmp_path / "grades.jsonl")
+    with pytest.raises(RecordError, match=r"grades\.jsonl: is no regular file"):
+        graded(tmp_path, answers(RIGHT), tasks, pool)
+
+
+def test_grading_some_submissions_of_a_folder_keeps_the_others(pool, tasks, tmp_path):
+    graded(tmp_path, answers(RIGHT, WRONG), tasks, pool)
+    graded(tmp_path, answers(RIGHT, WRONG)[1:], tasks, pool)
+
+    assert [item.sample for item in read_submissions(tmp_path, tasks)] == [0, 1]
+    assert {item.sample: item.passed for item in read_grades(tmp_path)} == {0: True, 1: False}
+    assert read_facts(tmp_path).tasks == ("toy/blend",)
+
+
+def test_grades_are_those_of_the_seeds_that_the_record_names(pool, tasks, tmp_path):
+    for seeds in ((5,), (6, 7), (5,)):
+        graded(tmp_path, answers(RIGHT), tasks, pool, seeds)
+        assert [item.seeds for item in read_grades(tmp_path)] == [seeds]
+    # The third time both were there already.
+    assert len((tmp_path / "grades.jsonl").read_text().splitlines()) == 2
+
+
+def test_only_fresh_seeds_that_were_drawn_here_are_drawn_on(pool, tasks, tmp_path):
+    graded(tmp_path, answers(RIGHT), tasks, pool, (5,))
+    assert drawn_seeds(tmp_path) == ()
+    graded(tmp_path, answers(RIGHT), tasks, pool, (6,), fresh_seeds=True)
+    assert drawn_seeds(tmp_path) == (6,)
+    facts = tmp_path / "run.json"
+    facts.write_text(facts.read_text().replace("6\n", "7\n", 1))
+    assert drawn_seeds(tmp_path) == ()
+
+
+def test_a_blind_run_tells_nothing_but_verdicts(pool, tasks, tmp_path):
+    printing = WRONG.replace("    return", "    print('a secret of the repository')\n    return")
+    _, aside = graded(tmp_path, answers(printing), tasks, pool, blind=True)
+    text = (tmp_path / "grades.jsonl").read_text()
+    (item,) = read_grades(tmp_path)
+
+    assert aside == []
+    assert [case.verdict for case in item.cases] == ["mismatch"] * 4
+    assert {(case.name, case.reason, case.seconds) for case in item.cases} == {("", "", 0.0)}
+    assert "expected" not in text
+    assert "secret" not in text
+    # Taken over as it is, and never mixed with grades that tell more.
+    assert graded(tmp_path, answers(printing), tasks, pool, blind=True) == ({0: False}, [])
+    with pytest.raises(RecordError, match="holds grades without reasons"):
+        graded(tmp_path, answers(printing), tasks, pool)
+
+
+def test_a_signature_covers_every_byte_and_leaves_json():
+    for text in ('{"a":1,"b":"\\",\\"signature\\":\\"x"}', '{\n  "a": 1\n}'):
+        line = signed(text)
+        assert json.loads(line).keys() == json.loads(text).keys() | {"signature"}
+        assert json.loads(verified(line)) == json.loads(unsigned(line)) == json.loads(text)
+        for place in range(len(line)):
+            other = line[:place] + bytes([line[place] ^ 1]) + line[place + 1 :]
+            data = verified(other)
+            assert data is None or json.loads(data) == json.loads(text)
+    assert verified(b'{"a":1}') is None
+
+
+def test_the_cache_is_closed_to_others(own_cache, pool, tasks, tmp_path):
+    installation_seed()
+    signed('{"a":1}')
+    golden_outputs(tasks.values(), (1,), pool)
+    folder = cache_folder()
+    assert folder.stat().st_mode & 0o777 == 0o700
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert len(files) == 3
+    assert {path.stat().st_mode & 0o777 for path in files} == {0o600}
+
+    folder.chmod(0o755)
+    assert cache_folder().stat().st_mode & 0o777 == 0o700
+    folder.chmod(0o777)
+    with pytest.raises(RecordError, match="others can write to it"):
+        cache_folder()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_a_cache_of_another_user_is_not_used(own_cache):
+    os.chown(cache_folder(), 12345, 12345)
+    with pytest.raises(RecordError, match="belongs to another user"):
+        installation_seed()
+
+
+def test_a_golden_in_the_cache_that_is_damaged_or_not_ours_is_observed_again(own_cache, pool, tasks):
+    before = golden_outputs(tasks.values(), (1,), pool)["toy/blend", 1]
+    (file,) = (cache_folder() / "golden").iterdir()
+    outputs = json.loads(file.read_bytes())
+    fewer = {**outputs, "observations": outputs["observations"][:-1]}
+    garbage = {**outputs, "observations": ["AAAA"] * len(outputs["observations"])}
+    for damaged in (json.dumps(fewer), json.dumps(garbage), file.read_text()[:-40], ""):
+        file.write_text(damaged)
+        again = golden_outputs(tasks.values(), (1,), pool)["toy/blend", 1]
+        assert again.observations == before.observations
+        assert verified(file.read_bytes()) is not None
+
+
+def test_a_folder_that_can_not_be_written_to_is_one_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    for place in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(RecordError, match=str(place)), locked(place):
+            pass
+    shutil.rmtree(tmp_path)

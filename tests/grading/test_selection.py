@@ -1,0 +1,58 @@
+"""A verdict on one task is the same whichever other tasks are graded with it."""
+
+import shutil
+
+import pytest
+
+from lmrbench.grading.grade import grade
+from lmrbench.grading.runs import grade_run, read_facts
+from lmrbench.sandbox.doctor import make_sandbox
+from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.tasks.loading import load_suite
+from lmrbench.tasks.submission import Submission
+
+BORROWS = """
+def blend(self, values):
+    import scipy
+    factors = weights(len(values))
+    return self.scale * sum(map(float.__mul__, factors, values)) / max(sum(factors), 1.0)
+"""
+RIGHT = BORROWS.replace("    import scipy\n", "")
+
+
+@pytest.fixture
+def tasks(toy_suite, tmp_path):
+    """The toy paper, and another whose check imports a package that the first one's does not."""
+    suite = tmp_path / "suite"
+    for name in ("toy", "other"):
+        shutil.copytree(toy_suite / "toy", suite / name)
+    table = suite / "other" / "task.toml"
+    table.write_text(table.read_text().replace('slug = "toy"', 'slug = "other"'))
+    check = suite / "other" / "checks" / "blend.py"
+    check.write_text(check.read_text().replace("import random\n", "import random\nimport scipy\n"))
+    return {task.id: task for task in load_suite(suite)}
+
+
+def test_a_package_that_only_another_task_imports_is_not_there(tasks):
+    borrows = Submission(system="me", task="toy/blend", code=BORROWS)
+    other = Submission(system="me", task="other/blend", code=BORROWS)
+    with WorkerPool(make_sandbox("bubblewrap", ()), size=1) as pool:
+        (alone,) = grade([borrows], tasks, (0,), pool)
+        together = {item.task: item for item in grade([other, borrows], tasks, (0,), pool)}
+
+    assert together["other/blend"].passed
+    assert not alone.passed
+    assert "No module named 'scipy'" in together["toy/blend"].first_failure.reason
+    assert together["toy/blend"].terms == alone.terms
+    assert together["other/blend"].environment != alone.environment
+
+
+def test_the_record_of_a_run_names_the_whole_suite_whatever_was_graded(tasks, tmp_path):
+    submissions = [Submission(system="me", task=name, code=RIGHT) for name in tasks]
+    with WorkerPool(make_sandbox("bubblewrap", ()), size=1) as pool:
+        for name, chosen in (("some", submissions[:1]), ("all", submissions)):
+            list(grade_run(tmp_path / name, chosen, tasks, (0,), pool))
+
+    some, every = (read_facts(tmp_path / name) for name in ("some", "all"))
+    assert some.suite_digest == every.suite_digest
+    assert len(some.tasks) < len(every.tasks)
