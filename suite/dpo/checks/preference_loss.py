@@ -34,8 +34,8 @@ def cases(seed):
         name = "ipo" if ipo else "dpo"
         name += ", reference free" * reference_free + ", smoothed" * smoothed
         variant = {"ipo": ipo, "reference_free": reference_free}
-        # From 0.01 to 10.
-        beta = 10 ** (-2 + 3 * (index + uniform(0, 1)) / 8)
+        # From 0.001 to 30.
+        beta = 10 ** (-3 + 4.5 * (index + uniform(0, 1)) / 8)
         options = variant | {"beta": beta, "label_smoothing": uniform(0.01, 0.49) * smoothed}
         yield {"name": name, "logps": wide(batch), "options": options}
         options = variant | {"beta": integer(1, 48) / 8, "label_smoothing": 0.49 * smoothed}
@@ -53,7 +53,7 @@ def cases(seed):
     yield {"name": "all by name", "logps": logps(5), "options": {"beta": 0.6}, "by_name": True}
     for frozen in ([2, 3], [0, 1, 2, 3]):
         name = f"{len(frozen)} inputs without gradients"
-        yield {"name": name, "logps": logps(5), "options": {"beta": 0.8}, "frozen": frozen}
+        yield {"name": name, "logps": logps(5), "options": {"beta": 1.0}, "frozen": frozen}
     yield {"name": "experiment", "seed": seed % 1000}
 
 
@@ -66,12 +66,13 @@ def observe(case):
     # Columns of a table, as the statistics of a model may be; they are no leaves, so that they can be changed in place.
     leaves = [row.clone().requires_grad_(index not in case.get("frozen", ())) for index, row in enumerate(given)]
     inputs = [torch.stack([leaf, leaf], dim=1)[:, 0] for leaf in leaves]
-    random_state = torch.get_rng_state()
+    wanting, random_state = [row.requires_grad for row in inputs], torch.get_rng_state()
     results = called(inputs, case["options"], case.get("by_name", False))
     losses, chosen_rewards, rejected_rewards = results
     observation = {
         "random_state_unchanged": torch.equal(torch.get_rng_state(), random_state),
         "inputs_unchanged": [torch.equal(row, before) for row, before in zip(inputs, given, strict=True)],
+        "inputs_want_gradients_as_before": [row.requires_grad for row in inputs] == wanting,
         "rewards_have_gradients": [reward.requires_grad for reward in results[1:]],
     }
     if case.get("coarse"):
