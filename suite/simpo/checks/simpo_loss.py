@@ -28,7 +28,7 @@ def cases(seed):
         return pairs
 
     def single(pairs, ratio):
-        """Quarters: sums, and products with eighths, are exact in whatever order they are taken; one is at the margin."""
+        """A pair at the margin, and quarters: sums, and products with eighths, are exact in whatever order."""
         pairs = (4 * pairs).round() / 4
         pairs[0, 1] = pairs[1, 1] + ratio
         return pairs.float()
@@ -39,7 +39,7 @@ def cases(seed):
         for size, low, high in (("small", -3, -1), ("large", 1, 1.5)):
             settings = {
                 "beta": 10 ** uniform(low, high),
-                "gamma_beta_ratio": uniform(0.1, 3) * margin,
+                "gamma_beta_ratio": 10 ** uniform(low, low + 0.5) * margin,
                 "loss_type": loss_type,
                 "label_smoothing": uniform(0.01, 0.49) * smoothed,
             }
@@ -127,7 +127,7 @@ def observe(case):
 
 
 def trainer_of(case):
-    """A trainer of the case's settings; with `changed`, one that was made for others and has been called before."""
+    """A trainer of the case's settings; with `changed`, one that was made for others and called with both before."""
     from scripts.simpo_config import SimPOConfig
     from scripts.simpo_trainer import SimPOTrainer
 
@@ -139,4 +139,5 @@ def trainer_of(case):
     trainer.simpo_loss(*(case["logps"].flip(1) - 1))
     for name, value in settings.items():
         setattr(trainer, name, value)
+    trainer.simpo_loss(*(case["logps"].flip(1) - 1))
     return trainer

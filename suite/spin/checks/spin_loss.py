@@ -137,9 +137,12 @@ def trainer_of(case):
     config = SPINConfig(betas=betas, learning_rates=rates, loss_type=case["loss_type"], reference_free=not free)
     trainer = SPINTrainer(build_model(0), config)
     if case.get("called_before"):
+        # In the first iteration with the other settings, then with the same ones and other log-probabilities.
         trainer.loss_type = OTHER[case["loss_type"]]
         trainer.spin_loss(*(case["logps"].flip(1) - 1), reference_free=not free)
         trainer.loss_type = case["loss_type"]
+        trainer.start_iteration(case["iteration"])
+        trainer.spin_loss(*(case["logps"].flip(1) - 2), reference_free=free)
     trainer.start_iteration(case["iteration"])
     for key, value in case.get("overrides", {}).items():
         setattr(trainer, key, value)

@@ -1,4 +1,4 @@
-"""In double precision, cast back at the end; the trainer's settings are read once, and both losses are softplus-like."""
+"""In double precision, cast back at the end; with the trainer's settings read once."""
 
 
 def spin_loss(
