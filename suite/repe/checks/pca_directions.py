@@ -36,8 +36,8 @@ def cases(seed):
     yield case("single precision", {4: states(60, 7, np.float32), 6: states(20, 3, np.float32)}, n_components=3)
     yield case("far from the origin", {0: states(40, 6) + 1e4}, n_components=2)
     yield case("of small and of great magnitude", {0: states(40, 6, scale=1e-9), 1: states(40, 6, scale=1e9)}, 3)
-    close = states(40, 6, deviations=[3.000003, 3.0, 1.0])
-    yield case("two deviations almost alike", {0: np.asfortranarray(close)}, n_components=2)
+    close = {layer: states(40, 6, deviations=[3.000003, 3.0, 1.0]) for layer in (0, 1, 2)}
+    yield case("two deviations almost alike", close | {0: np.asfortranarray(close[0])}, n_components=2)
     apart = states(40, 8, np.float32, deviations=[300.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0])
     yield case("deviations far apart in single precision", {0: apart}, n_components=8)
     yield case("fewer rows than directions", {0: states(4, 9)}, n_components=6)
