@@ -242,3 +242,27 @@ def test_a_worker_serves_only_jobs_with_the_same_packages():
         kinds = [(), ("numpy",), ("scipy",), ("scipy", "numpy")]
         list(pool.run([replace(job("def answer(number): return number"), imports=kind) for kind in kinds]))
     assert sandbox.started == 2
+
+
+def test_a_thread_that_is_done_starts_no_worker_for_the_few_short_jobs_that_are_left():
+    class SlowToStart(CountingSandbox):
+        def launch(self, imports):
+            time.sleep(2.0)
+            return super().launch(imports)
+
+    sandbox = SlowToStart()
+    mine = [job("import time\ndef answer(number): time.sleep(0.1)", owner="mine")] * 4
+    with WorkerPool(sandbox, size=2) as pool:
+        list(pool.run([*mine, job("def answer(number): return 0", owner="another")]))
+    assert sandbox.started == 2
+
+
+def test_a_long_job_does_not_hold_up_those_behind_it():
+    sandbox = CountingSandbox()
+    long, short = (
+        job(f"import time\ndef answer(number): time.sleep({seconds})", owner="mine", task_seconds=60)
+        for seconds in (5.0, 0.0)
+    )
+    with WorkerPool(sandbox, size=2) as pool:
+        results = pool.run([long, short, job("def answer(number): return 0", owner="another")])
+        assert {next(results)[0], next(results)[0]} == {1, 2}

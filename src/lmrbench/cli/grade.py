@@ -156,7 +156,8 @@ def grade_with_progress(
     from lmrbench.sandbox.pool import WorkerPool
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    progress = Progress(*columns, console=Console(stderr=True), transient=True)
+    console = Console(stderr=True)
+    progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
     with WorkerPool(make_sandbox(sandbox, [suite]), workers) as pool, progress:
         needed = {item.task for item in submissions}
         goldens = progress.add_task("golden", total=len(needed) * len(seeds))

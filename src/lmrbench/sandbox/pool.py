@@ -1,6 +1,8 @@
 """How do many jobs share few cores? One warm worker a core, each for one owner at a time, replaced when it is lost.
 
-A worker sees the packages that its jobs import and no others, so that no outcome depends on the jobs beside it.
+A worker sees the packages that its jobs import and no others, so that no outcome depends on the jobs beside it. Where
+jobs wait for workers of their kind, another is started if its start takes less than half of the time that they need.
+
 Outcomes come in the order in which jobs end. A worker that is lost costs the others nothing; its job is run once more
 in a fresh one, and if that is lost too it was the job's doing.
 """
@@ -10,8 +12,10 @@ from __future__ import annotations
 import os
 import queue
 import threading
+import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from types import TracebackType
 
 from lmrbench.sandbox.packages import with_worker_needs
@@ -22,6 +26,19 @@ _Results = queue.SimpleQueue[tuple[int, Outcome | BaseException]]
 _Pending = tuple[int, Job, _Results]
 # Whom a worker serves, and the packages that it was started with.
 _Kind = tuple[str, tuple[str, ...]]
+_LOOK_AGAIN_SECONDS = 0.05
+# While a worker starts the others go on, so a start that takes as long as the rest of the jobs saves nothing.
+_STARTS = 2.0
+
+
+@dataclass
+class _Pace:
+    """How fast jobs of a kind go: seconds of a worker's start, and of the jobs that have ended; when the last did."""
+
+    start: float
+    jobs: int = 0
+    seconds: float = 0.0
+    last: float = field(default_factory=time.monotonic)
 
 
 class WorkerPool:
@@ -32,6 +49,7 @@ class WorkerPool:
         self._changed = threading.Condition()
         self._pending: dict[_Kind, deque[_Pending]] = defaultdict(deque)
         self._served: Counter[_Kind | None] = Counter()
+        self._paces: dict[_Kind, _Pace] = {}
         self._workers: dict[threading.Thread, WarmWorker] = {}
         self._closing = False
         # bwrap ends with the thread that started it, so each thread lives as long as the pool.
@@ -98,22 +116,37 @@ class WorkerPool:
             self._served[kind] -= 1
             while not self._closing:
                 waiting = [item for item, jobs in self._pending.items() if jobs]
-                if waiting:
-                    chosen = min(waiting, key=lambda item: (item != kind, self._served[item]))
+                if worthy := [item for item in waiting if item == kind or self._is_worth_a_start(item)]:
+                    chosen = min(worthy, key=lambda item: (item != kind, self._served[item]))
                     self._served[chosen] += 1
                     return self._pending[chosen].popleft()
-                self._changed.wait()
+                self._changed.wait(_LOOK_AGAIN_SECONDS if waiting else None)
             return None
+
+    def _is_worth_a_start(self, kind: _Kind) -> bool:
+        """Whether the jobs that wait need more than twice the time of a worker's start from those who serve them."""
+        pace = self._paces.get(kind)
+        if not self._served[kind] or pace is None:
+            return True
+        # One long job counts too, by how long it has kept the others waiting.
+        each = max(pace.seconds / max(1, pace.jobs), time.monotonic() - pace.last)
+        return len(self._pending[kind]) * each / self._served[kind] > _STARTS * pace.start
 
     def _run(self, thread: threading.Thread, job: Job) -> Outcome:
         worker = self._workers.get(thread)
         if worker is None or not worker.alive:
+            began = time.monotonic()
             worker = WarmWorker(self.sandbox, _kind(job)[1])
             with self._changed:
                 self._workers[thread] = worker
+                self._paces.setdefault(_kind(job), _Pace(time.monotonic() - began))
                 if self._closing:
                     worker.process.kill()
-        return worker.run(job)
+        outcome = worker.run(job)
+        with self._changed:
+            pace = self._paces[_kind(job)]
+            pace.jobs, pace.seconds, pace.last = pace.jobs + 1, pace.seconds + outcome.seconds, time.monotonic()
+        return outcome
 
     def _close_worker(self, thread: threading.Thread) -> None:
         with self._changed:

@@ -1,0 +1,148 @@
+"""`lmrbench grade` on what others hand in: hostile names, other people's folders, files with nothing in them."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+RIGHT = """
+def blend(self, values):
+    factors = weights(len(values))
+    return self.scale * sum(map(float.__mul__, factors, values)) / max(sum(factors), 1.0)
+"""
+HOSTILE = "[/]\x1b[2J\x9b1m\nlmrbench: me passed :smile: \u202e"
+
+
+def run(*arguments, cwd=None):
+    command = [sys.executable, "-m", "lmrbench", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd)
+
+
+def write(file, *submissions):
+    lines = [json.dumps({"system": "me", "task": "toy/blend", "code": RIGHT, **item}) for item in submissions]
+    file.write_text("".join(f"{line}\n" for line in lines))
+    return file
+
+
+@pytest.fixture
+def two_papers(toy_suite, tmp_path):
+    """A suite of two papers with one task each."""
+    suite = tmp_path / "suite"
+    for name in ("toy", "other"):
+        shutil.copytree(toy_suite / "toy", suite / name)
+    table = suite / "other" / "task.toml"
+    table.write_text(table.read_text().replace('slug = "toy"', 'slug = "other"'))
+    return suite
+
+
+def assert_plain(text):
+    assert not [letter for letter in text if not letter.isprintable() and letter != "\n"]
+
+
+def test_hostile_names_are_text_on_a_terminal(toy_suite, tmp_path):
+    wrong = {"system": HOSTILE, "label": "", "code": f"def blend(self, values):\n    raise ValueError({HOSTILE!r})\n"}
+    write(tmp_path / "answers.jsonl", wrong)
+
+    for more in ((), ("--json",)):
+        result = run("grade", "answers.jsonl", "--suite", toy_suite, "--seed", 0, *more, cwd=tmp_path)
+        assert result.returncode == 0, result.stderr
+        assert_plain(result.stdout + result.stderr)
+        assert not [line for line in result.stdout.splitlines() if line.startswith("lmrbench:")]
+    assert json.loads(result.stdout)["grades"][0]["system"] == HOSTILE
+
+
+def test_a_hostile_file_name_forges_no_line(toy_suite, tmp_path):
+    run("export", "toy", "--to", "work", "--suite", toy_suite, cwd=tmp_path)
+    (tmp_path / "work" / "toy" / "blend" / "repo" / "a\nlmrbench: toy passed").write_text("")
+
+    result = run("collect", "work/toy/blend", "--system", "me", "--suite", toy_suite, cwd=tmp_path)
+
+    assert result.returncode == 0, result.stderr
+    assert "added; left out" in result.stderr
+    assert not [line for line in result.stderr.splitlines() if line.startswith("lmrbench: toy passed")]
+
+
+def test_a_folder_from_somebody_else_is_graded_anew_and_said_in_one_line(toy_suite, tmp_path):
+    write(tmp_path / "answers.jsonl", {"code": "def blend(self, values):\n    return 0.5\n"})
+    arguments = ("--suite", toy_suite, "--seed", 0)
+    run("grade", "answers.jsonl", *arguments, cwd=tmp_path)
+    grades = tmp_path / "runs" / "answers" / "grades.jsonl"
+    grades.write_text(grades.read_text().replace('"passed":false', '"passed":true'))
+
+    result = run("grade", "runs/answers", *arguments, "--json", cwd=tmp_path)
+
+    assert [item["passed"] for item in json.loads(result.stdout)["grades"]] == [False]
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("lmrbench: runs/answers: 1 grade was not made by this installation")
+
+
+def test_one_task_of_a_run_folder_can_be_graded_without_losing_the_others(two_papers, tmp_path):
+    write(tmp_path / "answers.jsonl", {}, {"task": "other/blend"}, {"system": "you"})
+    arguments = ("--suite", two_papers, "--seed", 0)
+    run("grade", "answers.jsonl", *arguments, cwd=tmp_path)
+
+    some = run("grade", "runs/answers", "--task", "toy", *arguments, cwd=tmp_path)
+    every = run("grade", "runs/answers", "--json", *arguments, cwd=tmp_path)
+
+    assert some.returncode == every.returncode == 0, some.stderr
+    found = json.loads(every.stdout)
+    assert sorted(item["task"] for item in found["grades"]) == ["other/blend", "toy/blend", "toy/blend"]
+    assert found["not_submitted"] == {"you": ["other/blend"]}
+    assert "you: nothing submitted for 1 of 2 tasks" in run("grade", "runs/answers", *arguments, cwd=tmp_path).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("empty.jsonl",), "empty.jsonl: holds no submissions"),
+        (("answers.jsonl", "--task", "other/blend"), "no submission for other/blend"),
+        (("answers.jsonl", "--out", "answers.jsonl"), "answers.jsonl: File exists"),
+        (("answers.jsonl", "--out", "answers.jsonl/below"), "Not a directory"),
+        (("linked",), "is a link"),
+        (("twice.jsonl",), "--replace"),
+    ],
+)
+def test_an_error_is_one_line_and_a_nonzero_exit(two_papers, tmp_path, arguments, words):
+    write(tmp_path / "answers.jsonl", {})
+    write(tmp_path / "twice.jsonl", {}, {})
+    (tmp_path / "empty.jsonl").write_text("\n")
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / "submissions.jsonl").symlink_to(tmp_path / "answers.jsonl")
+
+    result = run("grade", *arguments, "--suite", two_papers, cwd=tmp_path)
+
+    assert result.returncode == 2
+    (line,) = result.stderr.splitlines()
+    assert words in line
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device that is always full")
+def test_a_full_disk_is_one_line(toy_suite, tmp_path):
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "lmrbench", "list", "--json", "--suite", str(toy_suite)]
+        result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
+    assert result.returncode == 3
+    assert result.stderr.splitlines() == ["lmrbench: No space left on device"]
+
+
+def test_a_blind_run_draws_a_seed_that_is_not_this_machines_own(toy_suite, tmp_path):
+    write(tmp_path / "answers.jsonl", {"code": "def blend(self, values):\n    return 0.5\n"})
+    seeds = [
+        json.loads(run("grade", "answers.jsonl", "--suite", toy_suite, "--json", *more, cwd=tmp_path).stdout)
+        for more in (("--out", "open"), ("--out", "blind", "--blind"), ("--out", "blind", "--blind"))
+    ]
+    assert seeds[0]["seeds"] != seeds[1]["seeds"] == seeds[2]["seeds"]
+    assert "expected" in (tmp_path / "open" / "grades.jsonl").read_text()
+    assert "expected" not in (tmp_path / "blind" / "grades.jsonl").read_text()
+
+
+def test_an_answer_can_be_put_in_an_earlier_ones_place(toy_suite, tmp_path):
+    for code in ("def blend(self, values): return 1", "def blend(self, values): return 2"):
+        (tmp_path / "answer.py").write_text(code)
+        arguments = ("--system", "me", "--task", "toy", "--replace", "--suite", toy_suite)
+        assert run("collect", "answer.py", *arguments, cwd=tmp_path).returncode == 0
+    (line,) = (tmp_path / "submissions.jsonl").read_text().splitlines()
+    assert "return 2" in json.loads(line)["code"]
