@@ -13,6 +13,11 @@ Every message names the file, the key or the task at fault, and says in one line
 """
 
 
+def one_line(text: str) -> str:
+    """A text that somebody else chose, such as a file's name, fit for a message: what does not print is escaped."""
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
+
+
 class LmrbenchError(Exception):
     """Base of every error that the command line prints as one line instead of a traceback."""
 

@@ -7,22 +7,25 @@ likewise, with eight seconds. Whatever a candidate does is a verdict; only a tas
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from lmrbench.errors import SubmissionError
 from lmrbench.grading.compare import compare
 from lmrbench.grading.golden import GoldenOutputs, environment_digest, golden_outputs
+from lmrbench.grading.reading import SIDE_BY_SIDE, read_submission
 from lmrbench.grading.records import CaseVerdict, Grade, Verdict
 from lmrbench.sandbox.environment import fingerprint
 from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.sandbox.protocol import CaseOutcome, Job, Outcome, Status
 from lmrbench.sandbox.worker_program.encoding import decode
-from lmrbench.tasks.collect import candidate_files
 from lmrbench.tasks.loading import task_digest
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
+from lmrbench.tasks.workspace import masked_files
 
 SLOWER = 4.0
 CASE_SECONDS = 4.0
@@ -45,14 +48,27 @@ class Candidate:
     digest: str
 
 
-def prepare(submission: Submission, task: Task) -> Candidate:
+def prepare(submission: Submission, task: Task, masked: Mapping[str, bytes]) -> Candidate:
     """Transplant a submission into a fresh mask. One that can't be used is a candidate without files, not an error."""
     try:
-        files, warnings = candidate_files(task, submission)
+        files, warnings = read_submission(task, masked, submission)
     except SubmissionError as error:
-        text = submission.model_dump_json(include={"code"})
+        text = json.dumps({"code": submission.code}, sort_keys=True)
         return Candidate(submission, task, None, str(error), submission.warnings, _digest({"": text.encode()}))
     return Candidate(submission, task, files, "", (*submission.warnings, *warnings), _digest(files))
+
+
+def prepared(submissions: Sequence[Submission], tasks: Mapping[str, Task]) -> Iterator[Candidate]:
+    """Make submissions ready, several at a time; the candidates come in their order."""
+    masks = {name: masked_files(tasks[name]) for name in {submission.task for submission in submissions}}
+    with ThreadPoolExecutor(SIDE_BY_SIDE) as threads:
+        ready = [threads.submit(prepare, item, tasks[item.task], masks[item.task]) for item in submissions]
+        try:
+            for candidate in ready:
+                yield candidate.result()
+        finally:
+            for candidate in ready:
+                candidate.cancel()
 
 
 def grade(
@@ -72,8 +88,7 @@ def grade(
     conditions = Conditions(tuple(seeds), pool.sandbox.name, environment_digest(fingerprint(pool.imports)))
     known = {item.holds_for: item for item in graded}
     todo: list[Candidate] = []
-    for submission in submissions:
-        candidate = prepare(submission, tasks[submission.task])
+    for candidate in prepared(submissions, tasks):
         if earlier := known.get(_grade(candidate, conditions, (), ()).holds_for):
             yield earlier
         else:
