@@ -4,6 +4,7 @@ import contextlib
 import os
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -15,7 +16,7 @@ import pytest
 
 from lmrbench import cli
 from lmrbench.errors import RecordError, SandboxError, SubmissionError
-from lmrbench.grading import reading
+from lmrbench.grading import reader, reading
 from lmrbench.grading.grade import grade
 from lmrbench.grading.reader import MEGABYTES, WALL_SECONDS
 from lmrbench.grading.records import MAX_LINE_BYTES, append_line, read_submitted_lines
@@ -154,6 +155,35 @@ def test_no_reader_holds_more_memory_than_it_may(task):
     done.set()
     watcher.join()
     assert 0 < most / 1024 < MEGABYTES
+
+
+def spin(_):
+    while True:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("bound", "work", "killed_by"),
+    [("WALL_SECONDS", lambda _: time.sleep(100), signal.SIGALRM), ("SECONDS", spin, signal.SIGKILL)],
+)
+def test_a_reader_that_takes_too_long_is_killed(monkeypatch, bound, work, killed_by):
+    monkeypatch.setattr(reader, bound, 1)
+    monkeypatch.setattr(reader, "answer", work)
+    ours, theirs = socket.socketpair()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            reader._serve(theirs)
+        finally:
+            os._exit(0)
+    theirs.close()
+    with ours:
+        ours.settimeout(60)
+        assert ours.recv(1) == reader.STARTED
+        ours.sendall(reader.Request().model_dump_json().encode())
+        ours.shutdown(socket.SHUT_WR)
+        assert ours.recv(1) == b""
+    assert os.WTERMSIG(os.waitpid(pid, 0)[1]) == killed_by
 
 
 def read(task, code):
