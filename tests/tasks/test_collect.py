@@ -6,9 +6,11 @@ import subprocess
 import pytest
 
 from lmrbench.errors import LmrbenchError, SubmissionError, TaskError
-from lmrbench.tasks.collect import candidate_files, from_diff, from_response, from_workspace
+from lmrbench.grading.reading import collect_diff, collect_workspace
+from lmrbench.tasks.collect import candidate_files
 from lmrbench.tasks.loading import load_suite, select
 from lmrbench.tasks.model import Target
+from lmrbench.tasks.responses import from_response
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import build, masked_files, repository_files, workspace_files
 
@@ -93,7 +95,7 @@ def test_an_edited_workspace_gives_the_goal_file_and_says_what_else_was_done(tas
     (workspace / "secret").symlink_to("/etc/passwd")
     (workspace / "repo" / "__pycache__").mkdir()
     (workspace / "repo" / "__pycache__" / "x.pyc").write_bytes(b"")
-    submission = from_workspace(task, workspace, "me")
+    submission = collect_workspace(task, workspace, "me")
     assert "return 42.0" in submission.code["blending.py"]
     assert sorted(submission.warnings) == [
         "repo/conftest.py: added; left out",
@@ -109,10 +111,10 @@ def test_a_goal_file_that_is_a_link_or_gone_is_not_read(task, workspace):
     goal = workspace / "repo" / "blending.py"
     goal.unlink()
     with pytest.raises(SubmissionError, match="no such file"):
-        from_workspace(task, workspace, "me")
+        collect_workspace(task, workspace, "me")
     goal.symlink_to("/etc/passwd")
     with pytest.raises(SubmissionError, match="no such file"):
-        from_workspace(task, workspace, "me")
+        collect_workspace(task, workspace, "me")
 
 
 def test_a_diff_as_git_prints_it_applies_and_one_that_does_not_is_said(task, workspace):
@@ -122,11 +124,11 @@ def test_a_diff_as_git_prints_it_applies_and_one_that_does_not_is_said(task, wor
     goal.write_text(goal.read_text().replace("raise NotImplementedError", "return 42.0"))
     (workspace / "repo" / "weighting.py").write_text("changed = 1\n")
     diff = subprocess.run(["git", "diff"], cwd=workspace, check=True, capture_output=True, text=True).stdout
-    submission = from_diff(task, diff, "me")
+    submission = collect_diff(task, diff.encode(), "me")
     assert "return 42.0" in submission.code["blending.py"]
     assert submission.warnings == ("repo/weighting.py: changed, but is no goal file; left out",)
     with pytest.raises(SubmissionError, match=r"blending.py: the hunk at line \d+ does not apply"):
-        from_diff(task, diff.replace("Return the scaled", "Return some other"), "me")
+        collect_diff(task, diff.replace("Return the scaled", "Return some other").encode(), "me")
 
 
 def test_code_for_a_file_that_is_no_goal_file_is_left_out(task):

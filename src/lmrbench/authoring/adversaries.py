@@ -17,11 +17,11 @@ from lmrbench.authoring.fuzzing import told_apart
 from lmrbench.authoring.laboratory import Laboratory, Trial
 from lmrbench.errors import RecordError, SubmissionError
 from lmrbench.grading.compare import compare
+from lmrbench.grading.reading import read_submission
 from lmrbench.grading.records import append_line, read_lines
 from lmrbench.sandbox.protocol import Outcome
 from lmrbench.sandbox.worker_program.encoding import decode
 from lmrbench.storage import write_whole
-from lmrbench.tasks.collect import candidate_files
 from lmrbench.tasks.digests import audit_digest
 from lmrbench.tasks.model import Name, Record, Task
 from lmrbench.tasks.submission import Submission
@@ -177,7 +177,7 @@ def _tried(laboratory: Laboratory, proposal: Proposal) -> Finding:
     finding = Finding(task=task.id, digest=audit_digest(task), model="", number=0, proposal=proposal, passed=False)
     code = dict.fromkeys(task.goal_files, proposal.code)
     try:
-        files = candidate_files(task, Submission(system=_OWNER, task=task.id, code=code))[0]
+        files = read_submission(task, Submission(system=_OWNER, task=task.id, code=code))[0]
     except SubmissionError as error:
         return finding.model_copy(update={"rejected_by": str(error)})
     trials = [Trial("", files, seed, _OWNER) for seed in laboratory.seeds[:SEEDS]]

@@ -32,23 +32,25 @@ def collect(
 ) -> None:
     """Take in one answer and append it to a file of submissions; only the target will be taken from it."""
     from lmrbench.errors import TaskError
+    from lmrbench.grading.reading import collect_diff, collect_text, collect_workspace, read_submission
     from lmrbench.grading.records import append_line, read_lines
     from lmrbench.storage import write_whole
-    from lmrbench.tasks.collect import candidate_files, from_diff, from_workspace, read_text
-    from lmrbench.tasks.submission import Submission
+    from lmrbench.tasks.submission import MAX_CODE_BYTES, Submission
 
     name = task or "/".join(path.resolve().parts[-2:])
     found = load_tasks(suite, [name])
     if len(found) != 1:
         raise TaskError(f"{name!r} names {len(found)} tasks; name one with --task")
     if path.is_dir():
-        submission = from_workspace(found[0], path, system, sample)
+        submission = collect_workspace(found[0], path, system, sample)
     elif path.suffix in (".diff", ".patch"):
-        submission = from_diff(found[0], read_text(path), system, sample)
+        submission = collect_diff(found[0], _content(path), system, sample)
+    elif str(path) == "-":
+        text = sys.stdin.buffer.read(MAX_CODE_BYTES + 1)
+        submission = collect_text(found[0], text, "standard input", system, sample)
     else:
-        code = sys.stdin.read() if str(path) == "-" else read_text(path)
-        submission = Submission(system=system, task=found[0].id, sample=sample, code=code)
-    _, warnings = candidate_files(found[0], submission)
+        submission = collect_text(found[0], _content(path), str(path), system, sample)
+    _, warnings = read_submission(found[0], submission)
     for warning in (*submission.warnings, *warnings):
         warn(warning)
     if replace:
@@ -58,3 +60,14 @@ def collect(
     else:
         append_line(to, submission)
     say(f"{found[0].id} of {system} {'written' if replace else 'appended'} to {to}")
+
+
+def _content(path: Path) -> bytes:
+    from lmrbench.errors import SubmissionError
+    from lmrbench.tasks.foreign import read_foreign
+    from lmrbench.tasks.submission import MAX_CODE_BYTES
+
+    data = read_foreign(path.parent, path.name, MAX_CODE_BYTES)
+    if data is None:
+        raise SubmissionError(f"{path}: there is no such file")
+    return data

@@ -6,20 +6,22 @@ likewise, with eight seconds. Whatever a candidate does is a verdict; only a tas
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 
 from lmrbench.errors import SubmissionError
 from lmrbench.grading.compare import compare
 from lmrbench.grading.golden import GoldenOutputs, environment_digest, golden_outputs
+from lmrbench.grading.reading import SIDE_BY_SIDE, read_submission
 from lmrbench.grading.records import CaseVerdict, Grade, Terms, Verdict
 from lmrbench.printable import printable
 from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.sandbox.protocol import CaseOutcome, Job, Outcome, Status
 from lmrbench.sandbox.worker_program.encoding import decode
-from lmrbench.tasks.collect import candidate_files
 from lmrbench.tasks.digests import files_digest, grading_digest
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
@@ -49,11 +51,23 @@ class Candidate:
 def prepare(submission: Submission, task: Task) -> Candidate:
     """Transplant a submission into a fresh mask. One that can't be used is a candidate without files, not an error."""
     try:
-        files, warnings = candidate_files(task, submission)
+        files, warnings = read_submission(task, submission)
     except SubmissionError as error:
-        text = submission.model_dump_json(include={"code"})
+        text = json.dumps({"code": submission.code}, sort_keys=True)
         return Candidate(submission, task, None, str(error), submission.warnings, files_digest({"": text.encode()}))
     return Candidate(submission, task, files, "", (*submission.warnings, *warnings), files_digest(files))
+
+
+def prepared(submissions: Sequence[Submission], tasks: Mapping[str, Task]) -> Iterator[Candidate]:
+    """Make submissions ready, several at a time; the candidates come in their order."""
+    with ThreadPoolExecutor(SIDE_BY_SIDE) as threads:
+        ready = [threads.submit(prepare, item, tasks[item.task]) for item in submissions]
+        try:
+            for candidate in ready:
+                yield candidate.result()
+        finally:
+            for candidate in ready:
+                candidate.cancel()
 
 
 def grade(
@@ -73,8 +87,7 @@ def grade(
     grading = _Grading(tasks, tuple(seeds), pool.sandbox.name)
     known = {item.terms: item for item in graded}
     todo: list[Candidate] = []
-    for submission in submissions:
-        candidate = prepare(submission, tasks[submission.task])
+    for candidate in prepared(submissions, tasks):
         if earlier := known.get(grading.terms(candidate)):
             yield earlier
         else:

@@ -6,6 +6,7 @@ it is cut off before the next append. Any other line that can't be read is a `Re
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeVar
 
@@ -17,6 +18,9 @@ from lmrbench.tasks.model import Category, Inputs, Record
 
 Verdict = Literal["match", "mismatch", "error", "timeout", "missing"]
 AnyRecord = TypeVar("AnyRecord", bound=Record)
+
+# Of a line that somebody hands in: many times what the largest code can take as JSON.
+MAX_LINE_BYTES = 16 << 20
 
 
 class CaseVerdict(Record):
@@ -159,13 +163,24 @@ def whole_lines(path: Path) -> list[tuple[int, bytes]]:
 
 
 def read_submitted_lines(path: Path, model: type[AnyRecord]) -> list[AnyRecord]:
-    """All records of a file that somebody hands in, which must be there and whole; it may lack the last line's end."""
+    """All records of a file that somebody hands in, which must be there and whole; it may lack the last line's end.
+
+    A line is read no further than `MAX_LINE_BYTES`.
+    """
+    records = []
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            for number in itertools.count(1):
+                line = file.readline(MAX_LINE_BYTES + 1)
+                if len(line) > MAX_LINE_BYTES:
+                    raise RecordError(f"{path}:{number}: longer than {MAX_LINE_BYTES} bytes")
+                if line.strip():
+                    records.append(parse_line(line, model, f"{path}:{number}"))
+                if not line:
+                    break
     except OSError as error:
         raise RecordError(f"{path}: {error.strerror}") from error
-    lines = enumerate(data.split(b"\n"), 1)
-    return [parse_line(line, model, f"{path}:{number}") for number, line in lines if line.strip()]
+    return records
 
 
 def append_line(path: Path, record: Record) -> None:

@@ -17,22 +17,23 @@ from pathlib import Path
 import anyio.to_thread
 from inspect_ai.scorer import Score, Scorer, Target, accuracy, grouped, mean, scorer, stderr
 from inspect_ai.solver import TaskState
-from inspect_ai.util import sandbox
+from inspect_ai.util import OutputLimitExceededError, sandbox
 
 from lmrbench.errors import SubmissionError
 from lmrbench.grading.golden import installation_seed
 from lmrbench.grading.grade import grade
+from lmrbench.grading.reading import collect_workspace
 from lmrbench.grading.records import Grade, append_line
 from lmrbench.grading.runs import SUBMISSIONS, append_grade
+from lmrbench.printable import printable
 from lmrbench.sandbox.doctor import make_sandbox
 from lmrbench.sandbox.pool import WorkerPool
-from lmrbench.tasks.collect import MAX_FILE_BYTES, from_workspace
+from lmrbench.tasks.collect import ANSWER
 from lmrbench.tasks.loading import load_suite, select
 from lmrbench.tasks.model import Task
-from lmrbench.tasks.submission import Submission
+from lmrbench.tasks.submission import MAX_CODE_BYTES, Submission
 from lmrbench.tasks.workspace import REPO, workspace_files
 
-ANSWER = "answer.py"
 _writing = threading.Lock()
 
 
@@ -84,21 +85,25 @@ def unit_tests(
 async def _from_sandbox(task: Task, system: str, sample: int) -> Submission:
     """What the sample's workspace holds. Raises SubmissionError where the goal file is not there any more."""
     wanted = {*workspace_files(task, "full"), ANSWER}
-    listed = await sandbox().exec(["find", ".", "-type", "f", "-size", f"-{MAX_FILE_BYTES >> 10}k"], timeout=60)
-    found = {line.removeprefix("./") for line in listed.stdout.splitlines()}
+    try:
+        listed = await sandbox().exec(["find", ".", "-type", "f", "-size", f"-{MAX_CODE_BYTES >> 10}k"], timeout=60)
+        found = {line.removeprefix("./") for line in listed.stdout.split("\n")}
+    except (TimeoutError, OutputLimitExceededError):
+        # More files than anyone would be warned of.
+        found = set()
     with tempfile.TemporaryDirectory(prefix="lmrbench-") as name:
         folder = Path(name)
         for path in sorted(wanted):
             try:
                 data = await sandbox().read_file(path, text=False)
-            except (OSError, UnicodeError):
+            except (OSError, UnicodeError, OutputLimitExceededError):
                 continue
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_bytes(data)
-        submission = await anyio.to_thread.run_sync(from_workspace, task, folder, system, sample)
+        submission = await anyio.to_thread.run_sync(collect_workspace, task, folder, system, sample)
     added = sorted(path for path in found - wanted if path.startswith(f"{REPO}/") and path.endswith(".py"))
     return submission.model_copy(
-        update={"warnings": (*submission.warnings, *(f"{path}: added; left out" for path in added[:20]))}
+        update={"warnings": (*submission.warnings, *(f"{printable(path)}: added; left out" for path in added[:20]))}
     )
 
 

@@ -6,6 +6,7 @@ import base64
 from pathlib import Path
 from typing import Literal
 
+import anyio.to_thread
 from inspect_ai import Epochs, Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import ChatMessageUser
@@ -13,13 +14,13 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import SandboxEnvironmentSpec
 
 from lmrbench.errors import LmrbenchError, SubmissionError
+from lmrbench.grading.reading import read_submission
 from lmrbench.solving.agents import solver_agent
 from lmrbench.solving.papers import Form, paper_text
 from lmrbench.solving.prompts import agent_message, prompt_message
 from lmrbench.solving.provider import BubblewrapConfig
 from lmrbench.solving.scoring import suite_tasks, unit_tests
 from lmrbench.solving.session import WORKSPACE
-from lmrbench.tasks.collect import candidate_files
 from lmrbench.tasks.loading import default_suite
 from lmrbench.tasks.model import Inputs
 from lmrbench.tasks.model import Task as SuiteTask
@@ -102,7 +103,7 @@ def answer(suite: str, tasks: str, repairs: int) -> Solver:
         for _ in range(repairs):
             submission = Submission(system="repair", task=suite_task.id, code=state.output.completion)
             try:
-                candidate_files(suite_task, submission)
+                await anyio.to_thread.run_sync(read_submission, suite_task, submission)
                 break
             except SubmissionError as error:
                 state.messages.append(ChatMessageUser(content=f"That can't be used: {error}. Answer again, in full."))

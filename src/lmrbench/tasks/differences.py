@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from lmrbench.tasks.scopes import Entry, Pair, Scope, is_future
+from lmrbench.printable import printable
+from lmrbench.tasks.scopes import Entry, Pair, Scope, is_future, spelling
 from lmrbench.tasks.text import DefinitionNode, FunctionNode, Source
 
 MAX_LINES = 20
@@ -21,7 +22,7 @@ def differences(
     new: Source,
     scopes: Sequence[Scope],
     pairs: Sequence[Pair],
-    wanted: Mapping[Scope, Collection[str]],
+    wanted: Mapping[Scope, set[str]],
     taken: Mapping[Scope, Collection[Entry]],
 ) -> tuple[str, ...]:
     """All that is left out, in the order of the scopes and of the candidate's lines, and at most `MAX_LINES` of it."""
@@ -41,7 +42,7 @@ def shortened(lines: Sequence[str], most: int) -> tuple[str, ...]:
     return (*lines[:most], f"and {rest} more") if rest > 0 else tuple(lines)
 
 
-def _left_out(new: Source, scope: Scope, wanted: Collection[str], taken: Collection[Entry]) -> Iterator[str]:
+def _left_out(new: Source, scope: Scope, wanted: set[str], taken: Collection[Entry]) -> Iterator[str]:
     for entry in scope.candidate.entries:
         if entry.key in scope.mask.keys or entry in taken:
             continue
@@ -49,8 +50,8 @@ def _left_out(new: Source, scope: Scope, wanted: Collection[str], taken: Collect
         theirs, fresh = entry.binds & scope.mask.binds, entry.binds - scope.mask.binds
         if not entry.binds:
             yield f"{where}: `{_code(new, entry.origin)}` stands outside of the targets; left out"
-        elif theirs and fresh & set(wanted):
-            names = _names(scope, fresh & set(wanted))
+        elif theirs and fresh & wanted:
+            names = _names(scope, fresh & wanted)
             yield f"{where}: {names} is needed, but bound together with {_names(scope, theirs)}; left out"
         elif theirs:
             yield f"{where}: {_names(scope, theirs)} differs from the repository's, which is kept"
@@ -85,7 +86,7 @@ def _changed_class(scope: Scope, pairs: Iterable[Pair]) -> Iterator[str]:
 
 def _head(node: DefinitionNode) -> str:
     bases = [*node.bases, *node.keywords] if isinstance(node, ast.ClassDef) else []
-    return " ".join(ast.dump(part) for part in [*node.decorator_list, *bases])
+    return " ".join(spelling(part) for part in [*node.decorator_list, *bases])
 
 
 def _changed_holders(scope: Scope, pairs: Sequence[Pair]) -> Iterator[str]:
@@ -99,9 +100,9 @@ def _changed_holders(scope: Scope, pairs: Sequence[Pair]) -> Iterator[str]:
 
 
 def _around(holder: ast.stmt, targets: Iterable[FunctionNode]) -> str:
-    text = ast.dump(holder)
+    text = spelling(holder)
     for target in targets:
-        text = text.replace(ast.dump(target), "")
+        text = text.replace(spelling(target), "")
     return text
 
 
@@ -120,10 +121,10 @@ def _is_annotated(node: ast.AST) -> bool:
 
 
 def _names(scope: Scope, names: Iterable[str]) -> str:
-    return ", ".join(f"`{scope.label(name)}`" for name in sorted(names))
+    return ", ".join(shortened([f"`{scope.label(name)}`" for name in sorted(names)], _MAX_NAMES))
 
 
 def _code(source: Source, statement: ast.stmt) -> str:
     begin = source.begin(statement)
     code = source.text[begin : source.line_end(source.line(begin))].strip()
-    return code if len(code) <= _MAX_CODE else code[:_MAX_CODE] + "…"
+    return printable(code if len(code) <= _MAX_CODE else code[:_MAX_CODE] + "…")

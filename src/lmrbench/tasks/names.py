@@ -34,27 +34,29 @@ def bound(*nodes: ast.AST) -> set[str]:
     return names - {"*"}
 
 
-def used(node: ast.AST, deferred: bool = True) -> set[str]:
-    """The names that a node takes from the scope around it; without `deferred`, only what it needs before any call."""
-    match node:
-        case ast.Name(id=name, ctx=context):
-            return set() if isinstance(context, ast.Store) else {name}
-        case ast.AugAssign(target=ast.Name(id=name)):
-            return {name} | used(node.value, deferred)
-        case ast.Global(names=names) | ast.Nonlocal(names=names):
-            return set(names)
-        case ast.FunctionDef() | ast.AsyncFunctionDef():
-            head = [*node.decorator_list, node.args, *([node.returns] if node.returns else [])]
-            return _used_by_function(head, node.args, node.body, deferred) - _type_parameters(node)
-        case ast.Lambda():
-            return _used_by_function([node.args], node.args, [node.body], deferred)
-        case ast.ClassDef():
-            return _used_by(ast.iter_child_nodes(node), deferred) - _type_parameters(node)
-        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
-            own = bound(*(generator.target for generator in node.generators))
-            outermost = used(node.generators[0].iter, deferred)
-            return outermost | (_used_by(ast.iter_child_nodes(node), deferred) - own)
-    return _used_by(ast.iter_child_nodes(node), deferred)
+def used(*nodes: ast.AST, deferred: bool = True) -> set[str]:
+    """The names that nodes take from the scope around them; without `deferred`, only what they need before any call."""
+    names: set[str] = set()
+    for node in _same_scope(nodes):
+        match node:
+            case ast.Name(id=name, ctx=ast.Load() | ast.Del()) | ast.AugAssign(target=ast.Name(id=name)):
+                names.add(name)
+            case ast.Global(names=declared) | ast.Nonlocal(names=declared):
+                names.update(declared)
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                head = [*node.decorator_list, node.args, *([node.returns] if node.returns else [])]
+                names |= _used_by_function(head, node.args, node.body, deferred) - _type_parameters(node)
+            case ast.Lambda():
+                names |= _used_by_function([node.args], node.args, [node.body], deferred)
+            case ast.ClassDef():
+                names |= used(*ast.iter_child_nodes(node), deferred=deferred) - _type_parameters(node)
+            case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+                outermost = node.generators[0]
+                inside = [part for part in ast.iter_child_nodes(node) if part is not outermost]
+                own = bound(*(generator.target for generator in node.generators))
+                names |= used(outermost.iter, deferred=deferred)
+                names |= used(*inside, outermost.target, *outermost.ifs, deferred=deferred) - own
+    return names
 
 
 def written(node: ast.AST) -> set[str]:
@@ -85,19 +87,15 @@ def _same_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
             pending.extend(ast.iter_child_nodes(node))
 
 
-def _used_by(nodes: Iterable[ast.AST], deferred: bool) -> set[str]:
-    return set().union(*(used(node, deferred) for node in nodes))
-
-
 def _used_by_function(
     head: Sequence[ast.AST], args: ast.arguments, body: Sequence[ast.AST], deferred: bool
 ) -> set[str]:
-    outside = _used_by(head, deferred)
+    outside = used(*head, deferred=deferred)
     if not deferred:
         return outside
     declared = set().union(*(part.names for part in _same_scope(body) if isinstance(part, ast.Global | ast.Nonlocal)))
     parameters = {part.arg for part in ast.iter_child_nodes(args) if isinstance(part, ast.arg)}
-    return outside | (_used_by(body, deferred) - ((parameters | bound(*body)) - declared))
+    return outside | (used(*body) - ((parameters | bound(*body)) - declared))
 
 
 def _type_parameters(node: ast.AST) -> set[str]:
@@ -111,9 +109,11 @@ def _root(node: ast.AST) -> str | None:
 
 
 def _owner(node: ast.AST) -> str | None:
-    match node:
-        case ast.Name(id=name):
-            return name
-        case ast.Attribute(value=value, attr="__class__") | ast.Call(func=ast.Name(id="type"), args=[value]):
-            return _owner(value)
-    return None
+    while True:
+        match node:
+            case ast.Name(id=name):
+                return name
+            case ast.Attribute(value=value, attr="__class__") | ast.Call(func=ast.Name(id="type"), args=[value]):
+                node = value
+            case _:
+                return None

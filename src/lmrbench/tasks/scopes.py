@@ -101,6 +101,26 @@ def is_future(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
 
 
+def spelling(node: ast.AST) -> str:
+    """What a node says, wherever it stands: equal code is spelled alike, and a node's spelling is part of its parent's.
+
+    In place of `ast.dump`, which fails on code that is nested deeply and on long integers.
+    """
+    parts: list[str] = []
+    pending: list[object] = [node]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, ast.AST):
+            parts.append(type(item).__name__)
+            pending += [getattr(item, field, None) for field in reversed(item._fields)]
+        elif isinstance(item, list):
+            parts.append(f"[{len(item)}")
+            pending += reversed(item)
+        else:
+            parts.append(hex(item) if type(item) is int else repr(item))
+    return "".join(f"{part}\n" for part in parts)
+
+
 def _side(body: Iterable[ast.stmt], targets: Iterable[FunctionNode]) -> Side:
     body, lines = tuple(body), [target.lineno for target in targets]
     holders = tuple(node for node in body if any(node.lineno <= line <= (node.end_lineno or 0) for line in lines))
@@ -123,11 +143,14 @@ def _entries(statement: ast.stmt) -> Iterator[Entry]:
     for part in parts:
         # What stands under `if __name__ == "__main__"` binds nothing when the file is imported.
         binds, writes = (set(), set()) if _is_main_guard(part) else (bound(part), written(part))
-        yield Entry(part, statement, frozenset(binds), frozenset(writes), ast.dump(part))
+        yield Entry(part, statement, frozenset(binds), frozenset(writes), spelling(part))
 
 
 def _is_main_guard(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.If) and ast.unparse(statement.test) in (
-        "__name__ == '__main__'",
-        "'__main__' == __name__",
-    )
+    match statement:
+        case (
+            ast.If(test=ast.Compare(ast.Name("__name__"), [ast.Eq()], [ast.Constant("__main__")]))
+            | ast.If(test=ast.Compare(ast.Constant("__main__"), [ast.Eq()], [ast.Name("__name__")]))
+        ):
+            return True
+    return False

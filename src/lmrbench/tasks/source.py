@@ -23,6 +23,9 @@ from lmrbench.tasks.text import DefinitionNode, FunctionNode, Source, decode, de
 
 _STUB = "raise NotImplementedError"
 
+# A function, the definitions around it, outermost first, and the list of statements that holds it.
+Definition = tuple[FunctionNode, tuple[DefinitionNode, ...], list[ast.stmt]]
+
 
 @dataclass(frozen=True)
 class Function:
@@ -72,20 +75,24 @@ def mask(data: bytes, targets: Iterable[Target]) -> bytes:
     return splice(source.text, edits).encode(encoding)
 
 
-def functions_named(source: Source, qualname: str) -> tuple[Function, ...]:
+def definitions_named(tree: ast.Module, qualname: str) -> list[Definition]:
     """The real definitions of a name, in the order of the text: more than one where branches or lines repeat it."""
-    found = [
+    found: list[Definition] = [
         (node, parents, siblings)
-        for name, node, parents, siblings in _definitions(source.tree.body, ())
+        for name, node, parents, siblings in _definitions(tree.body)
         if name == qualname and isinstance(node, FunctionNode) and not _is_overload(node)
     ]
-    real = [entry for entry in found if not _is_accessor(entry[0])] or found
-    return tuple(_measured(source, qualname, *entry) for entry in real)
+    return [entry for entry in found if not _is_accessor(entry[0])] or found
+
+
+def functions_named(source: Source, qualname: str) -> tuple[Function, ...]:
+    """The real definitions of a name, with their places in the text."""
+    return tuple(_measured(source, qualname, *entry) for entry in definitions_named(source.tree, qualname))
 
 
 def near_misses(source: Source, qualname: str) -> tuple[str, ...]:
     """Functions of the file that are called nearly so, best first."""
-    names = [name for name, node, _, _ in _definitions(source.tree.body, ()) if isinstance(node, FunctionNode)]
+    names = [name for name, node, _, _ in _definitions(source.tree.body) if isinstance(node, FunctionNode)]
     same_end = [name for name in names if name.rpartition(".")[2] == qualname.rpartition(".")[2]]
     return tuple(dict.fromkeys([*same_end, *difflib.get_close_matches(qualname, names)]))[:3]
 
@@ -97,7 +104,7 @@ def _only(source: Source, qualname: str) -> Function:
     if found:
         lines = ", ".join(str(function.node.lineno) for function in found)
         raise TaskError(f"{qualname}: defined more than once (lines {lines}); a target has one definition")
-    for name, node, _, _ in _definitions(source.tree.body, ()):
+    for name, node, _, _ in _definitions(source.tree.body):
         if name == qualname:
             kind = {ast.ClassDef: "a class", ast.Assign: "a lambda", ast.AnnAssign: "a lambda"}.get(type(node))
             raise TaskError(f"{qualname}: is {kind or 'only an @overload stub'}; a target is a function or a method")
@@ -106,25 +113,31 @@ def _only(source: Source, qualname: str) -> Function:
 
 
 def _definitions(
-    body: list[ast.stmt], parents: tuple[DefinitionNode, ...]
+    body: list[ast.stmt],
 ) -> Iterator[tuple[str, ast.stmt, tuple[DefinitionNode, ...], list[ast.stmt]]]:
     """Every function, class and named lambda below a body: qualified name, node, parents, siblings."""
-    prefix = "".join(f"{parent.name}." for parent in parents)
-    for node in body:
+    # A loop, because an `elif` lies as deep as there are branches before it.
+    pending: list[tuple[ast.stmt, tuple[DefinitionNode, ...], list[ast.stmt]]]
+    pending = [(node, (), body) for node in reversed(body)]
+    while pending:
+        node, parents, siblings = pending.pop()
         if isinstance(node, DefinitionNode):
-            yield prefix + node.name, node, parents, body
-            yield from _definitions(node.body, (*parents, node))
-        elif isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Lambda):
+            yield _qualified(parents, node.name), node, parents, siblings
+            pending += [(inner, (*parents, node), node.body) for inner in reversed(node.body)]
+            continue
+        if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Lambda):
             for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
                 if isinstance(target, ast.Name):
-                    yield prefix + target.id, node, parents, body
-        for inner in _branches(node):
-            yield from _definitions(inner, parents)
+                    yield _qualified(parents, target.id), node, parents, siblings
+        for branch in reversed([*_branches(node)]):
+            pending += [(inner, parents, branch) for inner in reversed(branch)]
+
+
+def _qualified(parents: tuple[DefinitionNode, ...], name: str) -> str:
+    return ".".join([*(parent.name for parent in parents), name])
 
 
 def _branches(node: ast.stmt) -> Iterator[list[ast.stmt]]:
-    if isinstance(node, DefinitionNode):
-        return
     for field in ("body", "orelse", "finalbody"):
         yield getattr(node, field, [])
     for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
 
 from lmrbench.tasks.model import Record
+
+# Of a submission's code, all files together.
+MAX_CODE_BYTES = 1 << 20
+
+# What a provider sends as JSON may hold lone surrogates, which no file can.
+Text = Annotated[str, AfterValidator(lambda text: text.encode("utf-8", "replace").decode())]
 
 
 class Submission(Record):
@@ -15,9 +23,15 @@ class Submission(Record):
     was already left out when it was collected.
     """
 
-    system: str = Field(min_length=1)
-    task: str = Field(min_length=1)
+    system: Text = Field(min_length=1)
+    task: Text = Field(min_length=1)
     sample: int = Field(default=0, ge=0)
-    label: str = ""
-    code: str | dict[str, str]
-    warnings: tuple[str, ...] = ()
+    label: Text = ""
+    code: Text | dict[Text, Text]
+    warnings: tuple[Text, ...] = ()
+
+    @property
+    def code_bytes(self) -> int:
+        """How long the code is, with the names of its files."""
+        texts = [self.code] if isinstance(self.code, str) else [*self.code.keys(), *self.code.values()]
+        return sum(len(text.encode()) for text in texts)

@@ -17,6 +17,7 @@ import warnings
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 DefinitionNode = FunctionNode | ast.ClassDef
@@ -32,6 +33,7 @@ def decode(data: bytes) -> tuple[str, str]:
     try:
         text = data.decode(encoding)
         faithful = text.encode(encoding) == data
+        text.encode()  # some encodings can spell lone surrogates, which no other file can hold
     except (UnicodeError, LookupError) as error:
         raise SyntaxError(f"it is not {encoding} text ({error})") from error
     if not faithful:
@@ -42,6 +44,21 @@ def decode(data: bytes) -> tuple[str, str]:
 def describe(error: SyntaxError) -> str:
     """`line 3: invalid syntax`."""
     return f"line {error.lineno}: {error.msg}" if error.lineno else error.msg
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines as Python's tokenizer tells them apart, without their newlines; the last is what follows the last."""
+    return _NEWLINE.split(text)
+
+
+def syntax_tree(text: str) -> ast.Module:
+    """Parse a text without a byte order mark; whatever keeps Python from parsing it is a SyntaxError."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise SyntaxError(f"Python's parser gives up: {error or type(error).__name__}") from error
 
 
 def splice(text: str, edits: Iterable[Edit]) -> str:
@@ -55,30 +72,32 @@ def splice(text: str, edits: Iterable[Edit]) -> str:
 
 @dataclass(frozen=True)
 class Source:
-    """A parsed Python text. starts: the offset of each line, and a last one that is never before the end."""
+    """A parsed Python text.
+
+    starts: the offset of each line, and a last one that is never before the end. ends: where the content of each line
+    ends, before its newline.
+    """
 
     text: str
     tree: ast.Module
     tokens: tuple[tokenize.TokenInfo, ...]
     starts: tuple[int, ...]
+    ends: tuple[int, ...]
 
     @classmethod
     def parse(cls, text: str) -> Source:
         """Parse a decoded text; a byte order mark is left out."""
         text = text.removeprefix("\ufeff")
-        lines = _NEWLINE.split(text)
+        lines = lines_of(text)
         plain = "\n".join(lines) + ("\n" if lines[-1] else "")
+        tree = syntax_tree(plain)
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                tree = ast.parse(plain)
             tokens = tuple(tokenize.generate_tokens(io.StringIO(plain, newline="\n").readline))
         except tokenize.TokenError as error:
             raise SyntaxError(str(error.args[0])) from error
-        except (ValueError, RecursionError, MemoryError) as error:
-            raise SyntaxError(f"Python's parser gives up: {error or type(error).__name__}") from error
-        starts = [0, *(match.end() for match in _NEWLINE.finditer(text)), len(text)]
-        return cls(text, tree, tokens, tuple(starts))
+        newlines = [match.span() for match in _NEWLINE.finditer(text)]
+        starts = (0, *(end for _, end in newlines), len(text))
+        return cls(text, tree, tokens, starts, (*(start for start, _ in newlines), len(text)))
 
     def line(self, offset: int) -> int:
         """The number of the line that holds an offset, from 1."""
@@ -90,8 +109,7 @@ class Source:
 
     def line_end(self, line: int) -> int:
         """Where a line's content ends, before its newline."""
-        match = _NEWLINE.search(self.text, self.starts[line - 1])
-        return match.start() if match else len(self.text)
+        return self.ends[min(line, len(self.ends)) - 1]
 
     def margin(self, offset: int) -> str:
         """The white space that the line of an offset begins with."""
@@ -134,7 +152,7 @@ class Source:
         while self.tokens[index].type != tokenize.NEWLINE:
             index += 1
         last = self.tokens[index].start[0]
-        for token in self.tokens[index + 1 :]:
+        for token in map(self.tokens.__getitem__, range(index + 1, len(self.tokens))):
             if token.type == tokenize.COMMENT and _width(self.margin(self._place(token))) > _width(self.margin(start)):
                 last = token.start[0]
             elif token.type != tokenize.NL:
@@ -147,13 +165,13 @@ class Source:
         Lines that begin inside a string stay as they are; every newline becomes `newline`.
         """
         first, last, old = self.line(start), self.line(end), self.margin(start)
-        frozen = self._lines_in_strings() if margin != old else frozenset()
         lines = [margin + self.text[start : min(end, self.line_end(first))]]
         for number in range(first + 1, last + 1):
             line = self.text[self.starts[number - 1] : min(end, self.line_end(number))]
-            lines.append(line if margin == old or number in frozen else _shifted(line, old, margin))
+            lines.append(line if margin == old or number in self._lines_in_strings else _shifted(line, old, margin))
         return newline.join(lines)
 
+    @cached_property
     def _lines_in_strings(self) -> frozenset[int]:
         inside: set[int] = set()
         opened: list[int] = []
@@ -173,6 +191,8 @@ class Source:
     def _offset(self, line: int, utf8_column: int) -> int:
         # The tree counts columns in bytes of UTF-8.
         start = self.starts[line - 1]
+        if self.text.isascii():
+            return start + utf8_column
         return start + len(self.text[start : start + utf8_column].encode()[:utf8_column].decode())
 
 

@@ -170,11 +170,11 @@ def _insertions(
     for scope in scopes:
         entries = [entry for entry in scope.candidate.entries if entry in taken[scope]]
         imports = [entry for entry in entries if entry.is_import and not scope.path]
+        rest = [entry for entry in entries if not entry.is_import or scope.path]
         if imports:
             edits.append(_new_imports(mask, new, scope, imports))
         holder = scope.mask.holders[0]
         margin = mask.margin(mask.extent(holder)[0])
-        rest = [entry for entry in entries if entry not in imports]
         for position, group in _by_position(scope, rest).items():
             newline = mask.newline(mask.begin(holder))
             gap = newline * (2 if scope.path else 3)

@@ -1,0 +1,117 @@
+"""The program that reads what solvers hand in: `python -m lmrbench.grading.reader`, with a socket as standard input.
+
+Each byte that arrives brings a descriptor of another socket, for one request. A fork takes it: it bounds itself, says
+with one byte that it is there, reads the request to its end and writes the reply. A fork that is killed writes none.
+"""
+
+from __future__ import annotations
+
+import base64
+import gc
+import os
+import resource
+import signal
+import socket
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field, PlainSerializer
+
+from lmrbench.errors import SubmissionError, TaskError
+from lmrbench.tasks.collect import decoded, patched, transplanted
+from lmrbench.tasks.model import Record, Target
+from lmrbench.tasks.submission import Text
+
+SECONDS = 5
+MEGABYTES = 512
+# Only a machine that is busy with other things takes longer than the processor time.
+WALL_SECONDS = 8 * SECONDS
+STARTED = b"\x01"
+
+Data = Annotated[
+    bytes,
+    BeforeValidator(lambda value: base64.b64decode(value, validate=True) if isinstance(value, str) else value),
+    PlainSerializer(lambda value: base64.b64encode(value).decode(), when_used="json"),
+]
+
+
+class Request(Record):
+    """What to read: code for the targets of the unsolved goal files, a diff of the masked ones, or files."""
+
+    unsolved: dict[str, Data] = Field(default_factory=dict)
+    masked: dict[str, Data] = Field(default_factory=dict)
+    targets: tuple[Target, ...] = ()
+    code: str | dict[str, str] | None = None
+    diff: Data | None = None
+    files: dict[str, Data] = Field(default_factory=dict)
+
+
+class Reply(Record):
+    """The goal files to grade, or the text that was handed in; or why there is none, and whose fault that is."""
+
+    files: dict[str, Data] = Field(default_factory=dict)
+    code: dict[str, str] = Field(default_factory=dict)
+    warnings: tuple[Text, ...] = ()
+    refusal: Text = ""
+    tasks_fault: Text = ""
+
+
+def answer(request: Request) -> Reply:
+    """Do what a request asks for."""
+    if request.code is not None:
+        files, warnings = transplanted(request.unsolved, request.masked, request.targets, request.code)
+        return Reply(files=files, warnings=warnings)
+    if request.diff is not None:
+        code, warnings = patched(request.masked, decoded(request.diff, "the diff"))
+        return Reply(code=code, warnings=warnings)
+    return Reply(code={name: decoded(data, name) for name, data in request.files.items()})
+
+
+def main() -> None:
+    """Fork for each socket that arrives, until the other side hangs up."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    gc.freeze()
+    with socket.socket(fileno=0) as control:
+        control.send(STARTED)
+        # What went wrong until now is the host's to read; nobody reads what comes later.
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+        while True:
+            _, descriptors, _, _ = socket.recv_fds(control, 1, 1)
+            if not descriptors:
+                return
+            if os.fork() == 0:
+                try:
+                    control.close()
+                    _serve(socket.socket(fileno=descriptors[0]))
+                finally:
+                    os._exit(0)
+            os.close(descriptors[0])
+
+
+def _serve(host: socket.socket) -> None:
+    signal.alarm(WALL_SECONDS)
+    memory = MEGABYTES << 20
+    for name, limit in (("CPU", SECONDS), ("AS", memory), ("CORE", 0), ("FSIZE", 0)):
+        resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (limit, limit))
+    # Trees hold no cycles worth looking for in a process that ends at once.
+    gc.disable()
+    host.sendall(STARTED)
+    with host.makefile("rb") as stream:
+        request = Request.model_validate_json(stream.read())
+    try:
+        reply = answer(request)
+    except SubmissionError as error:
+        reply = Reply(refusal=str(error))
+    except TaskError as error:
+        reply = Reply(tasks_fault=str(error))
+    except MemoryError:
+        return
+    except RecursionError:
+        reply = Reply(refusal="the code is nested too deeply to be read")
+    except Exception as error:
+        reply = Reply(refusal=f"the code can't be read: {type(error).__name__}")
+    host.sendall(reply.model_dump_json().encode())
+
+
+if __name__ == "__main__":
+    main()

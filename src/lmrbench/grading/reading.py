@@ -1,0 +1,179 @@
+"""Reading what a solver handed in, under bounds: whatever is in it, the outcome is code to run or a SubmissionError.
+
+Python's parser, and what works on its trees, were not made for hostile text, which can cost them any time and memory.
+So a process of its own reads it (`lmrbench.grading.reader`). It is started once, when it is first needed, and forks
+for each submission; the fork has bounds on its processor time, its memory and its wall time. What it needs and what
+it finds go by value, as JSON. A fork that ends without a reply costs the submission that it was reading, and no other.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from lmrbench.errors import SandboxError, SubmissionError, TaskError
+from lmrbench.grading.reader import MEGABYTES, SECONDS, STARTED, WALL_SECONDS, Reply, Request
+from lmrbench.printable import printable
+from lmrbench.tasks.collect import workspace_answer
+from lmrbench.tasks.model import Task
+from lmrbench.tasks.submission import MAX_CODE_BYTES, Submission
+from lmrbench.tasks.workspace import masked_files, unsolved_files
+
+SIDE_BY_SIDE = len(os.sched_getaffinity(0))
+START_SECONDS = 120.0
+_MAX_REPLY = 64 << 20
+_MAX_MESSAGE = 1000
+
+
+def read_submission(task: Task, submission: Submission) -> tuple[dict[str, bytes], tuple[str, ...]]:
+    """The unsolved repository with the submission's targets in place, and what of the submission was left out.
+
+    Raises SubmissionError for what can't be used, and for what can't be read within the bounds.
+    """
+    if submission.code_bytes > MAX_CODE_BYTES:
+        raise SubmissionError(f"the code is larger than {MAX_CODE_BYTES} bytes")
+    unsolved, masked = unsolved_files(task), masked_files(task)
+    goals, shown = ({name: files[name] for name in task.goal_files} for files in (unsolved, masked))
+    reply = _ask(Request(unsolved=goals, masked=shown, targets=task.targets, code=submission.code))
+    if reply.files.keys() != goals.keys():
+        raise SubmissionError(_LOST)
+    return {**unsolved, **reply.files}, reply.warnings
+
+
+def collect_workspace(task: Task, folder: Path, system: str, sample: int = 0) -> Submission:
+    """What an edited workspace holds; `folder` is what `workspace.build` wrote, with any inputs."""
+    files, warnings = workspace_answer(task, folder)
+    code = _ask(Request(files=files)).code
+    return Submission(system=system, task=task.id, sample=sample, code=code, warnings=warnings)
+
+
+def collect_diff(task: Task, data: bytes, system: str, sample: int = 0) -> Submission:
+    """What a unified diff against the workspace or the masked repository makes of the goal files."""
+    masked = masked_files(task)
+    reply = _ask(Request(masked={name: masked[name] for name in task.goal_files}, diff=_bounded(data, "the diff")))
+    return Submission(system=system, task=task.id, sample=sample, code=reply.code, warnings=reply.warnings)
+
+
+def collect_text(task: Task, data: bytes, name: str, system: str, sample: int = 0) -> Submission:
+    """A file of Python, or a response as a model printed it. name: what messages call it."""
+    reply = _ask(Request(files={name: _bounded(data, name)}))
+    return Submission(system=system, task=task.id, sample=sample, code=reply.code.get(name, ""))
+
+
+def _bounded(data: bytes, name: str) -> bytes:
+    if len(data) > MAX_CODE_BYTES:
+        raise SubmissionError(f"{printable(name)}: is larger than {MAX_CODE_BYTES} bytes")
+    return data
+
+
+_LOST = f"the code can't be read within {SECONDS} s and {MEGABYTES} MB"
+
+
+class _Reader:
+    """The started process. Raises SandboxError if it does not start."""
+
+    def __init__(self) -> None:
+        self._control, theirs = socket.socketpair()
+        self._control.settimeout(START_SECONDS)
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "lmrbench.grading.reader"],
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        try:
+            started = self._control.recv(1) == STARTED
+        except OSError:
+            started = False
+        if not started:
+            self._process.kill()
+            words = self._process.communicate()[1].decode("utf-8", "replace").strip().splitlines()[-1:]
+            raise SandboxError(": ".join(["the process that reads submissions did not start", *words]))
+
+    def fork(self) -> socket.socket:
+        """A fork that waits for its request. Raises OSError where the process is gone or can't fork."""
+        ours, theirs = socket.socketpair()
+        ours.settimeout(WALL_SECONDS + START_SECONDS)
+        with theirs:
+            socket.send_fds(self._control, [b"\0"], [theirs.fileno()])
+        if ours.recv(1) != STARTED:
+            ours.close()
+            raise ConnectionError("the process that reads submissions is gone")
+        return ours
+
+    def close(self) -> None:
+        """End the process; forks of it go on."""
+        self._control.close()
+        self._process.kill()
+        self._process.communicate()
+
+
+_reader: _Reader | None = None
+_changing = threading.Lock()
+_at_once = threading.BoundedSemaphore(SIDE_BY_SIDE)
+
+
+def _ask(request: Request) -> Reply:
+    data = request.model_dump_json().encode()
+    with _at_once, _fork() as fork:
+        try:
+            reply = Reply.model_validate_json(_exchange(fork, data))
+        except (OSError, ValidationError) as error:
+            raise SubmissionError(_LOST) from error
+    if reply.tasks_fault:
+        raise TaskError(reply.tasks_fault)
+    if reply.refusal:
+        raise SubmissionError(_message(reply.refusal))
+    return reply.model_copy(update={"warnings": tuple(map(_message, reply.warnings))})
+
+
+def _fork() -> socket.socket:
+    """A fork of the one process, which is started where it is missing and once more where it is gone."""
+    global _reader
+    for again in (False, True):
+        with _changing:
+            reader = _reader = _reader or _Reader()
+        try:
+            return reader.fork()
+        except OSError as error:
+            _close(reader)
+            if again:
+                raise SandboxError(f"submissions can't be read: {error}") from error
+    raise AssertionError
+
+
+def _close(reader: _Reader | None) -> None:
+    global _reader
+    with _changing:
+        if _reader is reader:
+            _reader = None
+    if reader is not None:
+        reader.close()
+
+
+atexit.register(lambda: _close(_reader))
+
+
+def _exchange(fork: socket.socket, data: bytes) -> bytes:
+    fork.sendall(data)
+    fork.shutdown(socket.SHUT_WR)
+    reply = bytearray()
+    while piece := fork.recv(1 << 20):
+        reply += piece
+        if len(reply) > _MAX_REPLY:
+            raise ConnectionError("the reply is too long")
+    return bytes(reply)
+
+
+def _message(text: str) -> str:
+    text = printable(text)
+    return text if len(text) <= _MAX_MESSAGE else text[:_MAX_MESSAGE] + "…"
