@@ -30,6 +30,7 @@ from lmrbench.grading.runs import (
 )
 from lmrbench.sandbox.doctor import make_sandbox
 from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.solving.scoring import run_folder_of_solve
 from lmrbench.solving.task import lmr_bench
 from lmrbench.storage import write_whole
 from lmrbench.tasks.loading import load_suite
@@ -104,10 +105,10 @@ def solve(
         shown=solving.shown,
         seed=seed,
         suite=str(suite),
-        run_folder=str(folder),
         system=solving.system,
     )
     arguments: dict[str, Any] = {**solving.generation, **limits}
+    run_folder_of_solve.set(folder)
     success, logs = eval_set(
         wanted,
         log_dir=str(folder / LOGS),

@@ -11,6 +11,7 @@ import tempfile
 import threading
 from collections import Counter
 from collections.abc import Mapping
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 
@@ -35,6 +36,9 @@ from lmrbench.tasks.submission import MAX_CODE_BYTES, Submission
 from lmrbench.tasks.workspace import REPO, workspace_files
 
 _writing = threading.Lock()
+# Where a run of `solving.runs` has its samples written. No argument of the task, which Inspect would tell runs apart
+# by: a folder may be renamed before the run goes on.
+run_folder_of_solve: ContextVar[Path | None] = ContextVar("run_folder_of_solve", default=None)
 
 
 @scorer(
@@ -75,8 +79,9 @@ def unit_tests(
             refusal = str(error)
             submission = Submission(system=named, task=task.id, sample=state.epoch - 1, code="", warnings=(refusal,))
         result = await anyio.to_thread.run_sync(_grade, submission, by_id, seed, pool)
-        if run_folder is not None:
-            await anyio.to_thread.run_sync(_write, Path(run_folder), submission, result)
+        folder = run_folder_of_solve.get() if run_folder is None else Path(run_folder)
+        if folder is not None:
+            await anyio.to_thread.run_sync(_write, folder, submission, result)
         return _score(submission, result)
 
     return score
