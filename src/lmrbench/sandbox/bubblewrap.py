@@ -36,6 +36,7 @@ class Layout:
 
     imports: packages, shown in /packages. files: folders in the sandbox, and what is shown there under its own name.
     writable: private folders. shown: further folders of this machine. links: places, and what they point to.
+    whole_proc: show in /proc, besides processes, what the kernel tells of the machine.
     """
 
     imports: Sequence[str]
@@ -43,6 +44,7 @@ class Layout:
     writable: Sequence[str]
     shown: Sequence[str] = ()
     links: Sequence[tuple[str, str]] = ()
+    whole_proc: bool = False
 
 
 def new_user() -> int | None:
@@ -116,7 +118,10 @@ class BubblewrapSandbox:
         yield from _open_parents(Path(place) for place, _ in layout.links)
         for place, target in layout.links:
             yield from ("--symlink", target, place)
-        yield from ("--proc", "/proc", "--tmpfs", "/dev", "--symlink", "/proc/self/fd", "/dev/fd")
+        yield from ("--proc", "/proc")
+        if not layout.whole_proc:
+            yield from _hide_machine()
+        yield from ("--tmpfs", "/dev", "--symlink", "/proc/self/fd", "/dev/fd")
         for number, name in enumerate(("stdin", "stdout", "stderr")):
             yield from ("--symlink", f"/proc/self/fd/{number}", f"/dev/{name}")
         # No /dev/zero: shared mappings of it are memory that nobody is charged for.
@@ -150,6 +155,19 @@ def _open_parents(paths: Iterable[Path]) -> Iterator[str]:
         yield from ("--perms", "0755", "--dir", str(parent))
 
 
+def _hide_machine() -> Iterator[str]:
+    """What /proc tells of the whole machine: by its counters one sandbox would notice what another does."""
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit() or entry.is_symlink() or entry.name in _KEPT_IN_PROC:
+            continue
+        if entry.is_dir():
+            yield from ("--tmpfs", entry.path, "--remount-ro", entry.path)
+        else:
+            yield from ("--ro-bind", "/dev/null", entry.path)
+
+
+# Libraries choose their code by the processor.
+_KEPT_IN_PROC = {"cpuinfo", "filesystems", "version"}
 _ISOLATION = (
     *("--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
     *("--as-pid-1", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox", "--chdir", "/"),
