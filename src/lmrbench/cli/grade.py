@@ -50,6 +50,10 @@ def grade(
     workers: Annotated[
         int | None, typer.Option(min=1, help="Warm workers side by side; by default one a core.")
     ] = None,
+    isolate: Annotated[
+        bool,
+        typer.Option("--isolate", help="Never run the code of two systems at the same time; see docs/security.md."),
+    ] = False,
     suite: SuiteOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -93,7 +97,7 @@ def grade(
         drawn = earlier if len(earlier) == seeds else tuple(fresh_seed() for _ in range(seeds))
     else:
         drawn = (installation_seed() if seed is None else seed,)
-    grades = grade_with_progress(folder, submissions, tasks, drawn, sandbox, workers, suite_folder(suite))
+    grades = grade_with_progress(folder, submissions, tasks, drawn, sandbox, workers, suite_folder(suite), isolate)
     if json:
         print_json({"run": str(folder), "seeds": drawn, "grades": [item.model_dump(mode="json") for item in grades]})
     else:
@@ -116,6 +120,7 @@ def grade_with_progress(
     sandbox: str,
     workers: int | None,
     suite: Path,
+    isolate: bool = False,
 ) -> list[Grade]:
     """Grade submissions into a run folder with a progress bar; the grades in the order of the submissions."""
     from rich.console import Console
@@ -129,7 +134,7 @@ def grade_with_progress(
     imports = sorted({name for item in tasks for name in third_party_imports(item)})
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     progress = Progress(*columns, console=Console(stderr=True), transient=True)
-    with WorkerPool(make_sandbox(sandbox, [suite]), imports, workers) as pool, progress:
+    with WorkerPool(make_sandbox(sandbox, [suite]), imports, workers, isolate) as pool, progress:
         needed = {item.task for item in submissions}
         goldens = progress.add_task("golden", total=len(needed) * len(seeds))
         bar = progress.add_task("submissions", total=len(submissions))

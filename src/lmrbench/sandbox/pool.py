@@ -21,9 +21,15 @@ _Pending = tuple[int, Job, _Results]
 
 
 class WorkerPool:
-    """Warm workers of one sandbox. A context manager: leaving it ends them all, whatever they were doing."""
+    """Warm workers of one sandbox. A context manager: leaving it ends them all, whatever they were doing.
 
-    def __init__(self, sandbox: Sandbox, imports: Sequence[str], size: int | None = None) -> None:
+    isolate: jobs of two owners never run at the same time.
+    """
+
+    def __init__(
+        self, sandbox: Sandbox, imports: Sequence[str], size: int | None = None, isolate: bool = False
+    ) -> None:
+        self.isolate = isolate
         self.sandbox = sandbox
         self.imports = tuple(imports)
         self._changed = threading.Condition()
@@ -93,8 +99,13 @@ class WorkerPool:
         """The next job: one of the same owner if there is any, otherwise of the owner whom the fewest threads serve."""
         with self._changed:
             self._served[owner] -= 1
+            if self.isolate:
+                # Who waits for this owner's last job to end may go on.
+                self._changed.notify_all()
             while not self._closing:
                 waiting = [name for name, jobs in self._pending.items() if jobs]
+                if self.isolate and (running := [name for name, count in self._served.items() if count > 0]):
+                    waiting = [name for name in waiting if name in running]
                 if waiting:
                     chosen = min(waiting, key=lambda name: (name != owner, self._served[name]))
                     self._served[chosen] += 1

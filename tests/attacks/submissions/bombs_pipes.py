@@ -16,7 +16,7 @@ IO_SETUP = {"x86_64": 206, "aarch64": 0}[os.uname().machine]
 def score(logits, lengths):
     libc = ctypes.CDLL(None, use_errno=True)
     source, sink = os.pipe()
-    other, other_sink = os.pipe()
+    _, other_sink = os.pipe()
     memory = mmap.mmap(-1, 2 * HUGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     memory[:HUGE] = b"x" * HUGE
     vector = (ctypes.c_size_t * 2)(ctypes.addressof(ctypes.c_char.from_buffer(memory)), 1)
