@@ -9,6 +9,8 @@ import anyio
 import pytest
 from inspect_ai.util import OutputLimitExceededError, SandboxUnavailableError, SandboxUserUnsupportedError
 
+from lmrbench.errors import SandboxError
+from lmrbench.grading.secrets import secret_folders
 from lmrbench.sandbox.doctor import diagnose
 from lmrbench.solving.provider import BubblewrapSandboxEnvironment
 from lmrbench.solving.session import Bounds, Session
@@ -144,3 +146,42 @@ async def test_a_namespace_that_is_gone_is_the_machines_fault(sandbox):
         await sandbox.exec(["true"])
     with pytest.raises(SandboxUnavailableError):
         await sandbox.read_file("x")
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch):
+    """A home with a cache and two working trees of one checkout, the second of which holds the suite."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home" / ".cache"))
+    tree, git = tmp_path / "home" / "tree", tmp_path / "home" / "main" / ".git"
+    own = git / "worktrees" / "tree"
+    for folder in (git, own, tree / "suite" / "dpo", tree / "tests", tree / "runs", tmp_path / "home" / "agent"):
+        folder.mkdir(parents=True)
+        (folder / "file").write_text("SECRET" if folder.name != "agent" else "PROGRAM")
+    (tree / ".git").write_text(f"gitdir: {own}\n")
+    (own / "commondir").write_text("../..\n")
+    cache = tmp_path / "home" / ".cache" / "lmrbench"
+    cache.mkdir(parents=True)
+    (cache / "seed").write_text("SECRET")
+    (tmp_path / "link").symlink_to(tmp_path / "home")
+    tmp_path.chmod(0o755)
+    return tmp_path
+
+
+@pytest.mark.parametrize("shown", ["home", "link"])
+def test_what_is_shown_hides_the_cache_and_the_checkout_with_its_history(machine, shown):
+    async def main():
+        session = Session([], secret_folders(machine / "home" / "tree" / "suite"), [str(machine / shown)])
+        try:
+            return (await session.run(["grep", "-rhE", "SECRET|PROGRAM", str(machine / shown)])).stdout
+        finally:
+            session.close()
+
+    assert anyio.run(main) == b"PROGRAM\n"
+
+
+@pytest.mark.parametrize(
+    "folder", ["home/tree", "home/tree/runs", "link/tree/suite", "home/main/.git", "home/.cache/lmrbench"]
+)
+def test_a_folder_that_lies_in_a_secret_one_is_refused_in_one_line(machine, folder):
+    with pytest.raises(SandboxError, match=rf"^{machine}/{folder} can't be shown in a sandbox: .*may hold answers$"):
+        Session([], secret_folders(machine / "home" / "tree" / "suite"), [str(machine / folder)])

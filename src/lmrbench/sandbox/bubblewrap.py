@@ -52,6 +52,14 @@ def new_user() -> int | None:
     return next(_user_ids) if os.geteuid() == 0 else None
 
 
+def refuse_secret(shown: Iterable[Path], secrets: Iterable[Path]) -> None:
+    """Raises SandboxError for a folder to show that lies in a secret one, and so could not be hidden within it."""
+    for path in shown:
+        for secret in secrets:
+            if path.resolve().is_relative_to(secret.resolve()):
+                raise SandboxError(f"{path} can't be shown in a sandbox: it lies in {secret}, which may hold answers")
+
+
 class BubblewrapSandbox:
     """Starts workers under bwrap. secrets: folders that no sandbox may show, such as the suite's."""
 
@@ -80,7 +88,7 @@ class BubblewrapSandbox:
         """The command line that runs a Python program as process 1 of new namespaces.
 
         user: of `new_user`; the program gets it as `--user NUMBER`, and has to become that user. Raises SandboxError
-        where bubblewrap is not installed.
+        where bubblewrap is not installed, and for a folder to show that lies inside a secret one.
         """
         bwrap = shutil.which("bwrap")
         if bwrap is None:
@@ -135,6 +143,7 @@ class BubblewrapSandbox:
         yield from ("--remount-ro", "/dev", "--remount-ro", "/")
 
     def _show(self, paths: Sequence[Path]) -> Iterator[str]:
+        refuse_secret(paths, self.secrets)
         yield from _open_parents(paths)
         for path in paths:
             yield from ("--ro-bind", str(path), str(path))
@@ -145,7 +154,11 @@ class BubblewrapSandbox:
         """The folders below `shown` that must appear empty: packages installed for other purposes, and the secrets."""
         patterns = ("python3*/site-packages", "python3*/dist-packages")
         hidden = {path for folder in shown for pattern in patterns for path in folder.glob(pattern) if path.is_dir()}
-        hidden |= {path for path in self.secrets if any(path.is_relative_to(folder.resolve()) for folder in shown)}
+        for folder in shown:
+            # A folder is shown under the name that it was given, which may lead elsewhere by links.
+            place = folder.resolve()
+            below = (path for path in self.secrets if path.is_relative_to(place) and path.is_dir())
+            hidden |= {folder / path.relative_to(place) for path in below}
         return {path for path in hidden if not any(path != other and path.is_relative_to(other) for other in hidden)}
 
 
