@@ -17,7 +17,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lmrbench.errors import SandboxError
+from lmrbench.errors import LmrbenchError, SandboxError
+from lmrbench.sandbox.cgroup import new_group
 from lmrbench.sandbox.environment import INTERPRETER_OPTIONS, WORKER_PROGRAM, interpreter, variables
 from lmrbench.sandbox.packages import importable_paths
 from lmrbench.sandbox.protocol import LaunchedWorker
@@ -53,11 +54,11 @@ def new_user() -> int | None:
 
 
 def refuse_secret(shown: Iterable[Path], secrets: Iterable[Path]) -> None:
-    """Raises SandboxError for a folder to show that lies in a secret one, and so could not be hidden within it."""
+    """Raises LmrbenchError for a folder to show that lies in a secret one, and so could not be hidden within it."""
     for path in shown:
         for secret in secrets:
             if path.resolve().is_relative_to(secret.resolve()):
-                raise SandboxError(f"{path} can't be shown in a sandbox: it lies in {secret}, which may hold answers")
+                raise LmrbenchError(f"{path} can't be shown in a sandbox: it lies in {secret}, which may hold answers")
 
 
 class BubblewrapSandbox:
@@ -72,15 +73,17 @@ class BubblewrapSandbox:
         """Start a worker as process 1 of its namespaces."""
         worker = ["-m", "worker_program.worker", "--own-namespace", "--folders", "/tmp", "/dev/shm"]
         layout = Layout(imports, (("/worker", WORKER_PROGRAM),), ("/tmp", "/dev/shm"))
+        command = self.command(worker, layout, variables(("/worker", "/packages"), "/tmp"), new_user())
+        group = new_group()
         process = subprocess.Popen(
-            self.command(worker, layout, variables(("/worker", "/packages"), "/tmp"), new_user()),
+            group.command(command) if group else command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             # Ctrl-C in the terminal is for lmrbench to handle.
             start_new_session=True,
         )
-        return LaunchedWorker(process)
+        return LaunchedWorker(process, group=group)
 
     def command(
         self, program: Sequence[str], layout: Layout, environment: Mapping[str, str], user: int | None
@@ -88,7 +91,7 @@ class BubblewrapSandbox:
         """The command line that runs a Python program as process 1 of new namespaces.
 
         user: of `new_user`; the program gets it as `--user NUMBER`, and has to become that user. Raises SandboxError
-        where bubblewrap is not installed, and for a folder to show that lies inside a secret one.
+        where bubblewrap is not installed, LmrbenchError for a folder to show that lies inside a secret one.
         """
         bwrap = shutil.which("bwrap")
         if bwrap is None:

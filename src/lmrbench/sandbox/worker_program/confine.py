@@ -168,6 +168,8 @@ def bound_child(memory: int, processes: int, cpu_seconds: int, file_bytes: int, 
         (resource.RLIMIT_MEMLOCK, 0),
     ):
         resource.setrlimit(kind, (limit, limit))
+    # Where a cgroup is full, a child ends before the worker does.
+    Path("/proc/self/oom_score_adj").write_text("1000")
     install(compiled(_SPLICE.values(), {_PRCTL: [_FIXED_SETTINGS]}))
 
 
