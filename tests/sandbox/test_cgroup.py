@@ -20,14 +20,14 @@ def fill():
             os.set_blocking(kept[-1][1], False)
             os.write(kept[-1][1], bytes(1 << 16))
     except OSError:
-        time.sleep(5)
+        time.sleep(8)
 
 def answer():
     for _ in range(24):
         if os.fork() == 0:
             fill()
             os._exit(0)
-    time.sleep(3)
+    time.sleep(8)
 """
 CHECK = "def cases(seed): return [0]\ndef observe(case):\n    import answer\n    return answer.answer()\n"
 
@@ -83,7 +83,7 @@ def test_memory_that_pipes_hold_is_the_candidates_where_there_are_cgroups():
     try:
         if worker.launched.group is None:
             pytest.skip("this machine lets us make no cgroups")
-        limits = Limits(memory_mb=1, disk_mb=1, output_mb=1)
+        limits = Limits(memory_mb=32, disk_mb=8, output_mb=1)
         outcome = worker.run(Job("someone", {"answer.py": PIPES}, CHECK, 0, limits, task_seconds=20))
         events = (worker.launched.group.folder / "memory.events").read_text().split()
         assert int(events[events.index("oom_kill") + 1]) > 0

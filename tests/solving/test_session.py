@@ -142,9 +142,11 @@ TOOLS = """
 set -e
 git init -q . && git config user.email a@b.c && git config user.name a
 echo 'int main(){return 0;}' > a.c && git add . && git commit -qm one && git log --oneline | grep one
-python3 -c "import sqlite3; sqlite3.connect('a.db').execute('create table a(b)'); import fcntl; fcntl.flock(open('a.c'), 2)"
+python3 -c "import sqlite3; sqlite3.connect('a.db').execute('create table a(b)')"
+python3 -c "import fcntl; fcntl.flock(open('a.c'), 2)"
 python3 -c "import multiprocessing as m; print(m.Pool(2).map(abs, [-1, 2]))"
-python3 -c "import threading, asyncio; asyncio.run(asyncio.sleep(0)); t = threading.Thread(target=print); t.start(); t.join()"
+python3 -c "import threading; t = threading.Thread(target=print); t.start(); t.join()"
+python3 -c "import asyncio; asyncio.run(asyncio.sleep(0))"
 if command -v gcc; then gcc a.c -o a && ./a; fi
 if command -v node; then node -e 'require("fs").watch(".").close(); console.log(require("os").freemem() > 0)'; fi
 echo all work

@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
+import stat
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -175,6 +176,8 @@ def _hide_machine() -> Iterator[str]:
     """What /proc tells of the whole machine: by its counters one sandbox would notice what another does."""
     for entry in os.scandir("/proc"):
         if entry.name.isdigit() or entry.is_symlink() or entry.name in _KEPT_IN_PROC:
+            continue
+        if not entry.stat().st_mode & stat.S_IROTH:
             continue
         if entry.is_dir():
             yield from ("--tmpfs", entry.path, "--remount-ro", entry.path)
