@@ -1,8 +1,8 @@
 """A group of the kernel's (cgroup, version 2) around a worker, where this machine lets us make one.
 
 It counts what no limit on processes does: sockets, pipes, and the kernel's own tables. Groups are made in the group
-that lmrbench runs in, if this hands on memory and processes; otherwise beside it, if it sets no bounds of its own
-that a worker would escape. Where neither works there is none.
+that lmrbench runs in, if this hands on memory and processes; otherwise beside it, if it has no bound on memory that a
+worker would escape. Where neither works there is none.
 """
 
 from __future__ import annotations
@@ -88,11 +88,9 @@ def _parents() -> list[Path]:
     own = _own()
     if own is None or not (own / "cgroup.subtree_control").exists():
         return []
-    # The group at the root has no bounds, and nothing beside it.
-    bounds = [own / name for name in ("memory.max", "pids.max")]
-    if all(file.exists() and file.read_text().strip() == "max" for file in bounds):
-        return [own, own.parent]
-    return [own]
+    # The group at the root has no bound, and nothing beside it. A bound on processes hardly matters: ours is lower.
+    bound = own / "memory.max"
+    return [own, own.parent] if bound.exists() and bound.read_text().strip() == "max" else [own]
 
 
 def _own() -> Path | None:
