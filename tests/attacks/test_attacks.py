@@ -61,10 +61,12 @@ NOT_STOPPED_BY_PROCESS = {
     "bombs_memory_by_hidden_programs": _LIMITS,
     "bombs_memory_by_programs": _LIMITS,
     "bombs_shared_memory": _LIMITS,
+    "bombs_sockets": _LIMITS,
     "bombs_the_processor": _LIMITS,
     "bombs_the_system_folders": _DISK,
     "bombs_threads": _LIMITS,
     "calls_the_host": "UNIX sockets of the host can be reached",
+    "counts_the_machine": "what the kernel counts for the whole machine can be read",
     "hobbles_the_worker": _PROCESSES,
     "imports_the_harness": "lmrbench and its suite can be imported",
     "interrupts_the_worker": _PROCESSES,
@@ -86,7 +88,7 @@ PROCESSES = {"bubblewrap": 2, "process": 1}
 
 # What a task finds where it runs, which must be the same before and after any other task.
 PROBE = b"""
-import contextlib, os, re, resource, stat, torch
+import contextlib, fcntl, os, re, resource, stat, torch
 
 # Without a namespace the limit on processes counts the others of the user, which come and go.
 LIMITS = ("NOFILE", "STACK", *(("NPROC",) if os.getppid() == 1 else ()))
@@ -99,12 +101,19 @@ def read(path):
 def after_name(pid):
     return read(f"/proc/{pid}/stat").rpartition(")")[2].split()
 
+def flags(folder):
+    with contextlib.suppress(OSError):
+        return fcntl.ioctl(os.open(folder, os.O_RDONLY), 0x80086601, bytes(8))
+    return "not told"
+
 def look():
     own, parent = str(os.getpid()), str(os.getppid())
     others = [pid for pid in os.listdir("/proc") if pid.isdigit() and pid not in (own, parent)]
     return {
         "scratch": sorted(os.listdir(os.environ["TMPDIR"])),
         "modes": [stat.filemode(os.stat(folder).st_mode) for folder in (os.environ["TMPDIR"], "/dev/shm")],
+        "times": [os.stat(folder).st_atime > 10**6 for folder in (os.environ["TMPDIR"], "/dev/shm")],
+        "flags": [fcntl.fcntl(0, fcntl.F_GETFL), *map(flags, (os.environ["TMPDIR"], "/dev/shm"))],
         "shared memory": sorted(name for name in os.listdir("/dev/shm") if "attack" in name or os.getppid() == 1),
         "processes": [pid for pid in others if after_name(pid)[1:2] in ([own], [parent]) or os.getppid() == 1],
         "descriptors": len(os.listdir("/proc/self/fd")),

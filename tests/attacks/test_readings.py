@@ -78,7 +78,7 @@ def task(toy_suite):
 
 @pytest.fixture(scope="module")
 def pool(toy_suite):
-    with WorkerPool(make_sandbox("bubblewrap", [toy_suite]), (), size=1) as pool:
+    with WorkerPool(make_sandbox("bubblewrap", [toy_suite]), size=1) as pool:
         yield pool
 
 

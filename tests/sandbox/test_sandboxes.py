@@ -196,6 +196,26 @@ def test_a_worker_serves_many_jobs_of_one_owner_and_never_two_owners():
     assert [observed(outcomes[number]) for number in range(6)] == [[0, 1, 2, 3]] * 6
 
 
+@pytest.mark.parametrize("isolate", [True, False])
+def test_only_an_isolating_pool_never_runs_jobs_of_two_owners_at_once(isolate):
+    check = (
+        "def cases(seed): return [0]\n"
+        "def observe(case):\n    import time\n    began = time.monotonic()\n    time.sleep(0.3)\n"
+        "    return [began, time.monotonic()]\n"
+    )
+    jobs = [job("", owner=f"owner {number % 2}", check=check) for number in range(8)]
+    with WorkerPool(make_sandbox("process", ()), size=4, isolate=isolate) as pool:
+        spans = [(number % 2, *observed(outcome)[0]) for number, outcome in pool.run(jobs)]
+    overlap = [
+        (first, second)
+        for first, began, ended in spans
+        for second, other_began, other_ended in spans
+        if began < other_ended and other_began < ended
+    ]
+    assert (0, 0) in overlap
+    assert ((0, 1) in overlap) is not isolate
+
+
 KILL_WORKER = "import os\ndef answer(number):\n    if number == 1: os.kill(os.getppid(), 9)\n    return number\n"
 
 

@@ -3,6 +3,7 @@
 import json
 import re
 import zipfile
+from pathlib import Path
 
 import pytest
 from inspect_ai.log import list_eval_logs, read_eval_log
@@ -189,6 +190,7 @@ def test_an_agent_that_breaks_down_is_graded_by_what_it_left(tmp_path):
     [
         (("--agent", "nobody"), "there is no agent 'nobody'"),
         (("--agent", "claude_code"), "pip install 'lmrbench[agents]'"),
+        (("--agent-command", "true", "--shown", Path(__file__).parent), "can't be shown in a sandbox"),
     ],
 )
 def test_agents_that_are_not_there(tmp_path, arguments, words):

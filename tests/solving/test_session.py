@@ -9,6 +9,8 @@ import anyio
 import pytest
 from inspect_ai.util import OutputLimitExceededError, SandboxUnavailableError, SandboxUserUnsupportedError
 
+from lmrbench.errors import LmrbenchError
+from lmrbench.grading.secrets import secret_folders
 from lmrbench.sandbox.doctor import diagnose
 from lmrbench.solving.provider import BubblewrapSandboxEnvironment
 from lmrbench.solving.session import Bounds, Session
@@ -127,6 +129,46 @@ async def test_nobody_inside_can_end_it_or_see_out(sandbox):
     assert [line.split(":")[0].strip() for line in routes.splitlines()[2:]] == ["lo"]
 
 
+REFUSED = """
+import ctypes, errno, os
+libc = ctypes.CDLL(None, use_errno=True)
+numbers = {"io_setup": 206, "vmsplice": 278, "keyctl": 250, "bpf": 321, "perf_event_open": 298, "userfaultfd": 323}
+numbers |= {"mount": 165, "unshare": 272, "io_uring_setup": 425, "fanotify_init": 300, "syslog": 103}
+for name, number in numbers.items():
+    libc.syscall(number, 0x10000000, 0, 0, 0, 0)
+    print(name, errno.errorcode.get(ctypes.get_errno()))
+"""
+TOOLS = """
+set -e
+git init -q . && git config user.email a@b.c && git config user.name a
+echo 'int main(){return 0;}' > a.c && git add . && git commit -qm one && git log --oneline | grep one
+python3 -c "import sqlite3; sqlite3.connect('a.db').execute('create table a(b)')"
+python3 -c "import fcntl; fcntl.flock(open('a.c'), 2)"
+python3 -c "import multiprocessing as m; print(m.Pool(2).map(abs, [-1, 2]))"
+python3 -c "import threading; t = threading.Thread(target=print); t.start(); t.join()"
+python3 -c "import asyncio; asyncio.run(asyncio.sleep(0))"
+if command -v gcc; then gcc a.c -o a && ./a; fi
+if command -v node; then node -e 'require("fs").watch(".").close(); console.log(require("os").freemem() > 0)'; fi
+echo all work
+"""
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the numbers are those of x86_64")
+@in_namespace
+async def test_large_interfaces_of_the_kernel_are_refused(sandbox):
+    lines = (await sandbox.exec(["python3", "-c", REFUSED])).stdout.splitlines()
+
+    assert len(lines) == 11
+    assert [line for line in lines if not line.endswith(" EPERM")] == []
+
+
+@in_namespace
+async def test_ordinary_tools_work(sandbox):
+    done = await sandbox.exec(["sh", "-c", TOOLS], timeout=60)
+
+    assert done.stdout.endswith("all work\n"), done.stderr
+
+
 @in_namespace
 async def test_there_is_one_user(sandbox):
     for user in (None, "agent", str(sandbox.session.user)):
@@ -144,3 +186,42 @@ async def test_a_namespace_that_is_gone_is_the_machines_fault(sandbox):
         await sandbox.exec(["true"])
     with pytest.raises(SandboxUnavailableError):
         await sandbox.read_file("x")
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch):
+    """A home with a cache and two working trees of one checkout, the second of which holds the suite."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home" / ".cache"))
+    tree, git = tmp_path / "home" / "tree", tmp_path / "home" / "main" / ".git"
+    own = git / "worktrees" / "tree"
+    for folder in (git, own, tree / "suite" / "dpo", tree / "tests", tree / "runs", tmp_path / "home" / "agent"):
+        folder.mkdir(parents=True)
+        (folder / "file").write_text("SECRET" if folder.name != "agent" else "PROGRAM")
+    (tree / ".git").write_text(f"gitdir: {own}\n")
+    (own / "commondir").write_text("../..\n")
+    cache = tmp_path / "home" / ".cache" / "lmrbench"
+    cache.mkdir(parents=True)
+    (cache / "seed").write_text("SECRET")
+    (tmp_path / "link").symlink_to(tmp_path / "home")
+    tmp_path.chmod(0o755)
+    return tmp_path
+
+
+@pytest.mark.parametrize("shown", ["home", "link"])
+def test_what_is_shown_hides_the_cache_and_the_checkout_with_its_history(machine, shown):
+    async def main():
+        session = Session([], secret_folders(machine / "home" / "tree" / "suite"), [str(machine / shown)])
+        try:
+            return (await session.run(["grep", "-rhE", "SECRET|PROGRAM", str(machine / shown)])).stdout
+        finally:
+            session.close()
+
+    assert anyio.run(main) == b"PROGRAM\n"
+
+
+@pytest.mark.parametrize(
+    "folder", ["home/tree", "home/tree/runs", "link/tree/suite", "home/main/.git", "home/.cache/lmrbench"]
+)
+def test_a_folder_that_lies_in_a_secret_one_is_refused_in_one_line(machine, folder):
+    with pytest.raises(LmrbenchError, match=rf"^{machine}/{folder} can't be shown in a sandbox: .*may hold answers$"):
+        Session([], secret_folders(machine / "home" / "tree" / "suite"), [str(machine / folder)])

@@ -23,9 +23,12 @@ def doctor(json: JsonOption = False) -> None:
         from rich.console import Console
         from rich.table import Table
 
-        table = Table("Sandbox", "Works", "Why not", "What to do")
+        table = Table("Sandbox", "Works", "Memory is bounded by", "Why not", "What to do")
         for item in diagnoses:
-            table.add_row(item.name, "[green]yes[/]" if item.works else "[red]no[/]", item.reason, item.advice)
+            works, bound = "[red]no[/]", ""
+            if item.works:
+                works, bound = "[green]yes[/]", "a cgroup and a watch" if item.cgroup else "a watch"
+            table.add_row(item.name, works, bound, item.reason, item.advice)
         Console().print(table)
     if not diagnoses[0].works:
         raise typer.Exit(1)

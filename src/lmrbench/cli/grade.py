@@ -57,6 +57,10 @@ def grade(
     workers: Annotated[
         int | None, typer.Option(min=1, help="Warm workers side by side; by default one a core.")
     ] = None,
+    isolate: Annotated[
+        bool,
+        typer.Option("--isolate", help="Never run the code of two systems at the same time; see docs/security.md."),
+    ] = False,
     suite: SuiteOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -102,7 +106,16 @@ def grade(
     else:
         drawn = (installation_seed() if seed is None else seed,)
     grades = grade_with_progress(
-        folder, submissions, every_task, drawn, sandbox, workers, suite_folder(suite), wanted is not None, blind
+        folder,
+        submissions,
+        every_task,
+        drawn,
+        sandbox,
+        workers,
+        suite_folder(suite),
+        wanted is not None,
+        blind,
+        isolate,
     )
     left_out = _not_submitted(grades, names)
     if json:
@@ -143,6 +156,7 @@ def grade_with_progress(
     suite: Path,
     fresh_seeds: bool = False,
     blind: bool = False,
+    isolate: bool = False,
 ) -> list[Grade]:
     """Grade submissions into a run folder with a progress bar; the grades in the order of the submissions.
 
@@ -158,7 +172,7 @@ def grade_with_progress(
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     console = Console(stderr=True)
     progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
-    with WorkerPool(make_sandbox(sandbox, [suite]), workers) as pool, progress:
+    with WorkerPool(make_sandbox(sandbox, [suite]), workers, isolate) as pool, progress:
         needed = {item.task for item in submissions}
         goldens = progress.add_task("golden", total=len(needed) * len(seeds))
         bar = progress.add_task("submissions", total=len(submissions))

@@ -11,13 +11,15 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
+import stat
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lmrbench.errors import SandboxError
+from lmrbench.errors import LmrbenchError, SandboxError
+from lmrbench.sandbox.cgroup import new_group
 from lmrbench.sandbox.environment import INTERPRETER_OPTIONS, WORKER_PROGRAM, interpreter, variables
 from lmrbench.sandbox.packages import importable_paths
 from lmrbench.sandbox.protocol import LaunchedWorker
@@ -36,6 +38,7 @@ class Layout:
 
     imports: packages, shown in /packages. files: folders in the sandbox, and what is shown there under its own name.
     writable: private folders. shown: further folders of this machine. links: places, and what they point to.
+    whole_proc: show in /proc, besides processes, what the kernel tells of the machine.
     """
 
     imports: Sequence[str]
@@ -43,11 +46,20 @@ class Layout:
     writable: Sequence[str]
     shown: Sequence[str] = ()
     links: Sequence[tuple[str, str]] = ()
+    whole_proc: bool = False
 
 
 def new_user() -> int | None:
     """Where lmrbench runs as root, a user id that nobody else has: root escapes the bound on its processes."""
     return next(_user_ids) if os.geteuid() == 0 else None
+
+
+def refuse_secret(shown: Iterable[Path], secrets: Iterable[Path]) -> None:
+    """Raises LmrbenchError for a folder to show that lies in a secret one, and so could not be hidden within it."""
+    for path in shown:
+        for secret in secrets:
+            if path.resolve().is_relative_to(secret.resolve()):
+                raise LmrbenchError(f"{path} can't be shown in a sandbox: it lies in {secret}, which may hold answers")
 
 
 class BubblewrapSandbox:
@@ -62,15 +74,17 @@ class BubblewrapSandbox:
         """Start a worker as process 1 of its namespaces."""
         worker = ["-m", "worker_program.worker", "--own-namespace", "--folders", "/tmp", "/dev/shm"]
         layout = Layout(imports, (("/worker", WORKER_PROGRAM),), ("/tmp", "/dev/shm"))
+        command = self.command(worker, layout, variables(("/worker", "/packages"), "/tmp"), new_user())
+        group = new_group()
         process = subprocess.Popen(
-            self.command(worker, layout, variables(("/worker", "/packages"), "/tmp"), new_user()),
+            group.command(command) if group else command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             # Ctrl-C in the terminal is for lmrbench to handle.
             start_new_session=True,
         )
-        return LaunchedWorker(process)
+        return LaunchedWorker(process, group=group)
 
     def command(
         self, program: Sequence[str], layout: Layout, environment: Mapping[str, str], user: int | None
@@ -78,7 +92,7 @@ class BubblewrapSandbox:
         """The command line that runs a Python program as process 1 of new namespaces.
 
         user: of `new_user`; the program gets it as `--user NUMBER`, and has to become that user. Raises SandboxError
-        where bubblewrap is not installed.
+        where bubblewrap is not installed, LmrbenchError for a folder to show that lies inside a secret one.
         """
         bwrap = shutil.which("bwrap")
         if bwrap is None:
@@ -116,7 +130,10 @@ class BubblewrapSandbox:
         yield from _open_parents(Path(place) for place, _ in layout.links)
         for place, target in layout.links:
             yield from ("--symlink", target, place)
-        yield from ("--proc", "/proc", "--tmpfs", "/dev", "--symlink", "/proc/self/fd", "/dev/fd")
+        yield from ("--proc", "/proc")
+        if not layout.whole_proc:
+            yield from _hide_machine()
+        yield from ("--tmpfs", "/dev", "--symlink", "/proc/self/fd", "/dev/fd")
         for number, name in enumerate(("stdin", "stdout", "stderr")):
             yield from ("--symlink", f"/proc/self/fd/{number}", f"/dev/{name}")
         # No /dev/zero: shared mappings of it are memory that nobody is charged for.
@@ -130,6 +147,7 @@ class BubblewrapSandbox:
         yield from ("--remount-ro", "/dev", "--remount-ro", "/")
 
     def _show(self, paths: Sequence[Path]) -> Iterator[str]:
+        refuse_secret(paths, self.secrets)
         yield from _open_parents(paths)
         for path in paths:
             yield from ("--ro-bind", str(path), str(path))
@@ -140,7 +158,11 @@ class BubblewrapSandbox:
         """The folders below `shown` that must appear empty: packages installed for other purposes, and the secrets."""
         patterns = ("python3*/site-packages", "python3*/dist-packages")
         hidden = {path for folder in shown for pattern in patterns for path in folder.glob(pattern) if path.is_dir()}
-        hidden |= {path for path in self.secrets if any(path.is_relative_to(folder.resolve()) for folder in shown)}
+        for folder in shown:
+            # A folder is shown under the name that it was given, which may lead elsewhere by links.
+            place = folder.resolve()
+            below = (path for path in self.secrets if path.is_relative_to(place) and path.is_dir())
+            hidden |= {folder / path.relative_to(place) for path in below}
         return {path for path in hidden if not any(path != other and path.is_relative_to(other) for other in hidden)}
 
 
@@ -150,6 +172,21 @@ def _open_parents(paths: Iterable[Path]) -> Iterator[str]:
         yield from ("--perms", "0755", "--dir", str(parent))
 
 
+def _hide_machine() -> Iterator[str]:
+    """What /proc tells of the whole machine: by its counters one sandbox would notice what another does."""
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit() or entry.is_symlink() or entry.name in _KEPT_IN_PROC:
+            continue
+        if not entry.stat().st_mode & stat.S_IROTH:
+            continue
+        if entry.is_dir():
+            yield from ("--tmpfs", entry.path, "--remount-ro", entry.path)
+        else:
+            yield from ("--ro-bind", "/dev/null", entry.path)
+
+
+# Libraries choose their code by the processor.
+_KEPT_IN_PROC = {"cpuinfo", "filesystems", "version"}
 _ISOLATION = (
     *("--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
     *("--as-pid-1", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox", "--chdir", "/"),

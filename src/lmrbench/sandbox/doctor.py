@@ -33,12 +33,16 @@ def observe(case):
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Whether one sandbox works here; if not, what it said and what to do."""
+    """Whether one sandbox works here; if not, what it said and what to do.
+
+    cgroup: whether the kernel counts all that a worker holds, or the worker's watch what it can see.
+    """
 
     name: str
     works: bool
     reason: str = ""
     advice: str = ""
+    cgroup: bool = False
 
 
 def make_sandbox(name: str, secrets: Sequence[Path]) -> Sandbox:
@@ -64,4 +68,4 @@ def diagnose(name: str) -> Diagnosis:
     if [case.status for case in outcome.cases] != ["observed"]:
         reason = outcome.broken or outcome.cases[0].message
         return Diagnosis(name, False, reason, f"report this, with the output of `{sys.executable} -VV`")
-    return Diagnosis(name, True)
+    return Diagnosis(name, True, cgroup=worker.launched.group is not None)

@@ -42,9 +42,13 @@ class _Pace:
 
 
 class WorkerPool:
-    """Warm workers of one sandbox. A context manager: leaving it ends them all, whatever they were doing."""
+    """Warm workers of one sandbox. A context manager: leaving it ends them all, whatever they were doing.
 
-    def __init__(self, sandbox: Sandbox, size: int | None = None) -> None:
+    isolate: jobs of two owners never run at the same time.
+    """
+
+    def __init__(self, sandbox: Sandbox, size: int | None = None, isolate: bool = False) -> None:
+        self.isolate = isolate
         self.sandbox = sandbox
         self._changed = threading.Condition()
         self._pending: dict[_Kind, deque[_Pending]] = defaultdict(deque)
@@ -114,8 +118,15 @@ class WorkerPool:
         """The next job: one of the same kind if there is any, otherwise of the kind that the fewest threads serve."""
         with self._changed:
             self._served[kind] -= 1
+            if self.isolate:
+                # Who waits for this owner's last job to end may go on.
+                self._changed.notify_all()
             while not self._closing:
                 waiting = [item for item, jobs in self._pending.items() if jobs]
+                if self.isolate and (
+                    running := {item[0] for item, count in self._served.items() if item and count > 0}
+                ):
+                    waiting = [item for item in waiting if item[0] in running]
                 if worthy := [item for item in waiting if item == kind or self._is_worth_a_start(item)]:
                     chosen = min(worthy, key=lambda item: (item != kind, self._served[item]))
                     self._served[chosen] += 1

@@ -8,6 +8,7 @@ from pathlib import Path
 from subprocess import Popen
 from typing import Literal, Protocol
 
+from lmrbench.sandbox.cgroup import Group
 from lmrbench.tasks.model import Limits
 
 Status = Literal["observed", "raised", "timeout", "died", "missing"]
@@ -61,10 +62,11 @@ class Outcome:
 
 @dataclass(frozen=True)
 class LaunchedWorker:
-    """A started worker: its process, and the folder to remove when it is gone."""
+    """A started worker: its process, the folder to remove when it is gone, and the cgroup around it."""
 
     process: Popen[bytes]
     scratch: Path | None = None
+    group: Group | None = None
 
 
 class Sandbox(Protocol):

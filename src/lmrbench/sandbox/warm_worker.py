@@ -62,6 +62,7 @@ class WarmWorker:
             self._send(PRELOAD, imports)
             if self._receive(time.monotonic() + START_SECONDS).kind != READY:
                 raise WorkerLostError("it answered out of turn")
+            self._held = self.launched.group.held() if self.launched.group else 0
         except WorkerLostError as error:
             raise SandboxError(f"the {sandbox.name} sandbox did not start: {self._diagnosis(error)}") from error
         except BaseException:
@@ -79,6 +80,8 @@ class WarmWorker:
         log = ""
         lost = ""
         try:
+            if self.launched.group:
+                self.launched.group.bound(job.limits, self._held)
             body = _body(job)
             self._send(REQUEST, _request(job, len(body)))
             self._write(body)
@@ -123,6 +126,8 @@ class WarmWorker:
             if stream is not None:
                 with contextlib.suppress(OSError):
                     stream.close()
+        if self.launched.group is not None:
+            self.launched.group.remove()
         if self.launched.scratch is not None:
             # Folders that a candidate nested deeply are too much for shutil.rmtree, and it may have locked some.
             for command in (["chmod", "-R", "u+rwx"], ["rm", "-rf"]):

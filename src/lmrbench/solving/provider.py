@@ -24,6 +24,7 @@ from inspect_ai.util import (
 )
 from pydantic import BaseModel
 
+from lmrbench.grading.secrets import secret_folders
 from lmrbench.solving.session import Bounds, Session, SessionError
 from lmrbench.tasks.loading import default_suite
 
@@ -55,7 +56,7 @@ class BubblewrapSandboxEnvironment(SandboxEnvironment):
         chosen = config if isinstance(config, BubblewrapConfig) else BubblewrapConfig()
         session = Session(
             imports=[name for name in metadata.get("packages", "").split(",") if name],
-            secrets=[default_suite(), *map(Path, chosen.secrets)],
+            secrets=[*secret_folders(default_suite()), *map(Path, chosen.secrets)],
             shown=chosen.shown,
             bounds=Bounds(chosen.memory_mb, chosen.processes),
         )

@@ -89,6 +89,7 @@ class Session:
                 *((f"{_PYTHON}/{name}", str(interpreter())) for name in ("python", "python3")),
                 ("/etc/os-release", "/usr/lib/os-release"),
             ],
+            whole_proc=True,
         )
         self.environment = {**variables(("/packages",), HOME), "PATH": _PATH, "TMPDIR": "/tmp", "SHELL": "/bin/bash"}
         try:

@@ -15,6 +15,8 @@ from inspect_ai.util import SandboxEnvironmentSpec
 
 from lmrbench.errors import LmrbenchError, SubmissionError
 from lmrbench.grading.reading import read_submission
+from lmrbench.grading.secrets import secret_folders
+from lmrbench.sandbox.bubblewrap import refuse_secret
 from lmrbench.solving.agents import solver_agent
 from lmrbench.solving.papers import Form, paper_text
 from lmrbench.solving.prompts import agent_message, prompt_message
@@ -152,4 +154,6 @@ def _sandbox(name: str, suite: Path, shown: str) -> SandboxEnvironmentSpec:
     if name != "bubblewrap":
         raise LmrbenchError(f"agents can't work in {name!r}; there are bubblewrap and docker")
     folders = tuple(folder for folder in shown.split(":") if folder)
-    return SandboxEnvironmentSpec("bubblewrap", BubblewrapConfig(shown=folders, secrets=(str(suite),)))
+    secrets = secret_folders(suite)
+    refuse_secret(map(Path, folders), secrets)
+    return SandboxEnvironmentSpec("bubblewrap", BubblewrapConfig(shown=folders, secrets=tuple(map(str, secrets))))

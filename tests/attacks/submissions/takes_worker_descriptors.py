@@ -9,7 +9,7 @@ import struct
 import torch
 from report import report
 
-EVIDENCE = r"pidfd_getfd: \['EPERM'\], /proc/\d+/fd: Permission denied"
+EVIDENCE = r"pidfd_getfd: \['E(PERM|NOSYS)'\], /proc/\d+/fd: Permission denied"
 PIDFD_GETFD = 438
 DONE = struct.pack("<BiI", 11, -1, 2) + b"{}"
 

@@ -1,7 +1,8 @@
 """What may a process of this sandbox do? Less than the kernel would let it: prctl, rlimits and a system-call filter.
 
 The worker confines itself before it reads its first request, so every back end has these bounds whatever it adds
-around them; each child that runs a candidate is bounded further by rlimits. Linux only.
+around them; each child that runs a candidate is bounded further by rlimits and a second filter. Process 1 of an
+agent's namespace has a filter with which ordinary programs work. Linux only.
 """
 
 from __future__ import annotations
@@ -10,46 +11,85 @@ import contextlib
 import ctypes
 import errno
 import os
-import platform
 import resource
 import signal
 import socket
-import struct
 from pathlib import Path
 
+from .system_calls import Numbers, Rule, compiled, install, never, only
+
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_SECCOMP = 1, 4, 22
-_PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 36, 38
-_SECCOMP_MODE_FILTER = 2
+_PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS, _PR_SET_THP_DISABLE = 36, 38, 41
+_PR_SCHED_CORE, _PR_SET_MEMORY_MERGE = 62, 67
 
-# BPF instructions: load a word of seccomp_data, mask it, jump if equal / greater or equal / any bit set, return.
-_LOAD, _AND, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x45, 0x06
-_NUMBER, _ARCHITECTURE, _ARGUMENT_0 = 0, 4, 16
-_ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
-_X32_BIT = 0x40000000
-# CLONE_NEWTIME, NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET.
-_NAMESPACE_FLAGS = 0x80 | 0x20000 | 0x2000000 | 0x4000000 | 0x8000000 | 0x10000000 | 0x20000000 | 0x40000000
-
-# Refused altogether: reading other processes, memory that no limit counts (memfd, System V, queues, extended
-# attributes), new namespaces and mounts, keyrings, the scheduling of others, and large kernel interfaces.
-# For each the numbers on x86_64 and aarch64.
-_REFUSED = {
-    "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271), "kcmp": (312, 272),
-    "pidfd_getfd": (438, 438), "memfd_create": (319, 279), "memfd_secret": (447, 447), "shmget": (29, 194),
-    "shmat": (30, 196), "semget": (64, 190), "msgget": (68, 186), "mq_open": (240, 180), "setxattr": (188, 5),
-    "lsetxattr": (189, 6), "fsetxattr": (190, 7), "setxattrat": (463, 463), "unshare": (272, 97),
-    "setns": (308, 268), "mount": (165, 40), "umount2": (166, 39), "pivot_root": (155, 41), "chroot": (161, 51),
-    "fsopen": (430, 430), "move_mount": (429, 429), "open_tree": (428, 428), "mount_setattr": (442, 442),
-    "open_by_handle_at": (304, 265), "add_key": (248, 217), "request_key": (249, 218), "keyctl": (250, 219),
+# Refused to agents and workers: large interfaces of the kernel, its keys, new namespaces and mounts, memory that
+# belongs to no process, what is taken from an allowance of the whole machine, and the machine's administration.
+_KERNEL: dict[str, Numbers] = {
     "bpf": (321, 280), "userfaultfd": (323, 282), "perf_event_open": (298, 241), "io_uring_setup": (425, 425),
-    "personality": (135, 92), "sched_setscheduler": (144, 119),
-    "sched_setparam": (142, 118), "sched_setattr": (314, 274), "ioprio_set": (251, 30), "migrate_pages": (256, 238),
-    "move_pages": (279, 239), "process_madvise": (440, 440),
+    "io_uring_enter": (426, 426), "io_uring_register": (427, 427), "io_setup": (206, 0), "io_submit": (209, 2),
+    "add_key": (248, 217), "request_key": (249, 218), "keyctl": (250, 219), "unshare": (272, 97),
+    "setns": (308, 268), "mount": (165, 40), "umount2": (166, 39), "pivot_root": (155, 41), "chroot": (161, 51),
+    "fsopen": (430, 430), "fsconfig": (431, 431), "fsmount": (432, 432), "fspick": (433, 433),
+    "move_mount": (429, 429), "open_tree": (428, 428), "mount_setattr": (442, 442), "open_tree_attr": (467, 467),
+    "open_by_handle_at": (304, 265), "name_to_handle_at": (303, 264), "vmsplice": (278, 75),
+    "memfd_secret": (447, 447), "mq_open": (240, 180), "fanotify_init": (300, 262), "fanotify_mark": (301, 263),
+    "quotactl": (179, 60), "quotactl_fd": (443, 443), "syslog": (103, 116), "acct": (163, 89),
+    "swapon": (167, 224), "swapoff": (168, 225), "reboot": (169, 142), "kexec_load": (246, 104),
+    "kexec_file_load": (320, 294), "init_module": (175, 105), "finit_module": (313, 273),
+    "delete_module": (176, 106), "settimeofday": (164, 170), "clock_settime": (227, 112), "vhangup": (153, 58),
+    "iopl": (172, None), "ioperm": (173, None), "modify_ldt": (154, None), "uselib": (134, None),
+    "ustat": (136, None), "lookup_dcookie": (212, 18), "migrate_pages": (256, 238), "move_pages": (279, 239),
 }  # fmt: skip
-_CLONE, _CLONE3, _KILL = (56, 220), (435, 435), (62, 129)
-_SOCKET, _SOCKETPAIR = (41, 198), (53, 199)
-_MMAP, _PRLIMIT, _AFFINITY, _PRIORITY, _PRCTL = (9, 222), (302, 261), (203, 122), (141, 140), (157, 167)
-_MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
+
+# Refused to workers beyond that: reading other processes, memory that no limit counts (memfd, System V, extended
+# attributes), the scheduling of others, and what another sandbox could notice: locks, watches and hints on files
+# that both are shown, what of these is in memory, and what counts for the whole machine.
+_SHARED: dict[str, Numbers] = {
+    "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271), "kcmp": (312, 272),
+    "get_robust_list": (274, 100), "memfd_create": (319, 279), "shmget": (29, 194), "shmat": (30, 196),
+    "semget": (64, 190), "msgget": (68, 186), "setxattr": (188, 5), "lsetxattr": (189, 6), "fsetxattr": (190, 7),
+    "personality": (135, 92), "sched_setscheduler": (144, 119), "sched_setparam": (142, 118),
+    "sched_setattr": (314, 274), "ioprio_set": (251, 30), "setsockopt": (54, 208), "tee": (276, 77),
+    "flock": (73, 32), "inotify_init": (253, None), "inotify_init1": (294, 26), "inotify_add_watch": (254, 27),
+    "mincore": (27, 232), "fadvise64": (221, 223), "readahead": (187, 213), "preadv2": (327, 286),
+    "pwritev2": (328, 287), "sync": (162, 81), "syncfs": (306, 267), "sync_file_range": (277, 84),
+    "mbind": (237, 235), "set_mempolicy": (238, 237), "get_mempolicy": (239, 236), "remap_file_pages": (216, 234),
+    "adjtimex": (159, 171), "clock_adjtime": (305, 266), "sysfs": (139, None), "sysinfo": (99, 179),
+}  # fmt: skip
+
+# Pages that a pipe or socket holds count against nobody. The worker itself moves observations this way.
+_SPLICE: dict[str, Numbers] = {"splice": (275, 76), "sendfile": (40, 71), "seccomp": (317, 277)}
+
+# pidfd_send_signal, pidfd_open, close_range, faccessat2, epoll_pwait2, fchmodat2.
+_NEWEST = (424, 434, 436, 439, 441, 452)
+
+# It hides its flags behind a pointer; told that it is unknown, libc falls back to clone.
+_CLONE3 = (435, 435)
+_CLONE, _KILL, _FCNTL, _IOCTL, _FUTEX = (56, 220), (62, 129), (72, 25), (16, 29), (202, 98)
+_SOCKET, _SOCKETPAIR, _MMAP, _MADVISE = (41, 198), (53, 199), (9, 222), (28, 233)
+_PRLIMIT, _AFFINITY, _PRIORITY, _PRCTL = (302, 261), (203, 122), (141, 140), (157, 167)
+
+# CLONE_NEWTIME, NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET.
+_NAMESPACES = only(0, 0, mask=0x80 | 0x20000 | 0x2000000 | 0x4000000 | 0x8000000 | 0x10000000 | 0x20000000 | 0x40000000)
 _SHARED_AND_ANONYMOUS = 0x21
+# Duplicates, flags, the size of a pipe; no locks, leases, notices, owners and hints, which belong to the file itself.
+_F_DUPFD_CLOEXEC, _F_GETPIPE_SZ = 1030, 1032
+_DESCRIPTOR_COMMANDS = only(1, 0, 1, 2, 3, 4, _F_DUPFD_CLOEXEC, _F_GETPIPE_SZ)
+# TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX; ENOTTY is what most files would say.
+_PLAIN_IOCTLS = only(1, 0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451, answer=errno.ENOTTY)
+# MADV_MERGEABLE, HUGEPAGE, PAGEOUT, COLLAPSE.
+_COMMON_PAGES = never(2, 12, 14, 21, 25)
+# A futex in a file wakes whoever waits at the same place of that file, in any sandbox. Those of one process are marked
+# (128). To wait for another ends at once, as if its value had changed, and to wake it wakes nobody: joining a thread
+# and shared semaphores become busy loops.
+_PRIVATE_FUTEXES = (
+    never(1, 0, 9, mask=0xFF, answer=errno.EAGAIN),
+    never(1, 1, 10, mask=0xFF, answer=0),
+    never(1, *range(2, 9), 11, 12, 13, mask=0xFF, answer=errno.ENOSYS),
+)
+
+# What the watch and the bounds rely on.
+_FIXED_SETTINGS = never(0, _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_SET_THP_DISABLE, _PR_SCHED_CORE, _PR_SET_MEMORY_MERGE)
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -66,7 +106,34 @@ def confine_worker(user: int | None, own_namespace: bool) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
-    _filter_system_calls(refuse_signal_to_all=not own_namespace)
+    # Of a huge page all is held as long as one byte is, and what was given back is not counted.
+    _prctl(_PR_SET_THP_DISABLE, 1)
+    _sort_once()
+    rules: dict[Numbers, list[Rule]] = {
+        _MMAP: [never(3, _SHARED_AND_ANONYMOUS, mask=_SHARED_AND_ANONYMOUS)],
+        _MADVISE: [_COMMON_PAGES],
+        _FUTEX: [*_PRIVATE_FUTEXES],
+        _FCNTL: [_DESCRIPTOR_COMMANDS],
+        _IOCTL: [_PLAIN_IOCTLS],
+        _CLONE: [_NAMESPACES],
+        _SOCKET: [only(0, socket.AF_UNIX)],
+        _SOCKETPAIR: [only(0, socket.AF_UNIX)],
+        # Limits, cores and priority of a process are its own affair; those of the worker are not.
+        _PRLIMIT: [only(0, 0)],
+        _AFFINITY: [only(0, 0)],
+        _PRIORITY: [only(0, 0), only(1, 0)],
+    }
+    if not own_namespace:
+        rules[_KILL] = [never(0, 0xFFFFFFFF)]
+    install(compiled([*_KERNEL.values(), *_SHARED.values()], rules, [_CLONE3], _NEWEST))
+
+
+def confine_agent() -> None:
+    """Give up, for this process and all its children, what the programs of an agent do without.
+
+    Raises OSError where the kernel refuses.
+    """
+    install(compiled(_KERNEL.values(), {_CLONE: [_NAMESPACES]}, [_CLONE3]))
 
 
 def become_user(user: int | None) -> None:
@@ -84,7 +151,7 @@ def become_user(user: int | None) -> None:
 
 
 def bound_child(memory: int, processes: int, cpu_seconds: int, file_bytes: int, open_files: int) -> None:
-    """Set the rlimits of the calling process, and let the worker read how much it holds of what.
+    """Bound the calling process by rlimits and a filter of its own, and let the worker read how much it holds of what.
 
     Memory (bytes) counts on top of what is mapped now, processes on top of those that the user has.
     """
@@ -101,6 +168,9 @@ def bound_child(memory: int, processes: int, cpu_seconds: int, file_bytes: int, 
         (resource.RLIMIT_MEMLOCK, 0),
     ):
         resource.setrlimit(kind, (limit, limit))
+    # Where a cgroup is full, a child ends before the worker does.
+    Path("/proc/self/oom_score_adj").write_text("1000")
+    install(compiled(_SPLICE.values(), {_PRCTL: [_FIXED_SETTINGS]}))
 
 
 def _threads_of_user() -> int:
@@ -114,56 +184,14 @@ def _threads_of_user() -> int:
     return count
 
 
+def _sort_once() -> None:
+    """Sort more than a kilobyte in libc, which up to 2.36 calls sysinfo before it does so first, and ignores errors."""
+    numbers = (ctypes.c_long * 1000)()
+    order = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(lambda *_: 0)
+    _libc.qsort(numbers, ctypes.c_size_t(1000), ctypes.c_size_t(ctypes.sizeof(ctypes.c_long)), order)
+
+
 def _prctl(option: int, value: int) -> None:
     if _libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0) != 0:
         code = ctypes.get_errno()
         raise OSError(code, f"prctl({option}): {os.strerror(code)}")
-
-
-def _filter_system_calls(refuse_signal_to_all: bool) -> None:
-    if platform.machine() not in _MACHINES:
-        raise OSError(errno.ENOSYS, f"no system-call filter is written for {platform.machine()}")
-    machine, architecture = _MACHINES[platform.machine()]
-    refused, unknown = _ERRNO | errno.EPERM, _ERRNO | errno.ENOSYS
-    program = [
-        (_LOAD, 0, 0, _ARCHITECTURE),
-        (_EQUAL, 1, 0, architecture),
-        (_RETURN, 0, 0, refused),
-        (_LOAD, 0, 0, _NUMBER),
-        (_AT_LEAST, 0, 1, _X32_BIT),
-        (_RETURN, 0, 0, refused),
-    ]
-    for numbers in _REFUSED.values():
-        program += [(_EQUAL, 0, 1, numbers[machine]), (_RETURN, 0, 0, refused)]
-    # clone3 hides its flags behind a pointer; told that it is unknown, libc falls back to clone.
-    program += [(_EQUAL, 0, 1, _CLONE3[machine]), (_RETURN, 0, 0, unknown)]
-    by_argument: list[tuple[tuple[int, int], int, list[tuple[int, int, int, int]]]] = [
-        (_CLONE, 0, [(_ANY_BIT, 0, 1, _NAMESPACE_FLAGS)]),
-        (_SOCKET, 0, [(_EQUAL, 1, 0, socket.AF_UNIX)]),
-        (_SOCKETPAIR, 0, [(_EQUAL, 1, 0, socket.AF_UNIX)]),
-        # Limits and cores of this process are its own affair; those of the worker are not.
-        (_PRLIMIT, 0, [(_EQUAL, 1, 0, 0)]),
-        (_AFFINITY, 0, [(_EQUAL, 1, 0, 0)]),
-        # A child may let itself be read, and not undo it: the watch has to see what it holds.
-        (_PRCTL, 0, [(_EQUAL, 0, 3, _PR_SET_DUMPABLE), (_LOAD, 0, 0, _ARGUMENT_0 + 8), (_EQUAL, 1, 0, 1)]),
-        (_PRIORITY, 0, [(_EQUAL, 0, 2, 0), (_LOAD, 0, 0, _ARGUMENT_0 + 8), (_EQUAL, 1, 0, 0)]),
-        # Shared memory without a file stays taken when a process drops it from its own count.
-        (_MMAP, 3, [(_AND, 0, 0, _SHARED_AND_ANONYMOUS), (_EQUAL, 0, 1, _SHARED_AND_ANONYMOUS)]),
-    ]
-    if refuse_signal_to_all:
-        by_argument.append((_KILL, 0, [(_EQUAL, 0, 1, 0xFFFFFFFF)]))
-    for numbers, argument, test in by_argument:
-        # The test falls through to the refusal, or skips it.
-        block = [(_LOAD, 0, 0, _ARGUMENT_0 + 8 * argument), *test, (_RETURN, 0, 0, refused), (_RETURN, 0, 0, _ALLOW)]
-        program += [(_EQUAL, 0, len(block), numbers[machine]), *block]
-    program.append((_RETURN, 0, 0, _ALLOW))
-    code = b"".join(struct.pack("<HBBI", *instruction) for instruction in program)
-    buffer = ctypes.create_string_buffer(code, len(code))
-
-    class Program(ctypes.Structure):
-        _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_void_p))
-
-    header = Program(len(program), ctypes.addressof(buffer))
-    if _libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(header), 0, 0) != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"the system-call filter was refused: {os.strerror(number)}")

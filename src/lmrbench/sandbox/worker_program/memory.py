@@ -1,10 +1,15 @@
-"""How much memory does a candidate hold over all its processes, beyond what the worker held when it forked?"""
+"""How much memory does a candidate hold over all its processes, beyond what the worker held when it forked?
+
+Counted are the pages of its processes, and what its UNIX sockets may hold, which belongs to no process.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import resource
+import socket
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 _PAGE = resource.getpagesize()
@@ -22,6 +27,20 @@ def exceeds(pids: Sequence[int], before: int, limit: int) -> bool:
     """Whether these processes hold more than `limit` bytes beyond the `before` that this process had alone."""
     # The quick count takes pages shared between processes for as many; the exact one walks the page tables.
     return sum(map(resident, pids)) > limit and sum(map(_proportional, pids)) + _proportional("self") - before > limit
+
+
+def of_sockets() -> int:
+    """Bytes that the UNIX sockets of this network namespace may hold, full or not, and whoever has them open."""
+    with open("/proc/net/unix", "rb") as file:
+        count = sum(1 for _ in file) - 1
+    return count * _most_of_a_socket() if count else 0
+
+
+@cache
+def _most_of_a_socket() -> int:
+    # A message may be as long as the buffer, and is taken as long as the buffer is not full.
+    with socket.socket(socket.AF_UNIX) as item:
+        return 2 * item.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
 
 
 def _proportional(pid: int | str) -> int:

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from . import memory
-from .confine import become_user
+from .confine import become_user, confine_agent
 
 FRAME = struct.Struct("<BI")
 STDOUT, STDERR, ENDED, CONTENT, FAILED = range(1, 6)
@@ -190,6 +190,7 @@ def main() -> None:
     parser.add_argument("--user", type=int)
     arguments = parser.parse_args()
     become_user(arguments.user)
+    confine_agent()
     # Nobody inside interrupts process 1; a handler, for what is ignored its children would ignore too.
     signal.signal(signal.SIGINT, lambda *_: None)
     for kind, limit in (

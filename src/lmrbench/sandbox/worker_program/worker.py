@@ -193,6 +193,8 @@ class Worker:
                         shutil.rmtree(entry.path, onerror=_unlock)
                     else:
                         os.unlink(entry.path)
+                # Times that a child has set would stay.
+                os.utime(folder)
         except (OSError, RecursionError):
             return False
         return not any(os.listdir(folder) for folder in self.folders)
@@ -262,6 +264,10 @@ class Turn:
         os.close(self.worker.requests)
         os.close(self.worker.answers)
         os.setsid()
+        # Opened anew: flags belong to what was opened, and would stay for the next task.
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+        os.close(nothing)
         os.dup2(self.log, 1)
         os.dup2(self.log, 2)
         os.close(self.log)
@@ -306,7 +312,8 @@ class Turn:
                 began = time.monotonic()
             if not read and exited in ready:
                 return DIED, ""
-            if memory.exceeds(self.worker.descendants(), held, limits["memory_mb"] << 20):
+            most = (limits["memory_mb"] << 20) - (memory.of_sockets() if self.worker.own_namespace else 0)
+            if memory.exceeds(self.worker.descendants(), held, most):
                 return DIED, f"used more than {limits['memory_mb']} MB of memory"
             if self.worker.disk_bytes() - relay.held > limits["disk_mb"] << 20:
                 return DIED, f"wrote more than {limits['disk_mb']} MB of files"
@@ -358,7 +365,10 @@ class Turn:
 
 def _ending(status: int) -> str:
     if os.WIFSIGNALED(status):
-        return f"the process was killed by {signal.Signals(os.WTERMSIG(status)).name}"
+        number = os.WTERMSIG(status)
+        # Most real-time signals have no name.
+        known = number in {*signal.Signals}
+        return f"the process was killed by {signal.Signals(number).name if known else f'signal {number}'}"
     return f"the process ended with exit code {os.WEXITSTATUS(status)} before it reported"
 
 

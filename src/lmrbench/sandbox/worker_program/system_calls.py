@@ -1,0 +1,124 @@
+"""System-call filters: which calls the kernel refuses to a process and everything that it starts.
+
+A filter is a table of calls that are refused altogether, and rules on the arguments of others. Filters add up: a call
+is refused if any filter in force refuses it. The numbers are those of x86_64 and aarch64; None where a machine does
+not have the call.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import platform
+import struct
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 22, 2
+# BPF instructions: load a word of seccomp_data, mask it, jump if equal / greater or equal, return.
+_LOAD, _AND, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x06
+_NUMBER, _ARCHITECTURE, _ARGUMENT_0 = 0, 4, 16
+_ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
+_X32_BIT = 0x40000000
+_MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
+_libc = ctypes.CDLL(None, use_errno=True)
+
+Numbers = tuple[int | None, int | None]
+_Instruction = tuple[int, int, int, int]
+
+# From this number on all machines share their numbers.
+FIRST_SHARED_NUMBER = 424
+
+
+class Rule(NamedTuple):
+    """A call is refused with `answer` unless (only) or if (not only) its argument, masked, is one of `values`.
+
+    An answer of 0 lets the call seem to succeed.
+    """
+
+    argument: int
+    values: tuple[int, ...]
+    only: bool
+    mask: int = 0xFFFFFFFF
+    answer: int = errno.EPERM
+
+
+def only(argument: int, *values: int, mask: int = 0xFFFFFFFF, answer: int = errno.EPERM) -> Rule:
+    """Refuse the call unless this argument is one of these values."""
+    return Rule(argument, values, True, mask, answer)
+
+
+def never(argument: int, *values: int, mask: int = 0xFFFFFFFF, answer: int = errno.EPERM) -> Rule:
+    """Refuse the call if this argument is one of these values."""
+    return Rule(argument, values, False, mask, answer)
+
+
+def compiled(
+    refused: Collection[Numbers],
+    rules: Mapping[Numbers, Sequence[Rule]],
+    unknown: Collection[Numbers] = (),
+    newest: Collection[int] | None = None,
+) -> bytes:
+    """The program of a filter for this machine. Raises OSError for a machine whose numbers are not known.
+
+    refused: calls answered with EPERM. unknown: calls answered with ENOSYS, on which libraries fall back to older ones.
+    newest: from FIRST_SHARED_NUMBER on, the calls that are allowed; every other one, also of kernels to come, is
+    answered with ENOSYS. None allows all.
+    """
+    if platform.machine() not in _MACHINES:
+        raise OSError(errno.ENOSYS, f"no system-call filter is written for {platform.machine()}")
+    machine, architecture = _MACHINES[platform.machine()]
+    program: list[_Instruction] = [
+        (_LOAD, 0, 0, _ARCHITECTURE),
+        (_EQUAL, 1, 0, architecture),
+        (_RETURN, 0, 0, _ERRNO | errno.EPERM),
+        (_LOAD, 0, 0, _NUMBER),
+        (_AT_LEAST, 0, 1, _X32_BIT),
+        (_RETURN, 0, 0, _ERRNO | errno.EPERM),
+    ]
+    # The kernel runs the program only for calls that it can refuse; those that are common come first.
+    for numbers, its_rules in rules.items():
+        block = [instruction for rule in its_rules for instruction in _block(rule)]
+        program += _if_equal(numbers[machine], [*block, (_RETURN, 0, 0, _ALLOW)])
+    for calls, answer in ((unknown, errno.ENOSYS), (refused, errno.EPERM)):
+        for numbers in calls:
+            program += _if_equal(numbers[machine], [(_RETURN, 0, 0, _ERRNO | answer)])
+    if newest is not None:
+        program += [(_AT_LEAST, 1, 0, FIRST_SHARED_NUMBER), (_RETURN, 0, 0, _ALLOW)]
+        for number in newest:
+            program += _if_equal(number, [(_RETURN, 0, 0, _ALLOW)])
+        program.append((_RETURN, 0, 0, _ERRNO | errno.ENOSYS))
+    program.append((_RETURN, 0, 0, _ALLOW))
+    return b"".join(struct.pack("<HBBI", *instruction) for instruction in program)
+
+
+def install(program: bytes) -> None:
+    """Put a compiled filter in force for this process and its children. Raises OSError where the kernel refuses."""
+    buffer = ctypes.create_string_buffer(program, len(program))
+
+    class Program(ctypes.Structure):
+        _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_void_p))
+
+    header = Program(len(program) // 8, ctypes.addressof(buffer))
+    if _libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(header), 0, 0) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"the system-call filter was refused: {os.strerror(number)}")
+
+
+def _if_equal(number: int | None, block: Sequence[_Instruction]) -> list[_Instruction]:
+    return [] if number is None else [(_EQUAL, 0, len(block), number), *block]
+
+
+def _block(rule: Rule) -> list[_Instruction]:
+    """Instructions that return where the rule refuses, and otherwise go on behind their end."""
+    count = len(rule.values)
+    tests: list[_Instruction] = []
+    for number, value in enumerate(rule.values, start=1):
+        left = count - number
+        if rule.only:
+            tests.append((_EQUAL, left + 1, 0, value))
+        else:
+            tests.append((_EQUAL, left, 0 if left else 1, value))
+    load = (_LOAD, 0, 0, _ARGUMENT_0 + 8 * rule.argument)
+    return [load, (_AND, 0, 0, rule.mask), *tests, (_RETURN, 0, 0, _ERRNO | rule.answer)]
