@@ -17,6 +17,7 @@ from lmrbench.errors import SandboxError
 from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.solving import scoring
 from lmrbench.solving.agents import COMMANDS, command_agent, solver_agent
+from lmrbench.solving.attendance import SMALL_REQUEST
 from lmrbench.solving.task import lmr_bench
 
 USAGE = ModelUsage(input_tokens=10, output_tokens=5, total_tokens=15)
@@ -40,11 +41,16 @@ def no_worker_outlives_its_test(monkeypatch):
 
 
 def mock(texts):
-    """A model that says these texts in turn."""
-    outputs = [ModelOutput.from_content("mockllm/model", text) for text in texts]
-    for output in outputs:
-        output.usage = USAGE
-    return get_model("mockllm/model", custom_outputs=outputs)
+    """A model that says these texts in turn, and OK to the small request."""
+    left = iter(texts)
+
+    def output(messages, *_):
+        small = messages[0].text == SMALL_REQUEST
+        said = ModelOutput.from_content("mockllm/model", "OK" if small else next(left))
+        said.usage = USAGE
+        return said
+
+    return get_model("mockllm/model", custom_outputs=output)
 
 
 def evaluate(tmp_path, texts, **options):
@@ -125,9 +131,9 @@ def test_by_its_name_from_the_command_line_of_inspect(tmp_path):
 
 
 def test_agents_by_name():
-    assert is_agent(command_agent("true"))
-    assert is_agent(solver_agent("react", ""))
-    assert all(is_agent(solver_agent(name, "")) for name in COMMANDS)
+    assert is_agent(command_agent("true", 1))
+    assert is_agent(solver_agent("react", "", 1))
+    assert all(is_agent(solver_agent(name, "", 1)) for name in COMMANDS)
 
 
 def test_what_listings_of_evaluations_read():

@@ -89,7 +89,7 @@ def test_a_provider_that_never_answers_leaves_the_run_unfinished_and_the_next_ca
         second = lmrbench(base, "solve", "--model", MODEL, *TWO, "--out", tmp_path / "run")
 
     assert first.returncode == 2
-    assert "1 of 2 answers are there" in first.stderr
+    assert "1 of 2 samples have no answer" in first.stderr
     assert "run the same command again" in first.stderr
     assert second.returncode == 0, second.stderr
     assert "2 of 2 answers pass" in second.stdout
@@ -152,7 +152,8 @@ def test_an_interrupt_is_one_line_and_the_run_goes_on_later(tmp_path, number):
         gate.open(1000)
         result = lmrbench(base, *arguments)
 
-    assert (process.returncode, errors.strip()) == (130, "lmrbench: interrupted")
+    # Lines of progress may come before it.
+    assert (process.returncode, errors.splitlines()[-1]) == (130, "lmrbench: interrupted")
     assert "2 of 2 answers pass" in result.stdout
     assert set(log.answered.values()) == {1}
 

@@ -25,6 +25,7 @@ from lmrbench.solving.status import (
     AgentCrashError,
     ProviderError,
     UnansweredError,
+    failure,
     model_calls,
     one_line,
     provider_fault,
@@ -121,7 +122,7 @@ class Attendance:
         """The result of `work`. Raises LimitExceededError where it took too much working time."""
         began = sample_limits().working.usage
         result: TaskState | None = None
-        failure: Exception | None = None
+        raised: Exception | None = None
         worked = 0.0
 
         async def watch(scope: anyio.CancelScope) -> None:
@@ -148,10 +149,10 @@ class Attendance:
             try:
                 result = await work()
             except Exception as error:
-                failure = error
+                raised = error
             group.cancel_scope.cancel()
-        if failure is not None:
-            raise failure
+        if raised is not None:
+            raise raised
         if result is None:
             limit = self._seconds or 0.0
             message = f"Time limit exceeded. limit: {limit:g} s of working time"
