@@ -203,6 +203,18 @@ def test_an_answer_that_is_paid_for_is_taken_whatever_the_limit(tmp_path):
     assert score.metadata["status"] == "limit"
 
 
+@pytest.mark.parametrize("limit", ["time_limit", "working_limit"])
+def test_silence_until_a_limit_of_inspects_own_is_no_score(tmp_path, monkeypatch, limit):
+    with serving(lambda request: Reply("late", seconds=20)) as (base, asked):
+        monkeypatch.setenv("LOCAL_API_KEY", "key")
+        monkeypatch.setenv("LOCAL_BASE_URL", base)
+        (log,) = eval(lmr_bench(tasks="dpo"), model=MODEL, log_dir=str(tmp_path), display="none", **{limit: 3})
+
+    assert len(asked.requests) == 1
+    assert not log.samples[0].scores
+    assert "no answer before the limit of time" in log.samples[0].error.message
+
+
 def test_tasks_come_split_at_commas():
     assert {sample.id.split("/")[0] for sample in lmr_bench(tasks=["dpo", "simclr"]).dataset} == {"dpo", "simclr"}
 

@@ -50,7 +50,7 @@ from lmrbench.grading.runs import (
     write_submissions,
 )
 from lmrbench.solving.attendance import PROGRESS
-from lmrbench.solving.status import ended_by_limit, model_calls, unanswered
+from lmrbench.solving.status import ended_by_limit, model_calls, one_line, unanswered
 from lmrbench.solving.task import lmr_bench
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
@@ -181,7 +181,7 @@ def solve(
     # Inspect prints on standard output, which is ours.
     with redirect_stdout(sys.stderr if display == "rich" else io.StringIO()), _progress(folder, len(expected), display):
         try:
-            eval_set(
+            _, logs = eval_set(
                 wanted,
                 log_dir=str(folder / LOGS),
                 model=model,
@@ -200,7 +200,8 @@ def solve(
             )
         except PrerequisiteError as error:
             raise RecordError(_reason(error)) from error
-    usages = write_usage(folder, solving.system, expected)
+    stopped = next((one_line(log.error.message) for log in logs if log.error), "it was not asked")
+    usages = write_usage(folder, solving.system, expected, stopped)
     # A sample whose log was lost in a kill was handed in again: the last one counts.
     submissions = {(item.task, item.sample): item for item in read_lines(folder / SUBMISSIONS, Submission)}
     write_submissions(folder, list(submissions.values()))
@@ -208,10 +209,10 @@ def solve(
     return Run(folder, [item for item in read_grades(folder) if (item.task, item.sample) in graded], usages)
 
 
-def write_usage(folder: Path, system: str, expected: set[tuple[str, int]]) -> list[Usage]:
+def write_usage(folder: Path, system: str, expected: set[tuple[str, int]], stopped: str) -> list[Usage]:
     """Write how each answer ended and what it cost, as the logs have it, to `usage.jsonl`.
 
-    A sample that the logs have an answer to keeps it, whatever came later.
+    A sample that the logs have an answer to keeps it, whatever came later. stopped: why samples are not in the logs.
     """
     usages: dict[tuple[str, int], Usage] = {}
     for item in _usages(folder, system):
@@ -224,7 +225,7 @@ def write_usage(folder: Path, system: str, expected: set[tuple[str, int]]) -> li
             task=task,
             sample=sample,
             status="machine_error",
-            detail="it was not asked",
+            detail=stopped,
             calls=0,
             input_tokens=0,
             output_tokens=0,

@@ -28,7 +28,17 @@ from lmrbench.grading.records import Grade, append_line
 from lmrbench.grading.runs import GRADES, SUBMISSIONS, earlier_seeds
 from lmrbench.sandbox.doctor import make_sandbox
 from lmrbench.sandbox.pool import WorkerPool
-from lmrbench.solving.status import LIMIT, Ending, answer_text, ended_by_limit, judged
+from lmrbench.solving.status import (
+    LIMIT,
+    UNANSWERED,
+    Ending,
+    ProviderError,
+    answer_text,
+    ended_by_limit,
+    judged,
+    provider_fault,
+    unheard,
+)
 from lmrbench.tasks.collect import MAX_FILE_BYTES, candidate_files, from_workspace
 from lmrbench.tasks.loading import load_suite, select
 from lmrbench.tasks.model import Task
@@ -68,6 +78,10 @@ def unit_tests(
         named = system or str(state.model)
         events = transcript().events
         limit = ended_by_limit(events, store().get(LIMIT))
+        # Inspect's own limits end a sample without its solver, and Inspect then comes here.
+        if fault := provider_fault(events) or (unheard(events) if limit in ("time", "working") else ""):
+            store().set(UNANSWERED, {"status": ProviderError.status, "detail": fault})
+            raise ProviderError(fault)
         submission = Submission(system=named, task=task.id, sample=state.epoch - 1, code="")
         refusal, untouched = "", False
         try:

@@ -85,6 +85,12 @@ def provider_fault(events: Sequence[Event]) -> str:
     return failure(calls[-1]) if calls and not _too_long(calls[-1]) else ""
 
 
+def unheard(events: Sequence[Event]) -> str:
+    """Why there is nothing of the provider where the model was asked and no call came back; "" otherwise."""
+    asked = any(isinstance(event, ModelEvent) for event in events)
+    return "no answer before the limit of time" if asked and not model_calls(events) else ""
+
+
 def ended_by_limit(events: Sequence[Event], noted: str | None) -> str:
     """The kind of limit that ended a sample, "" if none did. noted: what its store holds under `LIMIT`."""
     return noted or next((event.type for event in reversed(events) if isinstance(event, SampleLimitEvent)), "")
