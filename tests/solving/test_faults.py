@@ -12,9 +12,8 @@ import pytest
 from inspect_ai import eval
 from inspect_ai.event import ModelEvent
 from inspect_ai.model import GenerateConfig, ModelOutput
-from tests.solving.helpers import MODEL, TASKS, asked_for, fenced, golden, lines, lmrbench
+from tests.solving.helpers import MODEL, TASKS, asked_for, fenced, golden, lines, lmrbench, mock
 from tests.solving.server import Reply, serving
-from tests.solving.test_inspect import mock, no_worker_outlives_its_test  # noqa: F401
 
 from lmrbench import cli
 from lmrbench.analysis.report import rate
@@ -92,7 +91,7 @@ def test_only_what_the_machinery_failed_at_is_unanswered_and_asked_again(tmp_pat
     assert "run the same command again" in first.stderr
     assert "Traceback" not in first.stderr
     assert "3/10 = 30.0% [21.4% with 4 unanswered counted wrong]" in " ".join(first.stdout.split())
-    assert "provider error 4, limit 2, truncated 2" in " ".join(first.stdout.split())
+    assert "provider error 4, answered 2, limit 2, truncated 2" in " ".join(first.stdout.split())
 
     assert second.returncode == 0, second.stderr
     assert len(log.requests) == asked + 4

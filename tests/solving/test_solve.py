@@ -22,6 +22,10 @@ from tests.solving.helpers import (
 )
 from tests.solving.server import COMPLETION_TOKENS, PROMPT_TOKENS, Reply, serving
 
+from lmrbench.errors import RecordError
+from lmrbench.solving.runs import set_prices
+from lmrbench.solving.task import lmr_bench
+
 TWO = ("--task", "dpo", "--task", "simclr")
 
 
@@ -195,12 +199,11 @@ def test_several_samples_are_asked_for_one_by_one_and_counted_by_task(tmp_path):
         ("paper", ["The function"], ["Goal file", "Context file"]),
     ],
 )
-def test_what_a_model_sees(tmp_path, inputs, seen, unseen):
-    with serving(right) as (base, log):
-        lmrbench(base, "solve", "--model", MODEL, "--task", "dpo", "--inputs", inputs, "--out", tmp_path / "run")
+def test_what_a_model_sees(inputs, seen, unseen):
+    (sample,) = lmr_bench(tasks="dpo", inputs=inputs).dataset
 
-    assert all(words in log.requests[0].text for words in seen)
-    assert not any(words in log.requests[0].text for words in unseen)
+    assert all(words in sample.input for words in seen)
+    assert not any(words in sample.input for words in unseen)
 
 
 def test_a_run_folder_is_of_one_system_and_one_setting(tmp_path):
@@ -235,10 +238,9 @@ def test_prices_make_costs(tmp_path):
 )
 def test_prices_that_can_not_be_read(tmp_path, text, words):
     (tmp_path / "prices.json").write_text(text)
-    result = lmrbench("", "solve", "--model", MODEL, "--prices", tmp_path / "prices.json", "--out", tmp_path / "run")
 
-    assert result.returncode == 2
-    assert words in result.stderr
+    with pytest.raises(RecordError, match=words):
+        set_prices(tmp_path / "prices.json", MODEL)
 
 
 def test_without_a_model_the_systems_that_need_none(tmp_path):

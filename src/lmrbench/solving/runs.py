@@ -57,11 +57,9 @@ from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import third_party_imports
 
 LOGS, CACHE = "logs", "cache"
+PROGRESS_SECONDS = 30.0
 # Each price, and what it is where it is not named.
 _PRICES = {"input": "input", "output": "output", "input_cache_read": "input", "input_cache_write": "input"}
-
-
-PROGRESS_SECONDS = 30.0
 
 
 class UnfinishedError(LmrbenchError):
@@ -210,15 +208,15 @@ def solve(
 
 
 def write_usage(folder: Path, system: str, expected: set[tuple[str, int]], stopped: str) -> list[Usage]:
-    """Write how each answer ended and what it cost, as the logs have it, to `usage.jsonl`.
+    """Write how each answer ended and what it cost, as the logs have it, to `usage.jsonl`; the lines of `expected`.
 
     A sample that the logs have an answer to keeps it, whatever came later. stopped: why samples are not in the logs.
     """
     usages: dict[tuple[str, int], Usage] = {}
     for item in _usages(folder, system):
-        key = (item.task, item.sample)
-        if key in expected and not (item.status in UNANSWERED and key in usages and _answered(usages[key])):
-            usages[key] = item
+        earlier = usages.get((item.task, item.sample))
+        if earlier is None or earlier.status in UNANSWERED or item.status not in UNANSWERED:
+            usages[item.task, item.sample] = item
     for task, sample in expected - usages.keys():
         usages[task, sample] = Usage(
             system=system,
@@ -236,11 +234,7 @@ def write_usage(folder: Path, system: str, expected: set[tuple[str, int]], stopp
         )
     ordered = [usages[key] for key in sorted(usages)]
     write_whole(folder / USAGE, "".join(item.model_dump_json() + "\n" for item in ordered).encode())
-    return ordered
-
-
-def _answered(item: Usage) -> bool:
-    return item.status not in UNANSWERED
+    return [item for item in ordered if (item.task, item.sample) in expected]
 
 
 def _usages(folder: Path, system: str) -> Iterator[Usage]:
