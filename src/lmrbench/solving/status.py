@@ -86,9 +86,8 @@ def provider_fault(events: Sequence[Event]) -> str:
 
 
 def unheard(events: Sequence[Event]) -> str:
-    """Why there is nothing of the provider where the model was asked and no call came back; "" otherwise."""
-    asked = any(isinstance(event, ModelEvent) for event in events)
-    return "no answer before the limit of time" if asked and not model_calls(events) else ""
+    """Why there is nothing of the model where time ended a sample before any call came back; "" otherwise."""
+    return "" if model_calls(events) else "no call of the model came back before the limit of time"
 
 
 def ended_by_limit(events: Sequence[Event], noted: str | None) -> str:
