@@ -6,12 +6,15 @@ import subprocess
 import sys
 import threading
 
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from tests.solving.server import Reply
 
+from lmrbench.solving.attendance import SMALL_REQUEST
 from lmrbench.tasks.loading import default_suite, load_suite
 
 TASKS = {task.id: task for task in load_suite(default_suite())}
 MODEL = "openai-api/local/model"
+USAGE = ModelUsage(input_tokens=10, output_tokens=5, total_tokens=15)
 
 
 def golden(task):
@@ -33,6 +36,19 @@ def fenced(code):
 def replies_of(request):
     """How many replies a conversation holds already."""
     return sum(message.get("role") == "assistant" for message in request.messages)
+
+
+def mock(texts):
+    """A model that says these texts in turn, and OK to the small request."""
+    left = iter(texts)
+
+    def output(messages, *_):
+        small = messages[0].text == SMALL_REQUEST
+        said = ModelOutput.from_content("mockllm/model", "OK" if small else next(left))
+        said.usage = USAGE
+        return said
+
+    return get_model("mockllm/model", custom_outputs=output)
 
 
 def lmrbench(base, *arguments, timeout=300):

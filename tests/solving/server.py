@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from lmrbench.solving.attendance import SMALL_REQUEST
+
 PROMPT_TOKENS, COMPLETION_TOKENS = 100, 20
 
 
@@ -31,9 +33,16 @@ class Request:
 
 @dataclass
 class Reply:
-    """What to answer. status: other than 200, an error. drop: hang up half-way. tool: a call's name and arguments."""
+    """What to answer. status: other than 200, an error, with this code and message. drop: hang up half-way.
+
+    tool: a call's name and arguments. finish: the reason to finish. refusal: that the text is one.
+    """
 
     text: str = ""
+    finish: str = "stop"
+    refusal: bool = False
+    code: str = "error"
+    message: str = "scripted"
     tool: tuple[str, dict] | None = None
     status: int = 200
     retry_after: float | None = None
@@ -43,8 +52,12 @@ class Reply:
 
 @dataclass
 class Log:
-    """What the server saw: every request; by prompt, how often it was asked and how often answered in full."""
+    """What the server saw: every request; by prompt, how often it was asked and how often answered in full.
 
+    small: how many small requests came, by which lmrbench asks whether the server is there. They are in nothing else.
+    """
+
+    small: int = 0
     requests: list[Request] = field(default_factory=list)
     asked: Counter = field(default_factory=Counter)
     answered: Counter = field(default_factory=Counter)
@@ -52,8 +65,8 @@ class Log:
 
 
 @contextmanager
-def serving(script):
-    """Serve `script(request) -> Reply`; yields the base address and the log."""
+def serving(script, small=lambda: Reply("OK")):
+    """Serve `script(request) -> Reply`, and `small()` to small requests; yields the base address and the log."""
     log = Log()
 
     class Handler(BaseHTTPRequestHandler):
@@ -66,39 +79,57 @@ def serving(script):
             self.send_json(404, {})
 
         def do_POST(self):
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            with log.lock:
-                key = json.dumps(body.get("messages") or body.get("input"))
-                request = Request(self.path, body, log.asked[key])
-                log.asked[key] += 1
-                log.requests.append(request)
-            reply = script(request)
+            data = self.rfile.read(int(self.headers["Content-Length"]))
+            if not data:
+                # Its sender has given up.
+                self.close_connection = True
+                return
+            body = json.loads(data)
+            key = json.dumps(body.get("messages") or body.get("input"))
+            if SMALL_REQUEST in key:
+                log.small += 1
+                reply = small()
+            else:
+                with log.lock:
+                    request = Request(self.path, body, log.asked[key])
+                    log.asked[key] += 1
+                    log.requests.append(request)
+                reply = script(request)
             time.sleep(reply.seconds)
+            if reply.drop and body.get("stream"):
+                self.begin_stream()
+                self.wfile.write(b'data: {"id": "c", "created": 0, "model": "m", "object": "chat.completion.chunk", ')
+                return
             if reply.drop:
                 self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{")
                 self.close_connection = True
                 return
             if reply.status != 200:
                 headers = {} if reply.retry_after is None else {"Retry-After": str(reply.retry_after)}
-                self.send_json(reply.status, {"error": {"message": "scripted", "type": "error"}}, headers)
+                self.send_json(
+                    reply.status, {"error": {"message": reply.message, "type": "error", "code": reply.code}}, headers
+                )
                 return
             send = self.send_response_object if self.path.endswith("/responses") else self.send_completion
             try:
                 send(body, reply)
             except OSError:
                 return
-            with log.lock:
-                log.answered[key] += 1
+            if SMALL_REQUEST not in key:
+                with log.lock:
+                    log.answered[key] += 1
 
         def send_completion(self, body, reply):
             message = {"role": "assistant", "content": reply.text or None}
+            if reply.refusal:
+                message |= {"content": None, "refusal": reply.text}
             if reply.tool:
                 name, arguments = reply.tool
                 function = {"name": name, "arguments": json.dumps(arguments)}
                 message["tool_calls"] = [
                     {"id": f"call_{time.monotonic_ns()}", "type": "function", "function": function}
                 ]
-            reason = "tool_calls" if reply.tool else "stop"
+            reason = "tool_calls" if reply.tool else reply.finish
             head = {"id": "c", "created": 0, "model": body["model"]}
             usage = {
                 "prompt_tokens": PROMPT_TOKENS,
@@ -110,7 +141,8 @@ def serving(script):
                 self.send_json(200, {**head, "object": "chat.completion", "choices": [choice], "usage": usage})
                 return
             chunks = [{"role": "assistant", "content": ""}]
-            chunks += [{"content": reply.text[start : start + 50]} for start in range(0, len(reply.text), 50)]
+            name = "refusal" if reply.refusal else "content"
+            chunks += [{name: reply.text[start : start + 50]} for start in range(0, len(reply.text), 50)]
             if reply.tool:
                 chunks.append({"tool_calls": [{"index": 0, **message["tool_calls"][0]}]})
             events = [{"choices": [{"index": 0, "delta": chunk, "finish_reason": None}]} for chunk in chunks]
@@ -165,12 +197,15 @@ def serving(script):
                 ]
             )
 
-        def stream(self, events):
+        def begin_stream(self):
             self.send_response(200)
             self.send_header("Content-Type", "text/event-stream")
             self.send_header("Connection", "close")
             self.end_headers()
             self.close_connection = True
+
+        def stream(self, events):
+            self.begin_stream()
             for name, event in events:
                 self.wfile.write(f"{f'event: {name}' + chr(10) if name else ''}data: {json.dumps(event)}\n\n".encode())
             self.wfile.write(b"data: [DONE]\n\n")

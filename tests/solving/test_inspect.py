@@ -4,47 +4,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 import yaml
 from inspect_ai import eval
 from inspect_ai.agent import is_agent
 from inspect_ai.log import list_eval_logs, read_eval_log
-from inspect_ai.model import ModelOutput, ModelUsage, get_model
-from tests.solving.helpers import MODEL, TASKS, asked_for, environment, fenced, golden
+from tests.solving.helpers import MODEL, TASKS, asked_for, environment, fenced, golden, mock
 from tests.solving.server import Reply, serving
 
 from lmrbench.errors import SandboxError
-from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.solving import scoring
 from lmrbench.solving.agents import COMMANDS, command_agent, solver_agent
 from lmrbench.solving.task import lmr_bench
-
-USAGE = ModelUsage(input_tokens=10, output_tokens=5, total_tokens=15)
-
-
-@pytest.fixture(autouse=True)
-def no_worker_outlives_its_test(monkeypatch):
-    """An evaluation keeps its workers until the process ends, and this process runs other tests, which count theirs."""
-    pools = []
-
-    class WatchedPool(WorkerPool):
-        def __init__(self, *arguments):
-            super().__init__(*arguments)
-            pools.append(self)
-
-    monkeypatch.setattr(scoring, "WorkerPool", WatchedPool)
-    yield
-    for pool in pools:
-        pool.__exit__(None, None, None)
-    scoring._pool.cache_clear()
-
-
-def mock(texts):
-    """A model that says these texts in turn."""
-    outputs = [ModelOutput.from_content("mockllm/model", text) for text in texts]
-    for output in outputs:
-        output.usage = USAGE
-    return get_model("mockllm/model", custom_outputs=outputs)
 
 
 def evaluate(tmp_path, texts, **options):
@@ -125,9 +95,9 @@ def test_by_its_name_from_the_command_line_of_inspect(tmp_path):
 
 
 def test_agents_by_name():
-    assert is_agent(command_agent("true"))
-    assert is_agent(solver_agent("react", ""))
-    assert all(is_agent(solver_agent(name, "")) for name in COMMANDS)
+    assert is_agent(command_agent("true", 1))
+    assert is_agent(solver_agent("react", "", 1))
+    assert all(is_agent(solver_agent(name, "", 1)) for name in COMMANDS)
 
 
 def test_what_listings_of_evaluations_read():

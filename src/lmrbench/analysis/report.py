@@ -1,10 +1,14 @@
-"""How did each system do, over all and per category, and how sure is that? What did it cost?"""
+"""How did each system do, over all and per group of tasks, and how sure is that?
+
+And how did its answers end, and what did they cost?
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
-from lmrbench.grading.records import Grade, Usage
+from lmrbench.grading.records import UNANSWERED, Grade, Status, Usage
 from lmrbench.tasks.model import Record
 
 CONFIDENCE = 0.95
@@ -13,20 +17,33 @@ CONFIDENCE = 0.95
 class Rate(Record):
     """The mean over tasks of the share of answers that passed, with its Wilson interval at 95%.
 
-    The interval counts tasks: more answers to the same task make the rate steadier, but tell nothing of other tasks.
-    cases: the mean share of cases that match.
+    Samples that the machinery left unanswered are in no number but the last two: how many they are, and what the rate
+    would be if they were counted as wrong. The interval counts tasks: more answers to the same task make the rate
+    steadier, but tell nothing of other tasks. cases: the mean share of cases that match. Without any answer, the rate,
+    its interval and the share of cases are None.
     """
 
     tasks: int
     answers: int
-    passed: float
-    low: float
-    high: float
-    cases: float
+    passes: int
+    passed: float | None
+    low: float | None
+    high: float | None
+    cases: float | None
+    unanswered: int
+    passed_with_unanswered: float
+
+    def __str__(self) -> str:
+        if self.passed is None:
+            return f"none [{self.unanswered} unanswered]"
+        text = f"{self.passes}/{self.answers} = {self.passed:.1%}"
+        if self.unanswered:
+            text += f" [{self.passed_with_unanswered:.1%} with {self.unanswered} unanswered counted wrong]"
+        return text
 
 
 class Cost(Record):
-    """Of all answers of a system: tokens, dollars where prices are known, and seconds of wall time for one answer."""
+    """Of all samples of a system: tokens, dollars where prices are known, and seconds of work for one of them."""
 
     input_tokens: int
     output_tokens: int
@@ -34,28 +51,52 @@ class Cost(Record):
     seconds: float
 
 
-def rate(grades: Iterable[Grade]) -> Rate:
-    """The rate of one system over some tasks, at least one."""
+def rate(grades: Iterable[Grade], unanswered: Iterable[Usage] = ()) -> Rate:
+    """The rate of one system over some tasks. unanswered: what has no grade."""
     from statsmodels.stats.proportion import proportion_confint
 
     of_tasks: dict[str, list[Grade]] = {}
     for item in grades:
         of_tasks.setdefault(item.task, []).append(item)
-    passed = _mean(_mean(float(item.passed) for item in items) for items in of_tasks.values())
-    cases = _mean(_mean(_share(item) for item in items) for items in of_tasks.values())
-    low, high = proportion_confint(passed * len(of_tasks), len(of_tasks), alpha=1 - CONFIDENCE, method="wilson")
-    answers = sum(map(len, of_tasks.values()))
+    missing = Counter(item.task for item in unanswered)
+    shares = {task: [float(item.passed) for item in items] for task, items in of_tasks.items()}
+    passes, answers = (int(sum(map(sum, shares.values()))), sum(map(len, shares.values())))
+    counted = [shares.get(task, []) + [0.0] * missing[task] for task in shares.keys() | missing.keys()]
+    passed = _mean(map(_mean, shares.values())) if shares else None
+    low = high = None
+    if passed is not None:
+        low, high = proportion_confint(passed * len(shares), len(shares), alpha=1 - CONFIDENCE, method="wilson")
+        low, high = max(0.0, low), min(1.0, high)
     return Rate(
-        tasks=len(of_tasks), answers=answers, passed=passed, low=max(0.0, low), high=min(1.0, high), cases=cases
+        tasks=len(shares),
+        answers=answers,
+        passes=passes,
+        passed=passed,
+        low=low,
+        high=high,
+        cases=_mean(_mean(map(_share, items)) for items in of_tasks.values()) if of_tasks else None,
+        unanswered=missing.total(),
+        passed_with_unanswered=_mean(map(_mean, counted)),
     )
 
 
-def rates(grades: Iterable[Grade], key: Callable[[Grade], str]) -> dict[str, dict[str, Rate]]:
-    """Rates by `key`, then by system, both in the order in which they first occur."""
-    groups: dict[str, dict[str, list[Grade]]] = {}
+def rates(grades: Iterable[Grade], usages: Iterable[Usage], group: Callable[[str], str]) -> dict[str, dict[str, Rate]]:
+    """Rates by group of tasks, then by system, both in the order in which they first occur. group: that of a task."""
+    groups: dict[str, dict[str, tuple[list[Grade], list[Usage]]]] = {}
     for item in grades:
-        groups.setdefault(key(item), {}).setdefault(item.system, []).append(item)
-    return {name: {system: rate(items) for system, items in systems.items()} for name, systems in groups.items()}
+        groups.setdefault(group(item.task), {}).setdefault(item.system, ([], []))[0].append(item)
+    for usage in usages:
+        if usage.status in UNANSWERED:
+            groups.setdefault(group(usage.task), {}).setdefault(usage.system, ([], []))[1].append(usage)
+    return {name: {system: rate(*items) for system, items in systems.items()} for name, systems in groups.items()}
+
+
+def statuses(usages: Iterable[Usage]) -> dict[str, dict[Status, int]]:
+    """How many samples of each system ended in which way, the most frequent first."""
+    counts: dict[str, Counter[Status]] = {}
+    for item in usages:
+        counts.setdefault(item.system, Counter())[item.status] += 1
+    return {system: dict(counter.most_common()) for system, counter in counts.items()}
 
 
 def costs(usages: Iterable[Usage]) -> Mapping[str, Cost]:

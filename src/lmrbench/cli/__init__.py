@@ -1,7 +1,8 @@
 """The command line: one file a command, and nothing heavy imported before the command that needs it runs.
 
 Exit codes: 0 done, 1 done and the answer is no (a built-in system was graded otherwise than it must be, a
-task falls short, no sandbox works), 2 the input is wrong, 3 this machine can't do it, 130 interrupted.
+task falls short, no sandbox works), 2 the input is wrong or a provider or an agent's program failed, 3 this machine
+can't do it, 130 interrupted.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ import inspect
 import json as json_module
 import re
 import sys
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -26,9 +28,11 @@ from lmrbench.cli.terminal import cell, say
 from lmrbench.tasks.model import Inputs
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.table import Table
 
+    from lmrbench.analysis.report import Rate
     from lmrbench.grading.records import Grade, Usage
+    from lmrbench.solving.runs import Run
 
 
 def solve(
@@ -87,8 +91,17 @@ def solve(
     ] = None,
     base_url: Annotated[str | None, typer.Option(help="Of the provider's API.")] = None,
     connections: Annotated[int, typer.Option(min=1, help="Requests at once.")] = 10,
+    retries: Annotated[
+        int, typer.Option(min=0, help="How often a call that failed is tried again, with growing waits.")
+    ] = 7,
+    patience: Annotated[
+        int,
+        typer.Option(min=1, help="Seconds after which a call that does not answer, or only fails, is given up."),
+    ] = 900,
     token_limit: Annotated[int | None, typer.Option(min=1, help="The most tokens for a task.")] = None,
-    time_limit: Annotated[int | None, typer.Option(min=1, help="The most seconds for a task.")] = None,
+    time_limit: Annotated[
+        int | None, typer.Option(min=1, help="The most seconds of work for a task; waiting for the provider is none.")
+    ] = None,
     cost_limit: Annotated[
         float | None, typer.Option(min=0, help="The most dollars for a task; needs --prices.")
     ] = None,
@@ -110,32 +123,31 @@ def solve(
     """Ask a model or an agent for every task, and grade what it answers.
 
     The run folder holds submissions.jsonl, grades.jsonl, usage.jsonl and Inspect's logs (`inspect view --log-dir
-    DIR/logs`). The same command goes on where a killed run stopped, and asks nothing twice.
+    DIR/logs`). The same command goes on where a killed run stopped, and asks nothing twice. Where the provider or an
+    agent's program failed, nothing is counted, and the command exits with 2; again, the same command goes on.
     """
-    grades, usages, folder = _solved(**{name: value for name, value in locals().items() if name != "json"})
+    done, category = _solved(**{name: value for name, value in locals().items() if name != "json"})
     if json:
-        _print_json(grades, usages, folder)
+        _print_json(done.grades, done.usages, done.folder, category)
     else:
-        passed = sum(item.passed for item in grades)
-        say(f"{passed} of {len(grades)} answers pass; the run is in {folder}")
+        passed = sum(item.passed for item in done.grades)
+        say(f"{passed} of {len(done.grades)} answers pass; the run is in {done.folder}")
+    done.finished()
 
 
 def run(**options: Any) -> None:
-    """Solve, grade, report: a table of rates with 95% intervals, per category, with costs and times.
+    """Solve, grade, report: rates with 95% intervals, per category and task, how answers ended, costs and times.
 
     Without --model the systems that need none: golden (the reference), mask (nothing), and nearest, which copies the
     most similar function of the workspace.
     """
-    as_json = options.pop("json")
+    show = _print_json if options.pop("json") else _print_report
     if options["model"] is None:
-        grades, folder = _built_ins(options)
-        usages: list[Usage] = []
-    else:
-        grades, usages, folder = _solved(**options)
-    if as_json:
-        _print_json(grades, usages, folder)
-    else:
-        _print_report(grades, usages, folder)
+        show(*_built_ins(options))
+        return
+    done, category = _solved(**options)
+    show(done.grades, done.usages, done.folder, category)
+    done.finished()
 
 
 # A run takes what solve takes, and no model if need be.
@@ -151,74 +163,88 @@ run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
 run.__annotations__ = {name: item.annotation for name, item in run.__signature__.parameters.items()}  # type: ignore[attr-defined]
 
 
-def _solved(
-    model: str,
-    task: list[str] | None,
-    suite: Path | None,
-    out: Path | None,
-    seed: int | None,
-    system: str | None,
-    temperature: float | None,
-    max_tokens: int | None,
-    reasoning_effort: str | None,
-    model_arg: list[str] | None,
-    base_url: str | None,
-    connections: int,
-    token_limit: int | None,
-    time_limit: int | None,
-    cost_limit: float | None,
-    prices: Path | None,
-    **conditions: Any,
-) -> tuple[list[Grade], list[Usage], Path]:
+# What applies in the agent setting alone, and in the prompt setting alone.
+_AGENTS, _PROMPTS = ("agent", "agent_command", "turns", "sandbox", "shown"), ("repairs",)
+# What `run` without a model takes.
+_WITHOUT_MODEL = ("model", "task", "seed", "out", "suite")
+
+
+def _refuse(options: dict[str, Any], names: Iterable[str], why: str) -> None:
+    from lmrbench.errors import RecordError
+
+    for name in names:
+        if options[name] != _parameters[name].default:
+            raise RecordError(f"--{name.replace('_', '-')} {why}")
+
+
+def _solved(**options: Any) -> tuple[Run, dict[str, str]]:
+    """What a run folder holds now, and the category of each task."""
     from lmrbench.errors import LmrbenchError, RecordError
     from lmrbench.grading.golden import installation_seed
-    from lmrbench.grading.records import Solving, Usage, read_lines
-    from lmrbench.grading.runs import USAGE
+    from lmrbench.grading.records import Solving
     from lmrbench.storage import locked
 
+    if options["setting"] == "prompt":
+        _refuse(options, _AGENTS, "is for --setting agent")
+    else:
+        _refuse(options, _PROMPTS, "is for --setting prompt")
+    if options["agent_command"]:
+        _refuse(options, ("agent",), "can't be used together with --agent-command")
+    if options["cost_limit"] is not None and options["prices"] is None:
+        raise RecordError("--cost-limit needs --prices")
     try:
         from lmrbench.solving import runs
     except ImportError as error:
         raise LmrbenchError(f"asking models needs Inspect ({error}): pip install 'lmrbench[models]'") from error
-    if cost_limit is not None and prices is None:
-        raise RecordError("--cost-limit needs --prices")
-    tasks = load_tasks(suite, task)
-    generation = {"temperature": temperature, "max_tokens": max_tokens, "reasoning_effort": reasoning_effort}
+    tasks = {item.id: item for item in load_tasks(options["suite"], options["task"])}
+    name = options["model"]
+    generation = _given(options, "temperature", "max_tokens", "reasoning_effort")
+    model_args = dict(_model_argument(text) for text in options["model_arg"] or ())
+    prices = runs.set_prices(options["prices"], name) if options["prices"] is not None else {}
+    if options["cost_limit"] is not None and not prices:
+        raise RecordError(f"--cost-limit: {options['prices']} has no prices of {name}")
+    model = runs.open_model(name, options["base_url"], model_args, generation)
+    limits = _given(options, "token_limit", "time_limit", "cost_limit")
     solving = Solving(
-        model=model,
-        system=system or model,
-        generation={name: value for name, value in generation.items() if value is not None},
-        **conditions,
+        model=name,
+        system=options["system"] or name,
+        generation=generation,
+        base_url=runs.address(model),
+        model_args={key: "not recorded" if _SECRET.search(key) else value for key, value in model_args.items()},
+        limits={key.removesuffix("_limit"): value for key, value in limits.items()},
+        prices=prices,
+        **{key: options[key] for key in ("setting", "inputs", "paper", "samples", *_AGENTS, *_PROMPTS)},
     )
-    name = re.sub(r"[^\w.-]+", "-", f"{solving.system}-{solving.setting}")
-    folder = out or RUNS / name
-    drawn = installation_seed() if seed is None else seed
-    limits = {
-        "model_base_url": base_url,
-        "max_connections": connections,
-        "max_samples": connections,
-        "token_limit": token_limit,
-        "time_limit": time_limit,
-        "cost_limit": cost_limit,
-    }
-    if prices is not None:
-        runs.set_prices(prices)
+    folder = options["out"] or RUNS / re.sub(r"[^\w.-]+", "-", f"{solving.system}-{solving.setting}")
     with locked(folder), as_keyboard_interrupt():
-        grades = runs.solve(
+        done = runs.solve(
             folder=folder,
             solving=solving,
-            tasks={item.id: item for item in tasks},
-            suite=suite_folder(suite).resolve(),
-            seed=drawn,
-            model_args=dict(_model_argument(text) for text in model_arg or ()),
-            limits={name: value for name, value in limits.items() if value is not None},
+            model=model,
+            tasks=tasks,
+            suite=suite_folder(options["suite"]).resolve(),
+            seed=installation_seed() if options["seed"] is None else options["seed"],
+            options={
+                "max_connections": options["connections"],
+                "max_samples": options["connections"],
+                "max_retries": options["retries"],
+                "timeout": options["patience"],
+                "attempt_timeout": options["patience"],
+            },
             display="rich" if sys.stderr.isatty() and sys.stdout.isatty() else "none",
             set_aside=lambda count: say_set_aside(folder, count),
         )
-    return grades, read_lines(folder / USAGE, Usage), folder
+    return done, {item.id: item.category for item in tasks.values()}
 
 
-def _model_argument(text: str) -> tuple[str, object]:
+def _given(options: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: options[name] for name in names if options[name] is not None}
+
+
+_SECRET = re.compile("key|token|secret|password|credential|header", re.I)
+
+
+def _model_argument(text: str) -> tuple[str, Any]:
     from lmrbench.errors import RecordError
 
     key, separator, value = text.partition("=")
@@ -230,30 +256,33 @@ def _model_argument(text: str) -> tuple[str, object]:
         return key, value
 
 
-def _built_ins(options: dict[str, Any]) -> tuple[list[Grade], Path]:
+def _built_ins(options: dict[str, Any]) -> tuple[list[Grade], list[Usage], Path, dict[str, str]]:
     from lmrbench.grading.golden import installation_seed
     from lmrbench.grading.systems import BuiltIn, submissions_of
 
+    _refuse(options, options.keys() - set(_WITHOUT_MODEL), "needs --model")
     suite, tasks = load_all_and_some(options["suite"], options["task"])
     systems: tuple[BuiltIn, ...] = ("golden", "mask", "nearest")
     submissions = [item for system in systems for item in submissions_of(system, tasks)]
     folder = options["out"] or RUNS / "built-in"
     seed = installation_seed() if options["seed"] is None else options["seed"]
     folder_of_suite = suite_folder(options["suite"])
-    return grade_with_progress(folder, submissions, suite, (seed,), "bubblewrap", None, folder_of_suite), folder
+    grades = grade_with_progress(folder, submissions, suite, (seed,), "bubblewrap", None, folder_of_suite)
+    return grades, [], folder, {item.id: item.category for item in tasks}
 
 
-def _print_json(grades: list[Grade], usages: list[Usage], folder: Path) -> None:
-    from lmrbench.analysis.report import costs, rates
+def _print_json(grades: list[Grade], usages: list[Usage], folder: Path, category: dict[str, str]) -> None:
+    from lmrbench.analysis.report import costs, rates, statuses
 
-    overall, categories = rates(grades, lambda item: "all"), rates(grades, lambda item: item.category)
+    groups = rates(grades, usages, lambda task: "all") | rates(grades, usages, category.__getitem__)
     print_json(
         {
             "run": str(folder),
             "rates": {
                 group: {system: item.model_dump() for system, item in of_systems.items()}
-                for group, of_systems in {**overall, **categories}.items()
+                for group, of_systems in groups.items()
             },
+            "statuses": statuses(usages),
             "costs": {system: item.model_dump() for system, item in costs(usages).items()},
             "grades": [item.model_dump(mode="json") for item in grades],
             "usage": [item.model_dump(mode="json") for item in usages],
@@ -261,26 +290,75 @@ def _print_json(grades: list[Grade], usages: list[Usage], folder: Path) -> None:
     )
 
 
-def _print_report(grades: list[Grade], usages: list[Usage], folder: Path) -> None:
+def _print_report(grades: list[Grade], usages: list[Usage], folder: Path, category: dict[str, str]) -> None:
     from rich.console import Console
-    from rich.table import Table
 
-    from lmrbench.analysis.report import costs, rates
+    from lmrbench.analysis.report import costs, rates, statuses
 
     console: Console = Console()
-    table = Table("Category", "System", title="Answers that pass, with 95% Wilson intervals over tasks")
-    for name in ("tasks", "answers", "passed", "interval", "cases"):
-        table.add_column(name, justify="right")
-    groups = rates(grades, lambda item: item.category) | rates(grades, lambda item: "all")
-    for group, of_systems in groups.items():
-        table.add_section()
-        for system, item in of_systems.items():
-            interval = f"{item.low:.0%} to {item.high:.0%}"
-            counts = (str(item.tasks), str(item.answers), f"{item.passed:.1%}", interval, f"{item.cases:.1%}")
-            table.add_row(cell(group), cell(system), *counts)
-    console.print(table)
+    by_task = rates(grades, usages, lambda task: task)
+    systems = list(dict.fromkeys(system for of_systems in by_task.values() for system in of_systems))
+    if len(systems) == 1:
+        console.print(_answers(grades, usages))
+    else:
+        console.print(_shares(by_task, systems))
+    groups = rates(grades, usages, category.__getitem__) | rates(grades, usages, lambda task: "all")
+    console.print(_intervals(groups))
+    for system, counts in statuses(usages).items():
+        ended = ", ".join(f"{status.replace('_', ' ')} {count}" for status, count in counts.items())
+        say(f"{system}: {groups['all'][system]}")
+        say(f"{system}: {ended}")
     for system, cost in costs(usages).items():
         dollars = f", ${cost.dollars:.4f}" if cost.dollars is not None else ""
         tokens = f"{cost.input_tokens:,} tokens in, {cost.output_tokens:,} out"
-        say(f"{system}: {tokens}{dollars}; {cost.seconds:.1f} s an answer")
+        say(f"{system}: {tokens}{dollars}; {cost.seconds:.1f} s of work a sample")
     say(f"{len(grades)} grades in {folder}")
+
+
+def _answers(grades: list[Grade], usages: list[Usage]) -> Table:
+    """One system, task by task: how its answers ended, and how many pass."""
+    from rich.table import Table
+
+    table = Table("Task", "Ended", title="Answers, by task")
+    table.add_column("passed", justify="right")
+    for task in sorted({item.task for item in usages}):
+        ended = Counter(item.status.replace("_", " ") for item in usages if item.task == task)
+        passed = [item.passed for item in grades if item.task == task]
+        what = ", ".join(name if count == 1 else f"{count} {name}" for name, count in ended.most_common())
+        table.add_row(cell(task), what, f"{sum(passed)}/{len(passed)}" if passed else "-")
+    return table
+
+
+def _shares(by_task: dict[str, dict[str, Rate]], systems: list[str]) -> Table:
+    """Several systems, task by task: how many of their answers pass."""
+    from rich.table import Table
+
+    table = Table("Task", title="Answers that pass, by task")
+    for system in systems:
+        table.add_column(cell(system), justify="right")
+    for task, of_systems in by_task.items():
+        found = [of_systems.get(system) for system in systems]
+        table.add_row(cell(task), *(f"{item.passes}/{item.answers}" if item else "-" for item in found))
+    return table
+
+
+def _intervals(groups: dict[str, dict[str, Rate]]) -> Table:
+    from rich.table import Table
+
+    systems = list(dict.fromkeys(system for of_systems in groups.values() for system in of_systems))
+    several = ["System"] if len(systems) > 1 else []
+    table = Table("Category", *several, title="Answers that pass, with 95% Wilson intervals over tasks")
+    for name in ("tasks", "passed", "interval", "cases"):
+        table.add_column(name, justify="right")
+    for group, of_systems in groups.items():
+        table.add_section()
+        for system, item in of_systems.items():
+            interval, cases = "-", "-"
+            if item.low is not None and item.high is not None and item.cases is not None:
+                interval, cases = f"{item.low:.0%} to {item.high:.0%}", f"{item.cases:.1%}"
+            passed = f"{item.passes}/{item.answers}" + (f" = {item.passed:.1%}" if item.passed is not None else "")
+            if item.unanswered:
+                passed += f" [{item.passed_with_unanswered:.1%}]"
+            named = [cell(system)] if several else []
+            table.add_row(cell(group), *named, str(item.tasks), cell(passed), interval, cases)
+    return table

@@ -10,13 +10,27 @@ import itertools
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeVar
 
-from pydantic import ValidationError
+from pydantic import Field, JsonValue, ValidationError
 
 from lmrbench.errors import RecordError
 from lmrbench.storage import append_whole, read_plain
 from lmrbench.tasks.model import Category, Inputs, Record
 
 Verdict = Literal["match", "mismatch", "error", "timeout", "missing"]
+# How an answer ended. The last three are the machinery's: such a sample has no grade, and is asked again.
+Status = Literal[
+    "answered",
+    "truncated",
+    "refused",
+    "filtered",
+    "empty",
+    "unusable",
+    "limit",
+    "provider_error",
+    "agent_crash",
+    "machine_error",
+]
+UNANSWERED: tuple[Status, ...] = ("provider_error", "agent_crash", "machine_error")
 AnyRecord = TypeVar("AnyRecord", bound=Record)
 
 # Of a line that somebody hands in: many times what the largest code can take as JSON.
@@ -92,7 +106,12 @@ class Grade(Record):
 
 
 class Solving(Record):
-    """Who was asked, and how. generation: the model's settings, such as temperature, as Inspect names them."""
+    """Who was asked, and how.
+
+    generation: the model's settings, such as temperature, as Inspect names them. base_url: of the provider's API.
+    model_args: further arguments of the provider, without secrets. limits: for one task, in tokens, seconds and
+    dollars. prices: of the model, in dollars per million tokens.
+    """
 
     model: str
     system: str
@@ -107,17 +126,30 @@ class Solving(Record):
     sandbox: str
     shown: str
     generation: dict[str, int | float | str]
+    base_url: str = ""
+    model_args: dict[str, JsonValue] = Field(default_factory=dict)
+    limits: dict[str, int | float] = Field(default_factory=dict)
+    prices: dict[str, float] = Field(default_factory=dict)
+
+    @property
+    def conditions(self) -> dict[str, object]:
+        """What a run must keep to when it goes on. A server may have moved, and prices change no answer."""
+        return self.model_dump(exclude={"base_url", "prices"})
 
 
 class Usage(Record):
-    """What one answer cost: calls of the model, tokens, dollars where prices are known, seconds of wall time.
+    """How one answer ended, and what it cost: calls of the model, tokens, dollars where prices are known, seconds.
 
-    limit: the limit that ended it, if one did. cut: the parts of the prompt that were cut.
+    detail: why, where the status alone does not say it. seconds: working time of model and tools, without waiting for
+    the provider and without grading. limit: the limit that ended it, if one did. cut: the parts of the prompt that
+    were cut.
     """
 
     system: str
     task: str
     sample: int
+    status: Status
+    detail: str
     calls: int
     input_tokens: int
     output_tokens: int

@@ -1,7 +1,8 @@
 """Who works in a workspace: Inspect's own loop, a coding agent by name, or any command line.
 
 An agent that is a program runs inside the sample's sandbox and reaches the model through Inspect's bridge, on its own
-loopback, in the protocols of OpenAI, Anthropic and Google.
+loopback, in the protocols of OpenAI, Anthropic and Google. A program that fails before any call of the model succeeded
+has not tried: it raises AgentCrashError. After that, what it left is its answer, whatever its exit code.
 """
 
 from __future__ import annotations
@@ -11,11 +12,14 @@ from importlib import import_module
 
 from inspect_ai.agent import Agent, AgentPrompt, AgentState, agent, react, sandbox_agent_bridge
 from inspect_ai.log import transcript
-from inspect_ai.tool import bash, python, text_editor
-from inspect_ai.util import ExecRemoteAwaitableOptions, sandbox
+from inspect_ai.model import ChatMessage, GenerateConfig, GenerateFilter, Model
+from inspect_ai.tool import ToolChoice, ToolInfo, bash, python, text_editor
+from inspect_ai.util import ExecRemoteAwaitableOptions, LimitExceededError, sample_limits, sandbox, store
 
 from lmrbench.errors import LmrbenchError
+from lmrbench.solving.attendance import program_ended
 from lmrbench.solving.session import WORKSPACE
+from lmrbench.solving.status import LIMIT
 
 TOOL_SECONDS = 180
 # Of what an agent's program printed, kept in the log.
@@ -46,35 +50,83 @@ _ASSISTANT = (
 )
 
 
-def solver_agent(name: str, command: str) -> Agent:
-    """The agent of that name, or the one that a command line starts. Raises LmrbenchError for one that isn't there."""
+def solver_agent(name: str, command: str, turns: int) -> Agent:
+    """The agent of that name, or the one that a command line starts, for that many generations of the model.
+
+    Raises LmrbenchError for one that isn't there.
+    """
     if command:
-        return command_agent(command)
+        return command_agent(command, turns)
     if name == "react":
         tools = [bash(timeout=TOOL_SECONDS), python(timeout=TOOL_SECONDS), text_editor(timeout=TOOL_SECONDS)]
-        return react(prompt=AgentPrompt(instructions=_ROLE, assistant_prompt=_ASSISTANT), tools=tools)
+        prompt = AgentPrompt(instructions=_ROLE, assistant_prompt=_ASSISTANT)
+
+        async def goes_on(state: AgentState) -> bool:
+            _end_after(turns)
+            return True
+
+        return react(prompt=prompt, tools=tools, on_continue=goes_on)
     if name in COMMANDS:
-        return command_agent(COMMANDS[name])
+        return command_agent(COMMANDS[name], turns)
     if name not in NAMED:
         raise LmrbenchError(f"there is no agent {name!r}; there are {', '.join(AGENTS)}, and --agent-command")
-    try:
-        named: Agent = getattr(import_module("inspect_swe"), name)(cwd=WORKSPACE)
-    except ImportError as error:
-        raise LmrbenchError(f"the agent {name} needs inspect-swe: pip install 'lmrbench[agents]'") from error
-    return named
+    return named_agent(name, turns)
 
 
 @agent
-def command_agent(command: str) -> Agent:
+def command_agent(command: str, turns: int) -> Agent:
     """A command line, run by bash in the workspace until it ends; the task is also on its standard input."""
 
     async def execute(state: AgentState) -> AgentState:
         prompt = "\n\n".join(message.text for message in state.messages)
-        async with sandbox_agent_bridge(state) as bridge:
+        async with sandbox_agent_bridge(state, filter=_at_most(turns)) as bridge:
             options = ExecRemoteAwaitableOptions(input=prompt, cwd=WORKSPACE, env=dict(_ENVIRONMENT))
             done = await sandbox().exec_remote(["bash", "-c", command], options, stream=False)
         ends = {"stdout": done.stdout[-MOST_CHARACTERS:], "stderr": done.stderr[-MOST_CHARACTERS:]}
         transcript().info({"command": command, "returncode": done.returncode, **ends}, source="lmrbench")
+        program_ended(command, done.returncode, done.stderr)
         return bridge.state
 
     return execute
+
+
+@agent
+def named_agent(name: str, turns: int) -> Agent:
+    """An agent of inspect-swe, which raises RuntimeError where its program ends with an error."""
+    try:
+        named: Agent = getattr(import_module("inspect_swe"), name)(cwd=WORKSPACE, filter=_at_most(turns))
+    except ImportError as error:
+        raise LmrbenchError(f"the agent {name} needs inspect-swe: pip install 'lmrbench[agents]'") from error
+
+    async def execute(state: AgentState) -> AgentState:
+        try:
+            return await named(state)
+        except RuntimeError as error:
+            if not str(error).startswith("Error executing"):
+                raise
+            transcript().info({"agent": name, "error": str(error)[-MOST_CHARACTERS:]}, source="lmrbench")
+            program_ended(name, 1, str(error))
+            return state
+
+    return execute
+
+
+def _at_most(turns: int) -> GenerateFilter:
+    """Ends a program's sample where it asks for more generations than that many."""
+
+    async def check(
+        model: Model,
+        messages: list[ChatMessage],
+        tools: list[ToolInfo],
+        tool_choice: ToolChoice | None,
+        config: GenerateConfig,
+    ) -> None:
+        _end_after(turns)
+
+    return check
+
+
+def _end_after(turns: int) -> None:
+    if sample_limits().turn.usage >= turns:
+        store().set(LIMIT, "turn")
+        raise LimitExceededError("turn", value=turns, limit=turns, message=f"{turns} generations were made")

@@ -1,24 +1,45 @@
 """One system over the suite: asked through Inspect's `eval_set`, graded as it answers, written into a run folder.
 
 The folder holds what `lmrbench grade` writes, `usage.jsonl`, Inspect's logs in `logs/`, and in `cache/` every answer of
-a model, so that a run which was killed asks nothing twice.
+a model, so that a run which was killed asks nothing twice. Samples that the machinery left unanswered have a line in
+`usage.jsonl` and no grade; the same call asks for them again.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import shutil
+import sys
+import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
+from urllib.parse import urlsplit, urlunsplit
 
 from inspect_ai import eval_set
-from inspect_ai.event import ModelEvent
-from inspect_ai.log import EvalLog, EvalSample, list_eval_logs, read_eval_log
-from inspect_ai.model import CachePolicy, ModelCost, ModelInfo, ModelUsage, get_model_info, set_model_info
+from inspect_ai._util.error import PrerequisiteError
+from inspect_ai.event import Event, SpanBeginEvent, SpanEndEvent
+from inspect_ai.log import EvalSample, list_eval_logs, read_eval_log
+from inspect_ai.model import (
+    CachePolicy,
+    GenerateConfig,
+    Model,
+    ModelCost,
+    ModelInfo,
+    ModelUsage,
+    get_model,
+    get_model_info,
+    set_model_info,
+)
+from rich.text import Text
 
 from lmrbench.errors import LmrbenchError, RecordError
-from lmrbench.grading.records import Grade, Solving, Usage, read_lines
+from lmrbench.grading.records import UNANSWERED, Grade, Solving, Usage, read_lines
 from lmrbench.grading.runs import (
     SUBMISSIONS,
     USAGE,
@@ -30,7 +51,9 @@ from lmrbench.grading.runs import (
 )
 from lmrbench.sandbox.doctor import make_sandbox
 from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.solving.attendance import PROGRESS
 from lmrbench.solving.scoring import run_folder_of_solve
+from lmrbench.solving.status import ended_by_limit, model_calls, one_line, unanswered
 from lmrbench.solving.task import lmr_bench
 from lmrbench.storage import write_whole
 from lmrbench.tasks.loading import load_suite
@@ -38,6 +61,7 @@ from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
 
 LOGS, CACHE = "logs", "cache"
+PROGRESS_SECONDS = 30.0
 # Each price, and what it is where it is not named.
 _PRICES = {"input": "input", "output": "output", "input_cache_read": "input", "input_cache_write": "input"}
 
@@ -46,51 +70,99 @@ class UnfinishedError(LmrbenchError):
     """Some tasks were not answered, through no fault of the model. The same command asks them again."""
 
 
-def set_prices(file: Path) -> None:
-    """Make known what models cost: a JSON object from model to dollars per million tokens.
+@dataclass(frozen=True)
+class Run:
+    """What a run folder holds now. usages: a line for each sample that was asked for, also where it has no grade."""
+
+    folder: Path
+    grades: list[Grade]
+    usages: list[Usage]
+
+    @property
+    def unanswered(self) -> list[Usage]:
+        """The samples that the machinery left without an answer."""
+        return [item for item in self.usages if item.status in UNANSWERED]
+
+    def finished(self) -> None:
+        """Raise UnfinishedError, which counts what is missing by kind, unless every sample has its grade."""
+        if missing := self.unanswered:
+            kinds = []
+            for status, number in Counter(item.status for item in missing).items():
+                details = Counter(item.detail for item in missing if item.status == status).most_common()
+                others = f"; other reasons: {len(details) - 1}" if len(details) > 1 else ""
+                kinds.append(f"{status.replace('_', ' ')}: {number} ({details[0][0]}{others})")
+            raise UnfinishedError(
+                f"{self.folder}: {len(missing)} of {len(self.usages)} samples have no answer: {'; '.join(kinds)}. "
+                f"They count as nothing, logs are in {self.folder / LOGS}; run the same command again to ask for them"
+            )
+
+
+def set_prices(file: Path, model: str) -> dict[str, float]:
+    """Make known what models cost: a JSON object from model to dollars per million tokens; the prices of `model`.
 
     Each names `input` and `output`, and may name `input_cache_read` and `input_cache_write`, which cost as much as
     `input` otherwise. Raises RecordError, naming the model, for a file that is not of this form.
     """
+    known: dict[str, dict[str, float]] = {}
     try:
         table = json.loads(file.read_text("utf-8"))
-        for model, prices in table.items():
+        for name, prices in table.items():
             if unknown := prices.keys() - _PRICES.keys():
-                raise ValueError(f"{model}: {min(unknown)}: unknown; there are {', '.join(_PRICES)}")
-            cost = ModelCost(**{name: prices.get(name, prices[default]) for name, default in _PRICES.items()})
-            known = get_model_info(model) or ModelInfo()
-            set_model_info(model, known.model_copy(update={"cost": cost}))
+                raise ValueError(f"{name}: {min(unknown)}: unknown; there are {', '.join(_PRICES)}")
+            known[name] = {kind: float(prices.get(kind, prices[default])) for kind, default in _PRICES.items()}
+            info = get_model_info(name) or ModelInfo()
+            set_model_info(name, info.model_copy(update={"cost": ModelCost(**known[name])}))
     except KeyError as error:
-        raise RecordError(f"{file}: {model}: {error.args[0]} is missing") from error
+        raise RecordError(f"{file}: {name}: {error.args[0]} is missing") from error
     except (OSError, ValueError, AttributeError, TypeError) as error:
         raise RecordError(f"{file}: {error}") from error
+    return known.get(model, {})
+
+
+def open_model(name: str, base_url: str | None, model_args: Mapping[str, Any], generation: Mapping[str, Any]) -> Model:
+    """The model of that name. Raises RecordError, with the provider's reason, where it can't be set up."""
+    try:
+        return get_model(name, config=GenerateConfig(**generation), base_url=base_url, **model_args)
+    except Exception as error:
+        # Each provider raises what it likes: a missing package, key or address, an argument it does not know.
+        raise RecordError(f"--model {name}: {_reason(error)}") from error
+
+
+def address(model: Model) -> str:
+    """Where a model's provider is reached, without user names, passwords and queries; "" where it is not known."""
+    parts = urlsplit(str(model.api.base_url or ""))
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def solve(
     folder: Path,
     solving: Solving,
+    model: Model,
     tasks: Mapping[str, Task],
     suite: Path,
     seed: int,
-    model_args: Mapping[str, Any],
-    limits: Mapping[str, Any],
+    options: Mapping[str, Any],
     display: str,
     set_aside: Callable[[int], None] = lambda count: None,
-) -> list[Grade]:
-    """Have every task answered and graded that is not yet; the grades, once all are there.
+) -> Run:
+    """Have every task answered and graded that is not yet; what the run folder holds then.
 
-    model_args: of the provider. limits: further arguments of Inspect's `eval_set`: tokens, time, cost,
-    connections. display: Inspect's. set_aside: see `grading.runs.grade_into`. Raises RecordError where the folder holds
-    a run under other conditions, UnfinishedError where some answers could not be had.
+    options: further arguments of Inspect's `eval_set` that are no conditions of the run: connections, retries,
+    timeouts. display: Inspect's. set_aside: see `grading.runs.grade_into`. Raises RecordError where the folder holds
+    answers under other conditions.
     """
     before = read_facts(folder)
-    if before is not None and before.solving != solving:
-        asked = before.solving.model_dump() if before.solving else {}
-        other = [key for key, value in solving.model_dump().items() if asked.get(key) != value]
-        raise RecordError(f"{folder}: is a run with another {', '.join(other)}; name another folder with --out")
+    if before is not None and (before.solving is None or before.solving.conditions != solving.conditions):
+        if (folder / SUBMISSIONS).exists() and (folder / SUBMISSIONS).stat().st_size:
+            asked = before.solving.conditions if before.solving else {}
+            other = [key for key, value in solving.conditions.items() if asked.get(key) != value]
+            raise RecordError(f"{folder}: is a run with another {', '.join(other)}; name another folder with --out")
+        # Nothing was answered under the other conditions.
+        shutil.rmtree(folder / LOGS, ignore_errors=True)
     every_task = {task.id: task for task in load_suite(suite)}
     write_facts(folder, run_facts(every_task.values(), tasks.values(), [seed], "bubblewrap", solving))
     os.environ["INSPECT_CACHE_DIR"] = str((folder / CACHE).resolve())
+    limits = dict(solving.limits)
     wanted = lmr_bench(
         setting=solving.setting,
         inputs=solving.inputs,
@@ -101,85 +173,140 @@ def solve(
         agent=solving.agent,
         agent_command=solving.agent_command,
         turns=solving.turns,
-        sandbox=solving.sandbox,
+        time_limit=limits.pop("time", None),
+        sandbox=solving.sandbox,  # type: ignore[arg-type]
         shown=solving.shown,
-        seed=seed,
         suite=str(suite),
         system=solving.system,
     )
-    arguments: dict[str, Any] = {**solving.generation, **limits}
     run_folder_of_solve.set(folder)
-    success, logs = eval_set(
-        wanted,
-        log_dir=str(folder / LOGS),
-        model=solving.model,
-        model_args=dict(model_args),
-        display=display,  # type: ignore[arg-type]
-        # Every sample is on the disk as soon as it is done.
-        log_buffer=1,
-        log_realtime=False,
-        # A sample that fails does not end the others, and is tried once more before it is the user's turn.
-        fail_on_error=True,
-        continue_on_fail=True,
-        retry_attempts=1,
-        log_dir_allow_dirty=True,
-        cache=CachePolicy(expiry=None),
-        **arguments,
-    )
-    write_usage(folder, solving.system)
+    arguments: dict[str, Any] = {**solving.generation, **{f"{name}_limit": limits[name] for name in limits}, **options}
+    expected = {(name, sample) for name in tasks for sample in range(solving.samples)}
+    # Inspect prints on standard output, which is ours.
+    with redirect_stdout(sys.stderr if display == "rich" else io.StringIO()), _progress(folder, len(expected), display):
+        try:
+            _, logs = eval_set(
+                wanted,
+                log_dir=str(folder / LOGS),
+                model=model,
+                display=display,  # type: ignore[arg-type]
+                # Every sample is on the disk as soon as it is done.
+                log_buffer=1,
+                log_realtime=False,
+                # A sample that fails does not end the others, and it is for the user to ask for it again.
+                fail_on_error=True,
+                continue_on_fail=True,
+                retry_attempts=1,
+                retry_immediate=False,
+                log_dir_allow_dirty=True,
+                cache=CachePolicy(expiry=None),
+                **arguments,
+            )
+        except PrerequisiteError as error:
+            raise RecordError(_reason(error)) from error
+    stopped = next((one_line(log.error.message) for log in logs if log.error), "it was not asked")
+    usages = write_usage(folder, solving.system, expected, stopped)
     # A sample whose log was lost in a kill was handed in again: the last one counts.
     submissions = {(item.task, item.sample): item for item in read_lines(folder / SUBMISSIONS, Submission)}
     write_submissions(folder, list(submissions.values()))
-    expected = len(tasks) * solving.samples
+    graded = {(item.task, item.sample) for item in usages if item.status not in UNANSWERED}
     # Those of this run under its own seed; what was graded under other seeds since, or elsewhere, is graded again.
     with WorkerPool(make_sandbox("bubblewrap", [suite])) as pool:
         grades = list(grade_into(folder, list(submissions.values()), every_task, (seed,), pool, set_aside=set_aside))
-    if not success or len(grades) < expected:
-        raise UnfinishedError(
-            f"{folder}: {len(grades)} of {expected} answers are there{_first_error(logs)}; "
-            "run the same command again to ask for the others"
+    return Run(folder, [item for item in grades if (item.task, item.sample) in graded], usages)
+
+
+def write_usage(folder: Path, system: str, expected: set[tuple[str, int]], stopped: str) -> list[Usage]:
+    """Write how each answer ended and what it cost, as the logs have it, to `usage.jsonl`; the lines of `expected`.
+
+    A sample that the logs have an answer to keeps it, whatever came later. stopped: why samples are not in the logs.
+    """
+    usages: dict[tuple[str, int], Usage] = {}
+    for item in _usages(folder, system):
+        earlier = usages.get((item.task, item.sample))
+        if earlier is None or earlier.status in UNANSWERED or item.status not in UNANSWERED:
+            usages[item.task, item.sample] = item
+    for task, sample in expected - usages.keys():
+        usages[task, sample] = Usage(
+            system=system,
+            task=task,
+            sample=sample,
+            status="machine_error",
+            detail=stopped,
+            calls=0,
+            input_tokens=0,
+            output_tokens=0,
+            dollars=None,
+            seconds=0.0,
+            limit="",
+            cut=(),
         )
-    return grades
-
-
-def write_usage(folder: Path, system: str) -> list[Usage]:
-    """Write what each answer cost, as the logs have it, to `usage.jsonl`."""
-    usages = {(item.task, item.sample): item for item in _usages(folder, system)}
-    lines = "".join(item.model_dump_json() + "\n" for _, item in sorted(usages.items()))
-    write_whole(folder / USAGE, lines.encode())
-    return list(usages.values())
+    ordered = [usages[key] for key in sorted(usages)]
+    write_whole(folder / USAGE, "".join(item.model_dump_json() + "\n" for item in ordered).encode())
+    return [item for item in ordered if (item.task, item.sample) in expected]
 
 
 def _usages(folder: Path, system: str) -> Iterator[Usage]:
     for info in list_eval_logs(str(folder / LOGS), descending=False):
         for sample in read_eval_log(info).samples or []:
-            if sample.error is None:
-                yield _usage(sample, system)
+            yield _usage(sample, system)
 
 
 def _usage(sample: EvalSample, system: str) -> Usage:
     # An answer out of the cache was paid for too, before the run was killed.
-    calls = [event.output.usage for event in sample.events if isinstance(event, ModelEvent)]
-    total = sum((usage for usage in calls if usage is not None), ModelUsage())
+    calls = [event for event in model_calls(sample.events) if not event.error]
+    total = sum((event.output.usage for event in calls if event.output.usage is not None), ModelUsage())
+    score = next(iter((sample.scores or {}).values()), None)
+    noted = (score.metadata or {}) if score is not None and sample.error is None else {}
+    ending = unanswered(sample) if "status" not in noted else None
     return Usage(
         system=system,
         task=str(sample.id),
         sample=sample.epoch - 1,
+        status=noted["status"] if ending is None else ending.status,
+        detail=noted["detail"] if ending is None else ending.detail,
         calls=len(calls),
         input_tokens=total.input_tokens + (total.input_tokens_cache_read or 0) + (total.input_tokens_cache_write or 0),
         output_tokens=total.output_tokens,
         dollars=total.total_cost,
-        seconds=sample.total_time or 0.0,
-        limit=sample.limit.type if sample.limit else "",
+        seconds=_working_seconds(sample.events),
+        limit=sample.limit.type if sample.limit else ended_by_limit(sample.events, None),
         cut=tuple(sorted(sample.metadata.get("cut", {}))),
     )
 
 
-def _first_error(logs: list[EvalLog]) -> str:
-    for log in logs:
-        if log.error is not None:
-            return f" ({log.error.message.splitlines()[0][:200]})"
-        for sample in read_eval_log(log.location).samples or [] if log.location else []:
-            if sample.error is not None:
-                return f" ({sample.id}: {sample.error.message.splitlines()[0][:200]})"
-    return ""
+def _working_seconds(events: list[Event]) -> float:
+    """The working time of model and tools: that of the span in which Inspect runs the solvers."""
+    begin = next((event for event in events if isinstance(event, SpanBeginEvent) and event.name == "solvers"), None)
+    if begin is None:
+        return 0.0
+    end = next((event for event in events if isinstance(event, SpanEndEvent) and event.id == begin.id), events[-1])
+    return max(0.0, (end.working_start or 0.0) - (begin.working_start or 0.0))
+
+
+@contextmanager
+def _progress(folder: Path, expected: int, display: str, out: TextIO | None = None) -> Iterator[None]:
+    """Where Inspect shows no progress, a line now and then on standard error."""
+    ended = threading.Event()
+    stream = out or sys.stderr
+
+    def report() -> None:
+        while not ended.wait(PROGRESS_SECONDS):
+            answered = len({(item.task, item.sample) for item in read_lines(folder / SUBMISSIONS, Submission)})
+            print(f"lmrbench: {answered} of {expected} answered, {PROGRESS}", file=stream, flush=True)
+
+    thread = threading.Thread(target=report, daemon=True)
+    if display == "none":
+        thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+
+
+def _reason(error: BaseException) -> str:
+    """What an error of Inspect or of a provider says, in one line and without markup."""
+    text = str(error) or repr(error)
+    if isinstance(error, PrerequisiteError):
+        text = Text.from_markup(str(error.message)).plain
+    return " ".join(text.split()).removeprefix("ERROR: ")

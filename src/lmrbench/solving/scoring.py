@@ -1,7 +1,8 @@
 """The grade of a sample inside Inspect: what the solver leaves is collected and goes to `lmrbench.grading`.
 
 Nothing of a check gets near the solver or into a log: a score says how many cases matched, and of the first that did
-not only its number and its verdict. A fault of the machinery raises, so that the sample can be run again.
+not only its number and its verdict, and how the answer ended. A fault of the machinery raises, so that the sample can
+be run again.
 """
 
 from __future__ import annotations
@@ -16,24 +17,37 @@ from functools import cache
 from pathlib import Path
 
 import anyio.to_thread
+from inspect_ai.log import transcript
 from inspect_ai.scorer import Score, Scorer, Target, accuracy, grouped, mean, scorer, stderr
 from inspect_ai.solver import TaskState
-from inspect_ai.util import OutputLimitExceededError, sandbox
+from inspect_ai.util import OutputLimitExceededError, sandbox, store
 
 from lmrbench.errors import SubmissionError
 from lmrbench.grading.golden import installation_seed
 from lmrbench.grading.grade import grade
-from lmrbench.grading.reading import collect_workspace
+from lmrbench.grading.reading import collect_workspace, read_submission
 from lmrbench.grading.records import Grade, append_line
-from lmrbench.grading.runs import SUBMISSIONS, append_grade
+from lmrbench.grading.runs import SUBMISSIONS, append_grade, earlier_seeds
 from lmrbench.printable import printable
 from lmrbench.sandbox.doctor import make_sandbox
 from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.solving.status import (
+    LIMIT,
+    UNANSWERED,
+    Ending,
+    ProviderError,
+    answer_text,
+    ended_by_limit,
+    judged,
+    provider_fault,
+    unheard,
+)
 from lmrbench.tasks.collect import ANSWER
 from lmrbench.tasks.loading import load_suite, select
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import MAX_CODE_BYTES, Submission
-from lmrbench.tasks.workspace import REPO, workspace_files
+from lmrbench.tasks.text import decode
+from lmrbench.tasks.workspace import REPO, masked_files, workspace_files
 
 _writing = threading.Lock()
 # Where a run of `solving.runs` has its samples written. No argument of the task, which Inspect would tell runs apart
@@ -58,31 +72,42 @@ def unit_tests(
     """Whether every case of the check matches (`passed`), and what share of them does (`cases`).
 
     suite: its folder. tasks: patterns of those that are asked for, separated by commas. in_workspace: the answer lies
-    in the sample's sandbox, not in the model's last message. seed: of the cases; this machine's own if None.
-    run_folder: where submissions and grades are written too. system: who answers, as records will name it; the model
-    if None.
+    in the sample's sandbox, not in the model's last message. seed: of the cases; the run folder's, or this machine's
+    own, if None. run_folder: where submissions and grades are written too. system: who answers, as records will name
+    it; the model if None.
     """
 
     async def score(state: TaskState, target: Target) -> Score:
         by_id, pool = suite_tasks(suite, tasks), _pool(suite)
         task = by_id[str(state.sample_id)]
         named = system or str(state.model)
-        refusal = ""
+        events = transcript().events
+        limit = ended_by_limit(events, store().get(LIMIT))
+        # Inspect's own limits end a sample without its solver, and Inspect then comes here.
+        if fault := provider_fault(events) or (unheard(events) if limit in ("time", "working") else ""):
+            store().set(UNANSWERED, {"status": ProviderError.status, "detail": fault})
+            raise ProviderError(fault)
+        submission = Submission(system=named, task=task.id, sample=state.epoch - 1, code="")
+        refusal, untouched = "", False
         try:
             if in_workspace:
+                # Of an agent that was given no code, a missing file is what it did not write.
+                untouched = state.metadata.get("inputs") == "paper"
                 submission = await _from_sandbox(task, named, state.epoch - 1)
+                untouched = _untouched(task, submission)
             else:
-                submission = Submission(
-                    system=named, task=task.id, sample=state.epoch - 1, code=state.output.completion
-                )
+                submission = submission.model_copy(update={"code": answer_text(events)})
+            await anyio.to_thread.run_sync(read_submission, task, submission)
         except SubmissionError as error:
             refusal = str(error)
-            submission = Submission(system=named, task=task.id, sample=state.epoch - 1, code="", warnings=(refusal,))
-        result = await anyio.to_thread.run_sync(_grade, submission, by_id, seed, pool)
+        ending = judged(events, limit, refusal, untouched)
         folder = run_folder_of_solve.get() if run_folder is None else Path(run_folder)
+        seeds = earlier_seeds(folder) if folder is not None and seed is None else ()
+        drawn = seeds or (installation_seed() if seed is None else seed,)
+        result = await anyio.to_thread.run_sync(_grade, submission, by_id, drawn, pool)
         if folder is not None:
             await anyio.to_thread.run_sync(_write, folder, submission, result)
-        return _score(submission, result)
+        return _score(submission, result, ending)
 
     return score
 
@@ -112,8 +137,14 @@ async def _from_sandbox(task: Task, system: str, sample: int) -> Submission:
     )
 
 
-def _grade(submission: Submission, tasks: Mapping[str, Task], seed: int | None, pool: WorkerPool) -> Grade:
-    seeds = (installation_seed() if seed is None else seed,)
+def _untouched(task: Task, submission: Submission) -> bool:
+    """Whether the goal files are as they were given."""
+    masked = masked_files(task)
+    given = {file: decode(masked[file])[0] for file in task.goal_files}
+    return submission.code == given
+
+
+def _grade(submission: Submission, tasks: Mapping[str, Task], seeds: tuple[int, ...], pool: WorkerPool) -> Grade:
     return next(iter(grade([submission], tasks, seeds, pool)))
 
 
@@ -123,16 +154,19 @@ def _write(folder: Path, submission: Submission, result: Grade) -> None:
         append_grade(folder, result)
 
 
-def _score(submission: Submission, result: Grade) -> Score:
+def _score(submission: Submission, result: Grade, ending: Ending) -> Score:
     matched = sum(case.verdict == "match" for case in result.cases)
     first = result.first_failure
     failure = f"; the first that does not is number {first.case}: {first.verdict}" if first else ""
+    ended = f"{ending.status}: {ending.detail}" if ending.detail else ending.status
     code: str | Mapping[str, str] = submission.code
     return Score(
         value={"passed": float(result.passed), "cases": matched / max(1, len(result.cases))},
         answer=code if isinstance(code, str) else "\n\n".join(code.values()),
-        explanation=f"{matched} of {len(result.cases)} cases match{failure}",
+        explanation=f"{ended}; {matched} of {len(result.cases)} cases match{failure}",
         metadata={
+            "status": ending.status,
+            "detail": ending.detail,
             "verdicts": dict(Counter(case.verdict for case in result.cases)),
             "warnings": list(submission.warnings),
             "candidate_digest": result.candidate_digest,

@@ -1,0 +1,339 @@
+"""Whose fault it is: the model's is a score, the provider's and the agent's program's never is."""
+
+import io
+import json
+import shlex
+import subprocess
+import sys
+import time
+import zipfile
+
+import pytest
+from inspect_ai import eval
+from inspect_ai.event import ModelEvent
+from inspect_ai.model import GenerateConfig, ModelOutput
+from tests.solving.helpers import MODEL, TASKS, asked_for, environment, fenced, golden, lines, lmrbench, mock
+from tests.solving.server import Reply, serving
+
+from lmrbench import cli
+from lmrbench.analysis.report import rate
+from lmrbench.grading.golden import installation_seed
+from lmrbench.grading.records import Grade, Usage
+from lmrbench.solving import runs
+from lmrbench.solving.status import judged, provider_fault
+from lmrbench.solving.task import OptionError, lmr_bench
+
+CONTEXT = "This model's maximum context length is 10 tokens."
+
+
+def ended(kind, task):
+    """What a server says that treats a task in this way, and the status of the answer."""
+    code = fenced(golden(task))
+    return {
+        "right": (Reply(code), "answered"),
+        "slow": (Reply(code, seconds=4), "answered"),
+        "errors": (Reply(status=500), "provider_error"),
+        "hangs": (Reply(code, seconds=60), "provider_error"),
+        "cut": (Reply(drop=True), "provider_error"),
+        "busy": (Reply(status=429, retry_after=600), "provider_error"),
+        # The error's text holds the answer: it must not be taken for one.
+        "context": (Reply(status=400, code="context_length_exceeded", message=CONTEXT + code), "limit"),
+        "context of another server": (Reply(status=400, code=400, message=CONTEXT + code), "limit"),
+        "refuses": (Reply("I'm sorry, I can't.", refusal=True), "refused"),
+        "filters": (Reply("Of course", finish="content_filter"), "filtered"),
+        "empty": (Reply(""), "empty"),
+        "truncates": (Reply(code[:60], finish="length"), "truncated"),
+        "truncates late": (Reply(code, finish="length"), "truncated"),
+        "chats": (Reply("I would rather not."), "unusable"),
+    }[kind]
+
+
+KINDS = dict(
+    zip(
+        TASKS,
+        [
+            *("right", "slow", "errors", "hangs", "cut", "busy", "context", "context of another server"),
+            *("refuses", "filters", "empty", "truncates", "truncates late", "chats"),
+        ],
+        strict=False,
+    )
+)
+PASS = ("right", "slow", "truncates late")
+
+
+def test_only_what_the_machinery_failed_at_is_unanswered_and_asked_again(tmp_path):
+    run = tmp_path / "run"
+    recovered = []
+
+    def script(request):
+        task = asked_for(request)
+        return Reply(fenced(golden(task))) if recovered else ended(KINDS[task.id], task)[0]
+
+    patience = ("--retries", 1, "--patience", 15, "--time-limit", 2, "--connections", len(KINDS))
+    chosen = [word for task in KINDS for word in ("--task", task)]
+    arguments = ("run", "--model", MODEL, *chosen, "--out", run, "-M", "stream=true", *patience)
+    with serving(script) as (base, log):
+        first = lmrbench(base, *arguments)
+        before, asked = lines(run / "usage.jsonl"), len(log.requests)
+        recovered.append(True)
+        second = lmrbench(base, *arguments, "--json")
+
+    wanted = {task: ended(kind, TASKS[task])[1] for task, kind in KINDS.items()}
+    assert {item["task"]: item["status"] for item in before} == wanted
+    details = {KINDS[item["task"]]: item["detail"] for item in before}
+    assert "maximum context length" in details["context"]
+    assert "can't be parsed" in details["chats"]
+    assert "no answer within 15 s" in details["hangs"]
+    assert first.returncode == 2
+    assert first.stderr.splitlines()[-1].startswith(
+        f"lmrbench: {run}: 4 of 14 samples have no answer: provider error: 4 ("
+    )
+    assert "run the same command again" in first.stderr
+    assert "Traceback" not in first.stderr
+    assert "3/10 = 30.0% [21.4% with 4 unanswered counted wrong]" in " ".join(first.stdout.split())
+    assert "provider error 4, answered 2, limit 2, truncated 2" in " ".join(first.stdout.split())
+
+    assert second.returncode == 0, second.stderr
+    assert len(log.requests) == asked + 4
+    report = json.loads(second.stdout)
+    assert report["rates"]["all"][MODEL]["passes"] == 7
+    assert report["rates"]["all"][MODEL]["unanswered"] == 0
+    assert report["statuses"][MODEL]["answered"] == 6
+    grades = {item["task"]: item["passed"] for item in report["grades"]}
+    assert all(grades[task] == (kind in PASS or wanted[task] == "provider_error") for task, kind in KINDS.items())
+    facts = json.loads((run / "run.json").read_text())["solving"]
+    assert (facts["base_url"], facts["model_args"], facts["limits"]) == (base, {"stream": True}, {"time": 2})
+
+    logs = ""
+    for file in (run / "logs").glob("*.eval"):
+        with zipfile.ZipFile(file) as archive:
+            logs += "".join(archive.read(name).decode("utf-8", "replace") for name in archive.namelist())
+    assert "unusable: " in logs
+    assert str(installation_seed()) not in logs
+
+
+def test_nothing_is_asked_where_a_small_request_fails_and_the_folder_is_free_for_another_model(tmp_path):
+    fault = [Reply(status=401, message="wrong key")]
+
+    def right(request):
+        return Reply(fenced(golden(asked_for(request))))
+
+    arguments = ("solve", "--task", "dpo", "--task", "simclr", "--out", tmp_path / "run")
+    with serving(right, small=lambda: fault[0] if fault else Reply("OK")) as (base, log):
+        first = lmrbench(base, *arguments, "--model", MODEL)
+        asked = len(log.requests), log.small
+        fault.clear()
+        second = lmrbench(base, *arguments, "--model", f"{MODEL}-2", "-M", "stream=true")
+
+    assert asked == (0, 1)
+    assert first.returncode == 2
+    assert len(first.stderr.splitlines()) == 1
+    assert "2 of 2 samples have no answer" in first.stderr
+    assert "wrong key" in first.stderr
+    assert second.returncode == 0, second.stderr
+    assert "2 of 2 answers pass" in second.stdout
+
+
+AGENT = """
+import json, os, sys, urllib.request
+body = {"model": "gpt-4o", "messages": [{"role": "user", "content": open("instruction.md").read()}]}
+request = urllib.request.Request(os.environ["OPENAI_BASE_URL"] + "/chat/completions", json.dumps(body).encode(),
+                                 {"Content-Type": "application/json", "Authorization": "Bearer x"})
+code = json.load(urllib.request.urlopen(request, timeout=60))["choices"][0]["message"]["content"]
+open(sys.argv[1], "w").write(code.split("```python\\n")[1].split("```")[0])
+sys.exit(3)
+"""
+
+
+def test_an_agents_program_that_never_ran_is_no_score(tmp_path):
+    names = ["simclr/info_nce_loss", "dpo/preference_loss", "cad/context_aware_sampling", "nsa/nsa"]
+    crash, missing, locked_out, works = (TASKS[name] for name in names)
+    folder = tmp_path / "tools"
+    folder.mkdir()
+    (folder / "agent.py").write_text(AGENT)
+    program, script_file = folder / "agent.py", folder / "agent.sh"
+
+    def cases(**ways):
+        body = "".join(f"*'{task.targets[0]}'*) {ways[way]};;\n" for way, task in tasks.items())
+        script_file.write_text(f'case "$(cat instruction.md)" in\n{body}esac\n')
+
+    tasks = {"crash": crash, "missing": missing, "locked_out": locked_out, "works": works}
+    runs_ = {way: f"exec python3 {program} repo/{shlex.quote(task.goal_files[0])}" for way, task in tasks.items()}
+    for path in (tmp_path, folder):
+        path.chmod(0o755)
+    cases(**runs_ | {"crash": "exec python3 -c 'import nothing_there'", "missing": "exec no-such-agent"})
+    healthy = []
+
+    def script(request):
+        task = asked_for(request)
+        if task.id == locked_out.id and not healthy:
+            return Reply(status=401, message="wrong key")
+        return Reply(fenced(golden(task)))
+
+    run = tmp_path / "run"
+    arguments = ("--model", MODEL, *(word for name in names for word in ("--task", name)), "--setting", "agent")
+    arguments = (*arguments, "--agent-command", f"bash {script_file}", "--shown", folder, "--out", run)
+    with serving(script) as (base, log):
+        first = lmrbench(base, "solve", *arguments)
+        before = {item["task"]: item for item in lines(run / "usage.jsonl")}
+        healthy.append(True)
+        cases(**runs_)
+        second = lmrbench(base, "solve", *arguments)
+
+    assert first.returncode == 2
+    assert "3 of 4 samples have no answer" in first.stderr
+    assert [before[name]["status"] for name in names] == ["agent_crash", "agent_crash", "provider_error", "answered"]
+    assert "No module named 'nothing_there'" in before[names[0]]["detail"]
+    assert "exit code 127" in before[names[1]]["detail"]
+    assert "wrong key" in before[names[2]]["detail"]
+    # The program that asked, worked and then ended with an error has answered.
+    assert "1 of 1 answers pass" in first.stdout
+    assert second.returncode == 0, second.stderr
+    assert "4 of 4 answers pass" in second.stdout
+    assert log.answered.total() == 4
+
+
+def test_an_answer_that_is_paid_for_is_taken_whatever_the_limit(tmp_path):
+    model = mock([fenced(golden(TASKS["dpo/preference_loss"]))])
+    (log,) = eval(lmr_bench(tasks="dpo"), model=model, token_limit=5, log_dir=str(tmp_path), display="none")
+
+    score = log.samples[0].scores["unit_tests"]
+    assert score.value["passed"] == 1
+    assert score.metadata["status"] == "limit"
+
+
+@pytest.mark.parametrize("limit", ["time_limit", "working_limit"])
+def test_silence_until_a_limit_of_inspects_own_is_no_score(tmp_path, monkeypatch, limit):
+    with serving(lambda request: Reply("late", seconds=20)) as (base, _):
+        for name, value in environment(base).items():
+            monkeypatch.setenv(name, value)
+        (log,) = eval(lmr_bench(tasks="dpo"), model=MODEL, log_dir=str(tmp_path), display="none", **{limit: 3})
+
+    assert not log.samples[0].scores
+    assert "no call of the model came back" in log.samples[0].error.message
+
+
+def test_tasks_come_split_at_commas():
+    assert {sample.id.split("/")[0] for sample in lmr_bench(tasks=["dpo", "simclr"]).dataset} == {"dpo", "simclr"}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"inputs": "foo"}, "inputs=foo: there are full, paper+file, paper"),
+        ({"setting": "bar"}, "setting=bar: there are prompt, agent"),
+        ({"paper": "x"}, "paper=x: there are digest, pdf, latex"),
+        ({"sandbox": "x", "setting": "agent"}, "sandbox=x: there are bubblewrap, docker"),
+        ({"samples": 0}, "samples=0: must be"),
+        ({"tasks": "nothing"}, "nothing"),
+        ({"setting": "agent", "shown": "/nope"}, "shown=/nope: must be"),
+        ({"setting": "agent", "sandbox": "docker", "shown": "/usr"}, "bubblewrap alone"),
+    ],
+)
+def test_options_of_the_task_that_can_not_be(options, words):
+    with pytest.raises(OptionError, match=r"^[^\n]*$") as caught:
+        lmr_bench(**options)
+
+    assert words in str(caught.value)
+
+
+AS_AGENT = ("--setting", "agent")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--model", MODEL, "--agent", "openhands"), "--agent is for --setting agent"),
+        (("--model", MODEL, "--shown", "/usr"), "--shown is for --setting agent"),
+        (("--model", MODEL, *AS_AGENT, "--repairs", "1"), "--repairs is for --setting prompt"),
+        (("--model", MODEL, *AS_AGENT, "--shown", "/nope"), "shown=/nope"),
+        (("--model", MODEL, *AS_AGENT, "--sandbox", "docker", "--shown", "/usr"), "bubblewrap alone"),
+        (("--model", MODEL, *AS_AGENT, "--agent", "nobody"), "there is no agent 'nobody'"),
+        (("--model", MODEL, *AS_AGENT, "--agent", "claude_code"), "pip install 'lmrbench[agents]'"),
+        (AS_AGENT, "--setting needs --model"),
+        (("--samples", "2"), "--samples needs --model"),
+        (("--model", "model"), "--model model: "),
+        (("--model", "nowhere/model"), "--model nowhere/model: "),
+        (("--model", "openai-api/unknown/model"), "UNKNOWN_API_KEY"),
+        (("--model", "anthropic/model"), "pip install anthropic"),
+        (("--model", MODEL, "-M", "nonsense=1"), "nonsense"),
+        (("--model", MODEL, "-M", "nonsense"), "is not of the form KEY=VALUE"),
+        (("--model", MODEL, "--cost-limit", "1"), "--cost-limit needs --prices"),
+    ],
+)
+def test_a_wrong_command_is_one_line(tmp_path, monkeypatch, capfd, arguments, words):
+    monkeypatch.setenv("LOCAL_API_KEY", "key")
+    monkeypatch.setenv("LOCAL_BASE_URL", "http://127.0.0.1:1/v1")
+    monkeypatch.setattr(sys, "argv", ["lmrbench", "run", "--task", "dpo", "--out", str(tmp_path / "run"), *arguments])
+
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+
+    said = capfd.readouterr()
+    assert caught.value.code == 2
+    assert said.err.count("\n") == 1
+    assert words in said.err
+    assert "[bold]" not in said.err
+    assert not said.out
+
+
+def call(error=None, **output):
+    made = ModelOutput.from_content("model", **{"content": "", **output})
+    event = ModelEvent(
+        model="model", input=[], tools=[], tool_choice="none", config=GenerateConfig(), output=made, error=error
+    )
+    event.pending = None
+    return event
+
+
+def test_errors_that_speak_of_tokens_are_not_all_about_the_input():
+    too_long = [
+        "prompt is too long: 9 tokens > 8 maximum",
+        "The input token count (9) exceeds the maximum number of tokens",
+    ]
+    others = [
+        "Error code: 429 - this would exceed the rate limit of 40,000 input tokens per minute",
+        "max_tokens is too large",
+    ]
+
+    assert [judged([call(error)], "", "nothing", False).status for error in too_long] == ["limit"] * 2
+    assert not any(provider_fault([call(error)]) for error in too_long)
+    assert all(provider_fault([call(error)]) for error in others)
+
+
+def test_a_call_that_failed_and_was_made_again_is_no_fault():
+    assert not provider_fault([call("500"), call(content="x")])
+    assert provider_fault([call(content="x"), call("500")]) == "500"
+
+
+def test_rates_leave_the_machinerys_failures_out_and_say_what_they_would_be():
+    grade = Grade.model_construct
+    grades = [grade(task=str(n), system="s", passed=n < 12, cases=()) for n in range(15)]
+
+    assert str(rate(grades)) == "12/15 = 80.0%"
+    missing = [Usage.model_construct(task="15", system="s", status="provider_error")]
+    assert str(rate(grades, missing)) == "12/15 = 80.0% [75.0% with 1 unanswered counted wrong]"
+    assert str(rate([], missing)) == "none [1 unanswered]"
+
+
+def test_without_a_terminal_a_line_of_progress_comes_now_and_then(tmp_path, monkeypatch):
+    monkeypatch.setattr(runs, "PROGRESS_SECONDS", 0.01)
+    out = io.StringIO()
+    runs.PROGRESS.note("a", "no route")
+    with runs._progress(tmp_path, 2, "none", out):
+        deadline = time.monotonic() + 10
+        while not out.getvalue() and time.monotonic() < deadline:
+            time.sleep(0.01)
+    runs.PROGRESS.done("a")
+
+    assert out.getvalue().splitlines()[0] == (
+        "lmrbench: 0 of 2 answered, 1 under way, 1 of them after an error (no route)"
+    )
+
+
+def test_an_option_that_can_not_be_is_one_line_of_inspect_too(tmp_path):
+    inspect = [sys.executable, "-m", "inspect_ai", "eval", "lmrbench/lmr_bench", "-T", "inputs=foo"]
+    done = subprocess.run([*inspect, "--model", "mockllm/model"], capture_output=True, text=True, cwd=tmp_path)
+
+    assert done.returncode != 0
+    assert (done.stdout + done.stderr).strip() == "inputs=foo: there are full, paper+file, paper"
