@@ -90,7 +90,7 @@ def observe(case):
     x = case["x"].clone().requires_grad_()
     torch.manual_seed(3)
     output = layer(x)
-    output.backward(case["upstream"])
+    (output * case["upstream"]).sum().backward()
     update = layer.update_weight() if layer.r > 0 else layer.weight
     observed = {
         "output": output.detach(),
