@@ -192,7 +192,7 @@ def test_any_command_line_is_an_agent(tmp_path):
 
 
 def test_what_holds_answers_is_not_shown_to_an_agent(tmp_path):
-    with serving(steps()) as (base, log):
+    with serving(steps()) as (base, _):
         arguments = (
             "--model",
             MODEL,

@@ -5,8 +5,9 @@ import shutil
 import pytest
 
 from lmrbench.authoring.leaks import foreign_leaks, worst_leak
+from lmrbench.grading.reading import collect_workspace
 from lmrbench.grading.systems import submissions_of
-from lmrbench.tasks.collect import candidate_files, from_workspace
+from lmrbench.tasks.collect import candidate_files
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.workspace import build, unsolved_files, workspace_files
 
@@ -66,7 +67,7 @@ def test_an_answer_is_graded_beside_the_golden_of_the_other_tasks(tasks, tmp_pat
     assert file.read_text().count("raise NotImplementedError") == 2
     file.write_text(file.read_text().replace("raise NotImplementedError", "return 42.0", 1))
 
-    files, warnings = candidate_files(task, from_workspace(task, tmp_path / "work", "me"))
+    files, warnings = candidate_files(task, collect_workspace(task, tmp_path / "work", "me"))
 
     assert warnings == ()
     assert "return 42.0" in files["blending.py"].decode()
@@ -80,7 +81,7 @@ def test_a_submission_that_edits_the_target_of_another_task_is_warned_and_the_ed
     file = tmp_path / "work" / "repo" / "blending.py"
     file.write_text(file.read_text().replace("raise NotImplementedError", "return 42.0"))
 
-    files, warnings = candidate_files(task, from_workspace(task, tmp_path / "work", "me"))
+    files, warnings = candidate_files(task, collect_workspace(task, tmp_path / "work", "me"))
 
     assert any("spread" in warning for warning in warnings)
     assert SPREAD.strip() in files["blending.py"].decode()
