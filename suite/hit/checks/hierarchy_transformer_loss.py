@@ -56,12 +56,8 @@ def cases(seed):
     given = {"points": 0.15 * points(6, 9), "labels": labels(6)}
     yield {"name": "a small ball", **given, "settings": settings(), "curvature": 4.0}
     yield {"name": "wide margins", "points": points(5, 8), "labels": labels(5), "settings": [0.003, 40.0, 35.0, 25.0]}
-    yield {
-        "name": "no margins",
-        "points": 0.05 * points(9, 8),
-        "labels": labels(9),
-        "settings": [20.0, 0.0, 0.002, 0.0],
-    }
+    given = {"points": 0.05 * points(9, 8), "labels": labels(9)}
+    yield {"name": "no centripetal margin", **given, "settings": [20.0, 0.01, 0.002, 0.0]}
     yield {"name": "defaults", "points": points(11, 20), "labels": labels(11), "settings": []}
     for name, weights in (("no clustering", (0.0, 1.6)), ("no centripetal force", (0.8, 0.0))):
         given = {"points": points(10, 6), "labels": labels(10)}
