@@ -49,7 +49,7 @@ def cases(seed):
     yield case("prompts without a query", call(NO_QUERY, 0.8, 12, 0.7))
     special = [*WORDS[:2], "<s>", "</s>", "</s>"]
     yield case("start and end tokens inside the prompts", call(MANY, 0.8, 12, 0.7, words=special), end_bias=-1.0)
-    yield case("all end early", call(MANY, 0.5, 60, 1.1), end_bias=8.0)
+    yield case("all end early", call(MANY, 0.5, 60, 1.1), end_bias=40.0)
     yield case("no token asked for", call(MANY[:3], 0.5, 0, 0.9))
     yield case("a model in training", call(MANY, alphas[0], 10, 0.9), training=True)
     yield case("without a generator", call(MANY, alphas[1], 10, 0.9), generator=False)

@@ -52,4 +52,4 @@ def get_delta(matrix: ArrayLike, group_option: str) -> float:
     groups = np.array([ethnic_group(name) if group_option == "ethnicity" else name for name in names[1:]])
     same = groups[:, np.newaxis] == groups
     specified = values[1:, 1:]
-    return float(specified[same].mean() - specified[~same].mean())
+    return specified[same].mean() - specified[~same].mean()
