@@ -12,10 +12,11 @@ EVIDENCE = r"used more than 256 MB of memory"
 
 
 def _copy(start, end):
-    present = ctypes.create_string_buffer((end - start) // mmap.PAGESIZE)
-    ctypes.CDLL(None).mincore(ctypes.c_void_p(start), ctypes.c_size_t(end - start), present)
-    for page, here in enumerate(present.raw):
-        if here & 1:
+    with open("/proc/self/pagemap", "rb") as file:
+        file.seek(start // mmap.PAGESIZE * 8)
+        present = file.read((end - start) // mmap.PAGESIZE * 8)[7::8]
+    for page, flags in enumerate(present):
+        if flags & 0x80:
             byte = ctypes.c_char.from_address(start + page * mmap.PAGESIZE)
             byte.value = byte.value
 
