@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test audit suite-page lint docs bench clean
+.PHONY: demo test fuzz audit suite-page lint docs bench clean
 
 demo: .venv/installed system
 	$(BIN)/lmrbench grade --golden --mask --wrong --out runs/demo
@@ -10,6 +10,11 @@ demo: .venv/installed system
 test: .venv/installed system lint
 	$(BIN)/lmrbench audit --quick
 	$(BIN)/pytest -n auto --dist worksteal
+
+# `make test` tries the same few examples each time; this tries new ones. Ctrl-C ends it, EXAMPLES says how many.
+fuzz: EXAMPLES ?= 100000
+fuzz: .venv/installed
+	EXAMPLES=$(EXAMPLES) $(BIN)/pytest -n auto --dist worksteal tests/fuzz
 
 lint: .venv/installed
 	$(BIN)/ruff check .
