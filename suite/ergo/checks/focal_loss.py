@@ -15,11 +15,12 @@ def cases(seed):
         labels = torch.randint(0, count, shape, generator=generator)
         return labels.masked_fill(torch.rand(shape, generator=generator) < ignored, -100)
 
+    # Weights are multiples of 1/256, which single precision holds without rounding.
     def factor():
-        return 0.6 + 0.3 * torch.rand((), generator=generator).item()
+        return torch.randint(154, 231, (), generator=generator).item() / 256
 
     def weights(count):
-        return (0.2 + 1.9 * torch.rand(count, generator=generator)).tolist()
+        return (torch.randint(51, 538, (count,), generator=generator) / 256).tolist()
 
     for count, gamma, average in (
         (2, 2.0, True),
@@ -53,7 +54,7 @@ def cases(seed):
         yield {"name": f"{kind}, single precision", **given, "settings": [alpha, 2.0, 3, True]}
         for dtype in (torch.bfloat16, torch.float16):
             yield {"name": f"{kind}, {dtype}", **given, "preds": preds.to(dtype), "settings": [alpha, 2.0, 3, True]}
-    for alpha in (0.0, 1.0, 0.01, (0.0, 0.0, 0.0), (0.0, 3.0, 40.0)):
+    for alpha in (0.0, 1.0, 0.015625, (0.0, 0.0, 0.0), (0.0, 3.0, 40.0)):
         given = {"preds": scores(3, 4, 3), "labels": classes(3, 4, count=3, ignored=0.2)}
         yield {"name": f"alpha {alpha}", **given, "settings": [alpha, 2.0, 3, True]}
     for gamma in (0.0, 1.0, 1.5, 2.0):
@@ -71,7 +72,12 @@ def cases(seed):
     sure[torch.arange(6), torch.arange(6) % 3] += 900.0
     given = {"preds": sure, "labels": torch.arange(6) % 3}
     yield {"name": "certain and right", **given, "settings": [factor(), 2.0, 3, False]}
-    yield {"name": "certain and wrong", **given, "labels": (torch.arange(6) + 1) % 3, "settings": [0.7, 2.0, 3, False]}
+    yield {
+        "name": "certain and wrong",
+        **given,
+        "labels": (torch.arange(6) + 1) % 3,
+        "settings": [0.6875, 2.0, 3, False],
+    }
     given = {"preds": scores(4, 1).expand(4, 3).clone(), "labels": classes(4, count=3)}
     yield {"name": "no class preferred", **given, "settings": [factor(), 2.0, 3, True]}
     for value in (math.nan, math.inf, -math.inf):
@@ -111,7 +117,7 @@ def observe(case):
         model = build_model(ErgoConfig(num_classes=case["settings"][2]), case["model"]).double()
         loss = criterion(model(batch), batch.labels)
         loss.backward()
-        return {"loss": loss, "gradient": [model.classifier.weight.grad, model.encoder.embed.weight.grad]}
+        return {"exact": [loss, model.classifier.weight.grad, model.encoder.embed.weight.grad]}
     settings = _settings(criterion)
     preds, labels = case["preds"].clone().requires_grad_(), case["labels"].clone()
     loss = criterion(preds, labels)
@@ -132,13 +138,16 @@ def observe(case):
     observed["again"] = [criterion(case["preds"].double().flip(-1), labels)]
     criterion.gamma += 1
     criterion.size_average = not criterion.size_average
-    for alpha in (0.4, tuple(0.5 + label for label in range(criterion.num_classes))):
+    for alpha in (0.375, tuple(0.5 + label for label in range(criterion.num_classes))):
         criterion.alpha = alpha
         observed["again"].append(criterion(case["preds"].double(), labels))
+    # Double precision is compared as such.
+    if preds.dtype == torch.float64:
+        return {"exact": {**observed, "loss": loss, "gradient": gradient}}
     return {**observed, "loss": loss, "gradient": gradient}
 
 
 def _settings(criterion):
-    """All attributes of the object; of what is not a setting only the name."""
-    plain = (int, float, tuple)
-    return {name: value if isinstance(value, plain) else None for name, value in sorted(vars(criterion).items())}
+    """All attributes of the object; of dicts the keys, and of what else is not a setting only the name."""
+    plain = {name: list(value) if isinstance(value, dict) else value for name, value in sorted(vars(criterion).items())}
+    return {name: value if isinstance(value, int | float | tuple | list) else None for name, value in plain.items()}
