@@ -32,7 +32,7 @@ def cases(seed):
     yield case("sampled, one prompt", call(MANY[4:5], alphas[3], 40, 0.8), end_bias=-100.0)
     yield case("sampled, prompts of unequal length", call(MANY, alphas[4], 16, 1.7), end_bias=-1.0)
     yield case("sampled at a low temperature", call(MANY, 2 * alphas[5], 16, 0.6), end_bias=-1.0)
-    yield case("sampled at a temperature near 0", call(MANY, alphas[5], 12, 0.0005))
+    yield case("sampled at a temperature near 0", call(((2, 1),) * 160, alphas[5], 2, 0.0005))
     yield case("one step of many prompts", call(((2, 1),) * 160, alphas[6], 1, 1.3))
     yield case("a faint adjustment of many prompts", call(((2, 1),) * 160, 0.04, 1, 0.8))
     yield case("a strong adjustment, hot", call(MANY, 6.0, 12, 30.0))
@@ -55,7 +55,7 @@ def cases(seed):
     yield case("without a generator", call(MANY, alphas[1], 10, 0.9), generator=False)
     yield case("laid out by columns", call(MANY, alphas[2], 10, 0.9), by_columns=True)
     first, other = call(MANY, alphas[3], 8, 0.9), call(MANY, 2 * alphas[4], 14, 0.4)
-    again = {**call(MANY, alphas[5], 8, 0.0), "rows": first["rows"]}
+    again = {**call(MANY, 3.0, 8, 0.0), "rows": first["rows"]}
     yield case("called again with other weights, prompts and settings", first, other, again)
     yield {"name": "experiment", "seed": seed % 1000}
 
