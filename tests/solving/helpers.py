@@ -51,7 +51,7 @@ def mock(texts):
     return get_model("mockllm/model", custom_outputs=output)
 
 
-def lmrbench(base, *arguments, timeout=300):
+def lmrbench(base, *arguments, timeout=1200):
     """Run lmrbench against a local server."""
     return subprocess.run(command(*arguments), env=environment(base), capture_output=True, text=True, timeout=timeout)
 

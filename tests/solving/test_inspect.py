@@ -84,7 +84,7 @@ def test_by_its_name_from_the_command_line_of_inspect(tmp_path):
             [*command, "--log-dir", tmp_path / "logs", "--display", "none"],
             env=environment(base),
             check=True,
-            timeout=120,
+            timeout=1200,
         )
 
     (info,) = list_eval_logs(str(tmp_path / "logs"))
