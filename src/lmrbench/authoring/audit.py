@@ -19,7 +19,7 @@ from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import repository_files, unsolved_files
 
 # The dear cases of a golden and of its rewrites run under so many seeds, the others under all.
-SEEDS_FOR_DEAR = 25
+SEEDS_FOR_DEAR = 10
 
 _TWO_THREADS = """
 import torch as _torch

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from lmrbench.authoring.certificate import Variant
@@ -134,17 +134,28 @@ class Laboratory:
         seeds_for_dear: the dear cases run under the first so many seeds only.
         """
         trials = [
-            Trial(name, item, seed, case_seconds=case_seconds, cases=self.cases_under(number, seeds_for_dear))
+            Trial(name, item, seed, case_seconds=case_seconds, cases=self._cases(number, must_pass, seeds_for_dear))
             for name, item in files.items()
             if item is not None
             for number, seed in enumerate(seeds)
         ]
+        found = list(self.run(stage, trials))
+        if not must_pass:
+            # What the cheap cases let pass meets the dear ones too.
+            left = [replace(trial, cases=None) for trial, result in found if trial.cases and not result.rejected_by]
+            found = [pair for pair in found if pair[1].rejected_by or not pair[0].cases]
+            found += self.run(f"{stage}, dear cases", left)
         results: dict[str, list[tuple[Trial, Result]]] = {name: [] for name in files}
-        for trial, result in self.run(stage, trials):
+        for trial, result in found:
             results[trial.name].append((trial, result))
         return tuple(
             self._variant(name, [] if item is None else results[name], must_pass) for name, item in files.items()
         )
+
+    def _cases(self, number: int, must_pass: bool, seeds_for_dear: int | None) -> tuple[int, ...] | None:
+        if must_pass:
+            return self.cases_under(number, seeds_for_dear)
+        return self.cheap if self.cheap and self.dear else None
 
     def cases_under(self, number: int, seeds_for_dear: int | None) -> tuple[int, ...] | None:
         """The cases of the seed of that number: all, or only the cheap ones (if there are any)."""

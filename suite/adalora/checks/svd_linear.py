@@ -38,6 +38,8 @@ def cases(seed):
     yield case("without bias", bias=False)
     yield case("stored transposed, without bias", bias=False, fan_in_fan_out=True)
     yield case("without alpha", config={"alpha": 0.0}, r=4, ranknum=7)
+    yield case("alpha is the rank", config={"alpha": 3.0})
+    yield case("alpha is the rank, transposed", config={"alpha": 3.0}, fan_in_fan_out=True)
     yield case("a small alpha", config={"alpha": 0.03125})
     yield case("a large alpha", config={"alpha": 640.0}, ranknum=64)
     yield case("some values are zero", zeros=2, r=4)

@@ -33,6 +33,7 @@ def cases(seed):
     yield case("sampled, prompts of unequal length", call(MANY, alphas[4], 16, 1.7), end_bias=-1.0)
     yield case("sampled at a low temperature", call(MANY, 2 * alphas[5], 16, 0.6), end_bias=-1.0)
     yield case("sampled at a temperature near 0", call(((2, 1),) * 160, alphas[5], 2, 0.0005))
+    yield case("sampled at a temperature of one", call(MANY, alphas[0], 16, 1.0), end_bias=-1.0)
     yield case("one step of many prompts", call(((2, 1),) * 160, alphas[6], 1, 1.3))
     yield case("a faint adjustment of many prompts", call(((2, 1),) * 160, 0.04, 1, 0.8))
     yield case("a strong adjustment, hot", call(MANY, 6.0, 12, 30.0))

@@ -48,6 +48,7 @@ def cases(seed):
     yield {"name": "one dimension more, at the end", "group_option": "religion", "matrix": matrix(6)[:, :, np.newaxis]}
     yield {"name": "one dimension more, at the start", "group_option": "religion", "matrix": matrix(6)[np.newaxis]}
     yield {"name": "all cells in a row", "group_option": "religion", "matrix": matrix(6).ravel()}
+    yield {"name": "of no category", "group_option": "", "matrix": matrix(19)}
     yield {"name": "nothing", "group_option": "religion", "matrix": []}
     yield {"name": "experiment", "seed": seed % 1000}
 

@@ -68,6 +68,8 @@ def cases(seed):
     yield {"name": "scores far from zero", **given, "settings": [factor(), 2.0, 3, True]}
     given = {"preds": scores(3, 4, 5).permute(2, 1, 0), "labels": classes(4, 5, count=3, ignored=0.2).T}
     yield {"name": "tensors that are not contiguous", **given, "settings": [factor(), 2.0, 3, True]}
+    none = {"preds": scores(0, 5, 3), "labels": torch.zeros(0, 5, dtype=torch.long)}
+    yield {"name": "no documents", **none, "settings": [factor(), 2.0, 3, True]}
     sure = scores(6, 3)
     sure[torch.arange(6), torch.arange(6) % 3] += 900.0
     given = {"preds": sure, "labels": torch.arange(6) % 3}

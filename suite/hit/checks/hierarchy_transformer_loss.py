@@ -58,6 +58,7 @@ def cases(seed):
     yield {"name": "wide margins", "points": points(5, 8), "labels": labels(5), "settings": [0.003, 40.0, 35.0, 25.0]}
     given = {"points": 0.05 * points(9, 8), "labels": labels(9)}
     yield {"name": "no centripetal margin", **given, "settings": [20.0, 0.01, 0.002, 0.0]}
+    yield {"name": "margins of one", "points": points(9, 8), "labels": labels(9), "settings": [0.7, 1.0, 1.9, 1.0]}
     yield {"name": "defaults", "points": points(11, 20), "labels": labels(11), "settings": []}
     for name, weights in (("no clustering", (0.0, 1.6)), ("no centripetal force", (0.8, 0.0))):
         given = {"points": points(10, 6), "labels": labels(10)}
@@ -130,17 +131,18 @@ def observe(case):
         model.manifold = ball(case)
         for name, value in zip(SETTINGS, case["settings"], strict=True):
             setattr(loss_function, name, value)
-    before = state()
+    before, labels = state(), case["labels"].clone()
     features = [{"points": column} for column in points]
     given = (column for column in features) if case.get("generator") else features
     try:
-        results = loss_function(given, case["labels"])
+        results = loss_function(given, labels)
     except ValueError:
         return {"raised": "ValueError"}
     unchanged = {
         "points": [bool(torch.equal(now, then)) for now, then in zip(points, case["points"], strict=True)],
         "features": [sorted(column) for column in features],
         "objects": state() == before,
+        "labels": bool(torch.equal(labels, case["labels"])),
     }
     slopes = {name: gradients(value, points) for name, value in results.items()}
     if case["name"] in ROUNDING_DECIDES:

@@ -72,9 +72,10 @@ def observe(case):
         reader.get_rep_directions(None, None, case["earlier"], list(case["earlier"]))
     reader.n_components = case["n_components"]
     reader.directions, reader.signs = {0: "kept"}, {0: "kept"}
+    layers = list(case["hidden_layers"])
     given = {layer: values.copy("K") for layer, values in case["hidden_states"].items()}
     try:
-        directions, refused = reader.get_rep_directions(None, None, given, case["hidden_layers"]), False
+        directions, refused = reader.get_rep_directions(None, None, given, layers), False
     except ValueError:
         directions, refused = {}, True
     observed = {
@@ -82,6 +83,7 @@ def observe(case):
         "means": {str(layer): mean / _magnitude(mean) for layer, mean in reader.H_train_means.items()},
         "magnitudes": {str(layer): float(np.log(_magnitude(mean))) for layer, mean in reader.H_train_means.items()},
         "others": {name: value for name, value in sorted(vars(reader).items()) if name != "H_train_means"},
+        "layers_unchanged": layers == list(case["hidden_layers"]),
         "unchanged": all(np.array_equal(given[layer], values) for layer, values in case["hidden_states"].items()),
         "chance": float(np.random.random()),
         "directions": {},

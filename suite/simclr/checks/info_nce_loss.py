@@ -38,6 +38,7 @@ def cases(seed):
     yield {"name": "transposed", "features": draw(6, 9).T.contiguous().T, "n_views": 3, "temperature": 0.4}
     again = {"features": draw(12, 5), "n_views": 3, "temperature": 0.9}
     yield {"name": "called again", **again, "earlier": {"features": draw(12, 5), "n_views": 2, "temperature": 0.3}}
+    yield {"name": "a temperature of one", "features": draw(8, 5), "n_views": 2, "temperature": 1.0}
     yield {"name": "experiment", "seed": seed % 1000}
 
 
