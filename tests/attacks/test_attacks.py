@@ -258,7 +258,10 @@ def _serve(server: socket.socket) -> None:
 
 
 def own_processes() -> set[int]:
-    """All processes below this one, and all of the user ids that the sandboxes started by it are given."""
+    """All processes below this one, and all of the user ids that the sandboxes started by it are given.
+
+    Without the one that reads submissions and its forks, which run no candidate.
+    """
     sandbox_users = range(10**9 + (os.getpid() << 8), 10**9 + (os.getpid() + 1 << 8))
     parents, own = {}, {os.getpid()}
     for name in filter(str.isdigit, os.listdir("/proc")):
@@ -269,7 +272,15 @@ def own_processes() -> set[int]:
                 own.add(int(name))
     while more := {pid for pid, parent in parents.items() if parent in own} - own:
         own |= more
-    return own - {os.getpid()}
+    return {pid for pid in own - {os.getpid()} if not reads_submissions(pid)}
+
+
+def reads_submissions(pid: int) -> bool:
+    """Whether this is the process that reads submissions, or a fork of it."""
+    with contextlib.suppress(OSError):
+        own = Path(f"/proc/{pid}").stat().st_uid == os.getuid()
+        return own and b"lmrbench.grading.reader" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    return False
 
 
 def no_more_processes_than(count: int) -> bool:
