@@ -19,7 +19,6 @@ import importlib
 import json
 import os
 import select
-import shutil
 import signal
 import sys
 import time
@@ -29,6 +28,7 @@ from typing import Any
 from . import memory
 from .case_runner import run_check
 from .confine import bound_child, confine_worker
+from .folders import empty
 from .framing import (
     BROKEN,
     CASES,
@@ -186,15 +186,7 @@ class Worker:
     def _wipe(self) -> bool:
         try:
             for folder, mode in zip(self.folders, self.modes, strict=True):
-                if folder.stat().st_mode & 0o7777 != mode:
-                    folder.chmod(mode)
-                for entry in os.scandir(folder):
-                    if entry.is_dir(follow_symlinks=False):
-                        shutil.rmtree(entry.path, onerror=_unlock)
-                    else:
-                        os.unlink(entry.path)
-                # Times that a child has set would stay.
-                os.utime(folder)
+                empty(folder, mode)
         except (OSError, RecursionError):
             return False
         return not any(os.listdir(folder) for folder in self.folders)
@@ -370,16 +362,6 @@ def _ending(status: int) -> str:
         known = number in {*signal.Signals}
         return f"the process was killed by {signal.Signals(number).name if known else f'signal {number}'}"
     return f"the process ended with exit code {os.WEXITSTATUS(status)} before it reported"
-
-
-def _unlock(function: Any, path: str, error: Any) -> None:
-    """Make what a candidate has locked writable, and try again."""
-    os.chmod(os.path.dirname(path), 0o700)
-    os.chmod(path, 0o700)
-    if os.path.isdir(path):
-        shutil.rmtree(path)
-    else:
-        os.unlink(path)
 
 
 def main() -> None:
