@@ -83,7 +83,7 @@ def test_one_bad_case_costs_no_other(worker, body, status, words):
 
 def test_when_the_time_of_all_cases_is_used_up_the_rest_is_missing(worker):
     began = time.monotonic()
-    outcome = worker.run(job("import time\ndef answer(number): time.sleep(0.8)", task_seconds=1.0))
+    outcome = worker.run(job("import time\ndef answer(number): time.sleep(2)", task_seconds=3.0))
     assert [case.status for case in outcome.cases] == ["observed", "timeout", "missing", "missing"]
     assert time.monotonic() - began < 10
 

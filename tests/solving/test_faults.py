@@ -11,7 +11,7 @@ import zipfile
 import pytest
 from inspect_ai import eval
 from inspect_ai.event import ModelEvent
-from inspect_ai.model import GenerateConfig, ModelOutput
+from inspect_ai.model import GenerateConfig, ModelOutput, get_model
 from tests.solving.helpers import MODEL, TASKS, asked_for, environment, fenced, golden, lines, lmrbench, mock
 from tests.solving.server import Reply, serving
 
@@ -207,7 +207,9 @@ def test_silence_until_a_limit_of_inspects_own_is_no_score(tmp_path, monkeypatch
     with serving(lambda request: Reply("late", seconds=20)) as (base, _):
         for name, value in environment(base).items():
             monkeypatch.setenv(name, value)
-        (log,) = eval(lmr_bench(tasks="dpo"), model=MODEL, log_dir=str(tmp_path), display="none", **{limit: 3})
+        # Inspect keeps a client for each model; this server needs one of its own.
+        model = get_model(MODEL, memoize=False)
+        (log,) = eval(lmr_bench(tasks="dpo"), model=model, log_dir=str(tmp_path), display="none", **{limit: 3})
 
     assert not log.samples[0].scores
     assert "no call of the model came back" in log.samples[0].error.message

@@ -23,7 +23,7 @@ from lmrbench.grading.records import Status
 LIMIT, UNANSWERED = "lmrbench:limit", "lmrbench:unanswered"
 MOST_CHARACTERS = 300
 # What Inspect notes of a call that was ended from this side.
-_CANCELLED = "model call cancelled"
+_CANCELLED = re.compile("model call cancelled|cancelled by limit", re.I)
 _TOO_LONG = re.compile(
     r"context.?(length|window|size)|(prompt|input) is too long|too many (input|prompt) tokens|exceeds? .{0,60}tokens",
     re.I | re.S,
@@ -69,7 +69,9 @@ def one_line(text: str) -> str:
 def model_calls(events: Sequence[Event]) -> list[ModelEvent]:
     """The calls of the model that came to an end of their own, in order; each attempt is one."""
     return [
-        event for event in events if isinstance(event, ModelEvent) and not event.pending and event.error != _CANCELLED
+        event
+        for event in events
+        if isinstance(event, ModelEvent) and not event.pending and not _CANCELLED.search(event.error or "")
     ]
 
 
