@@ -2,13 +2,17 @@
 
 import json
 import re
+import sys
 import zipfile
 from pathlib import Path
 
+import pytest
 from inspect_ai.log import list_eval_logs, read_eval_log
 from tests.solving.helpers import MODEL, TASKS, asked_for, golden, lines, lmrbench, replies_of
 from tests.solving.server import Reply, serving
 
+from lmrbench.errors import LmrbenchError
+from lmrbench.solving.agents import named_agent
 from lmrbench.tasks.source import find
 
 TASK = TASKS["dpo/preference_loss"]
@@ -208,3 +212,9 @@ def test_what_holds_answers_is_not_shown_to_an_agent(tmp_path):
     assert result.returncode == 2
     assert "can't be shown in a sandbox" in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_a_named_agent_without_its_package_is_one_line(monkeypatch):
+    monkeypatch.setitem(sys.modules, "inspect_swe", None)
+    with pytest.raises(LmrbenchError, match="the agent claude_code needs inspect-swe: pip install"):
+        named_agent("claude_code", turns=3)
