@@ -22,7 +22,7 @@ from typing import Any, TextIO
 from urllib.parse import urlsplit, urlunsplit
 
 from inspect_ai import eval_set
-from inspect_ai._util.error import PrerequisiteError  # inspect-evals-lint: ignore[private_api_imports] -- has no public name
+from inspect_ai._util.error import PrerequisiteError  # inspect-evals-lint: ignore[private_api_imports] -- no other
 from inspect_ai.event import Event, SpanBeginEvent, SpanEndEvent
 from inspect_ai.log import EvalSample, list_eval_logs, read_eval_log
 from inspect_ai.model import (

@@ -11,7 +11,7 @@ from typing import Literal, get_args
 
 import anyio.to_thread
 from inspect_ai import Epochs, Task, task
-from inspect_ai._util.error import PrerequisiteError  # inspect-evals-lint: ignore[private_api_imports] -- has no public name
+from inspect_ai._util.error import PrerequisiteError  # inspect-evals-lint: ignore[private_api_imports] -- no other
 from inspect_ai.agent import as_solver
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.log import transcript
