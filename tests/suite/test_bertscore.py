@@ -35,6 +35,15 @@ padded = torch.cat([a, 9 * torch.ones(1, 3, 8)], dim=1), torch.cat([ones, torch.
 facts["alone"] = torch.stack(greedy_cos_idf(a, ones, ones, b, ones, ones)).flatten().tolist()
 facts["padded"] = torch.stack(greedy_cos_idf(*padded, padded[1] + 1, b, ones, ones)).flatten().tolist()
 
+hidden = torch.cat([a, torch.full((1, 3, 8), torch.nan)], dim=1), padded[1], torch.full((1, 8), torch.inf)
+hidden[2][:, :5] = 1.0
+facts["hidden"] = torch.stack(greedy_cos_idf(*hidden, b, ones, ones)).flatten().tolist()
+half = [x.half() for x in (a, b)]
+half[0][0, 2] = 0
+scores = greedy_cos_idf(half[0], ones, ones, half[1], ones, ones)
+facts["half"] = {"dtypes": [str(x.dtype) for x in scores], "scores": [x.item() for x in scores]}
+facts["rounded"] = [x.item() for x in greedy_cos_idf(half[0].double(), ones, ones, half[1].double(), ones, ones)]
+
 idf = IdfWeights([["[CLS]", "a", "b", "[SEP]"], ["[CLS]", "a", "a", "[SEP]"], ["[CLS]", "c", "[SEP]"]])
 facts["idf"] = [idf(piece) for piece in ("a", "b", "new", "[CLS]")]
 facts["pieces"] = WordPieceTokenizer(["garden", "s"]).tokenize("Gardens ox")
@@ -72,6 +81,15 @@ def test_greedy_matching_bounds_every_assignment_from_above(facts):
 
 def test_a_pair_in_a_batch_gets_what_it_would_get_alone(facts):
     assert facts["padded"] == pytest.approx(facts["alone"])
+
+
+def test_what_padding_holds_has_no_influence_even_if_it_is_not_finite(facts):
+    assert facts["hidden"] == pytest.approx(facts["alone"])
+
+
+def test_half_precision_stays_half_and_an_embedding_of_zeros_is_similar_to_nothing(facts):
+    assert facts["half"]["dtypes"] == ["torch.float16"] * 3
+    assert facts["half"]["scores"] == pytest.approx(facts["rounded"], abs=2e-3)
 
 
 def test_rare_pieces_weigh_more_and_unknown_ones_most(facts):

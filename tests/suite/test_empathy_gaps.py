@@ -19,6 +19,10 @@ facts = {"sizes": [len(identities(option)) for option in ("ethnicity", "national
 diagonal = np.eye(6)
 diagonal[0, :] = diagonal[:, 0] = 100
 facts["diagonal"] = get_delta(diagonal, "religion")
+uneven = np.eye(6, dtype=np.float32)
+uneven[1, 2] = 1
+scores = [get_delta(matrix, "religion") for matrix in (uneven, uneven.astype(int).tolist())]
+facts["types"] = [[isinstance(score, float), score] for score in scores]
 names = identities("ethnicity")
 only = lambda wanted: [name == wanted for name in names]
 pair = lambda one, other: get_delta(np.outer(only(one), only(other)), "ethnicity")
@@ -60,6 +64,11 @@ def test_the_categories_have_the_paper_s_sizes(facts):
 
 def test_a_unit_diagonal_has_a_gap_of_one_whatever_the_reference_holds(facts):
     assert facts["diagonal"] == 1.0
+
+
+def test_the_gap_of_whole_and_of_single_precision_numbers_is_a_float_in_double_precision(facts):
+    # One of 20 out-group cells is 1, and 1/20 is not exact in single precision.
+    assert facts["types"] == [[True, 1 - 1 / 20]] * 2
 
 
 def test_names_of_a_group_are_in_group_and_nations_of_a_region_are_not(facts):

@@ -1,12 +1,16 @@
 """What an audit measured of one task, and what it would have to be.
 
-A certificate holds for one audit digest of a task. `certificate.json` in a paper's folder holds those of its tasks, by
-name.
+A certificate holds for one task and for one auditor: it is stale as soon as either changes. `certificate.json` in a
+paper's folder holds those of its tasks, by name.
 """
 
 from __future__ import annotations
 
+import ast
+import functools
+import hashlib
 import json
+from importlib import resources
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -19,6 +23,8 @@ from lmrbench.tasks.model import Record, Task
 
 MUTATION_SCORE = 0.95
 LEAK_SHARE = 0.3
+# What is right may take so much of the tolerance, so that no seed makes it fail.
+RIGHT_MARGIN = 0.5
 
 
 class GoldenRuns(Record):
@@ -35,27 +41,36 @@ class GoldenRuns(Record):
 
 
 class Variant(Record):
-    """One rewrite, wrong version or cheat. margin: of its worst case; None if it differs in kind or doesn't run."""
+    """One rewrite, wrong version or cheat. margin: of its worst case; None if it differs in kind or doesn't run.
+
+    closest: the case with this margin, for what must pass.
+    """
 
     name: str
     passed: bool
     rejected_by: str
     margin: float | None
+    closest: str = ""
 
 
 class Survivor(Record):
-    """A mutant that no case rejects."""
+    """A mutant that no case rejects. told_apart_by: a case that the check lacks, and what it shows, where known."""
 
     id: str
     operator: str
     diff: str
+    told_apart_by: str = ""
 
 
 class Mutation(Record):
-    """mutants: without those that are declared equivalent. refuted: declared equivalent, but some seed rejects them."""
+    """mutants: all that count. indistinguishable and equivalent: those that don't, by fuzzing or by declaration.
+
+    refuted: declared equivalent, but some seed rejects them.
+    """
 
     mutants: int
     rejected: int
+    indistinguishable: int
     equivalent: int
     refuted: tuple[str, ...]
     survivors: tuple[Survivor, ...]
@@ -81,6 +96,7 @@ class Certificate(Record):
 
     task: str
     digest: str
+    auditor: str
     seeds: int
     golden: GoldenRuns
     mask_rejected: bool
@@ -88,6 +104,7 @@ class Certificate(Record):
     wrong: tuple[Variant, ...]
     cheats: tuple[Variant, ...]
     mutation: Mutation
+    behavioural: Mutation
     leak: Leak
     missing: Missing
     proposed_tolerance_factor: float | None
@@ -102,6 +119,11 @@ class Certificate(Record):
         if not self.mask_rejected:
             found.append("the mask passes")
         found += [f"the rewrite {item.name} fails in {item.rejected_by}" for item in self.rewrites if not item.passed]
+        found += [
+            f"the rewrite {item.name} takes {item.margin:.2f} of the tolerance in {item.closest}"
+            for item in self.rewrites
+            if item.passed and item.margin is not None and item.margin > RIGHT_MARGIN
+        ]
         found += [f"the wrong version {item.name} passes" for item in self.wrong if item.passed]
         found += [f"the cheat that {item.name} passes" for item in self.cheats if item.passed]
         if len(self.rewrites) < 3:
@@ -110,12 +132,47 @@ class Certificate(Record):
             found.append(f"{len(self.wrong)} wrong versions, fewer than 8")
         if self.mutation.score < MUTATION_SCORE:
             found.append(f"mutation score {self.mutation.score:.3f}, below {MUTATION_SCORE}")
-        found += [f"the mutant {name} is declared equivalent and is not" for name in self.mutation.refuted]
+        if self.behavioural.score < MUTATION_SCORE:
+            found.append(f"behavioural score {self.behavioural.score:.3f}, below {MUTATION_SCORE}")
+        refuted = (*self.mutation.refuted, *self.behavioural.refuted)
+        found += [f"the mutant {name} is declared equivalent and is not" for name in refuted]
         if self.leak.share > LEAK_SHARE:
             found.append(f"{self.leak.place} holds {self.leak.share:.0%} of the answer, more than {LEAK_SHARE:.0%}")
         if self.missing.literals:
             found.append(f"nothing states the constant {self.missing.literals[0]}")
         return tuple(found)
+
+
+@functools.cache
+def auditor_digest() -> str:
+    """SHA-256 over what the modules that audit do: comments, docstrings and imports don't count."""
+    package = resources.files("lmrbench")
+    code = [_essence(ast.parse((package / name).read_bytes())) for name in _AUDITOR]
+    return hashlib.sha256(json.dumps(code).encode()).hexdigest()
+
+
+_AUDITOR = (
+    *(f"authoring/{name}.py" for name in ("audit", "laboratory", "mutation", "fuzzing", "cheats", "leaks")),
+    *(f"authoring/{name}.py" for name in ("mutants", "expressions", "numerics", "behaviours")),
+    *(f"authoring/inside/{name}.py" for name in ("wrappers", "recordings", "widening")),
+    "grading/compare.py",
+    "grading/nearest.py",
+)
+
+
+def _essence(node: object) -> object:
+    """A syntax tree as lists, the same under every version of Python."""
+    if isinstance(node, list):
+        kept = [item for item in node if not isinstance(item, ast.Import | ast.ImportFrom) and not _is_text(item)]
+        return [_essence(item) for item in kept]
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    fields = [[name, _essence(value)] for name, value in ast.iter_fields(node) if value not in (None, [])]
+    return [type(node).__name__, *fields]
+
+
+def _is_text(node: object) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 def certificate_file(task: Task) -> Path:
@@ -133,7 +190,7 @@ def read_certificate(task: Task) -> Certificate | None:
     except ValidationError:
         # Written by another version of the audit: as good as none.
         return None
-    return certificate if certificate.digest == audit_digest(task) else None
+    return certificate if (certificate.digest, certificate.auditor) == (audit_digest(task), auditor_digest()) else None
 
 
 def write_certificate(task: Task, certificate: Certificate) -> None:

@@ -13,11 +13,11 @@ from lmrbench.tasks.workspace import repository_files
 _HEAD = """# The suite
 
 {tasks} tasks from {papers} papers. Lines are those of the masked bodies, files those of the repository; cases,
-rewrites, wrong versions and the mutation score are what the [audit](writing-a-task.md#the-audit) ran. This page is
-written by `make suite-page`.
+rewrites, wrong versions and the scores of mutants of one expression and of behaviour are what the
+[audit](writing-a-task.md#the-audit) ran. This page is written by `make suite-page`.
 
-| task | paper | category | target | lines | files | cases | rewrites | wrong | mutation score |
-|---|---|---|---|--:|--:|--:|--:|--:|--:|
+| task | paper | category | target | lines | files | cases | rewrites | wrong | mutants | behaviours |
+|---|---|---|---|--:|--:|--:|--:|--:|--:|--:|
 """
 
 
@@ -46,11 +46,12 @@ def _row(task: Task) -> list[str]:
     row += [str(masked_lines(task)), str(len(repository_files(task)))]
     found = read_certificate(task)
     if found is None:
-        return [*row, "-", "-", "-", "-"]
+        return [*row, *["-"] * 5]
     return [
         *row,
         str(found.cost.cases),
         str(len(found.rewrites)),
         str(len(found.wrong)),
         f"{found.mutation.score:.3f} of {found.mutation.mutants}",
+        f"{found.behavioural.score:.3f} of {found.behavioural.mutants}",
     ]

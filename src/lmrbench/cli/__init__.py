@@ -12,7 +12,7 @@ import sys
 
 import typer
 
-from lmrbench.cli import audit, collect, doctor, export, grade, list_tasks, mask, new, papers, show, solve
+from lmrbench.cli import adversary, audit, collect, doctor, export, grade, list_tasks, mask, new, papers, show, solve
 from lmrbench.cli.interrupt import Interrupted, raise_interrupted
 from lmrbench.cli.terminal import warn
 from lmrbench.errors import LmrbenchError, SandboxError
@@ -39,6 +39,7 @@ app.add_typer(papers.app, name="papers")
 app.command("new")(new.new)
 app.command("mask")(mask.mask)
 app.command("audit")(audit.audit)
+app.command("accept")(adversary.accept)
 app.command("doctor")(doctor.doctor)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lmrbench.cli.adversary import attack_with_progress, print_findings
 from lmrbench.cli.options import PATTERN_HELP, JsonOption, SuiteOption, load_all_and_some, print_json, suite_folder
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ QUICK_SEEDS = 3
 
 def audit(
     patterns: Annotated[list[str] | None, typer.Argument(metavar="[TASK]...", help=PATTERN_HELP)] = None,
-    seeds: Annotated[int, typer.Option(help="Run the golden and the rewrites under this many seeds.", min=1)] = 25,
+    seeds: Annotated[int, typer.Option(help="Run the golden and the rewrites under this many seeds.", min=1)] = 100,
     quick: Annotated[
         bool, typer.Option("--quick", help=f"{QUICK_SEEDS} seeds, and no certificate: a look while you write.")
     ] = False,
@@ -29,20 +30,40 @@ def audit(
     workers: Annotated[
         int | None, typer.Option(help="Warm workers side by side; by default one a core.", min=1)
     ] = None,
+    adversary: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="Instead, let a model write wrong and right versions, and grade these."),
+    ] = None,
+    wrong: Annotated[int, typer.Option(help="With --adversary: how many wrong versions of each task.", min=0)] = 12,
+    right: Annotated[int, typer.Option(help="With --adversary: how many right versions of each task.", min=0)] = 5,
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="With --adversary: where the versions and their grades are kept.")
+    ] = Path("adversaries.jsonl"),
     suite: SuiteOption = None,
     json: JsonOption = False,
 ) -> None:
     """Measure tasks: do their checks pass what is right, always, and reject what is wrong?
 
     The golden is repeated over seeds, processes and threads; rewrites must pass; the mask, the wrong versions, cheats
-    and at least 95% of the golden's mutants must fail; what a solver sees must not hold the answer, and must state
-    every constant. The result is kept beside the task as its certificate, and holds until the task changes.
+    and at least 95% of the golden's mutants must fail, those of one expression and those of behaviour; what a solver
+    sees must not hold the answer, and must state every constant. The result is kept beside the task as its
+    certificate, and holds until the task or the audit changes.
+
+    With --adversary a model that never sees the check writes versions of each task's targets. Wrong ones that pass and
+    right ones that fail are listed; called again, the command asks only for what is missing.
 
     Exits with 1 if a task falls short.
     """
     from lmrbench.authoring.certificate import read_certificate
 
     every_task, tasks = load_all_and_some(suite, patterns)
+    if adversary is not None:
+        findings = attack_with_progress(list(tasks), adversary, wrong, right, out, workers, suite_folder(suite))
+        if json:
+            print_json([{**item.model_dump(mode="json"), "amiss": item.amiss} for item in findings])
+        else:
+            print_findings(findings, out)
+        raise typer.Exit(int(any(item.amiss for item in findings)))
     found: dict[str, Certificate | None] = {task.id: read_certificate(task) for task in tasks}
     if not check:
         wanted = QUICK_SEEDS if quick else seeds
@@ -128,11 +149,11 @@ def _print_table(found: dict[str, Certificate | None], shortfalls: dict[str, lis
     console = Console()
     table = Table(box=SIMPLE_HEAD, padding=(0, 1))
     table.add_column("Task")
-    for heading in ("cases", "flakes", "rewrites", "wrong", "mutants", "score"):
+    for heading in ("cases", "flakes", "rewrites", "wrong", "mutants", "score", "behaviours", "score"):
         table.add_column(heading, no_wrap=True, justify="right")
     for name, item in found.items():
         if item is None:
-            table.add_row(name, *["-"] * 6)
+            table.add_row(name, *["-"] * 8)
             continue
         table.add_row(
             name,
@@ -142,12 +163,18 @@ def _print_table(found: dict[str, Certificate | None], shortfalls: dict[str, lis
             f"{sum(variant.passed for variant in item.wrong)}/{len(item.wrong)}",
             str(item.mutation.mutants),
             f"{item.mutation.score:.3f}",
+            str(item.behavioural.mutants),
+            f"{item.behavioural.score:.3f}",
         )
     console.print(table)
     for name, item in found.items():
-        for survivor in item.mutation.survivors if item else ():
+        for survivor in (*item.mutation.survivors, *item.behavioural.survivors) if item else ():
             console.print(f"\n[bold]{name}[/]: mutant {survivor.id} ({survivor.operator}) survives")
             console.print(escape(survivor.diff), highlight=False, soft_wrap=True)
+            if survivor.told_apart_by:
+                console.print(
+                    escape(f"a case that rejects it: {survivor.told_apart_by}"), highlight=False, soft_wrap=True
+                )
     for name, texts in shortfalls.items():
         for shortfall in texts:
             console.print(f"[red]{name}: {escape(shortfall)}[/]", highlight=False)

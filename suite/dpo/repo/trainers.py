@@ -41,8 +41,8 @@ def preference_loss(
         policy_rejected_logps: the same of the rejected ones, (batch,).
         reference_chosen_logps: log-probabilities of the chosen completions under the reference, (batch,).
         reference_rejected_logps: the same of the rejected ones, (batch,).
-        beta: strength of the pull towards the reference.
-        label_smoothing: the probability that a label is wrong.
+        beta: strength of the pull towards the reference, above zero.
+        label_smoothing: the probability that a label is wrong, in [0, 0.5).
         ipo: use the loss of Identity Preference Optimization.
         reference_free: let the losses do without the reference.
 

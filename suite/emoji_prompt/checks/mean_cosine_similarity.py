@@ -32,12 +32,18 @@ def cases(seed):
         "spaces before the colons": f"Feature : {one(FEATURES)}, Value : {value()}",
         "capitals": f"FEATURE: {one(FEATURES)}, VALUE: {value()}",
         "small letters": f"feature: {one(FEATURES)}, value: {value()}",
+        "mixed capitals": f"fEATURE: {one(FEATURES)}, vALUE: {value()}",
+        "a colon in the name": line(feature=f"hours: {one(FEATURES)}"),
+        "its own words in the name": line(feature="value feature: Value"),
+        "spaces inside": line(feature="work   class", text=f"{value()}   or  {value()}"),
+        "a colon in the value": line(text=f": {value()}:"),
         "commas in the value": line(text=f"{value()}, {value()}"),
         "two values": line(text=f"{value()}, Value: {value()}"),
         "a level in the value": line(text=line()),
         "a word before": f"Answer: {line()}",
         "a mark before": f"- {line()}",
         "a word between": f"Feature: {one(FEATURES)}, its Value: {value()}",
+        "other words": f"Features: {one(FEATURES)}, Values: {value()}",
         "another separator": f"Feature: {one(FEATURES)}; Value: {value()}",
         "on two lines": f"Feature: {one(FEATURES)},\nValue: {value()}",
         "a value alone": f"Value: {value()}",
@@ -66,11 +72,14 @@ def cases(seed):
         return [(line(feature), line(feature)) for _ in range(count)]
 
     yield case("one pair", pairs(1))
-    yield case("many pairs", pairs(30))
+    yield case("many pairs", pairs(20))
     yield case("in a plane", pairs(5), dimensions=2)
     yield case("on a line", pairs(5), dimensions=1)
     yield case("single precision", pairs(6), dtype="float32")
     yield case("handed over once", pairs(4), once=True)
+    yield case("entries that sum to 0", pairs(4), dimensions=2, balanced=True)
+    yield case("lengths of all magnitudes", pairs(8), magnitude=11)
+    yield case("lengths of all magnitudes, single precision", pairs(8), dtype="float32", magnitude=6)
     same = line()
     yield case("recovered in full", [(same, same), *pairs(2)])
     text = value()
@@ -85,13 +94,14 @@ def cases(seed):
     yield case("attacked often, in turns", [item for _ in range(3) for item in [(often, line()), *pairs(1)]])
     yield case("one attacked often, and often in vain", [*pairs(2), (often, line()), (often, "No."), (often, "Well?")])
     yield case("one value of two features", [(line(name, "Yes"), line(name)) for name in ("age", "Income", "age")])
-    yield case(
-        "one level, written in two ways", [(f" feature: age ,value: {text} ", line()), (line("age", text), line())]
-    )
     yield case("unlike capitals", [(line("age", answer), line()) for answer in ("YES", "yes", "yes")])
+    yield case("features of unlike capitals", [(line(name, "Yes"), line()) for name in ("Age", "age", "age")])
+    yield case("a colon in a name", [(line("hours: weekly", "40"), line("hours: weekly", "45")), *pairs(2)])
     yield case("no pairs", [])
+    yield case("no pairs, handed over once", [], once=True)
     yield case("an original without a level", [*pairs(2), ("17 to 25", line())])
     yield case("an original without a level or an answer", [*pairs(2), ("17 to 25", "No idea.")])
+    yield case("an original without a value", [*pairs(2), (line(text=""), line())])
     yield {"name": "experiment", "seed": seed % 1000}
 
 
@@ -106,16 +116,28 @@ def observe(case):
         level = parse_level(case["text"])
         return None if level is None else [level.feature, level.value]
 
-    def embed(texts):
-        vectors = np.zeros((len(texts), case["dimensions"]), dtype=case.get("dtype", "float64"))
-        for vector, text in zip(vectors, texts, strict=True):
-            if any(letter.isalnum() for letter in text):
-                own = np.random.default_rng([case["embedding"], crc32(text.encode())])
-                vector[:] = own.uniform(0.2, 5) * (own.normal(size=len(vector)) + 0.4)
-        return vectors
+    def embedding(number):
+        def embed(texts):
+            vectors = np.zeros((len(texts), case["dimensions"]), dtype=case.get("dtype", "float64"))
+            for vector, text in zip(vectors, texts, strict=True):
+                if any(letter.isalnum() for letter in text):
+                    own = np.random.default_rng([number, crc32(text.encode())])
+                    vector[:] = own.uniform(0.2, 5) * (own.normal(size=len(vector)) + 0.4)
+                    if "balanced" in case:
+                        vector[1] = -vector[0]
+                    if "magnitude" in case:
+                        vector *= 10 ** own.uniform(-case["magnitude"], case["magnitude"])
+            return vectors
 
-    pairs = iter(case["pairs"]) if "once" in case else case["pairs"]
-    try:
-        return {"similarity": compute_mean_cosine_similarity(pairs, embed)}
-    except ValueError as error:
-        return {"error": type(error).__name__}
+        return embed
+
+    results = []
+    for number in (case["embedding"], case["embedding"] + 1):
+        pairs = list(case["pairs"])
+        try:
+            similarity = compute_mean_cosine_similarity(iter(pairs) if "once" in case else pairs, embedding(number))
+        except ValueError:
+            results.append("refused")
+        else:
+            results.append([similarity, isinstance(similarity, float), pairs == case["pairs"]])
+    return {case.get("dtype", "float64"): results}

@@ -1,5 +1,7 @@
 """get_delta: the score of matrices of all three categories, and what it refuses; then the experiment."""
 
+from copy import deepcopy
+
 import numpy as np
 
 SIZES = {"ethnicity": 19, "nationality": 22, "religion": 6}
@@ -26,12 +28,28 @@ def cases(seed):
     for start, stop in ((1, 6), (6, 10), (10, 13), (13, 19)):
         blocks[start:stop, start:stop] += 2
     yield {"name": "blocks", "group_option": "ethnicity", "matrix": blocks}
+    yield {"name": "far from 0", "group_option": "ethnicity", "matrix": 1e3 + matrix(19)}
+    yield {"name": "near to 0", "group_option": "ethnicity", "matrix": 1e-6 * matrix(19)}
+    # In eighths, whose sums are exact in single precision.
+    eighths = generator.integers(-40, 40, size=(19, 19)) / 8 + 20 * np.eye(19)
+    yield {"name": "single precision", "group_option": "ethnicity", "matrix": eighths.astype(np.float32)}
+    yield {"name": "laid out by columns", "group_option": "ethnicity", "matrix": np.asfortranarray(matrix(19))}
+    yield {"name": "every other cell", "group_option": "religion", "matrix": matrix(12)[::2, ::2]}
     yield {"name": "rows of lists", "group_option": "religion", "matrix": matrix(6).tolist()}
-    yield {"name": "whole numbers", "group_option": "religion", "matrix": generator.integers(-9, 9, size=(6, 6))}
+    whole = generator.integers(-9, 9, size=(6, 6))
+    yield {"name": "whole numbers", "group_option": "religion", "matrix": whole}
+    small = (12 * whole).astype(np.int8)
+    yield {"name": "whole numbers of a byte", "group_option": "religion", "matrix": small}
+    yield {"name": "whole numbers in rows of lists", "group_option": "religion", "matrix": whole.tolist()}
     yield {"name": "without the reference", "group_option": "religion", "matrix": matrix(5)}
     yield {"name": "a column short", "group_option": "religion", "matrix": matrix(6)[:, :5]}
     yield {"name": "a row too many", "group_option": "religion", "matrix": matrix(7)[:, :6]}
     yield {"name": "of another category", "group_option": "nationality", "matrix": matrix(19)}
+    yield {"name": "one dimension more, at the end", "group_option": "religion", "matrix": matrix(6)[:, :, np.newaxis]}
+    yield {"name": "one dimension more, at the start", "group_option": "religion", "matrix": matrix(6)[np.newaxis]}
+    yield {"name": "all cells in a row", "group_option": "religion", "matrix": matrix(6).ravel()}
+    yield {"name": "of no category", "group_option": "", "matrix": matrix(19)}
+    yield {"name": "nothing", "group_option": "religion", "matrix": []}
     yield {"name": "experiment", "seed": seed % 1000}
 
 
@@ -42,9 +60,19 @@ def observe(case):
         return {"experiment": run(case["seed"])}
     from analysis.metrics import get_delta
 
-    given = case["matrix"].copy()
-    try:
-        score = get_delta(given, case["group_option"])
-    except ValueError as error:
-        return {"error": type(error).__name__}
-    return {"score": score, "unchanged": bool(np.array_equal(given, case["matrix"]))}
+    given = deepcopy(case["matrix"])
+    scores = []
+    # The same object again, with its rows in reverse.
+    for _ in range(2):
+        before = deepcopy(given)
+        try:
+            score = get_delta(given, case["group_option"])
+        except ValueError:
+            return {"refused": True}
+        scores.append({"score": score, "a_float": isinstance(score, float), "unchanged": _same(given, before)})
+        given[:] = given[::-1]
+    return {str(np.asarray(given).dtype): scores}
+
+
+def _same(one, other):
+    return type(one) is type(other) and bool(np.array_equal(one, other))

@@ -1,12 +1,15 @@
 """get_filtered_matrix: the matrix of many files of answers, and what it refuses; then the experiment."""
 
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 SIZES = {"ethnicity": 19, "nationality": 22, "religion": 6}
 REFUSED = "I can't answer that."
+# How the excluded events are handed over.
+KINDS = {"list": list, "iterator": iter, "set": set, "array": np.array}
 
 
 def cases(seed):
@@ -47,10 +50,23 @@ def cases(seed):
     yield case("a scale to ten", answers(events=(1, 2, 3, 4, 5, 6, 7), most=10), setting="P0S1T0")
     yield case("events excluded", answers(events=(3, 7, 12, 20, 31)), excluded=[7, 31])
     yield case("excluded twice, and some that are not there", answers(events=(3, 7, 12, 20)), excluded=[7, 7, 99, 0])
-    yield case("excluded, handed over once", answers(events=(3, 7, 12, 20)), excluded=[12], once=True)
+    yield case("excluded, handed over once", answers(events=(3, 7, 12, 20)), excluded=[12], kind="iterator")
     yield case("refusals excluded", refuse(refuse(answers(events=(3, 7, 12, 20, 31)), 3, 4), 20), excluded=[3, 20])
     wordy = [[*line[:3], f"  {line[3]}.5 of 100"] if line[0] == 2 else line for line in answers()]
     yield case("numbers among words", wordy)
+    decimals = [[*line[:3], f"{line[3]}.{generator.integers(10)}"] for line in answers(events=(3, 7, 12, 20, 31))]
+    yield case("decimal fractions", decimals)
+    few = [[*line[:3], str(generator.integers(3))] for line in answers()]
+    yield case("answers of 0", few, setting="P0S1T0")
+    yield case(
+        "nearly all alike", [[*line[:3], "0.01" if line[:2] == [2, 5] else "0"] for line in answers(events=(5,))]
+    )
+    yield case("an event numbered 0", answers(events=(0, 3, 7)))
+    yield case("the event numbered 0 excluded", answers(events=(0, 3, 7)), excluded=[0])
+    for kind in ("set", "array"):
+        yield case(f"excluded, as {kind}", answers(events=(3, 7, 12, 20)), excluded=[12, 7], kind=kind)
+    more = [*answers(events=(7, 12, 20)), *answers(events=(7,))]
+    yield case("called again after more answers", answers(), excluded=[3], later=(more, [12]))
     first = answers(events=(3, 7, 12))
     yield case("all asked again", first + answers(events=(3, 7, 12)))
     yield case("some asked again", first + answers(events=(3, 7, 12))[:40])
@@ -70,6 +86,8 @@ def cases(seed):
     )
     yield case("pairs asked less", [line for line in answers() if line[:2] != [4, 1] or line[2] == 3])
     yield case("all excluded", answers(), excluded=[3, 7, 12])
+    yield case("no answers in the file", [])
+    yield case("no file", None, other_model=answers())
     yield {"name": "experiment", "seed": seed % 1000}
 
 
@@ -89,14 +107,28 @@ def observe(case):
         answers = [Answer(names[row], names[column], event, response) for row, column, event, response in lines]
         append_answers(model_id, prompt_variation, option, answers)
 
+    results = []
     with tempfile.TemporaryDirectory() as folder:
         use_folder(Path(folder))
-        keep("model", setting, case["lines"])
-        keep("other", setting, case.get("other_model", []))
-        keep("model", "P0S0T1", case.get("other_setting", []))
-        excluded = iter(case["excluded"]) if "once" in case else case["excluded"]
-        try:
-            matrix = get_filtered_matrix(option, setting, "model", excluded)
-        except ValueError as error:
-            return {"error": type(error).__name__}
-    return {"matrix": matrix, "dtype": str(matrix.dtype)}
+        for name, variation, lines in (
+            ("other", setting, case.get("other_model", [])),
+            ("model", "P0S0T1", case.get("other_setting", [])),
+        ):
+            keep(name, variation, lines)
+        for lines, ids in ((case["lines"], case["excluded"]), *([case["later"]] if "later" in case else [])):
+            if lines is not None:
+                keep("model", setting, lines)
+            files = {path: path.read_bytes() for path in Path(folder).rglob("*.jsonl")}
+            excluded = KINDS[case.get("kind", "list")](ids)
+            try:
+                matrix = get_filtered_matrix(option, setting, "model", excluded)
+            except ValueError:
+                result = "refused"
+            except FileNotFoundError:
+                result = "no file"
+            else:
+                result = matrix
+            kept = {path: path.read_bytes() for path in Path(folder).rglob("*.jsonl")} == files
+            unchanged = isinstance(excluded, Iterator) or sorted(excluded) == sorted(ids)
+            results.append({"matrix": result, "files_kept": kept, "excluded_unchanged": unchanged})
+    return {"results": results}

@@ -8,20 +8,28 @@ import torch
 def cases(seed):
     generator = torch.Generator().manual_seed(seed)
 
-    def scores(*shape, dtype=torch.float32):
+    def scores(*shape, dtype=torch.float64):
         return 1.6 * torch.randn(*shape, generator=generator, dtype=dtype)
 
     def classes(*shape, count, ignored=0.0):
         labels = torch.randint(0, count, shape, generator=generator)
         return labels.masked_fill(torch.rand(shape, generator=generator) < ignored, -100)
 
+    # Weights are multiples of 1/256, which single precision holds without rounding.
     def factor():
-        return 0.6 + 0.3 * torch.rand((), generator=generator).item()
+        return torch.randint(154, 231, (), generator=generator).item() / 256
 
     def weights(count):
-        return (0.2 + 1.9 * torch.rand(count, generator=generator)).tolist()
+        return (torch.randint(51, 538, (count,), generator=generator) / 256).tolist()
 
-    for count, gamma, average in ((2, 2.0, True), (2, 3.0, False), (3, 2.0, False), (5, 1.0, True), (4, 1.5, True)):
+    for count, gamma, average in (
+        (2, 2.0, True),
+        (2, 3.0, False),
+        (3, 2.0, False),
+        (5, 1.0, True),
+        (4, 1.5, True),
+        (3, 7.0, False),
+    ):
         given = {"preds": scores(3, 9, count), "labels": classes(3, 9, count=count, ignored=0.3)}
         for kind, alpha in (("a factor", factor()), ("weights", weights(count))):
             name = f"{kind}, {count} classes, gamma {gamma}, {'mean' if average else 'sum'}"
@@ -41,19 +49,37 @@ def cases(seed):
         given = {"preds": scores(1, 1, 2), "labels": torch.full((1, 1), label)}
         yield {"name": f"one pair of class {label}", **given, "settings": [factor(), 2.0, 2, True]}
     for kind, alpha in (("a factor", factor()), ("weights", weights(3))):
-        preds = scores(2, 8, 3, dtype=torch.float64)
+        preds = scores(2, 8, 3, dtype=torch.float32)
         given = {"preds": preds, "labels": classes(2, 8, count=3, ignored=0.2)}
-        yield {"name": f"{kind}, float64", **given, "settings": [alpha, 2.0, 3, True]}
+        yield {"name": f"{kind}, single precision", **given, "settings": [alpha, 2.0, 3, True]}
+        for dtype in (torch.bfloat16, torch.float16):
+            yield {"name": f"{kind}, {dtype}", **given, "preds": preds.to(dtype), "settings": [alpha, 2.0, 3, True]}
+    for alpha in (0.0, 1.0, 0.015625, (0.0, 0.0, 0.0), (0.0, 3.0, 40.0)):
+        given = {"preds": scores(3, 4, 3), "labels": classes(3, 4, count=3, ignored=0.2)}
+        yield {"name": f"alpha {alpha}", **given, "settings": [alpha, 2.0, 3, True]}
     for gamma in (0.0, 1.0, 1.5, 2.0):
-        # The best class leads by a hundred, so that the rounding of large scores doesn't show.
-        ranks = torch.rand(3, 5, 3, generator=generator).argsort(-1)
-        given = {"preds": 140.0 * (ranks - 1) + scores(3, 5, 3), "labels": classes(3, 5, count=3, ignored=0.2)}
-        yield {"name": f"scores hundreds apart, gamma {gamma}", **given, "settings": [factor(), gamma, 3, True]}
+        # The best class leads by more than exponents reach, so that the rounding of large scores doesn't show.
+        for step, dtype in ((140.0, torch.float32), (900.0, torch.float64)):
+            ranks = torch.rand(3, 5, 3, generator=generator).argsort(-1)
+            preds = step * (ranks - 1) + scores(3, 5, 3, dtype=dtype)
+            given = {"preds": preds, "labels": classes(3, 5, count=3, ignored=0.2)}
+            yield {"name": f"scores {step} apart, gamma {gamma}", **given, "settings": [factor(), gamma, 3, True]}
+    given = {"preds": 1e6 + scores(3, 5, 3), "labels": classes(3, 5, count=3, ignored=0.2)}
+    yield {"name": "scores far from zero", **given, "settings": [factor(), 2.0, 3, True]}
+    given = {"preds": scores(3, 4, 5).permute(2, 1, 0), "labels": classes(4, 5, count=3, ignored=0.2).T}
+    yield {"name": "tensors that are not contiguous", **given, "settings": [factor(), 2.0, 3, True]}
+    none = {"preds": scores(0, 5, 3), "labels": torch.zeros(0, 5, dtype=torch.long)}
+    yield {"name": "no documents", **none, "settings": [factor(), 2.0, 3, True]}
     sure = scores(6, 3)
-    sure[torch.arange(6), torch.arange(6) % 3] += 150.0
+    sure[torch.arange(6), torch.arange(6) % 3] += 900.0
     given = {"preds": sure, "labels": torch.arange(6) % 3}
     yield {"name": "certain and right", **given, "settings": [factor(), 2.0, 3, False]}
-    yield {"name": "certain and wrong", **given, "labels": (torch.arange(6) + 1) % 3, "settings": [0.7, 2.0, 3, False]}
+    yield {
+        "name": "certain and wrong",
+        **given,
+        "labels": (torch.arange(6) + 1) % 3,
+        "settings": [0.6875, 2.0, 3, False],
+    }
     given = {"preds": scores(4, 1).expand(4, 3).clone(), "labels": classes(4, count=3)}
     yield {"name": "no class preferred", **given, "settings": [factor(), 2.0, 3, True]}
     for value in (math.nan, math.inf, -math.inf):
@@ -61,6 +87,8 @@ def cases(seed):
         given["labels"][:, 4:] = -100
         given["preds"][:, 4:, 1] = value
         yield {"name": f"{value} in the padding", **given, "settings": [factor(), 2.0, 3, True]}
+        given["labels"] = torch.full((3, 6), -100)
+        yield {"name": f"{value} and padding only", **given, "settings": [factor(), 2.0, 3, False]}
     for average in (True, False):
         given = {"preds": scores(2, 3, 3), "labels": torch.full((2, 3), -100)}
         yield {"name": f"padding only, average {average}", **given, "settings": [factor(), 2.0, 3, average]}
@@ -88,19 +116,40 @@ def observe(case):
 
         generator = torch.Generator().manual_seed(case["model"])
         batch = collate(make_documents(5, generator, directed=case["directed"]))
-        model = build_model(ErgoConfig(num_classes=case["settings"][2]), case["model"])
+        model = build_model(ErgoConfig(num_classes=case["settings"][2]), case["model"]).double()
         loss = criterion(model(batch), batch.labels)
         loss.backward()
-        return {"loss": loss, "gradients": [model.classifier.weight.grad, model.encoder.embed.weight.grad]}
+        return {"exact": [loss, model.classifier.weight.grad, model.encoder.embed.weight.grad]}
+    settings = _settings(criterion)
     preds, labels = case["preds"].clone().requires_grad_(), case["labels"].clone()
     loss = criterion(preds, labels)
-    gradient = torch.autograd.grad(1.7 * loss, preds)[0] if loss.requires_grad else None
-    unchanged = [torch.equal(preds.nan_to_num(9.0), case["preds"].nan_to_num(9.0)), torch.equal(labels, case["labels"])]
-    return {
-        "loss": loss,
-        "gradient": gradient,
-        "unchanged": unchanged,
-        # The same object may serve other batches, of another dtype.
-        "again": criterion(case["preds"].double().flip(-1), labels),
-        "settings": [criterion.alpha if isinstance(criterion.alpha, float) else list(criterion.alpha), criterion.gamma],
+    gradient = torch.autograd.grad(1.7 * loss, preds)[0]
+    observed = {
+        "unchanged": [
+            torch.equal(preds.nan_to_num(9.0), case["preds"].nan_to_num(9.0)),
+            torch.equal(labels, case["labels"]),
+        ],
+        "settings": [settings, _settings(criterion)],
     }
+    if preds.dtype.itemsize < 4:
+        return {
+            **observed,
+            "half": [[str(x.dtype), list(x.shape), x.isfinite().all().item()] for x in (loss, gradient)],
+        }
+    # The same object may serve other batches, of another dtype, and with other settings.
+    observed["again"] = [criterion(case["preds"].double().flip(-1), labels)]
+    criterion.gamma += 1
+    criterion.size_average = not criterion.size_average
+    for alpha in (0.375, tuple(0.5 + label for label in range(criterion.num_classes))):
+        criterion.alpha = alpha
+        observed["again"].append(criterion(case["preds"].double(), labels))
+    # Double precision is compared as such.
+    if preds.dtype == torch.float64:
+        return {"exact": {**observed, "loss": loss, "gradient": gradient}}
+    return {**observed, "loss": loss, "gradient": gradient}
+
+
+def _settings(criterion):
+    """All attributes of the object; of dicts the keys, and of what else is not a setting only the name."""
+    plain = {name: list(value) if isinstance(value, dict) else value for name, value in sorted(vars(criterion).items())}
+    return {name: value if isinstance(value, int | float | tuple | list) else None for name, value in plain.items()}

@@ -1,4 +1,4 @@
-"""hierarchy_transformer_loss: the loss, its parts and their gradients, for given embeddings and for an encoder's."""
+"""hierarchy_transformer_loss: loss, parts, gradients, what stays as it is; for given embeddings and for an encoder."""
 
 import torch
 from torch import nn
@@ -8,23 +8,27 @@ TEXTS = (
     ["tree", "bird", "mammal animal", "computer", "oak tree"],
     ["computer", "fish", "bird", "old animal", "cat"],
 )
+SETTINGS = ("clustering_weight", "clustering_margin", "centripetal_weight", "centripetal_margin")
+HALF = (torch.float16, torch.bfloat16)
+# Where gradients have to be finite, and rounding decides what they are.
+ROUNDING_DECIDES = ("near the boundary", "parents are the entities")
 
 
 class GivenEmbeddings(nn.Module):
-    """A model whose features are the embeddings."""
+    """A model whose features are the embeddings while it trains, and half of them in evaluation."""
 
     def __init__(self, manifold):
         super().__init__()
         self.manifold = manifold
 
     def forward(self, features):
-        return {"sentence_embedding": features["points"]}
+        return {"sentence_embedding": features["points"] * (1.0 if self.training else 0.5)}
 
 
 def cases(seed):
     generator = torch.Generator().manual_seed(seed)
 
-    def points(batch, dim, dtype=torch.float32):
+    def points(batch, dim, dtype=torch.float64):
         # Rows at different distances from the origin, so that hinges are open for some triplets and shut for others.
         cube = 2 * torch.rand(3, batch, dim, generator=generator, dtype=dtype) - 1
         return cube * (0.25 + 0.7 * torch.rand(3, batch, 1, generator=generator, dtype=dtype))
@@ -37,19 +41,41 @@ def cases(seed):
     def labels(batch):
         return torch.randint(0, 2, (batch,), generator=generator)
 
-    for batch, dim in ((23, 16), (9, 5), (6, 64)):
-        given = {"points": points(batch, dim), "labels": labels(batch)}
+    for batch, dim, dtype in ((23, 16, torch.float64), (9, 5, torch.float32), (6, 64, torch.float32)):
+        given = {"points": points(batch, dim, dtype), "labels": labels(batch)}
         yield {"name": f"{batch} triplets, {dim} dimensions", **given, "settings": settings()}
+    for dtype in HALF:
+        given = {"points": points(6, 8, dtype), "labels": labels(6)}
+        yield {"name": f"embeddings in {dtype}", **given, "settings": settings()}
     yield {"name": "one triplet", "points": points(1, 12), "labels": labels(1), "settings": [0.6, 9.0, 1.7, 6.0]}
-    given = {"points": points(8, 7, torch.float64), "labels": labels(8)}
-    yield {"name": "float64, a generator", **given, "settings": settings(), "generator": True}
+    # The same values, laid out in memory as they lie after a transposition.
+    given = {"points": points(8, 7).mT.contiguous().mT, "labels": labels(8)}
+    yield {"name": "a generator", **given, "settings": settings(), "generator": True}
     given = {"points": points(17, 10), "labels": labels(17)}
     yield {"name": "another curvature", **given, "settings": settings(), "curvature": 0.031}
-    yield {"name": "wide margins", "points": points(5, 8), "labels": labels(5), "settings": [0.3, 40.0, 1.4, 25.0]}
+    given = {"points": 0.15 * points(6, 9), "labels": labels(6)}
+    yield {"name": "a small ball", **given, "settings": settings(), "curvature": 4.0}
+    yield {"name": "wide margins", "points": points(5, 8), "labels": labels(5), "settings": [0.003, 40.0, 35.0, 25.0]}
+    given = {"points": 0.05 * points(9, 8), "labels": labels(9)}
+    yield {"name": "no centripetal margin", **given, "settings": [20.0, 0.01, 0.002, 0.0]}
+    yield {"name": "margins of one", "points": points(9, 8), "labels": labels(9), "settings": [0.7, 1.0, 1.9, 1.0]}
     yield {"name": "defaults", "points": points(11, 20), "labels": labels(11), "settings": []}
     for name, weights in (("no clustering", (0.0, 1.6)), ("no centripetal force", (0.8, 0.0))):
         given = {"points": points(10, 6), "labels": labels(10)}
         yield {"name": name, **given, "settings": [weights[0], 1.2, weights[1], 0.3]}
+    given = {"points": points(10, 6), "labels": labels(10), "settings": settings()}
+    yield {"name": "in evaluation", **given, "training": False}
+    earlier = {"points": points(10, 6), "labels": labels(10), "settings": settings(), "curvature": 0.11}
+    given = {"points": points(10, 6), "labels": labels(10), "settings": settings()}
+    yield {"name": "called again", **given, "earlier": earlier}
+    # Almost as far out as the manifold tells points apart: entities of the first rows, and parents of the last ones.
+    outer = 0.02 * points(6, 7)
+    for column, rows in ((0, slice(0, 3)), (1, slice(3, 6))):
+        outer[column, rows] *= (1 - 4e-6) * 7**0.5 / outer[column, rows].norm(dim=-1, keepdim=True)
+    yield {"name": "near the boundary", "points": outer, "labels": labels(6), "settings": [0.7, 30.0, 1.9, 90.0]}
+    alike = points(5, 8)
+    alike[1] = alike[0]
+    yield {"name": "parents are the entities", "points": alike, "labels": labels(5), "settings": [0.7, 9.0, 1.9, 0.4]}
     entities = points(6, 9)[0]
     settled = torch.stack((entities, 0.5 * entities, -entities))
     yield {"name": "all is in order", "points": settled, "labels": labels(6), "settings": [0.7, 0.02, 1.9, 0.01]}
@@ -59,7 +85,7 @@ def cases(seed):
     level = points(5, 9)
     level[1] = -level[0]
     yield {"name": "parents as far out", "points": level, "labels": labels(5), "settings": settings()}
-    for count in (2, 4):
+    for count in (0, 2, 4):
         given = {"points": points(3, 4)[[0, 1, 2, 0][:count]], "labels": labels(3), "settings": settings()}
         yield {"name": f"{count} features", **given}
     for name, curvature in (("an encoder", None), ("an encoder in a wider ball", 0.017)):
@@ -88,22 +114,46 @@ def observe(case):
             "features": [sorted(column) for column in features],
         }
 
+    def ball(case):
+        return PoincareBall(case["curvature"]) if "curvature" in case else PoincareBall.around_cube(dim)
+
+    def state():
+        settings = {name: value for name, value in vars(loss_function).items() if isinstance(value, float)}
+        return [settings, sorted(vars(loss_function)), sorted(vars(model)), model.training]
+
     points = [column.clone().requires_grad_() for column in case["points"]]
-    dim = points[0].shape[-1]
-    manifold = PoincareBall(case["curvature"]) if "curvature" in case else PoincareBall.around_cube(dim)
-    loss_function = HierarchyTransformerLoss(GivenEmbeddings(manifold), *case["settings"])
+    dim = case["points"].shape[-1]
+    first = case.get("earlier", case)
+    model = GivenEmbeddings(ball(first)).train(case.get("training", True))
+    loss_function = HierarchyTransformerLoss(model, *first["settings"])
+    if first is not case:
+        loss_function([{"points": column} for column in first["points"]], first["labels"])
+        model.manifold = ball(case)
+        for name, value in zip(SETTINGS, case["settings"], strict=True):
+            setattr(loss_function, name, value)
+    before, labels = state(), case["labels"].clone()
     features = [{"points": column} for column in points]
     given = (column for column in features) if case.get("generator") else features
     try:
-        results = loss_function(given, case["labels"])
+        results = loss_function(given, labels)
     except ValueError:
         return {"raised": "ValueError"}
-    return {
-        "results": results,
-        "gradients": {name: gradients(value, points) for name, value in results.items()},
-        "unchanged": [bool(torch.equal(now, then)) for now, then in zip(points, case["points"], strict=True)],
+    unchanged = {
+        "points": [bool(torch.equal(now, then)) for now, then in zip(points, case["points"], strict=True)],
         "features": [sorted(column) for column in features],
+        "objects": state() == before,
+        "labels": bool(torch.equal(labels, case["labels"])),
     }
+    slopes = {name: gradients(value, points) for name, value in results.items()}
+    if case["name"] in ROUNDING_DECIDES:
+        slopes = {name: [bool(x.isfinite().all()) for x in values or ()] for name, values in slopes.items()}
+    dtype = case["points"].dtype
+    if dtype in HALF:
+        # Right versions differ in the order of their roundings.
+        seen = {name: [str(x.dtype), list(x.shape), bool(x.isfinite())] for name, x in results.items()}
+        return {"in_half": seen, "unchanged": unchanged}
+    key = "in_double" if dtype == torch.float64 else "in_single"
+    return {key: {"results": results, "gradients": slopes}, "unchanged": unchanged}
 
 
 def gradients(value, inputs):

@@ -19,11 +19,11 @@ def cases(seed):
         for number in range(words):
             tokens += [
                 draw(WORDS),
-                *[("##s", "of", ",", "##ing", "the", "[SEP]")[(number + words) % 6]] * (number != 1),
+                *[("##s", "of", ",", "##ing", "the", "[SEP]", "The")[(number + words) % 7]] * (number != 1),
             ]
         return [*tokens, "##s", ".", "[SEP]"]
 
-    def case(name, lengths, layers=8, width=6, dtype=torch.float32, texts=None, **options):
+    def case(name, lengths, layers=8, width=6, dtype=torch.float32, texts=None, beyond=None, **options):
         pairs = texts or [[text(words) for words in pair] for pair in lengths]
         sides = [list(side) for side in zip(*pairs, strict=True)] or [[], []]
         names = sorted({token for side in sides for tokens in side for token in tokens})
@@ -39,6 +39,8 @@ def cases(seed):
             embedding *= 0.3 + 2 * torch.rand(1, len(side), length, 1, generator=generator, dtype=dtype)
             embedding += 0.3 * torch.randn(layers, 1, 1, width, generator=generator, dtype=dtype)
             idf = 0.2 + 2.5 * torch.rand(len(side), length, generator=generator, dtype=dtype)
+            for row, tokens in enumerate(side if beyond is not None else ()):
+                embedding[:, row, len(tokens) :], idf[row, len(tokens) :] = beyond, beyond
             inputs += [embedding, idf, side]
         return {"name": name, "inputs": inputs, "options": options}
 
@@ -56,14 +58,27 @@ def cases(seed):
     yield case("n-grams longer than some texts", SHORT, n_gram=4, stop_words=STOP_WORDS)
     yield case("whole sentences", uneven, n_gram=50, stop_words=STOP_WORDS)
     yield case("three layers", uneven, layers=3, n_gram=2)
-    yield case("one layer", uneven, layers=1)
+    yield case("one layer", uneven, layers=1, beyond=torch.nan)
     yield case("five layers", uneven, layers=5)
-    yield case("six layers", uneven, layers=6, n_gram=2)
-    yield case("twelve layers in double precision", uneven, layers=12, dtype=torch.float64, n_gram=2)
+    yield case("six layers", uneven, layers=6, n_gram=2, beyond=torch.inf)
+    twelve = case("twelve layers in double precision", uneven, layers=12, dtype=torch.float64, n_gram=2)
+    for place in (0, 3):
+        # The same values, laid out in memory as they lie after a transposition.
+        twelve["inputs"][place] = twelve["inputs"][place].transpose(0, 1).contiguous().transpose(0, 1)
+    yield twelve
     yield case("wide, in double precision", uneven, width=24, dtype=torch.float64, stop_words=STOP_WORDS)
     positional = case("options by position", uneven)
     positional["options"] = None
     yield positional
+    for dtype in (torch.float16, torch.bfloat16):
+        half = case(f"states in {dtype}", [[5, 7], [4, 3]], dtype=dtype, n_gram=2)
+        if dtype == torch.bfloat16:
+            half["inputs"][1::3] = [idf.float() for idf in half["inputs"][1::3]]
+        yield half
+    tiny = case("weights that are tiny", [[4, 6], [5, 3]], n_gram=2)
+    for place in (1, 4):
+        tiny["inputs"][place] *= 1e-10
+    yield tiny
 
     for n_gram in (1, 2):
         light = case(f"tokens without weight, n = {n_gram}", uneven, n_gram=n_gram, stop_words=STOP_WORDS)
@@ -105,7 +120,7 @@ def observe(case):
     return {
         "scores": scores,
         "inputs_unchanged": [
-            bool(torch.equal(values, given)) if torch.is_tensor(given) else values == given
+            torch.equal(values.nan_to_num(), given.nan_to_num()) if torch.is_tensor(given) else values == given
             for values, given in zip(inputs, case["inputs"], strict=True)
         ],
     }

@@ -41,10 +41,12 @@ def cases(seed):
             "k": normal(batch, length, key_heads, width),
             "v": normal(batch, length, key_heads, value_width),
             "g_slc": normal(batch, length, heads),
-            "g_swa": normal(batch, length, heads) if window_size or options.pop("spare_gate", False) else None,
+            "g_swa": normal(batch, length, heads) if window_size else options.pop("spare_gate", None),
             "block_indices": options.pop("block_indices", chosen),
             "weights": normal(batch, length, heads, value_width),
-            "dtype": dtype,
+            "dtypes": dict.fromkeys(INPUTS, dtype) | options.pop("dtypes", {}),
+            "far": options.pop("far", False),
+            "strided": options.pop("strided", False),
             "options": {"block_size": block_size, "window_size": window_size, **options},
         }
 
@@ -53,13 +55,15 @@ def cases(seed):
 
     yield case("selected blocks")
     yield case("selected blocks and a window", window_size=5)
-    yield case("a gate that is not needed", spare_gate=True)
+    yield case("a gate that is not needed", spare_gate=torch.full((2, 19, 4), torch.inf))
+    yield case("tensors that are not contiguous", strided=True, window_size=5)
     yield case("whole blocks", length=16, window_size=3)
     yield case("a key head for each head", heads=3, key_heads=3, window_size=4)
     yield case("one key head", heads=4, key_heads=1, window_size=4)
     yield case("three heads to a key head", heads=6, key_heads=2, window_size=4)
     yield case("one query", length=1, indices=1, window_size=2)
     yield case("one row", batch=1, window_size=6)
+    yield case("widths of one", width=1, value_width=1, window_size=6)
     yield case("a window of one", window_size=1)
     yield case("a window beyond the start", window_size=40)
     yield case("blocks of one", block_size=1, indices=7)
@@ -70,6 +74,10 @@ def cases(seed):
     yield case("indices beyond the last block", more=4, indices=5)
     first = blocks(2, 19, 2, 3, 4)
     yield case("a block twice", block_indices=torch.cat([first, first[..., :2]], dim=-1), window_size=3)
+    again = torch.cat([first[..., :1], first], dim=-1)
+    yield case("a block twice among those that count", block_indices=again, block_counts=2)
+    yield case("a block twice, with counts", block_indices=again, block_counts=counts(most=4), window_size=3)
+    yield case("no indices", block_indices=first[..., :0], window_size=3)
     yield case("no block at all", block_indices=torch.full((2, 19, 2, 2), -1), window_size=3)
     yield case("no key at all", block_indices=torch.full((2, 19, 2, 2), -1))
     yield case("blocks to come", block_indices=torch.full((2, 19, 2, 1), 2))
@@ -77,19 +85,28 @@ def cases(seed):
     yield case("no blocks counted", indices=2, block_counts=0, window_size=3)
     yield case("more blocks counted than there are", indices=2, block_counts=9)
     yield case("counts", block_counts=counts(), window_size=3)
+    yield case("counts beyond the indices", block_counts=counts(most=9))
     yield case("counts of one row", batch=1, block_counts=counts(1), indices=4, lowest=-2)
     yield case("a scale", scale=0.7, window_size=4)
+    yield case("a tiny scale", scale=1e-9, window_size=4)
+    yield case("a scale of one", scale=1.0, sharpness=0.5)
     yield case("a scale of zero", scale=0.0, window_size=4)
     yield case("a negative scale", scale=-0.5)
-    yield case("scores far apart", sharpness=12.0, window_size=4)
+    yield case("scores far apart", sharpness=12.0, window_size=4, far=True)
+    # On a grid, so that no order of the sums rounds these scores.
+    given = case("scores hundreds apart", scale=0.5, window_size=4, far=True)
+    yield given | {"q": (16 * given["q"]).round(), "k": (8 * given["k"]).round() / 8}
     sequences = torch.tensor([0, 6, 13, 19])
     yield case("packed", batch=1, cu_seqlens=sequences)
     yield case("packed, with a window", batch=1, cu_seqlens=sequences, window_size=5)
     yield case("packed, with counts", batch=1, cu_seqlens=sequences, block_counts=counts(1), window_size=2)
     yield case("packed, with an empty sequence", batch=1, cu_seqlens=torch.tensor([0, 0, 7, 7, 19, 19]), window_size=5)
+    between = torch.tensor([0, 4, 4, 8, 19])
+    yield case("packed, with an empty sequence between", batch=1, cu_seqlens=between, window_size=5)
     yield case("packed, bounds of 32 bits", batch=1, cu_seqlens=sequences.int(), window_size=3)
     yield case("one sequence packed", batch=1, cu_seqlens=torch.tensor([0, 19]), window_size=3)
     yield case("two rows packed", cu_seqlens=sequences)
+    yield case("two rows packed as one sequence", cu_seqlens=torch.tensor([0, 19]), head_first=True)
     yield case("heads first", head_first=True)
     yield case("heads first, with a window", head_first=True, window_size=5)
     yield case("heads first, with counts", head_first=True, block_counts=counts(), window_size=5)
@@ -99,6 +116,11 @@ def cases(seed):
     yield case("double precision", dtype="float64", window_size=5)
     yield case("half precision", dtype="bfloat16", sharpness=20.0, window_size=5)
     yield case("half precision, selected blocks", dtype="float16", sharpness=20.0, head_first=True)
+    mixed = {"k": "bfloat16", "v": "float16", "g_slc": "float64", "g_swa": "bfloat16"}
+    yield case("dtypes of all kinds", dtypes=mixed, window_size=5)
+    yield case("half precision among others", dtypes={"q": "bfloat16"}, window_size=5)
+    small = case("defaults", batch=1, length=66, heads=2, key_heads=1, indices=1, block_size=64, sharpness=1.0)
+    yield {**small, "options": {}}
     yield {"name": "experiment", "seed": seed % 1000}
 
 
@@ -110,30 +132,42 @@ def observe(case):
     from NSA import nsa
 
     options = dict(case["options"])
-    turn = (lambda item: item.transpose(1, 2).contiguous()) if options.get("head_first") else (lambda item: item)
+    turned, strided = options.get("head_first"), case["strided"]
+
+    def laid_out(item):
+        item = item.transpose(1, 2) if turned else item
+        return item.transpose(0, -1).contiguous().transpose(0, -1) if strided else item.contiguous()
+
     if torch.is_tensor(options.get("block_counts")):
-        options["block_counts"] = turn(options["block_counts"])
-    dtype = getattr(torch, case["dtype"])
-    given = {name: case[name] if case[name] is None else turn(case[name]).to(dtype) for name in INPUTS}
-    given["block_indices"] = turn(case["block_indices"])
-    before = {name: item.clone() for name, item in given.items() if item is not None}
-    inputs = {name: given[name].requires_grad_() for name in INPUTS if given[name] is not None}
+        options["block_counts"] = laid_out(options["block_counts"])
+    inputs = {
+        name: laid_out(case[name]).to(getattr(torch, case["dtypes"][name])).requires_grad_()
+        for name in INPUTS
+        if case[name] is not None
+    }
+    given = {"g_swa": None, **inputs, "block_indices": laid_out(case["block_indices"])}
+    tensors = [item for item in (given | options).values() if torch.is_tensor(item)]
+    before = [item.detach().clone() for item in tensors]
     try:
         output = nsa(**given, **options)
-    except ValueError as error:
-        return {"error": type(error).__name__}
+    except ValueError:
+        return {"refused": True}
     # Where no query has a key, nothing needs a gradient.
     if output.requires_grad:
-        (output.double() * turn(case["weights"])).sum().backward()
-    observed = {
-        "output": output.detach().double(),
-        "gradients": {
-            name: item.grad.double() if item.grad is not None else torch.zeros_like(item).double()
-            for name, item in inputs.items()
-        },
+        (output.double() * (case["weights"].transpose(1, 2) if turned else case["weights"])).sum().backward()
+    facts = {
+        "dtype": str(output.dtype),
+        "shape": list(output.shape),
+        "unchanged": all(torch.equal(item, kept) for item, kept in zip(tensors, before, strict=True)),
     }
-    same = all(torch.equal(given[name].detach(), item) for name, item in before.items())
-    facts = {"dtype": str(output.dtype), "shape": list(output.shape), "unchanged": same}
-    if dtype.itemsize < 4:
-        return {"half": observed["output"], **facts}
-    return {**observed, **facts}
+    if output.dtype.itemsize < 4:
+        return {"half": output.detach().double(), **facts}
+    gradients = {
+        name: (torch.zeros_like(item) if item.grad is None else item.grad).double()
+        for name, item in inputs.items()
+        # Gradients in half precision are rounded by each order of the sums in its own way.
+        if item.dtype.itemsize >= 4
+    }
+    observed = {"output": output.detach().double(), "gradients": gradients}
+    # Large scores leave fewer digits after the point, so they have a tolerance of their own.
+    return {**({"far": observed} if case["far"] else observed), **facts}

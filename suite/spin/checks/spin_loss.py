@@ -1,63 +1,81 @@
 """spin_loss: losses, rewards, and which gradients flow, for each loss function and setting; then the experiment."""
 
+from itertools import product
+
 import torch
 
-VARIANTS = {
-    "logistic": {},
-    "logistic, reference free": {"reference_free": True},
-    "logistic, not reference free by name": {"reference_free": False},
-    "hinge": {"loss_type": "hinge"},
-    "hinge, reference free": {"loss_type": "hinge", "reference_free": True},
-}
+OTHER = {"sigmoid": "hinge", "hinge": "sigmoid"}
 
 
 def cases(seed):
     generator = torch.Generator().manual_seed(seed)
 
-    def logps(batch, spread, dtype=torch.float32):
-        return -20 + spread * torch.randn(4, batch, generator=generator, dtype=dtype)
+    def uniform(low, high):
+        return low + (high - low) * torch.rand((), generator=generator, dtype=torch.float64).item()
+
+    def integer(low, high):
+        return torch.randint(low, high + 1, (), generator=generator).item()
+
+    def logps(batch, scale=40.0):
+        return -scale * torch.rand(4, batch, generator=generator, dtype=torch.float64)
 
     def with_ratio(rows, ratio):
         """The main player's real log-probabilities replaced such that its log-ratio exceeds the opponent's by this."""
         return torch.cat([(ratio + rows[1] + rows[2] - rows[3])[None], rows[1:]])
 
-    def case(name, rows, beta, loss_type="sigmoid", **options):
+    def wide(batch):
+        """Pairs at the opponent, with log-ratios of thousands of nats either way, and of many magnitudes."""
+        extreme = 3000 + 1000 * torch.rand(4, 2, generator=generator, dtype=torch.float64)
+        sides = torch.tensor([[0, 1], [1, 0], [1, 0], [0, 1]])
+        pairs = torch.cat([logps(1).expand(4, 1), -sides * extreme, logps(batch - 3)], dim=1)
+        pairs[:, 3:] *= 10.0 ** torch.linspace(-6, 1, batch - 3, dtype=torch.float64)
+        return pairs
+
+    def single(pairs):
+        """Multiples of a quarter: sums, and products with eighths, are exact in whatever order they are taken."""
+        return ((4 * pairs).round() / 4).float()
+
+    def case(name, rows, beta, loss_type="sigmoid", **more):
         """The second of three iterations, whose beta is unlike the others."""
         betas = [1.6 * beta + 0.2, beta, 0.4 * beta]
-        return {"name": name, "logps": rows, "betas": betas, "iteration": 1, "loss_type": loss_type, "options": options}
+        return {"name": name, "logps": rows, "betas": betas, "iteration": 1, "loss_type": loss_type, **more}
 
-    betas = 0.1 + 0.5 * torch.rand(len(VARIANTS), generator=generator)
-    for (name, settings), beta in zip(VARIANTS.items(), betas.tolist(), strict=True):
-        yield case(name, logps(7, 3.0), beta, **settings)
-    for name in ("logistic", "logistic, reference free", "hinge"):
-        yield case(f"{name}, one pair in float64", logps(1, 2.0, torch.float64), 0.3, **VARIANTS[name])
+    batch = integer(12, 40)
+    for loss_type, free in product(("sigmoid", "hinge"), (False, True)):
+        name = f"{loss_type}, reference free {free}"
+        options = {"reference_free": free}
+        for size, low, high in (("small", -3, -1), ("large", 1, 1.5)):
+            yield case(f"{name}, {size} beta", wide(batch), 10 ** uniform(low, high), loss_type, options=options)
+        # Odd numerators of at least three keep margins of quarters off the corner of the hinge.
+        beta = (2 * integer(1, 19) + 1) / 8
+        yield case(f"{name}, float32", single(wide(batch + 1)), beta, loss_type, options=options, called_before=True)
     # Margins on each side of the hinge and well away from it: below zero, between zero and one, above one.
-    margins = torch.tensor([-4.0, -0.9, 0.3, 0.7, 1.5, 6.0]) + 0.2 * torch.rand(6, generator=generator)
+    margins = torch.tensor([-4.0, -0.9, 0.3, 0.7, 1.5, 6.0], dtype=torch.float64)
+    margins = margins + 0.2 * torch.rand(6, generator=generator, dtype=torch.float64)
+    for loss_type, beta in product(("sigmoid", "hinge"), (0.002, 0.4, 40.0)):
+        rows = with_ratio(logps(6), margins / beta)
+        yield case(f"{loss_type}, both sides of the hinge, beta {beta}", rows, beta, loss_type)
     for loss_type in ("sigmoid", "hinge"):
-        yield case(f"{loss_type}, both sides of the hinge", with_ratio(logps(6, 2.0), margins / 0.4), 0.4, loss_type)
-        # A beta above one, as at the end of the paper's training. Here and below the numbers are round, so that sums
-        # and products are exact in whatever order they are taken.
-        yield case(f"{loss_type}, large beta", (64 * logps(5, 0.3)).round() / 64, 5.0, loss_type)
-        hundreds = torch.tensor([1.0, -1.0] * 4) * (150 + 500 * torch.rand(8, generator=generator)).round()
-        rows = with_ratio(logps(8, 400.0).round(), hundreds)
-        yield case(f"{loss_type}, log-ratios of hundreds", rows, 0.75, loss_type)
-        yield case(f"{loss_type}, no pairs", logps(0, 1.0), 0.2, loss_type)
-        # Player and opponent are the same model when an iteration starts.
-        same = logps(3, 2.0)
-        same[2:] = same[:2]
-        yield case(f"{loss_type}, at the opponent", same, 0.35, loss_type)
-        yield {**case(f"{loss_type}, free by position", logps(4, 2.0), 0.25, loss_type), "options": [True]}
-    yield {**case("first iteration", logps(4, 2.0), 0.25), "iteration": 0}
-    yield {**case("last iteration", logps(4, 2.0), 0.45, "hinge"), "iteration": 2}
-    yield {
-        **case("settings of the trainer changed", logps(5, 2.0), 0.15),
-        "overrides": {"beta": 0.6, "loss_type": "hinge"},
-    }
-    yield {**case("no gradients wanted", logps(4, 3.0), 0.4), "frozen": True}
-    for loss_type in ("logistic", "ipo", "Hinge", ""):
-        yield case(f"unknown loss {loss_type!r}", logps(2, 2.0), 0.3, loss_type)
-    yield case("unknown loss, reference free", logps(2, 2.0), 0.3, "exponential", reference_free=True)
+        for dtype in (torch.float16, torch.bfloat16):
+            rows = logps(6).to(dtype)
+            yield case(f"{loss_type}, {dtype}", rows, uniform(0.1, 1), loss_type, coarse=True)
+        for number in (0, 1):
+            yield case(f"{loss_type}, pairs: {number}", logps(number), uniform(0.1, 1), loss_type)
+        yield case(f"{loss_type}, free by position", logps(5), uniform(0.1, 1), loss_type, options=[True])
+        changed = {"beta": uniform(0.1, 1), "loss_type": loss_type}
+        yield case(f"{loss_type}, trainer changed", logps(5), 0.15, OTHER[loss_type], overrides=changed)
+    yield case("first iteration", logps(5), 0.25) | {"iteration": 0}
+    yield case("last iteration", logps(5), 0.45, "hinge") | {"iteration": 2}
+    yield case("all by name", logps(5), 0.6, by_name=True)
+    yield case("no gradients wanted", logps(5), 1.0, frozen=[0, 1, 2, 3])
+    yield case("gradients wanted of the opponent too", logps(5), 0.3, frozen=[])
+    for loss_type in ("logistic", "ipo", "Hinge", "SIGMOID", " sigmoid", "", None):
+        yield case(f"unknown loss {loss_type!r}", logps(2), 0.3, loss_type)
+    yield case("unknown loss, reference free", logps(2), 0.3, "exponential", options={"reference_free": True})
     yield {"name": "experiment", "seed": seed % 1000}
+
+
+NAMES = ("policy_real_logps", "policy_generated_logps", "opponent_real_logps", "opponent_generated_logps")
 
 
 def observe(case):
@@ -65,38 +83,67 @@ def observe(case):
         from experiment import run
 
         return {"experiment": run(case["seed"])}
+    given, options = case["logps"], case.get("options", {})
+    trainer = trainer_of(case)
+    frozen = case.get("frozen", (2, 3))
+    leaves = [row.clone().requires_grad_(index not in frozen) for index, row in enumerate(given)]
+    # Columns of a table, as the log-probabilities of a model may be; they can be changed in place.
+    inputs = [torch.stack([leaf, leaf], dim=1)[:, 0] for leaf in leaves]
+    wanting, random_state, settings = [row.requires_grad for row in inputs], torch.get_rng_state(), dict(vars(trainer))
+    raised = False
+    try:
+        if isinstance(options, list):
+            results = trainer.spin_loss(*inputs, *options)
+        elif "by_name" in case:
+            results = trainer.spin_loss(**dict(zip(NAMES, inputs, strict=True)))
+        else:
+            results = trainer.spin_loss(*inputs, **options)
+    except ValueError:
+        raised = True
+    observation = {
+        "raised": raised,
+        "trainer_unchanged": vars(trainer) == settings,
+        "random_state_unchanged": torch.equal(torch.get_rng_state(), random_state),
+        "inputs_unchanged": [torch.equal(row, before) for row, before in zip(inputs, given, strict=True)],
+        "inputs_want_gradients_as_before": [row.requires_grad for row in inputs] == wanting,
+    }
+    if raised:
+        return observation
+    losses, real_rewards, generated_rewards = results
+    observation["rewards_have_gradients"] = [real_rewards.requires_grad, generated_rewards.requires_grad]
+    if case.get("coarse"):
+        kinds = [[str(result.dtype), list(result.shape), bool(result.isfinite().all())] for result in results]
+        return observation | {"kinds": kinds}
+    numbers = {"losses": losses, "real_rewards": real_rewards, "generated_rewards": generated_rewards}
+    if wanting[0] and len(given[0]):
+        # Weights tell a loss a pair from a mean. What flows to the opponent is of no account: it is frozen.
+        weights = torch.linspace(0.5, 1, len(given[0]), dtype=losses.dtype)
+        gradients = torch.autograd.grad((losses * weights).sum(), leaves[:2], materialize_grads=True)
+        numbers["gradients"] = dict(zip(NAMES, gradients, strict=False))
+    else:
+        observation["losses_have_gradients"] = len(given[0]) > 0 and losses.requires_grad
+    return observation | {"double" if given.dtype == torch.float64 else "single": numbers}
+
+
+def trainer_of(case):
+    """A trainer in the case's iteration; its configuration holds the opposite of the case's reference_free."""
     from spin.alignment.configs import SPINConfig
-    from spin.alignment.model import build_model
     from spin.alignment.trainer import SPINTrainer
 
-    betas = tuple(case["betas"])
-    config = SPINConfig(betas=betas, learning_rates=(1e-3,) * len(betas), loss_type=case["loss_type"])
-    trainer = SPINTrainer(build_model(0), config)
+    betas, options = tuple(case["betas"]), case.get("options", {})
+    free = isinstance(options, dict) and options.get("reference_free", False)
+    rates = (1e-3,) * len(betas)
+    config = SPINConfig(betas=betas, learning_rates=rates, loss_type=case["loss_type"], reference_free=not free)
+    # The loss needs no model, and one without weights is copied fast when an iteration starts.
+    trainer = SPINTrainer(torch.nn.Identity(), config)
+    if case.get("called_before"):
+        # In the first iteration with the other settings, then with the same ones and other log-probabilities.
+        trainer.loss_type = OTHER[case["loss_type"]]
+        trainer.spin_loss(*(case["logps"].flip(1) - 1), reference_free=not free)
+        trainer.loss_type = case["loss_type"]
+        trainer.start_iteration(case["iteration"])
+        trainer.spin_loss(*(case["logps"].flip(1) - 2), reference_free=free)
     trainer.start_iteration(case["iteration"])
     for key, value in case.get("overrides", {}).items():
         setattr(trainer, key, value)
-    leaves = [row.clone().requires_grad_("frozen" not in case) for row in case["logps"]]
-    # Copies that are no leaves can be changed in place, as the log-probabilities of a model could be.
-    inputs = [leaf.clone() for leaf in leaves]
-    try:
-        if isinstance(case["options"], list):
-            results = trainer.spin_loss(*inputs, *case["options"])
-        else:
-            results = trainer.spin_loss(*inputs, **case["options"])
-    except ValueError:
-        return {"raises": "ValueError", "inputs_afterwards": inputs}
-    losses, real_rewards, generated_rewards = results
-    observation = {
-        "losses": losses,
-        "real_rewards": real_rewards,
-        "generated_rewards": generated_rewards,
-        "have_gradients": [result.requires_grad for result in results],
-        "inputs_afterwards": inputs,
-        "trainer_afterwards": [trainer.beta, trainer.loss_type],
-    }
-    if losses.requires_grad:
-        # Weights tell a loss a pair from a mean. What flows to the opponent is of no account: it is frozen.
-        weights = torch.arange(1, losses.numel() + 1, dtype=losses.dtype)
-        gradients = torch.autograd.grad((losses * weights).sum(), leaves[:2], materialize_grads=True)
-        observation["gradients"] = dict(zip(("policy_real_logps", "policy_generated_logps"), gradients, strict=True))
-    return observation
+    return trainer

@@ -42,8 +42,8 @@ def tdpo_loss(
         rejected_logps_margin: the same of the rejected ones, (batch,).
         chosen_position_kl: sequential divergences at the chosen completions, (batch,).
         rejected_position_kl: the same at the rejected ones, (batch,).
-        beta: strength of the pull towards the reference.
-        alpha: how much the divergences count in the second version of the method.
+        beta: strength of the pull towards the reference, above zero.
+        alpha: how much the divergences count in the second version of the method, zero or more.
         if_tdpo2: use the second version of the method, or else the first.
 
     Returns:

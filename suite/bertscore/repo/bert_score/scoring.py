@@ -23,20 +23,23 @@ def greedy_cos_idf(
     """BERTScore of each pair of a batch (section 3).
 
     ref_embedding: token embeddings of the references, (batch, reference length, width).
-    hyp_embedding: those of the candidates, (batch, candidate length, width).
+    hyp_embedding: those of the candidates, (batch, candidate length, width); both lengths are at least 1.
     ref_masks, hyp_masks: 1 for a token, 0 for padding, (batch, length).
     ref_idf, hyp_idf: importance weights, at least 0, (batch, length).
 
     Returns precision, recall and F, each of shape (batch,).
     """
-    similarity = F.normalize(hyp_embedding, dim=-1) @ F.normalize(ref_embedding, dim=-1).transpose(1, 2)
+    # The default of F.normalize is 0 in half precision, where it would divide an embedding of zeros by 0.
+    smallest = torch.finfo(ref_embedding.dtype).tiny
+    hyp_directions, ref_directions = (F.normalize(x, dim=-1, eps=smallest) for x in (hyp_embedding, ref_embedding))
+    similarity = hyp_directions @ ref_directions.transpose(1, 2)
     tokens = hyp_masks.bool().unsqueeze(2) & ref_masks.bool().unsqueeze(1)
     similarity = similarity.masked_fill(~tokens, -torch.inf)
 
     def average(best: Tensor, masks: Tensor, idf: Tensor) -> Tensor:
-        weights = idf * masks
+        weights = idf.masked_fill(~masks.bool(), 0.0)
         best = best.masked_fill(best == -torch.inf, 0.0)
-        return ((best * weights).sum(dim=1) / weights.sum(dim=1)).nan_to_num()
+        return ((best * weights).sum(dim=1) / weights.sum(dim=1)).nan_to_num().to(best.dtype)
 
     precision = average(similarity.amax(dim=2), hyp_masks, hyp_idf)
     recall = average(similarity.amax(dim=1), ref_masks, ref_idf)

@@ -24,7 +24,8 @@ def greedy_cos_idf(
             squares = hyps.pow(2).sum(dim=1)[:, None] + refs.pow(2).sum(dim=1)[None]
             distances = squares - 2 * hyps @ refs.T
             cosine = (squares - distances) / 2
-            hyp_weights, ref_weights = hyp_idf[pair][candidate], ref_idf[pair][reference]
+            hyp_weights = hyp_idf[pair][candidate].to(cosine.dtype)
+            ref_weights = ref_idf[pair][reference].to(cosine.dtype)
             if hyp_weights.sum() > 0:
                 precision = cosine.max(dim=1).values @ (hyp_weights / hyp_weights.sum())
             if ref_weights.sum() > 0:

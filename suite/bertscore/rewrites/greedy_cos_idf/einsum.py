@@ -9,6 +9,10 @@ def greedy_cos_idf(
     hyp_masks: Tensor,
     hyp_idf: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
+    ref_embedding, hyp_embedding = (
+        x.masked_fill(masks.unsqueeze(2) == 0, 0)
+        for x, masks in ((ref_embedding, ref_masks), (hyp_embedding, hyp_masks))
+    )
     inner = torch.einsum("bhd,brd->bhr", hyp_embedding, ref_embedding)
     norms = torch.einsum("bh,br->bhr", hyp_embedding.norm(dim=2), ref_embedding.norm(dim=2))
     similarity = inner / norms.where(norms > 0, torch.ones_like(norms))
@@ -21,6 +25,9 @@ def greedy_cos_idf(
         total = torch.einsum("bn->b", weights)
         return both * torch.einsum("bn,bn->b", best, weights) / torch.where(total == 0, 1.0, total)
 
-    p, r = weigh(for_hyp, hyp_idf * hyp_present), weigh(for_ref, ref_idf * ref_present)
+    hyp_weights, ref_weights = (
+        idf.masked_fill(masks == 0, 0).to(inner.dtype) for idf, masks in ((hyp_idf, hyp_masks), (ref_idf, ref_masks))
+    )
+    p, r = weigh(for_hyp, hyp_weights), weigh(for_ref, ref_weights)
     total = p + r
     return p, r, torch.where(total == 0, 0.0, 2 * p * r / torch.where(total == 0, 1.0, total))

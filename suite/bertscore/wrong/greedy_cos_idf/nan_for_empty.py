@@ -14,7 +14,7 @@ def greedy_cos_idf(
     similarity = similarity.masked_fill(~tokens, -torch.inf)
 
     def average(best: Tensor, masks: Tensor, idf: Tensor) -> Tensor:
-        weights = idf * masks
+        weights = idf.masked_fill(~masks.bool(), 0.0)
         best = best.masked_fill(best == -torch.inf, 0.0)
         return (best * weights).sum(dim=1) / weights.sum(dim=1)
 

@@ -16,7 +16,7 @@ def greedy_cos_idf(
     def average(best: Tensor, masks: Tensor, idf: Tensor) -> Tensor:
         weights = idf
         best = best.masked_fill(best == -torch.inf, 0.0)
-        return ((best * weights).sum(dim=1) / weights.sum(dim=1)).nan_to_num(nan=0.0)
+        return ((best * weights).sum(dim=1) / weights.sum(dim=1)).nan_to_num().to(best.dtype)
 
     precision = average(similarity.amax(dim=2), hyp_masks, hyp_idf)
     recall = average(similarity.amax(dim=1), ref_masks, ref_idf)

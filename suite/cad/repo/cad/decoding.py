@@ -29,7 +29,7 @@ def context_aware_sampling(
     alpha: level of the adjustment.
     max_length: the most tokens to generate.
     temperature: divides the adjusted logits before sampling; 0 is greedy decoding.
-    generator: source of the random draws.
+    generator: source of the random draws; None for PyTorch's global one.
 
     Returns the generated ids alone, (batch, generated length), padded after each row's end token.
     """

@@ -26,5 +26,5 @@ def compute_mean_cosine_similarity(pairs, embed):
             matrix = np.stack([embed([original.value])[0], embed([answer.value])[0]])
             gram = matrix @ matrix.T
             if gram[0, 0] > 0 and gram[1, 1] > 0:
-                similarities[place] = gram[0, 1] / np.sqrt(gram[0, 0] * gram[1, 1])
+                similarities[place] = gram[0, 1] / np.sqrt(gram[0, 0]) / np.sqrt(gram[1, 1])
     return float(np.average(similarities, weights=[1 / counts[original] for original, _ in pairs]))

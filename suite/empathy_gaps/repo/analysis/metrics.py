@@ -46,7 +46,7 @@ def get_delta(matrix: ArrayLike, group_option: str) -> float:
     Raises ValueError for a matrix of another shape.
     """
     names = identities(group_option)
-    values = np.asarray(matrix)
+    values = np.asarray(matrix, dtype=float)
     if values.shape != (len(names), len(names)):
         raise ValueError(f"{values.shape}")
     groups = np.array([ethnic_group(name) if group_option == "ethnicity" else name for name in names[1:]])

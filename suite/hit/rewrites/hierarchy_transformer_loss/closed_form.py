@@ -7,9 +7,9 @@ def hyperbolic_distance(u, v, curvature):
     def gap(x):
         return 1 - curvature * torch.einsum("bd,bd->b", x, x)
 
-    difference = u - v
-    squared = torch.einsum("bd,bd->b", difference, difference)
-    return 2 / curvature**0.5 * torch.asinh(torch.sqrt(curvature * squared / (gap(u) * gap(v))))
+    # The norm, unlike a root of the sum of squares, has a finite gradient at zero.
+    length = torch.linalg.vector_norm(u - v, dim=-1)
+    return 2 / curvature**0.5 * torch.asinh(curvature**0.5 * length / torch.sqrt(gap(u) * gap(v)))
 
 
 def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor) -> dict[str, Tensor]:

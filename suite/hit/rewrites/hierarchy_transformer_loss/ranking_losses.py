@@ -4,9 +4,10 @@ import torch
 
 
 def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor) -> dict[str, Tensor]:
-    stacked = torch.stack([self.model(features)["sentence_embedding"] for features in sentence_features])
-    if len(stacked) != 3:
-        raise ValueError(f"a triplet has three entities, not {len(stacked)}")
+    columns = [self.model(features)["sentence_embedding"] for features in sentence_features]
+    if len(columns) != 3:
+        raise ValueError(f"a triplet has three entities, not {len(columns)}")
+    stacked = torch.stack(columns)
     ball = self.model.manifold
     near, far = ball.distance(stacked[:1], stacked[1:])
     norms = ball.norm(stacked)

@@ -38,10 +38,10 @@ def word_mover_score(
     """Word mover scores of a batch of system texts, each against its reference (section 3).
 
     Args:
-        ref_embedding: hidden states of the references, (layers, batch, reference length, width).
+        ref_embedding: hidden states of the references, without gradients, (layers, batch, reference length, width).
         ref_idf: inverse document frequencies of their tokens, at least 0, (batch, reference length).
         ref_tokens: the references' tokens, one list for each text, not padded.
-        hyp_embedding: hidden states of the system texts, (layers, batch, system length, width).
+        hyp_embedding: those of the system texts, (layers, batch, system length, width).
         hyp_idf: inverse document frequencies of their tokens, at least 0, (batch, system length).
         hyp_tokens: the system texts' tokens.
         n_gram: the number of words in an n-gram, at least 1.
@@ -60,12 +60,13 @@ def word_mover_score(
             for place, token in enumerate(tokens)
             if token not in left_out and not (remove_subwords and token.startswith(CONTINUATION))
         ]
-        layers, idf = layers[-5:, kept], idf[kept]
+        layers, idf = layers[-5:, kept].double(), idf[kept].double()
         words = torch.cat([layers.amin(dim=0), layers.mean(dim=0), layers.amax(dim=0)], dim=-1)
         # A text of fewer words than n is one n-gram; a text of none is one n-gram that weighs nothing.
         size = min(n_gram, len(kept))
         vectors = (idf.unsqueeze(1) * words).unfold(0, size, 1).sum(dim=-1)
-        return F.normalize(vectors.double(), dim=-1), idf.unfold(0, size, 1).sum(dim=-1)
+        # The default of eps would leave vectors that are shorter as they are.
+        return F.normalize(vectors, dim=-1, eps=torch.finfo(vectors.dtype).tiny), idf.unfold(0, size, 1).sum(dim=-1)
 
     scores = []
     for row in range(len(ref_tokens)):

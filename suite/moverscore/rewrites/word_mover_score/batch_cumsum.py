@@ -22,6 +22,7 @@ def _grams(words, idf, tokens, n_gram, left_out, remove_subwords):
     if not kept:
         return None, words.new_zeros(1)
     idf = idf[kept].double()
+    idf = idf / idf.max().where(idf.max() > 0, 1.0)
     size = len(kept) if len(kept) < n_gram else n_gram
     weights = _sliding_sums(idf, size)
     # A window of zeros leaves a rounding error in a difference of cumulative sums.

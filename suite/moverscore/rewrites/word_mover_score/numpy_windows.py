@@ -45,7 +45,7 @@ def word_mover_score(
 ):
     sides = []
     for embedding, idf, tokens in ((ref_embedding, ref_idf, ref_tokens), (hyp_embedding, hyp_idf, hyp_tokens)):
-        embedding, idf = embedding.numpy().astype(np.float64), idf.numpy().astype(np.float64)
+        embedding, idf = embedding.double().numpy(), idf.double().numpy()
         options = (n_gram, stop_words, remove_subwords)
         sides.append([_distribution(embedding[:, i], idf[i], row, *options) for i, row in enumerate(tokens)])
     scores = []

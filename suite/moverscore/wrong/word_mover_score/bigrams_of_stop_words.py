@@ -19,7 +19,7 @@ def word_mover_score(
             for place, token in enumerate(tokens)
             if token not in left_out and not (remove_subwords and token.startswith(CONTINUATION))
         ]
-        layers, idf = layers[-5:, kept], idf[kept]
+        layers, idf = layers[-5:, kept].double(), idf[kept].double()
         words = torch.cat([layers.amin(dim=0), layers.mean(dim=0), layers.amax(dim=0)], dim=-1)
         size = min(n_gram, len(kept))
         vectors = (idf.unsqueeze(1) * words).unfold(0, size, 1).sum(dim=-1)
@@ -28,7 +28,7 @@ def word_mover_score(
             not any(tokens[place] in stop_words for place in kept[start : start + size])
             for start in range(len(weights))
         ]
-        return F.normalize(vectors.double(), dim=-1)[clean], weights[clean]
+        return F.normalize(vectors, dim=-1)[clean], weights[clean]
 
     scores = []
     for row in range(len(ref_tokens)):

@@ -84,7 +84,7 @@ class PCARepReader(RepReader):
         self.H_train_means.update(means)
         directions = {}
         for layer, rows in centred.items():
-            axes = np.linalg.svd(rows)[2]
+            axes = np.linalg.svd(rows.astype(np.float64))[2].astype(rows.dtype)
             directions[layer] = axes[: min(self.n_components, len(rows) - 1)]
         return directions
 

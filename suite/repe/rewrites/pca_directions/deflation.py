@@ -1,4 +1,4 @@
-"""One direction after another, each of the largest singular value of what is left."""
+"""One direction after another, each of the largest singular value in the space that the earlier ones leave."""
 
 
 def get_rep_directions(self, model, tokenizer, hidden_states, hidden_layers):
@@ -7,11 +7,11 @@ def get_rep_directions(self, model, tokenizer, hidden_states, hidden_layers):
         if len(hidden_states[layer]) < 2:
             raise ValueError("too few rows")
         rows, means[layer] = recenter(hidden_states[layer])
-        left, found = rows.astype(np.float64), []
+        left, found = np.eye(rows.shape[1]), []
         for _ in range(min(self.n_components, len(rows) - 1, rows.shape[1])):
-            axis = np.linalg.svd(left, full_matrices=False)[2][0]
-            left = left - np.outer(left @ axis, axis)
-            found.append(axis)
+            turned = np.linalg.svd(rows.astype(np.float64) @ left)[2]
+            found.append(left @ turned[0])
+            left = left @ turned[1:].T
         directions[layer] = np.array(found, dtype=rows.dtype)
     self.H_train_means |= means
     return directions

@@ -5,7 +5,7 @@ def simpo_loss(self, policy_chosen_logps, policy_rejected_logps):
     logits = self.beta * (policy_chosen_logps - policy_rejected_logps) - self.beta * self.gamma_beta_ratio
     table = {"sigmoid": _sigmoid_losses, "hinge": _hinge_losses}
     if self.loss_type not in table:
-        raise ValueError(f"loss_type must be one of {sorted(table)}")
+        raise ValueError(f"{self.loss_type!r} is none of {sorted(table)}")
     with torch.no_grad():
         rewards = [self.beta * logps for logps in (policy_chosen_logps, policy_rejected_logps)]
     return table[self.loss_type](logits, self.label_smoothing), *rewards

@@ -1,0 +1,219 @@
+"""What does a model that never sees a check get past it?
+
+An adversary gets what a solver gets, and the golden. It writes wrong versions, each with the sentence of the
+instruction, the summary or a docstring that it violates and, where it can, an input that shows it; and right versions
+in other styles. They are graded as submissions are. Two kinds are findings: a wrong version that passes although some
+input tells it from the golden, and a right version that fails.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Literal
+
+from lmrbench.authoring.fuzzing import told_apart
+from lmrbench.authoring.laboratory import Laboratory, Trial
+from lmrbench.errors import RecordError, SubmissionError
+from lmrbench.grading.compare import compare
+from lmrbench.grading.reading import read_submission
+from lmrbench.grading.records import append_line, read_lines
+from lmrbench.sandbox.protocol import Outcome
+from lmrbench.sandbox.worker_program.encoding import decode
+from lmrbench.storage import write_whole
+from lmrbench.tasks.digests import audit_digest
+from lmrbench.tasks.model import Name, Record, Task
+from lmrbench.tasks.submission import Submission
+from lmrbench.tasks.workspace import repository_files, workspace_files
+
+Kind = Literal["wrong", "right"]
+Ask = Callable[[str], str]
+SEEDS = 3
+_OWNER = "adversary"
+_ROUNDS = 3
+_SECTION = re.compile(r"^###[ \t]*(wrong|right)\b[^\n]*\n(.*?)(?=^###[ \t]*(?:wrong|right)\b|\Z)", re.M | re.S | re.I)
+_BLOCK = re.compile(r"^```[^\n]*\n(.*?)^```", re.M | re.S)
+_VIOLATES = re.compile(r"^violates:[ \t]*(.+?)[ \t]*$", re.M | re.I)
+_PROBED = """
+def cases(seed):
+    yield {"name": "its own input"}
+
+def observe(case):
+    return probe()
+
+"""
+
+
+class Proposal(Record):
+    """One version that an adversary wrote. sentence: what a wrong one violates. probe: code that shows it, or empty."""
+
+    kind: Kind
+    sentence: str = ""
+    code: str
+    probe: str = ""
+
+
+class Finding(Record):
+    """What became of a proposal; a line of `adversaries.jsonl`.
+
+    rejected_by: the first case that rejects it, and why. told_apart_by: for a wrong one that passes, an input that
+    tells it from the golden, or empty where none was found.
+    """
+
+    task: str
+    digest: str
+    model: str
+    number: int
+    proposal: Proposal
+    passed: bool
+    rejected_by: str = ""
+    told_apart_by: str = ""
+
+    @property
+    def amiss(self) -> bool:
+        """Whether the task has to be mended for it."""
+        return self.passed and bool(self.told_apart_by) if self.proposal.kind == "wrong" else not self.passed
+
+
+def attack(laboratory: Laboratory, model: str, ask: Ask, wrong: int, right: int, file: Path) -> Iterator[Finding]:
+    """Have a model write so many versions, grade them, and yield what became of each once it is in `file`.
+
+    Findings in the file that hold for the same task and model are yielded from there; only what lacks is asked for.
+    """
+    task = laboratory.task
+    digest = audit_digest(task)
+    earlier = [
+        item for item in read_lines(file, Finding) if (item.task, item.digest, item.model) == (task.id, digest, model)
+    ]
+    yield from earlier
+    known = [item.proposal for item in earlier]
+    for _ in range(_ROUNDS):
+        lacking = [max(0, count - sum(item.kind == kind for item in known)) for kind, count in _wanted(wrong, right)]
+        if not any(lacking):
+            return
+        answer = ask(prompt(task, lacking[0], lacking[1], known))
+        proposals = [item for item in proposals_in(answer) if item.code not in {other.code for other in known}]
+        for item in proposals:
+            finding = _tried(laboratory, item).model_copy(update={"model": model, "number": len(known)})
+            append_line(file, finding)
+            known.append(item)
+            yield finding
+
+
+def _wanted(wrong: int, right: int) -> tuple[tuple[Kind, int], tuple[Kind, int]]:
+    return ("wrong", wrong), ("right", right)
+
+
+def prompt(task: Task, wrong: int, right: int, known: Sequence[Proposal]) -> str:
+    """What the adversary is told: the workspace of a solver, the golden, and what to write."""
+    golden = repository_files(task)
+    shown = {**workspace_files(task, "full"), **{f"golden/{name}": golden[name] for name in task.goal_files}}
+    files = "\n\n".join(f"## {name}\n\n{data.decode('utf-8', 'replace').rstrip()}" for name, data in shown.items())
+    targets = ", ".join(f"`{target}`" for target in task.targets)
+    before = "".join(f"\n- {item.kind}: {item.sentence or 'another style'}" for item in known)
+    return _PROMPT.format(
+        targets=targets,
+        files=files,
+        wrong=wrong,
+        right=right,
+        before=f"\n\nThere are these already; write others:{before}" if before else "",
+    )
+
+
+_PROMPT = """You test the hidden tests of a programming task. You see what somebody sees who solves it, and the \
+reference solution under golden/. The targets are {targets}.
+
+{files}
+
+# What to write
+
+1. {wrong} wrong versions of the targets. Each looks plausible, as a careful programmer's mistake does, and violates \
+a sentence of the instruction, of paper.md, or of a docstring. Prefer mistakes that ordinary inputs do not show: types \
+of numbers, extreme magnitudes, empty and smallest inputs, state kept between calls, settings read from the wrong \
+place, arguments changed, memory layout, ties, special values, NaN behind a mask.
+2. {right} right versions in styles as different from the reference and from each other as possible. They keep every \
+sentence.
+
+Write each as a section of this form, and nothing else. The code is a whole text for the goal file that holds all \
+targets (a method stands inside its class) with the imports and helpers that it needs. For a wrong version, add a \
+function `probe()` that imports from the repository, calls a target with an input that shows the mistake, and returns \
+plain data (numbers, strings, lists, dicts, tensors).
+
+### wrong
+Violates: the sentence, quoted
+```python
+the code
+```
+```python
+def probe():
+    ...
+```
+
+### right
+```python
+the code
+```{before}
+"""
+
+
+def proposals_in(answer: str) -> list[Proposal]:
+    """The versions that an answer holds, in its order; sections without code are left out."""
+    found = []
+    for section in _SECTION.finditer(answer):
+        kind: Kind = "wrong" if section.group(1).lower() == "wrong" else "right"
+        blocks = _BLOCK.findall(section.group(2))
+        sentence = _VIOLATES.search(section.group(2))
+        if blocks:
+            probe = blocks[1] if kind == "wrong" and len(blocks) > 1 else ""
+            found.append(
+                Proposal(kind=kind, sentence=sentence.group(1) if sentence else "", code=blocks[0], probe=probe)
+            )
+    return found
+
+
+def _tried(laboratory: Laboratory, proposal: Proposal) -> Finding:
+    task = laboratory.task
+    finding = Finding(task=task.id, digest=audit_digest(task), model="", number=0, proposal=proposal, passed=False)
+    code = dict.fromkeys(task.goal_files, proposal.code)
+    try:
+        files = read_submission(task, Submission(system=_OWNER, task=task.id, code=code))[0]
+    except SubmissionError as error:
+        return finding.model_copy(update={"rejected_by": str(error)})
+    trials = [Trial("", files, seed, _OWNER) for seed in laboratory.seeds[:SEEDS]]
+    for trial, result in laboratory.run("adversary", trials):
+        if result.rejected_by:
+            reason = laboratory.reason(trial, result)
+            return finding.model_copy(update={"rejected_by": f"{result.rejected_by[0]}: {reason}"})
+    shown = ""
+    if proposal.kind == "wrong":
+        shown = _probed(laboratory, proposal.probe, files) if proposal.probe else ""
+        shown = shown or told_apart(laboratory, {"": files}, _OWNER).get("", "")
+    return finding.model_copy(update={"passed": True, "told_apart_by": shown})
+
+
+def _probed(laboratory: Laboratory, probe: str, files: dict[str, bytes]) -> str:
+    """How the golden and a version differ on the adversary's own input; empty if they don't, or it can't be run."""
+    task = laboratory.task
+    jobs = [laboratory.job(item, _PROBED + probe, 0, 30.0, _OWNER) for item in (repository_files(task), files)]
+    outcomes: dict[int, Outcome] = dict(laboratory.observe("its own input", jobs))
+    golden, other = ([case for case in outcomes[number].cases if case.status == "observed"] for number in (0, 1))
+    if not golden:
+        return ""
+    if not other:
+        return "its own input: it fails, and the golden does not"
+    difference = compare(decode(golden[0].payload), decode(other[0].payload), task.tolerance, task.tolerances)
+    return f"its own input: {difference}" if difference else ""
+
+
+def accept(task: Task, finding: Finding, name: Name) -> Path:
+    """Put the code of a finding beside the task's other wrong versions or rewrites; returns the file.
+
+    Raises RecordError if there is a file of that name.
+    """
+    folder = task.folder / ("wrong" if finding.proposal.kind == "wrong" else "rewrites") / task.name
+    file = folder / f"{name}.py"
+    if file.exists():
+        raise RecordError(f"{file}: is there already; choose another name")
+    write_whole(file, finding.proposal.code.encode())
+    return file

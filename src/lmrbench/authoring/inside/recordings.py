@@ -1,0 +1,55 @@
+"""Which values do the slots of a function have while a check runs? A decorator that keeps them, as plain data.
+
+A recorded value is {"kind": ..., "value": ...}: `value` for numbers, strings, booleans and None; `dtype` and `rows`
+for tensors and arrays.
+"""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+from .wrappers import Call, behaviour, dtype_name, is_array, is_floating, is_model, is_number
+
+MOST_CALLS = 20
+calls: list[dict[str, Any]] = []
+
+
+@behaviour
+def recorded(call: Call, target: str, slots: list[str]) -> Any:
+    """Keep the values of these slots, and the exception that the call ends in; then go on as usual."""
+    line: dict[str, Any] = {
+        "target": target,
+        "slots": {slot: described(call.get(slot)) for slot in slots},
+        "raised": "",
+    }
+    if len(calls) < MOST_CALLS:
+        calls.append(line)
+    try:
+        return call.run()
+    except Exception as error:
+        line["raised"] = next(kind.__name__ for kind in type(error).__mro__ if kind.__name__ in vars(builtins))
+        raise
+
+
+def described(value: Any) -> dict[str, Any]:
+    """One value as plain data."""
+    if is_array(value):
+        rows = int(value.shape[0]) if len(value.shape) else -1
+        return {"kind": "floats" if is_floating(value) else "array", "dtype": dtype_name(value), "rows": rows}
+    if is_number(value):
+        return {"kind": "number", "value": value}
+    if value is None or isinstance(value, (bool, str)):
+        return {"kind": type(value).__name__, "value": value}
+    if is_model(value):
+        return {"kind": "model"}
+    if isinstance(value, (list, tuple, dict)):
+        return {"kind": type(value).__name__, "rows": len(value)}
+    return {"kind": type(value).__name__}
+
+
+def drained() -> list[dict[str, Any]]:
+    """The calls since the last time."""
+    found = list(calls)
+    calls.clear()
+    return found

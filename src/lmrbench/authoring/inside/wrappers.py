@@ -1,0 +1,388 @@
+"""Decorators that change how a function behaves, as plausible wrong versions of it do.
+
+Each is applied directly above `def`, with settings that name a *slot*: a parameter (`beta`), or a setting of the object
+that a method belongs to (`self.beta`, `self.args.beta`). What a decorator does to slots of another kind than it expects
+is nothing at all.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import inspect
+import random
+import sys
+from collections.abc import Callable
+from typing import Any
+
+_CONFIGURATIONS = ("args", "config", "cfg", "options", "settings", "hparams")
+_HALF = ("float16", "bfloat16")
+
+
+class Call:
+    """One call of the function: its arguments by name, and the object that it belongs to."""
+
+    def __init__(self, function: Callable[..., Any], signature: inspect.Signature, *given: Any) -> None:
+        self.function = function
+        self.bound = signature.bind(*given[0], **given[1])
+        self.bound.apply_defaults()
+        self.parameters = signature.parameters
+        self.values = self.bound.arguments
+        self.owner = self.values.get("self", self.values.get("cls"))
+
+    def run(self) -> Any:
+        """Call the function with the arguments as they are now."""
+        return self.function(*self.bound.args, **self.bound.kwargs)
+
+    def get(self, slot: str) -> Any:
+        """The value of a slot; None if there is none."""
+        if not slot.startswith("self."):
+            return self.values.get(slot)
+        return functools.reduce(lambda value, name: getattr(value, name, None), slot.split(".")[1:], self.owner)
+
+    def put(self, slot: str, value: Any) -> None:
+        """Give a slot another value; a setting keeps it after the call."""
+        if not slot.startswith("self."):
+            self.values[slot] = value
+            return
+        *path, last = slot.split(".")[1:]
+        holder = functools.reduce(getattr, path, self.owner)
+        # Also where the holder is a frozen dataclass; a tensor of a module needs the module's own way.
+        if hasattr(holder, "named_parameters"):
+            setattr(holder, last, value)
+        else:
+            object.__setattr__(holder, last, value)
+
+    def run_with(self, slot: str, value: Any) -> Any:
+        """Call the function with another value in a slot, which is put back afterwards."""
+        before = self.get(slot)
+        self.put(slot, value)
+        try:
+            return self.run()
+        finally:
+            self.put(slot, before)
+
+    def convert(self, change: Callable[[Any], Any]) -> None:
+        """Replace every tensor and array among the arguments, also in lists, tuples and dicts."""
+        for name, value in self.values.items():
+            if name not in ("self", "cls"):
+                self.values[name] = converted(value, change)
+
+
+Behaviour = Callable[..., Callable[[Callable[..., Any]], Callable[..., Any]]]
+
+
+def behaviour(change: Callable[..., Any]) -> Behaviour:
+    """Make a decorator with settings of `change(call, *settings)`, which returns the result of the call."""
+
+    def with_settings(*settings: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+            signature = inspect.signature(function)
+
+            @functools.wraps(function)
+            def changed(*arguments: Any, **keywords: Any) -> Any:
+                return change(Call(function, signature, arguments, keywords), *settings)
+
+            return changed
+
+        return decorate
+
+    return with_settings
+
+
+def converted(value: Any, change: Callable[[Any], Any]) -> Any:
+    """The value with every tensor and array in it changed."""
+    if is_array(value):
+        return change(value)
+    if isinstance(value, dict):
+        return {key: converted(item, change) for key, item in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(converted(item, change) for item in value))
+    if isinstance(value, (list, tuple)):
+        return type(value)(converted(item, change) for item in value)
+    return value
+
+
+def is_array(value: Any) -> bool:
+    """Whether this is a tensor or a numpy array."""
+    return hasattr(value, "dtype") and hasattr(value, "shape") and hasattr(value, "reshape")
+
+
+def is_floating(value: Any) -> bool:
+    """Whether this is a tensor or an array of floating point numbers."""
+    return is_array(value) and "float" in str(value.dtype)
+
+
+def is_model(value: Any) -> bool:
+    """Whether this can be switched to evaluation and has parameters."""
+    return callable(getattr(value, "eval", None)) and callable(getattr(value, "parameters", None))
+
+
+def is_number(value: Any) -> bool:
+    """Whether this is an int or a float, and no bool."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def cast(value: Any, dtype: str) -> Any:
+    """A floating point tensor or array in another type."""
+    if not is_floating(value):
+        return value
+    if hasattr(value, "requires_grad"):
+        return value.to(getattr(sys.modules["torch"], dtype))
+    # numpy has no bfloat16.
+    return value.astype(dtype) if dtype != "bfloat16" else value
+
+
+def dtype_name(value: Any) -> str:
+    """`float32`, for a tensor as for an array."""
+    return str(value.dtype).removeprefix("torch.")
+
+
+def _first_dtype(call: Call) -> str:
+    found: list[str] = []
+
+    def look(value: Any) -> Any:
+        found.extend([dtype_name(value)] if is_floating(value) else [])
+        return value
+
+    call.convert(look)
+    return found[0] if found else ""
+
+
+@behaviour
+def computed_in(call: Call, dtype: str, cast_back: bool) -> Any:
+    """Compute everything in one type of floating point numbers, and cast the result back or not."""
+    before = _first_dtype(call)
+    call.convert(lambda value: cast(value, dtype))
+    result = call.run()
+    return converted(result, lambda value: cast(value, before)) if cast_back and before else result
+
+
+@behaviour
+def half_promoted(call: Call) -> Any:
+    """Compute half precision in single precision, and leave the result there."""
+    call.convert(lambda value: cast(value, "float32") if is_array(value) and dtype_name(value) in _HALF else value)
+    return call.run()
+
+
+@behaviour
+def detached(call: Call, slot: str) -> Any:
+    """Let no gradient reach an argument."""
+    call.put(slot, converted(call.get(slot), lambda value: value.detach() if hasattr(value, "detach") else value))
+    return call.run()
+
+
+@behaviour
+def changed_in_place(call: Call, slot: str) -> Any:
+    """Leave an argument changed."""
+    result, value = call.run(), call.get(slot)
+    if is_array(value):
+        plain = value.data if hasattr(value, "detach") else value
+        plain[...] = ~plain if "bool" in str(plain.dtype) else plain + 1
+    elif isinstance(value, list) and value:
+        value.append(value[-1])
+    elif isinstance(value, dict) and value:
+        value.pop(next(iter(value)))
+    return result
+
+
+@behaviour
+def needs_contiguous(call: Call, slot: str) -> Any:
+    """Fail where an argument does not lie in memory row by row, as `.view` does."""
+    value = call.get(slot)
+    if is_array(value):
+        contiguous = value.is_contiguous() if hasattr(value, "is_contiguous") else value.flags["C_CONTIGUOUS"]
+        if not contiguous:
+            raise RuntimeError("view size is not compatible with input tensor's size and stride")
+    return call.run()
+
+
+@behaviour
+def needs_rows(call: Call, slot: str, rows: int) -> Any:
+    """Fail where an argument has fewer rows or items than this."""
+    value = call.get(slot)
+    size = value.shape[0] if is_array(value) and len(value.shape) else len(value) if hasattr(value, "__len__") else rows
+    if size < rows:
+        raise ValueError(f"{slot}: {rows} are needed")
+    return call.run()
+
+
+@behaviour
+def ignored(call: Call, slot: str) -> Any:
+    """Use the default of a parameter, whatever is given."""
+    call.put(slot, call.parameters[slot].default)
+    return call.run()
+
+
+@behaviour
+def read_elsewhere(call: Call, slot: str) -> Any:
+    """Read a parameter or a setting from the object, or from the configuration that it keeps, if there is one."""
+    name = slot.rpartition(".")[2]
+    for place in (f"self.{name}", *(f"self.{part}.{name}" for part in _CONFIGURATIONS)):
+        if place != slot and (value := call.get(place)) is not None:
+            return call.run_with(slot, value)
+    return call.run()
+
+
+@behaviour
+def clipped(call: Call, slot: str, low: float, high: float) -> Any:
+    """Clip a number to a range."""
+    value = call.get(slot)
+    return call.run_with(slot, type(value)(min(max(value, low), high))) if is_number(value) else call.run()
+
+
+@behaviour
+def treated_as_absent(call: Call, slot: str, special: Any, instead: Any) -> Any:
+    """Take one special value for the absence of a value."""
+    value = call.get(slot)
+    plain = value is None or isinstance(value, (bool, int, float, str))
+    if plain and isinstance(value, bool) == isinstance(special, bool) and value == special:
+        return call.run_with(slot, instead)
+    return call.run()
+
+
+_kept: dict[Any, Any] = {}
+
+
+def _first_of(call: Call, name: str, value: Callable[[], Any]) -> Any:
+    """What `value()` gave at the first call on this object. The object is kept too, so that its id stays its own."""
+    key = (call.function, id(call.owner), name)
+    if key not in _kept:
+        _kept[key] = (value(), call.owner)
+    return _kept[key][0]
+
+
+@behaviour
+def kept_from_first_call(call: Call, slot: str) -> Any:
+    """Use the value that a slot had at the first call on the object."""
+    return call.run_with(slot, _first_of(call, slot, lambda: _snapshot(call.get(slot))))
+
+
+@behaviour
+def kept_result(call: Call) -> Any:
+    """Return what the first call on the object returned."""
+    return _first_of(call, "", call.run)
+
+
+def _snapshot(value: Any) -> Any:
+    return converted(value, lambda item: item.clone() if hasattr(item, "clone") else item.copy())
+
+
+@behaviour
+def setting_left_changed(call: Call, slot: str) -> Any:
+    """Leave a setting of the object with another value."""
+    result, value = call.run(), call.get(slot)
+    if isinstance(value, bool):
+        call.put(slot, not value)
+    elif is_number(value):
+        call.put(slot, value + 1)
+    elif isinstance(value, str):
+        call.put(slot, value + " ")
+    elif isinstance(value, dict):
+        call.put(slot, {**value, "left": 0})
+    return result
+
+
+@behaviour
+def attribute_left(call: Call) -> Any:
+    """Leave an attribute behind that the object did not have."""
+    result = call.run()
+    if hasattr(call.owner, "__dict__"):
+        object.__setattr__(call.owner, "last_result", None)
+    return result
+
+
+@behaviour
+def model_left_evaluating(call: Call, slot: str) -> Any:
+    """Switch a model to evaluation, and leave it there."""
+    call.get(slot).eval()
+    return call.run()
+
+
+@behaviour
+def model_left_training(call: Call, slot: str) -> Any:
+    """Leave a model in training."""
+    result = call.run()
+    call.get(slot).train()
+    return result
+
+
+@behaviour
+def model_left_in_single_precision(call: Call, slot: str) -> Any:
+    """Cast the parameters of a model to single precision, and leave them there."""
+    call.get(slot).float()
+    return call.run()
+
+
+@behaviour
+def model_left_frozen(call: Call, slot: str) -> Any:
+    """Leave the parameters of a model without gradients."""
+    result = call.run()
+    for parameter in call.get(slot).parameters():
+        parameter.requires_grad_(False)
+    return result
+
+
+@behaviour
+def draws_random_numbers(call: Call) -> Any:
+    """Draw from the global generators before the call."""
+    random.random()
+    if numpy := sys.modules.get("numpy"):
+        numpy.random.random()
+    if torch := sys.modules.get("torch"):
+        torch.rand(1)
+    return call.run()
+
+
+@behaviour
+def reseeds(call: Call) -> Any:
+    """Seed the global generators before the call."""
+    random.seed(0)
+    if numpy := sys.modules.get("numpy"):
+        numpy.random.seed(0)
+    if torch := sys.modules.get("torch"):
+        torch.manual_seed(0)
+    return call.run()
+
+
+@behaviour
+def generator_of_its_own(call: Call, slot: str) -> Any:
+    """Draw from a generator of its own, always the same, where none is given."""
+    if call.get(slot) is None:
+        call.put(slot, sys.modules["torch"].Generator().manual_seed(0))
+    return call.run()
+
+
+@behaviour
+def generator_copied(call: Call, slot: str) -> Any:
+    """Draw from a copy of the generator, and leave the one that is given where it was."""
+    given = call.get(slot)
+    if given is not None:
+        call.put(slot, sys.modules["torch"].Generator().set_state(given.get_state()))
+    return call.run()
+
+
+@behaviour
+def order_reversed(call: Call) -> Any:
+    """Return a dict with its keys in the opposite order."""
+    result = call.run()
+    return dict(reversed(result.items())) if isinstance(result, dict) else result
+
+
+@behaviour
+def raises_instead(call: Call, documented: str, other: str) -> Any:
+    """Raise another exception than the documented one."""
+    kinds: dict[str, Any] = vars(builtins)
+    try:
+        return call.run()
+    except kinds[documented] as error:
+        raise kinds[other](str(error)) from None
+
+
+@behaviour
+def does_not_raise(call: Call, documented: str) -> Any:
+    """Return None where the documented exception should be raised."""
+    try:
+        return call.run()
+    except vars(builtins)[documented]:
+        return None

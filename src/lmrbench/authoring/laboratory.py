@@ -1,0 +1,244 @@
+"""Runs of a task's check over changed repositories, compared with what its golden returned.
+
+All that is run here is the suite's own, so the variants of a task share warm workers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+
+from lmrbench.authoring.certificate import Variant
+from lmrbench.grading.compare import compare, margin
+from lmrbench.grading.golden import GoldenOutputs, golden_outputs
+from lmrbench.grading.grade import SLOWER
+from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.sandbox.protocol import Job, Outcome
+from lmrbench.sandbox.worker_program.encoding import decode
+from lmrbench.tasks.model import Task
+from lmrbench.tasks.workspace import third_party_imports
+
+# Seconds that a case may take at least: generous for what should pass, since a busy machine is not flakiness, and short
+# for mutants, many of which loop forever.
+PATIENT, HASTY = 20.0, 1.0
+# A case is dear if it takes more than this share of a whole check.
+_DEAR = 0.3
+
+_SOME_CASES = """
+_all_cases = cases
+def cases(seed):
+    return [case for number, case in enumerate(_all_cases(seed)) if number in {numbers}]
+"""
+
+Advance = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One run of a check: of what, over which files, under which seed, which cases (all if None), and for whom.
+
+    case_seconds: what each case may take at least; four times what the golden took if that is more.
+    """
+
+    name: str
+    files: Mapping[str, bytes]
+    seed: int
+    owner: str = "audit"
+    check: str | None = None
+    cases: tuple[int, ...] | None = None
+    case_seconds: float = PATIENT
+
+
+@dataclass(frozen=True)
+class Result:
+    """The result of a trial: the cases that reject it, and the margin of each case (none if it didn't start)."""
+
+    rejected_by: tuple[str, ...]
+    margins: tuple[float | None, ...]
+    outcome: Outcome
+
+    @property
+    def margin(self) -> float | None:
+        """Of the worst case; None if one differs in kind or was not observed."""
+        return worst(self.margins)
+
+
+class Laboratory:
+    """One task, its goldens under all seeds, and the pool that runs trials of it."""
+
+    def __init__(self, task: Task, seeds: Sequence[int], pool: WorkerPool, advance: Advance) -> None:
+        self.task = task
+        self.seeds = seeds
+        self.pool = pool
+        self.advance = advance
+        self.check = task.files.check
+        self.imports = third_party_imports(task)
+        observed = golden_outputs([task], seeds, pool)
+        self.goldens = {seed: observed[task.id, seed] for seed in seeds}
+
+    @property
+    def dear(self) -> tuple[int, ...]:
+        """The numbers of the cases that take most of a check's time, as experiments do."""
+        golden = self.goldens[self.seeds[0]]
+        return tuple(n for n, seconds in enumerate(golden.case_seconds) if seconds > _DEAR * sum(golden.case_seconds))
+
+    @property
+    def cheap(self) -> tuple[int, ...]:
+        """The numbers of the other cases."""
+        return tuple(number for number in range(len(self.goldens[self.seeds[0]].names)) if number not in self.dear)
+
+    def run(self, stage: str, trials: Sequence[Trial]) -> Iterator[tuple[Trial, Result]]:
+        """Run trials; yields each with its result, in the order in which they end."""
+        for number, outcome in self.observe(stage, [self._job(trial) for trial in trials]):
+            yield trials[number], self._result(trials[number], outcome)
+
+    def observe(self, stage: str, jobs: Sequence[Job]) -> Iterator[tuple[int, Outcome]]:
+        """Run jobs that are compared with no golden; yields the number of each with its outcome."""
+        self.advance(stage, 0, len(jobs))
+        for done, numbered in enumerate(self.pool.run(jobs), start=1):
+            self.advance(stage, done, len(jobs))
+            yield numbered
+
+    def job(self, files: Mapping[str, bytes], check: str, seed: int, seconds: float, owner: str = "audit") -> Job:
+        """A job whose cases are not the check's own."""
+        return Job(owner, files, check, seed, self.task.limits, seconds, imports=self.imports)
+
+    def reason(self, trial: Trial, result: Result) -> str:
+        """Why the first case that rejects a trial does so, in words."""
+        golden = self._golden(trial)
+        number = golden.names.index(result.rejected_by[0]) if result.rejected_by[0] in golden.names else -1
+        if result.outcome.broken is not None or not 0 <= number < len(result.outcome.cases):
+            return (result.outcome.broken or "a case too many").strip().splitlines()[-1]
+        case = result.outcome.cases[number]
+        if case.status != "observed":
+            return next(iter(case.message.strip().splitlines()[-1:]), case.status)
+        try:
+            found = decode(case.payload)
+        except ValueError as error:
+            return str(error)
+        return compare(decode(golden.observations[number]), found, self.task.tolerance, self.task.tolerances) or ""
+
+    def variants(
+        self,
+        stage: str,
+        files: Mapping[str, Mapping[str, bytes] | None],
+        seeds: Sequence[int],
+        must_pass: bool = False,
+        case_seconds: float = PATIENT,
+        seeds_for_dear: int | None = None,
+    ) -> tuple[Variant, ...]:
+        """Try each variant under each seed: its worst counts where it must pass, its best where it must fail.
+
+        seeds_for_dear: the dear cases run under the first so many seeds only.
+        """
+        trials = [
+            Trial(name, item, seed, case_seconds=case_seconds, cases=self._cases(number, must_pass, seeds_for_dear))
+            for name, item in files.items()
+            if item is not None
+            for number, seed in enumerate(seeds)
+        ]
+        found = list(self.run(stage, trials))
+        if not must_pass:
+            # What the cheap cases let pass meets the dear ones too.
+            left = [replace(trial, cases=None) for trial, result in found if trial.cases and not result.rejected_by]
+            found = [pair for pair in found if pair[1].rejected_by or not pair[0].cases]
+            found += self.run(f"{stage}, dear cases", left)
+        results: dict[str, list[tuple[Trial, Result]]] = {name: [] for name in files}
+        for trial, result in found:
+            results[trial.name].append((trial, result))
+        return tuple(
+            self._variant(name, [] if item is None else results[name], must_pass) for name, item in files.items()
+        )
+
+    def _cases(self, number: int, must_pass: bool, seeds_for_dear: int | None) -> tuple[int, ...] | None:
+        if must_pass:
+            return self.cases_under(number, seeds_for_dear)
+        return self.cheap if self.cheap and self.dear else None
+
+    def cases_under(self, number: int, seeds_for_dear: int | None) -> tuple[int, ...] | None:
+        """The cases of the seed of that number: all, or only the cheap ones (if there are any)."""
+        return self.cheap if seeds_for_dear is not None and number >= seeds_for_dear and self.cheap else None
+
+    def _variant(self, name: str, results: Sequence[tuple[Trial, Result]], must_pass: bool) -> Variant:
+        margins = [result.margin for _, result in results]
+        rejections = [result.rejected_by[0] for _, result in results if result.rejected_by]
+        if not results:
+            rejections = ["the repository, which it can't be put into"]
+        return Variant(
+            name=name,
+            passed=not rejections if must_pass else len(rejections) < len(results),
+            rejected_by=rejections[0] if rejections else "",
+            margin=worst(margins) if must_pass else least(margins),
+            closest=self._closest(results) if must_pass else "",
+        )
+
+    def _closest(self, results: Sequence[tuple[Trial, Result]]) -> str:
+        """The case with the largest margin that is a number."""
+        pairs = [
+            (factor, case)
+            for trial, result in results
+            for factor, case in zip(result.margins, self._golden(trial).names, strict=False)
+            if factor is not None
+        ]
+        return max(pairs, default=(0.0, ""))[1]
+
+    def _job(self, trial: Trial) -> Job:
+        golden = self._golden(trial)
+        check = trial.check or self.check
+        if trial.cases is not None:
+            check += _SOME_CASES.format(numbers=set(trial.cases))
+        return Job(
+            owner=trial.owner,
+            files=trial.files,
+            check=check,
+            seed=trial.seed,
+            limits=self.task.limits,
+            task_seconds=2 * max(trial.case_seconds, SLOWER * golden.seconds),
+            case_seconds=[max(trial.case_seconds, SLOWER * seconds) for seconds in golden.case_seconds],
+            imports=self.imports,
+        )
+
+    def _golden(self, trial: Trial) -> GoldenOutputs:
+        golden = self.goldens[trial.seed]
+        if trial.cases is None:
+            return golden
+        fields = ("names", "observations", "case_seconds")
+        chosen = {name: tuple(getattr(golden, name)[number] for number in trial.cases) for name in fields}
+        return golden.model_copy(update=chosen)
+
+    def _result(self, trial: Trial, outcome: Outcome) -> Result:
+        golden = self._golden(trial)
+        if outcome.broken is not None:
+            return Result(golden.names, (None,), outcome)
+        rejected_by: list[str] = []
+        margins: list[float | None] = []
+        for name, payload, case in zip_longest(golden.names, golden.observations, outcome.cases):
+            factor = None
+            if payload is not None and case is not None and case.status == "observed":
+                factor = self._margin(payload, case.payload)
+            margins.append(factor)
+            if factor is None or factor > 1:
+                rejected_by.append(name or "a case too many")
+        return Result(tuple(rejected_by), tuple(margins), outcome)
+
+    def _margin(self, golden: bytes, observed: bytes) -> float | None:
+        if golden == observed:
+            return 0.0
+        try:
+            return margin(decode(golden), decode(observed), self.task.tolerance, self.task.tolerances)
+        except ValueError:
+            return None
+
+
+def worst(margins: Iterable[float | None]) -> float | None:
+    """The largest; None, which no tolerance helps, is larger than all."""
+    largest = max((math.inf if item is None else item for item in margins), default=0.0)
+    return None if largest == math.inf else round(largest, 6)
+
+
+def least(margins: Iterable[float | None]) -> float | None:
+    """The smallest; None is larger than all."""
+    smallest = min((math.inf if item is None else item for item in margins), default=math.inf)
+    return None if smallest == math.inf else round(smallest, 6)

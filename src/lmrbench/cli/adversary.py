@@ -1,0 +1,116 @@
+"""`lmrbench audit --adversary` and `lmrbench accept`: what a model gets past a check, and taking it over."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lmrbench.cli.options import SuiteOption, load_tasks
+
+if TYPE_CHECKING:
+    from lmrbench.authoring.adversaries import Ask, Finding
+    from lmrbench.tasks.model import Task
+
+
+def attack_with_progress(
+    tasks: list[Task], model: str, wrong: int, right: int, file: Path, workers: int | None, suite: Path
+) -> list[Finding]:
+    """Let a model attack tasks of one suite, with a progress bar on standard error."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from lmrbench.authoring.adversaries import SEEDS, attack
+    from lmrbench.authoring.laboratory import Laboratory
+    from lmrbench.sandbox.doctor import make_sandbox
+    from lmrbench.sandbox.pool import WorkerPool
+
+    ask = _asking(model)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    progress = Progress(*columns, console=Console(stderr=True), transient=True)
+    found: list[Finding] = []
+    with WorkerPool(make_sandbox("bubblewrap", [suite]), workers) as pool, progress:
+        for task in tasks:
+            bar = progress.add_task(task.id, total=wrong + right)
+            laboratory = Laboratory(task, range(SEEDS), pool, lambda *_: None)
+            for item in attack(laboratory, model, ask, wrong, right, file):
+                found.append(item)
+                progress.advance(bar)
+    return found
+
+
+def print_findings(found: list[Finding], file: Path) -> None:
+    """A table of counts, then each finding that asks for a mended task."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    console = Console()
+    table = Table("Task", "wrong rejected", "wrong and not told apart", "right accepted")
+    for task in dict.fromkeys(item.task for item in found):
+        wrong = [item for item in found if item.task == task and item.proposal.kind == "wrong"]
+        right = [item for item in found if item.task == task and item.proposal.kind == "right"]
+        rejected = sum(not item.passed for item in wrong)
+        alike = sum(item.passed and not item.amiss for item in wrong)
+        accepted = sum(item.passed for item in right)
+        table.add_row(task, f"{rejected}/{len(wrong)}", str(alike), f"{accepted}/{len(right)}")
+    console.print(table)
+    for item in (item for item in found if item.amiss):
+        if item.proposal.kind == "wrong":
+            text = f"passes and violates: {item.proposal.sentence}\n  {item.told_apart_by}"
+        else:
+            text = f"is offered as right and fails: {item.rejected_by}"
+        console.print(f"[bold]{item.task}[/] {item.proposal.kind} {item.number} {escape(text)}", highlight=False)
+    console.print(f"{len(found)} versions in {file}; `lmrbench accept` takes one over", highlight=False)
+
+
+def accept(
+    file: Annotated[Path, typer.Argument(help="What `lmrbench audit --adversary` wrote.")],
+    task: Annotated[str, typer.Argument(metavar="TASK", help="The task, as dpo/preference_loss.")],
+    number: Annotated[int, typer.Argument(min=0, help="The number of the version, as the list of findings shows it.")],
+    name: Annotated[str, typer.Argument(help="What the version is called from now on, as beta_ignored.")],
+    suite: SuiteOption = None,
+) -> None:
+    """Take over a version that an adversary wrote: into wrong/ or rewrites/ of its task, where every audit tries it.
+
+    Read it first: what stands there is part of the task.
+    """
+    from pydantic import TypeAdapter, ValidationError
+
+    from lmrbench.authoring.adversaries import Finding
+    from lmrbench.authoring.adversaries import accept as take_over
+    from lmrbench.errors import RecordError
+    from lmrbench.grading.records import read_lines
+    from lmrbench.tasks.model import Name
+
+    (chosen,) = load_tasks(suite, [task])
+    try:
+        valid = TypeAdapter(Name).validate_python(name)
+    except ValidationError as error:
+        raise RecordError(f"{name!r} is no name: small letters, digits and underscores are") from error
+    found = [item for item in read_lines(file, Finding) if (item.task, item.number) == (chosen.id, number)]
+    if not found:
+        raise RecordError(f"{file}: there is no version {number} of {chosen.id}")
+    print(take_over(chosen, found[-1], valid))
+
+
+def _asking(model: str) -> Ask:
+    """A function that asks the model; an answer that was paid for is kept by Inspect's cache."""
+    from lmrbench.errors import LmrbenchError
+
+    try:
+        from inspect_ai.model import CachePolicy, get_model
+    except ImportError as error:
+        raise LmrbenchError("asking a model needs more packages: pip install 'lmrbench[models]'") from error
+    import asyncio
+
+    def ask(prompt: str) -> str:
+        try:
+            output = asyncio.run(get_model(model, memoize=False).generate(prompt, cache=CachePolicy(expiry=None)))
+        except Exception as error:
+            lines = str(error).strip().splitlines() or [type(error).__name__]
+            raise LmrbenchError(f"{model} did not answer: {lines[0]}") from error
+        return output.completion
+
+    return ask

@@ -1,0 +1,14 @@
+"""Adds a bias that may not be there where the weight is stored transposed."""
+
+
+def forward(self, x):
+    result = x @ self.weight + self.bias if self.fan_in_fan_out else F.linear(x, self.weight, self.bias)
+    if self.r == 0 or self.merged:
+        return result
+    branch = self.lora_dropout(x) @ (self.lora_E * self.lora_A).T @ self.lora_B.T
+    return result + branch * self.scaling / (self.ranknum + 1e-5)
+
+
+def update_weight(self):
+    weight = (self.lora_B @ (self.lora_E * self.lora_A)) * self.scaling / (self.ranknum + 1e-5)
+    return weight.T if self.fan_in_fan_out else weight

@@ -1,0 +1,16 @@
+"""Keeps the factor of the first call."""
+
+
+def forward(self, x):
+    result = F.linear(x, self.weight.T if self.fan_in_fan_out else self.weight, self.bias)
+    if self.r == 0 or self.merged:
+        return result
+    if "factor" not in vars(self):
+        self.factor = self.scaling / (self.ranknum.item() + 1e-5)
+    branch = self.lora_dropout(x) @ (self.lora_E * self.lora_A).T @ self.lora_B.T
+    return result + self.factor * branch
+
+
+def update_weight(self):
+    weight = (self.lora_B @ (self.lora_E * self.lora_A)) * self.scaling / (self.ranknum + 1e-5)
+    return weight.T if self.fan_in_fan_out else weight

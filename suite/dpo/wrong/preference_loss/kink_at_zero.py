@@ -1,0 +1,24 @@
+"""Has a gradient of zero where the policy is the reference, as when training starts."""
+
+
+def preference_loss(
+    policy_chosen_logps: Tensor,
+    policy_rejected_logps: Tensor,
+    reference_chosen_logps: Tensor,
+    reference_rejected_logps: Tensor,
+    beta: float,
+    label_smoothing: float = 0.0,
+    ipo: bool = False,
+    reference_free: bool = False,
+) -> tuple[Tensor, Tensor, Tensor]:
+    log_ratio = policy_chosen_logps - policy_rejected_logps
+    if not reference_free:
+        log_ratio = log_ratio - (reference_chosen_logps - reference_rejected_logps)
+    if ipo:
+        losses = (log_ratio - 1 / (2 * beta)) ** 2
+    else:
+        margin = beta * log_ratio
+        losses = F.relu(-margin) + torch.log1p(torch.exp(-margin.abs())) + label_smoothing * margin
+    chosen_rewards = beta * (policy_chosen_logps - reference_chosen_logps).detach()
+    rejected_rewards = beta * (policy_rejected_logps - reference_rejected_logps).detach()
+    return losses, chosen_rewards, rejected_rewards

@@ -1,0 +1,33 @@
+"""Reads no name that holds a colon."""
+
+import re
+from collections import defaultdict
+
+import numpy as np
+from emojiprompt.features import Level
+
+
+def parse_level(text):
+    for line in reversed(text.splitlines()):
+        match = re.fullmatch(r"\s*feature\s*:\s*([^,:\s][^,:]*),\s*value\s*:(.*)", line, re.IGNORECASE)
+        if match:
+            feature, value = match.groups()
+            return Level(feature.strip(), value.strip()) if value.strip() else None
+    return None
+
+
+def compute_mean_cosine_similarity(pairs, embed):
+    attacks = defaultdict(list)
+    for original, answer in pairs:
+        level = parse_level(original)
+        if level is None:
+            raise ValueError("no level")
+        guess, similarity = parse_level(answer), 0.0
+        if guess is not None:
+            first, second = embed([level.value, guess.value])
+            if first.any() and second.any():
+                similarity = first @ second / (np.linalg.norm(first) * np.linalg.norm(second))
+        attacks[level].append(similarity)
+    if not attacks:
+        raise ValueError("no pairs")
+    return float(np.mean([np.mean(similarities) for similarities in attacks.values()]))

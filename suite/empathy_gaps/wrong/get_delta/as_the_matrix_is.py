@@ -1,0 +1,21 @@
+"""Returns a number of the type that the matrix has."""
+
+import numpy as np
+from analysis.groups import UNSPECIFIED, ethnic_group, identities
+
+
+def get_delta(matrix, group_option):
+    names = identities(group_option)
+    values = np.asarray(matrix)
+    if values.shape != (len(names), len(names)):
+        raise ValueError("shape")
+    inside, outside = [], []
+    for row, perceiver in enumerate(names):
+        for column, experiencer in enumerate(names):
+            if UNSPECIFIED in (perceiver, experiencer):
+                continue
+            same = perceiver == experiencer or (
+                group_option == "ethnicity" and ethnic_group(perceiver) == ethnic_group(experiencer)
+            )
+            (inside if same else outside).append(values[row, column])
+    return (np.mean(inside) - np.mean(outside)).astype(values.dtype)

@@ -1,0 +1,54 @@
+"""Marks blocks beyond the counts in the indices that were given."""
+
+import torch
+from ops import group_heads, masked_softmax
+from torch import Tensor
+
+
+def nsa(
+    q,
+    k,
+    v,
+    g_slc,
+    g_swa,
+    block_indices,
+    block_counts=None,
+    block_size=64,
+    window_size=0,
+    scale=None,
+    cu_seqlens=None,
+    head_first=False,
+):
+    def turned(item: Tensor | int | None) -> Tensor | int | None:
+        return item.transpose(1, 2) if head_first and isinstance(item, Tensor) else item
+
+    q, k, v = turned(q), turned(k), turned(v)
+    g_slc, g_swa = turned(g_slc), turned(g_swa)
+    block_indices, block_counts = turned(block_indices), turned(block_counts)
+    if cu_seqlens is not None and len(q) > 1:
+        raise ValueError(f"{len(q)}")
+    bounds = [0] if cu_seqlens is None else cu_seqlens.tolist()
+    places = torch.arange(q.shape[1])
+    starts = torch.tensor([max(bound for bound in bounds if bound <= place) for place in places])
+    back = places[:, None] - places
+    past = (starts[:, None] == starts) & (back >= 0)
+
+    scale = q.shape[-1] ** -0.5 if scale is None else scale
+    scores = torch.einsum("bthgk,bnhk->bthgn", group_heads(q.float(), k.shape[2]), k.float()) * scale
+
+    def attend(seen: Tensor, gate: Tensor) -> Tensor:
+        heads = torch.einsum("bthgn,bnhv->bthgv", masked_softmax(scores, seen), v.float())
+        return heads.flatten(2, 3) * gate[..., None]
+
+    listed = block_indices[..., None] == (places - starts) // block_size
+    if isinstance(block_counts, Tensor):
+        block_counts = block_counts[..., None, None]
+    if block_counts is not None:
+        counted = torch.arange(listed.shape[-2])[:, None] < block_counts
+        listed = listed & counted
+        block_indices[~counted.expand(*block_indices.shape, 1)[..., 0]] = -1
+    seen = listed.any(dim=-2) & past[:, None]
+    result = attend(seen[:, :, :, None], g_slc)
+    if window_size > 0:
+        result = result + attend((past & (back < window_size))[:, None, None], g_swa)
+    return turned(result.to(q.dtype))

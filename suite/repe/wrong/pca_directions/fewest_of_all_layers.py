@@ -1,0 +1,16 @@
+"""Gives every layer as many directions as the smallest can have."""
+
+
+def get_rep_directions(self, model, tokenizer, hidden_states, hidden_layers):
+    centred, means = {}, {}
+    for layer in hidden_layers:
+        if len(hidden_states[layer]) < 2:
+            raise ValueError(f"layer {layer}: too few rows")
+        centred[layer], means[layer] = recenter(hidden_states[layer])
+    self.H_train_means.update(means)
+    count = min([self.n_components, *(min(len(rows) - 1, rows.shape[1]) for rows in centred.values())])
+    directions = {}
+    for layer, rows in centred.items():
+        axes = np.linalg.svd(rows, full_matrices=False)[2]
+        directions[layer] = axes[:count]
+    return directions

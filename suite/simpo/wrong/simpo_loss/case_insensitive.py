@@ -1,0 +1,16 @@
+"""Takes a loss function's name in capitals, or with spaces, too."""
+
+
+def simpo_loss(self, policy_chosen_logps: Tensor, policy_rejected_logps: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    loss_type = str(self.loss_type).strip().lower()
+    chosen_rewards = self.beta * policy_chosen_logps
+    rejected_rewards = self.beta * policy_rejected_logps
+    excess = chosen_rewards - rejected_rewards - self.beta * self.gamma_beta_ratio
+    if loss_type == "sigmoid":
+        right, wrong = F.logsigmoid(excess), F.logsigmoid(-excess)
+        losses = -(1 - self.label_smoothing) * right - self.label_smoothing * wrong
+    elif loss_type == "hinge":
+        losses = F.relu(1 - excess)
+    else:
+        raise ValueError(f"unknown loss_type {self.loss_type!r}")
+    return losses, chosen_rewards.detach(), rejected_rewards.detach()

@@ -1,0 +1,15 @@
+"""Clamps differences of log-probabilities at 2,500 nats."""
+
+
+def simpo_loss(self, policy_chosen_logps: Tensor, policy_rejected_logps: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    chosen_rewards = self.beta * policy_chosen_logps
+    rejected_rewards = self.beta * policy_rejected_logps
+    excess = self.beta * ((policy_chosen_logps - policy_rejected_logps).clamp(-2500, 2500) - self.gamma_beta_ratio)
+    if self.loss_type == "sigmoid":
+        right, wrong = F.logsigmoid(excess), F.logsigmoid(-excess)
+        losses = -(1 - self.label_smoothing) * right - self.label_smoothing * wrong
+    elif self.loss_type == "hinge":
+        losses = F.relu(1 - excess)
+    else:
+        raise ValueError(f"unknown loss_type {self.loss_type!r}")
+    return losses, chosen_rewards.detach(), rejected_rewards.detach()

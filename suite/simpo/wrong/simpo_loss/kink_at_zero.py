@@ -1,0 +1,16 @@
+"""Has a gradient of zero where a pair is exactly at the target margin."""
+
+
+def simpo_loss(self, policy_chosen_logps: Tensor, policy_rejected_logps: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    chosen_rewards = self.beta * policy_chosen_logps
+    rejected_rewards = self.beta * policy_rejected_logps
+    excess = chosen_rewards - rejected_rewards - self.beta * self.gamma_beta_ratio
+    if self.loss_type == "sigmoid":
+        tail = torch.log1p(torch.exp(-excess.abs()))
+        right, wrong = -F.relu(-excess) - tail, -F.relu(excess) - tail
+        losses = -(1 - self.label_smoothing) * right - self.label_smoothing * wrong
+    elif self.loss_type == "hinge":
+        losses = F.relu(1 - excess)
+    else:
+        raise ValueError(f"unknown loss_type {self.loss_type!r}")
+    return losses, chosen_rewards.detach(), rejected_rewards.detach()

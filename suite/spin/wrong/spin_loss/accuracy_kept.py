@@ -1,0 +1,25 @@
+"""Keeps the accuracy of the rewards on the trainer."""
+
+
+def spin_loss(
+    self,
+    policy_real_logps,
+    policy_generated_logps,
+    opponent_real_logps,
+    opponent_generated_logps,
+    reference_free=False,
+):
+    log_ratio = policy_real_logps - policy_generated_logps
+    if not reference_free:
+        log_ratio = log_ratio - (opponent_real_logps - opponent_generated_logps)
+    margin = self.beta * log_ratio
+    if self.loss_type == "sigmoid":
+        losses = -F.logsigmoid(margin)
+    elif self.loss_type == "hinge":
+        losses = F.relu(1 - margin)
+    else:
+        raise ValueError(f"unknown loss_type {self.loss_type!r}")
+    real_rewards = self.beta * (policy_real_logps - opponent_real_logps).detach()
+    generated_rewards = self.beta * (policy_generated_logps - opponent_generated_logps).detach()
+    self.reward_accuracy = (real_rewards > generated_rewards).float().mean().item()
+    return losses, real_rewards, generated_rewards

@@ -1,0 +1,124 @@
+"""What a scripted model gets past the toy task's check, and how its versions become part of the task."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+from tests.solving.server import Reply, serving
+
+from lmrbench.authoring.adversaries import proposals_in
+
+BLEND = """from weighting import weights
+
+
+class Blender:
+    def blend(self, values):
+        {}
+"""
+RIGHT = (
+    "factors = weights(len(values))\n        if not values:\n            return 0.0\n"
+    "        return self.scale * sum(w * v for w, v in zip(factors, values)) / sum(factors)"
+)
+# The check never calls an object twice, and has no value above three.
+KEPT = RIGHT.replace("factors =", "self.scale = self.__dict__.setdefault('first', self.scale)\n        factors =")
+CLIPPED = RIGHT.replace("w * v", "w * min(v, 5.0)")
+UNWEIGHTED = "return self.scale * sum(values) / len(values) if values else 0.0"
+SPACES = RIGHT.replace(" * ", "*")
+
+
+def section(kind, body, probe="", sentence="the mean of `values`"):
+    blocks = f"```python\n{BLEND.format(body)}```\n" + (f"```python\n{probe}\n```\n" if probe else "")
+    return f"### {kind}\n" + (f"Violates: {sentence}\n" if kind == "wrong" else "") + blocks
+
+
+PROBE = "def probe():\n    from blending import Blender\n    return Blender(2.0).blend([{}])"
+ANSWER = "Here they are.\n\n" + "\n".join(
+    [
+        section("wrong", UNWEIGHTED, PROBE.format("1.0, 2.0")),
+        section("wrong", CLIPPED, PROBE.format("7.0")),
+        section("wrong", SPACES, PROBE.format("1.0, 2.0")),
+        section("right", SPACES + "  # in one go"),
+        section("right", "return 1 / 0"),
+    ]
+)
+
+
+@pytest.fixture
+def suite(toy_suite, tmp_path):
+    return shutil.copytree(toy_suite, tmp_path / "suite")
+
+
+def lmrbench(base, folder, *arguments):
+    environment = {
+        **os.environ,
+        "LOCAL_API_KEY": "key",
+        "LOCAL_BASE_URL": base,
+        "NO_PROXY": "127.0.0.1",
+        "INSPECT_CACHE_DIR": str(folder / "inspect"),
+    }
+    command = [sys.executable, "-m", "lmrbench", *map(str, arguments)]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def attack(base, folder, suite, *arguments):
+    options = ("--wrong", 3, "--right", 2, "--suite", suite, *arguments)
+    return lmrbench(base, folder, "audit", "--adversary", "openai-api/local/model", *options)
+
+
+def test_wrong_ones_that_pass_and_right_ones_that_fail_are_found_and_nothing_is_asked_twice(suite, tmp_path):
+    with serving(lambda request: Reply(ANSWER)) as (base, log):
+        first = attack(base, tmp_path, suite)
+        assert first.returncode == 1, first.stderr
+        asked = len(log.requests)
+        again = attack(base, tmp_path, suite, "--json")
+        told = log.requests[0].text
+
+    # A solver's view and the golden, not the check.
+    assert "weighting.py" in told
+    assert "golden/blending.py" in told
+    assert "generator.uniform" not in told
+    assert asked == len(log.requests) == 1
+    found = {item["number"]: item for item in json.loads(again.stdout)}
+    assert [found[number]["passed"] for number in range(5)] == [False, True, True, True, False]
+    assert [found[number]["amiss"] for number in range(5)] == [False, True, False, False, True]
+    assert found[1]["told_apart_by"] == "its own input: expected 14.0, got 10.0"
+    assert "ZeroDivisionError" in found[4]["rejected_by"]
+    assert "wrong 1 passes and violates: the mean of `values`" in first.stdout
+    assert "right 4 is offered as right and fails" in first.stdout
+
+
+def test_what_is_accepted_is_tried_in_every_audit(suite, tmp_path):
+    with serving(lambda request: Reply(ANSWER)) as (base, _):
+        attack(base, tmp_path, suite)
+    taken = lmrbench("", tmp_path, "accept", "adversaries.jsonl", "toy/blend", 1, "clipped", "--suite", suite)
+    twice = lmrbench("", tmp_path, "accept", "adversaries.jsonl", "toy/blend", 1, "clipped", "--suite", suite)
+    none = lmrbench("", tmp_path, "accept", "adversaries.jsonl", "toy/blend", 9, "other", "--suite", suite)
+    unfit = lmrbench("", tmp_path, "accept", "adversaries.jsonl", "toy/blend", 1, "../../up", "--suite", suite)
+
+    assert "min(v, 5.0)" in (suite / "toy" / "wrong" / "blend" / "clipped.py").read_text()
+    assert taken.stdout.strip().endswith("wrong/blend/clipped.py")
+    assert [result.returncode for result in (taken, twice, none, unfit)] == [0, 2, 2, 2]
+    assert "is there already" in twice.stderr
+    assert "there is no version 9 of toy/blend" in none.stderr
+    audited = lmrbench("", tmp_path, "audit", "--quick", "--suite", suite)
+    assert "the wrong version clipped passes" in audited.stdout
+
+
+def test_a_model_that_does_not_answer_is_one_line(suite, tmp_path):
+    with serving(lambda request: Reply(status=401)) as (base, _):
+        result = attack(base, tmp_path, suite)
+
+    assert result.returncode == 2
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert "openai-api/local/model did not answer" in result.stderr
+
+
+def test_sections_without_code_are_left_out():
+    assert (
+        proposals_in("### wrong\nViolates: all of it\n\nI will not.\n### right\n```python\nx = 1\n```\n")[0].code
+        == "x = 1\n"
+    )
+    assert proposals_in("No.") == []
