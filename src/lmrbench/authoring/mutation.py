@@ -21,7 +21,7 @@ from lmrbench.authoring.behaviours import (
 )
 from lmrbench.authoring.certificate import Mutation, Survivor
 from lmrbench.authoring.fuzzing import told_apart
-from lmrbench.authoring.laboratory import HASTY, Laboratory, Trial
+from lmrbench.authoring.laboratory import HASTY, PATIENT, Laboratory, Trial
 from lmrbench.authoring.mutants import Mutant, mutants
 from lmrbench.authoring.numerics import NUMERICS
 from lmrbench.errors import TaskError
@@ -31,6 +31,7 @@ from lmrbench.tasks.model import Task
 from lmrbench.tasks.workspace import repository_files
 
 SEEDS_FOR_WRONG = 3
+SEEDS_FOR_EQUIVALENTS = 10
 _RECORDED = """
 from {place}.recordings import drained as _drained
 _all_cases, _observe = cases, observe
@@ -117,7 +118,11 @@ class _Trials:
         tried += time.perf_counter() - began
         left = self._survivors("more seeds", left, seeds[1:SEEDS_FOR_WRONG], None)
         equivalent = [mutant for mutant in every if mutant.id in declared]
-        truly = self._survivors("declared equivalents", equivalent, seeds, None)
+        truly = self._survivors(
+            "declared equivalents", equivalent, seeds[:SEEDS_FOR_EQUIVALENTS], cheap or None, PATIENT
+        )
+        if cheap and dear:
+            truly = self._survivors("declared equivalents, dear cases", truly, seeds[:1], dear, PATIENT)
         count = len(suspects) - len(equal)
         return Mutation(
             mutants=count,
@@ -136,10 +141,15 @@ class _Trials:
         return {**self.golden, mutant.target.file: mutant.file}
 
     def _survivors(
-        self, stage: str, suspects: Sequence[Mutant], seeds: Sequence[int], cases: tuple[int, ...] | None
+        self,
+        stage: str,
+        suspects: Sequence[Mutant],
+        seeds: Sequence[int],
+        cases: tuple[int, ...] | None,
+        case_seconds: float = HASTY,
     ) -> list[Mutant]:
         trials = [
-            Trial(mutant.id, self._files(mutant), seed, cases=cases, case_seconds=HASTY)
+            Trial(mutant.id, self._files(mutant), seed, cases=cases, case_seconds=case_seconds)
             for mutant in suspects
             for seed in seeds
         ]

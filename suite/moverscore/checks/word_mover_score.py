@@ -1,5 +1,7 @@
 """word_mover_score: scores over layers, n-grams, left-out tokens, padding and missing weight; then the experiment."""
 
+import copy
+
 import torch
 
 STOP_WORDS = ("the", "of", "some")
@@ -113,14 +115,16 @@ def observe(case):
     from moverscore.score import word_mover_score
 
     inputs = [values.clone() if torch.is_tensor(values) else [list(row) for row in values] for values in case["inputs"]]
-    if case["options"] is None:
+    options = copy.deepcopy(case["options"])
+    if options is None:
         scores = word_mover_score(*inputs, 3, ["some", "word3"], False)
     else:
-        scores = word_mover_score(*inputs, **case["options"])
+        scores = word_mover_score(*inputs, **options)
     return {
         "scores": scores,
         "inputs_unchanged": [
             torch.equal(values.nan_to_num(), given.nan_to_num()) if torch.is_tensor(given) else values == given
             for values, given in zip(inputs, case["inputs"], strict=True)
         ],
+        "options_unchanged": options == case["options"],
     }
