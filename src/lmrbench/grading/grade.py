@@ -29,7 +29,7 @@ from lmrbench.tasks.workspace import third_party_imports
 
 SLOWER = 4.0
 CASE_SECONDS = 4.0
-CHECK_SECONDS = 8.0
+CHECK_SECONDS = 16.0
 # Of a reason, which may quote what a candidate made up.
 MOST_CHARACTERS = 4000
 

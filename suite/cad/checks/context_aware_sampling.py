@@ -42,8 +42,13 @@ def cases(seed):
     yield case("in single precision", call(MANY, alphas[7], 10, 0.9, dtype=torch.float32))
     for dtype in (torch.float16, torch.bfloat16):
         for temperature in (0.0, 0.9):
-            half = call(MANY, 0.5, 6, temperature, dtype=dtype)
-            yield case(f"{dtype}, temperature {temperature}", half, end_bias=-100.0, shape_alone=True)
+            half = call(((2, 1),) * 160, 4 * alphas[1], 2, temperature, dtype=dtype)
+            yield case(f"{dtype}, temperature {temperature}", half)
+    yield case(
+        "float16, adjusted beyond its largest number", call(MANY, 6.0, 12, 1.0, scale=3000.0, dtype=torch.float16)
+    )
+    yield case("sampled at the lowest temperature", call(MANY, alphas[2], 6, 1e-6))
+    yield case("sampled at the highest temperature", call(MANY, alphas[2], 6, 1e6))
     yield case("no adjustment", call(MANY, 0.0, 10, 0.9))
     yield case("some prompts without a context", call(SOME_EMPTY, 0.8, 12, 0.7))
     yield case("no prompt with a context", call(((0, 2), (0, 4)), 0.8, 12, 0.7))
@@ -102,7 +107,7 @@ def observe(case):
         kept = zip(given, (input_ids, context_ids, model.last.data, model.earlier.data), strict=True)
         observed.append(
             {
-                "ids": list(ids.shape) if "shape_alone" in case else ids,
+                "ids": ids,
                 "dtype": str(ids.dtype),
                 "arguments_unchanged": [torch.equal(one, other) for one, other in kept],
                 "state_unchanged": state() == before,

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 SIZES = {"ethnicity": 19, "nationality": 22, "religion": 6}
-REFUSED = "I can't answer that."
+REFUSED = "As 1 person of 100, I can't answer that."
 # How the excluded events are handed over.
 KINDS = {"list": list, "iterator": iter, "set": set, "array": np.array}
 
@@ -56,6 +56,8 @@ def cases(seed):
     yield case("numbers among words", wordy)
     decimals = [[*line[:3], f"{line[3]}.{generator.integers(10)}"] for line in answers(events=(3, 7, 12, 20, 31))]
     yield case("decimal fractions", decimals)
+    for setting, most in (("P0S0T0", 300), ("P0S1T0", 30)):
+        yield case(f"answers beyond the scale, {setting}", answers(most=most), setting=setting)
     few = [[*line[:3], str(generator.integers(3))] for line in answers()]
     yield case("answers of 0", few, setting="P0S1T0")
     yield case(
@@ -119,7 +121,8 @@ def observe(case):
             if lines is not None:
                 keep("model", setting, lines)
             files = {path: path.read_bytes() for path in Path(folder).rglob("*.jsonl")}
-            excluded = KINDS[case.get("kind", "list")](ids)
+            kind = case.get("kind", "list")
+            excluded = KINDS[kind](ids)
             try:
                 matrix = get_filtered_matrix(option, setting, "model", excluded)
             except ValueError:
@@ -129,6 +132,6 @@ def observe(case):
             else:
                 result = matrix
             kept = {path: path.read_bytes() for path in Path(folder).rglob("*.jsonl")} == files
-            unchanged = isinstance(excluded, Iterator) or sorted(excluded) == sorted(ids)
+            unchanged = isinstance(excluded, Iterator) or list(excluded) == list(KINDS[kind](ids))
             results.append({"matrix": result, "files_kept": kept, "excluded_unchanged": unchanged})
     return {"results": results}

@@ -47,6 +47,7 @@ def cases(seed):
             "dtypes": dict.fromkeys(INPUTS, dtype) | options.pop("dtypes", {}),
             "far": options.pop("far", False),
             "strided": options.pop("strided", False),
+            "before": options.pop("before", None),
             "options": {"block_size": block_size, "window_size": window_size, **options},
         }
 
@@ -105,6 +106,7 @@ def cases(seed):
     yield case("packed, with an empty sequence between", batch=1, cu_seqlens=between, window_size=5)
     yield case("packed, bounds of 32 bits", batch=1, cu_seqlens=sequences.int(), window_size=3)
     yield case("one sequence packed", batch=1, cu_seqlens=torch.tensor([0, 19]), window_size=3)
+    yield case("packed otherwise than before", batch=1, cu_seqlens=sequences, before=torch.tensor([0, 9, 10, 19]))
     yield case("two rows packed", cu_seqlens=sequences)
     yield case("two rows packed as one sequence", cu_seqlens=torch.tensor([0, 19]), head_first=True)
     yield case("heads first", head_first=True)
@@ -112,7 +114,9 @@ def cases(seed):
     yield case("heads first, with counts", head_first=True, block_counts=counts(), window_size=5)
     yield case("heads first, a number of blocks", head_first=True, block_counts=2)
     yield case("heads first, packed", batch=1, head_first=True, cu_seqlens=sequences, window_size=5)
-    yield case("heads first, as many as queries", heads=8, key_heads=8, length=8, head_first=True, window_size=3)
+    square = {"heads": 8, "key_heads": 8, "length": 8, "head_first": True, "window_size": 3}
+    yield case("heads first, as many as queries", **square)
+    yield case("heads first, as many as queries, with counts", **square, block_counts=counts(length=8, key_heads=8))
     yield case("double precision", dtype="float64", window_size=5)
     yield case("half precision", dtype="bfloat16", sharpness=20.0, window_size=5)
     yield case("half precision, selected blocks", dtype="float16", sharpness=20.0, head_first=True)
@@ -146,6 +150,11 @@ def observe(case):
         if case[name] is not None
     }
     given = {"g_swa": None, **inputs, "block_indices": laid_out(case["block_indices"])}
+    if case["before"] is not None:
+        # The same tensors with other values in them.
+        packed = {**options, "cu_seqlens": case["before"].clone()}
+        nsa(**given, **packed)
+        options["cu_seqlens"] = packed["cu_seqlens"].copy_(options["cu_seqlens"])
     tensors = [item for item in (given | options).values() if torch.is_tensor(item)]
     before = [item.detach().clone() for item in tensors]
     try:

@@ -12,7 +12,7 @@ from NSA import nsa
 _HEADS, _KEY_HEADS, _WIDTH = 4, 2, 16
 _LENGTH, _BLOCK, _SELECTED, _WINDOW = 64, 8, 3, 8
 _SHARPNESS = 14.0
-_STEPS, _RATE = 20, 0.2
+_STEPS, _RATE = 10, 0.4
 
 
 def needles(generator: torch.Generator) -> tuple[Tensor, Tensor]:

@@ -42,8 +42,8 @@ def context_aware_sampling(
     generated = prompt[:, :0]
     ended = torch.zeros(len(prompt), dtype=torch.bool)
     while generated.shape[1] < max_length and not ended.all():
-        conditioned = model(torch.cat([prompt, generated], dim=1))[:, -1]
-        prior = model(torch.cat([bare, generated], dim=1))[:, -1]
+        conditioned = model(torch.cat([prompt, generated], dim=1))[:, -1].double()
+        prior = model(torch.cat([bare, generated], dim=1))[:, -1].double()
         logits = (1 + alpha) * conditioned - alpha * prior
         if temperature == 0:
             chosen = logits.argmax(dim=-1)

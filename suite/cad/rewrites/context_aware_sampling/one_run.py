@@ -21,7 +21,7 @@ def context_aware_sampling(
     for _ in range(max_length):
         if not open_rows.any():
             break
-        conditioned, prior = model(ids)[:, -1].split(batch)
+        conditioned, prior = model(ids)[:, -1].double().split(batch)
         scores = torch.lerp(prior, conditioned, 1 + alpha)
         if temperature > 0:
             weights = torch.exp(torch.log_softmax(scores / temperature, dim=-1))

@@ -2,7 +2,7 @@
 
 
 def _prediction(model, prompts, written, pad_id):
-    return model(torch.cat([left_pad(prompts, pad_id), written], dim=1))[:, -1].log_softmax(dim=-1)
+    return model(torch.cat([left_pad(prompts, pad_id), written], dim=1))[:, -1].double().log_softmax(dim=-1)
 
 
 @torch.no_grad()

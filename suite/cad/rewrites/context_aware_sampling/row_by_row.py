@@ -25,8 +25,8 @@ def context_aware_sampling(
             break
         logits = []
         for prompt, query, row in zip(full, bare, written, strict=True):
-            conditioned = model(torch.tensor([prompt + row]))[0, -1]
-            prior = model(torch.tensor([query + row]))[0, -1]
+            conditioned = model(torch.tensor([prompt + row]))[0, -1].float()
+            prior = model(torch.tensor([query + row]))[0, -1].float()
             logits.append(conditioned + alpha * (conditioned - prior))
         logits = torch.stack(logits)
         if temperature:

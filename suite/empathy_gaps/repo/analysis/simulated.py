@@ -8,7 +8,8 @@ from analysis.groups import CULTURAL_REGIONS, ETHNIC_GROUPS, GROUP_OPTIONS, UNSP
 from analysis.prompts import PROMPT_VARIATIONS, Event, make_prompt
 from analysis.results import Answer
 
-_IDENTITIES = sorted({name for option in GROUP_OPTIONS for name in identities(option)}, key=len, reverse=True)
+_NAMES = {name for option in GROUP_OPTIONS for name in identities(option)}
+_IDENTITIES = sorted(_NAMES, key=lambda name: (-len(name), name))
 _SIDE = {name: group for group, names in ETHNIC_GROUPS.items() for name in names}
 _REGION = {f"{UNSPECIFIED} from {name}": region for region, countries in CULTURAL_REGIONS.items() for name in countries}
 _OF_IDENTITY, _OF_VIEW, _OF_ANSWER = 6.0, 3.0, 2.0
