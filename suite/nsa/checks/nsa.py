@@ -85,7 +85,7 @@ def cases(seed):
     yield case("a number of blocks", indices=5, block_counts=2, window_size=3)
     yield case("no blocks counted", indices=2, block_counts=0, window_size=3)
     yield case("more blocks counted than there are", indices=2, block_counts=9)
-    yield case("counts", block_counts=counts(), window_size=3)
+    yield case("counts", block_counts=counts(), window_size=3, strided=True)
     yield case("counts beyond the indices", block_counts=counts(most=9))
     yield case("counts of one row", batch=1, block_counts=counts(1), indices=4, lowest=-2)
     yield case("a scale", scale=0.7, window_size=4)
