@@ -45,7 +45,7 @@ def cases(seed):
             half = call(((2, 1),) * 160, 4 * alphas[1], 2, temperature, dtype=dtype)
             yield case(f"{dtype}, temperature {temperature}", half)
     yield case(
-        "float16, adjusted beyond its largest number", call(MANY, 6.0, 12, 1.0, scale=3000.0, dtype=torch.float16)
+        "float16, adjusted beyond its largest number", call(MANY, 6.0, 2, 1.0, scale=3000.0, dtype=torch.float16)
     )
     yield case("sampled at the lowest temperature", call(MANY, alphas[2], 6, 1e-6))
     yield case("sampled at the highest temperature", call(MANY, alphas[2], 6, 1e6))

@@ -50,6 +50,7 @@ def cases(seed):
     yield {"name": "whole numbers in rows of lists", "group_option": "religion", "matrix": whole.tolist()}
     yield {"name": "without the reference", "group_option": "religion", "matrix": matrix(5)}
     yield {"name": "a column short", "group_option": "religion", "matrix": matrix(6)[:, :5]}
+    yield {"name": "two columns too many", "group_option": "religion", "matrix": matrix(8)[:6]}
     yield {"name": "a row too many", "group_option": "religion", "matrix": matrix(7)[:, :6]}
     yield {"name": "of another category", "group_option": "nationality", "matrix": matrix(19)}
     yield {"name": "one dimension more, at the end", "group_option": "religion", "matrix": matrix(6)[:, :, np.newaxis]}

@@ -65,6 +65,10 @@ def cases(seed):
     )
     yield case("an event numbered 0", answers(events=(0, 3, 7)))
     yield case("the event numbered 0 excluded", answers(events=(0, 3, 7)), excluded=[0])
+    near = [[*line[:3], "99.1" if line[:2] == [2, 5] else "99"] for line in answers(events=(5,))]
+    yield case("nearly all alike, far from 0", near)
+    places = {3: ".006", 7: ".006", 12: ".0"}
+    yield case("fractions of three places", [[*line[:3], line[3] + places[line[2]]] for line in answers()])
     for kind in ("set", "array"):
         yield case(f"excluded, as {kind}", answers(events=(3, 7, 12, 20)), excluded=[12, 7], kind=kind)
     more = [*answers(events=(7, 12, 20)), *answers(events=(7,))]

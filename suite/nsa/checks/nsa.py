@@ -74,6 +74,12 @@ def cases(seed):
     yield case("indices far below zero", lowest=-9, indices=8, window_size=2)
     yield case("indices beyond the last block", more=4, indices=5)
     first = blocks(2, 19, 2, 3, 4)
+    for dtype, power in ((torch.int32, 30), (torch.int64, 62)):
+        # Numbers whose products with the size of a block are too large for their type.
+        large = torch.cat(
+            [first[..., :1], torch.full_like(first[..., :1], 2**power), first[..., :1] - 2**power], dim=-1
+        )
+        yield case(f"large indices, {dtype}", block_indices=large.to(dtype), window_size=2)
     yield case("a block twice", block_indices=torch.cat([first, first[..., :2]], dim=-1), window_size=3)
     again = torch.cat([first[..., :1], first], dim=-1)
     yield case("a block twice among those that count", block_indices=again, block_counts=2)
@@ -96,7 +102,9 @@ def cases(seed):
     yield case("scores far apart", sharpness=12.0, window_size=4, far=True)
     # On a grid, so that no order of the sums rounds these scores.
     given = case("scores hundreds apart", scale=0.5, window_size=4, far=True)
-    yield given | {"q": (16 * given["q"]).round(), "k": (8 * given["k"]).round() / 8}
+    given |= {"q": (16 * given["q"]).round(), "k": (8 * given["k"]).round() / 8}
+    yield given
+    yield given | {"name": "scores hundreds apart, turned round", "options": {**given["options"], "scale": -0.5}}
     sequences = torch.tensor([0, 6, 13, 19])
     yield case("packed", batch=1, cu_seqlens=sequences)
     yield case("packed, with a window", batch=1, cu_seqlens=sequences, window_size=5)
@@ -120,6 +128,11 @@ def cases(seed):
     yield case("double precision", dtype="float64", window_size=5)
     yield case("half precision", dtype="bfloat16", sharpness=20.0, window_size=5)
     yield case("half precision, selected blocks", dtype="float16", sharpness=20.0, head_first=True)
+    # Both branches read the same keys, and what is left of their sum is a hundredth of each.
+    every = torch.arange(5).expand(2, 19, 2, -1)
+    alike = case("half precision, branches that cancel", block_indices=every, window_size=19, dtype="bfloat16")
+    alike["dtypes"] |= {"g_slc": "float32", "g_swa": "float32"}
+    yield alike | {"g_swa": -0.99 * alike["g_slc"]}
     mixed = {"k": "bfloat16", "v": "float16", "g_slc": "float64", "g_swa": "bfloat16"}
     yield case("dtypes of all kinds", dtypes=mixed, window_size=5)
     yield case("half precision among others", dtypes={"q": "bfloat16"}, window_size=5)

@@ -32,14 +32,16 @@ def nsa(
             raise ValueError(f"a batch of {batch}")
         for start, end in zip(cu_seqlens.tolist(), cu_seqlens.tolist()[1:]):
             starts[start:end] = start
-    usable = block_indices >= 0
+    usable = (block_indices >= 0) & (block_indices <= length // block_size)
     if torch.is_tensor(block_counts):
         usable = usable & (torch.arange(indices) < block_counts[..., None])
     elif block_counts is not None:
         usable = usable & (torch.arange(indices) < block_counts)
     equal = block_indices[..., :, None] == block_indices[..., None, :]
     usable = usable & ~equal.tril(-1).any(dim=-1)
-    keys = block_indices[..., None] * block_size + torch.arange(block_size) + starts[:, None, None, None]
+    keys = (
+        block_indices.where(usable, 0)[..., None] * block_size + torch.arange(block_size) + starts[:, None, None, None]
+    )
     seen = (usable[..., None] & (keys <= place[:, None, None, None])).flatten(3)
     keys = keys.flatten(3).clamp(0, length - 1)
 
