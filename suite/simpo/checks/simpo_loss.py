@@ -21,8 +21,8 @@ def cases(seed):
         return pairs
 
     def wide(batch):
-        """Pairs thousands of nats apart either way, and of many magnitudes, after a tie."""
-        extreme = -3000 - 1000 * torch.rand(2, 2, generator=generator, dtype=torch.float64)
+        """Pairs up to 10,000 nats apart either way, and of many magnitudes, after a tie."""
+        extreme = -9000 - 1000 * torch.rand(2, 2, generator=generator, dtype=torch.float64)
         pairs = torch.cat([logps(batch - 2), extreme * torch.tensor([[0, 1], [1, 0]])], dim=1)
         pairs[:, 1:-2] *= 10.0 ** torch.linspace(-6, 2, batch - 3, dtype=torch.float64)
         return pairs
@@ -32,6 +32,10 @@ def cases(seed):
         pairs = (4 * pairs).round() / 4
         pairs[0, 1] = pairs[1, 1] + ratio
         return pairs.float()
+
+    def integers(batch):
+        """Sums of these, and products with eighths, are exact in half precision too."""
+        return -torch.randint(0, 17, (2, batch), generator=generator).double()
 
     batch = integer(12, 40)
     for loss_type, smoothed, margin in product(("sigmoid", "hinge"), (False, True), (False, True)):
@@ -46,13 +50,21 @@ def cases(seed):
             yield {"name": f"{name}, {size} beta", "logps": wide(batch), "settings": settings}
         settings = {
             # Odd numerators of at least three keep the excess of quarters off the corner of the hinge.
-            "beta": (2 * integer(1, 19) + 1) / 8,
+            "beta": (2 * integer(1, 19) + 1) / 8 * 2.0 ** integer(-8, 2),
             "gamma_beta_ratio": integer(1, 12) / 4 * margin,
             "loss_type": loss_type,
-            "label_smoothing": 0.49 * smoothed,
+            "label_smoothing": (0.01, 0.49)[integer(0, 1)] * smoothed,
         }
         rows = single(wide(batch + 1), settings["gamma_beta_ratio"])
         yield {"name": f"{name}, float32", "logps": rows, "settings": settings, "changed": True}
+        for dtype in (torch.float16, torch.bfloat16):
+            settings = {
+                "beta": (2 * integer(1, 3) + 1) / 8,
+                "gamma_beta_ratio": float(integer(1, 2) * margin),
+                "loss_type": loss_type,
+                "label_smoothing": integer(1, 3) / 8 * smoothed,
+            }
+            yield {"name": f"{name}, {dtype}", "logps": integers(8).to(dtype), "settings": settings}
 
     def settings(**more):
         return {"beta": uniform(1.5, 3.5), "gamma_beta_ratio": uniform(0.2, 0.6)} | more
@@ -63,24 +75,27 @@ def cases(seed):
             "logps": 6 * logps(9),
             "settings": {"beta": 0.02, "gamma_beta_ratio": uniform(20, 40), "loss_type": loss_type},
         }
-        for dtype in (torch.float16, torch.bfloat16):
-            rows = logps(6).to(dtype)
-            name = f"{loss_type}, {dtype}"
-            chosen = settings(loss_type=loss_type, label_smoothing=0.1)
-            yield {"name": name, "logps": rows, "settings": chosen, "coarse": True}
+        # Settings of which the loss knows nothing, and the same tensors, given before with other values.
+        chosen = settings(loss_type=loss_type, label_smoothing=0.1, sft_weight=0.3, length_normalized=False)
+        yield {"name": f"{loss_type}, again", "logps": logps(5), "settings": chosen, "again": True}
         for number in (0, 1):
             chosen = settings(loss_type=loss_type)
             yield {"name": f"{loss_type}, pairs: {number}", "logps": logps(number) - 0.1, "settings": chosen}
         name = f"{loss_type}, no gradients wanted"
         yield {"name": name, "logps": logps(4), "settings": settings(loss_type=loss_type), "frozen": [0, 1]}
-    yield {"name": "gradients of the chosen alone", "logps": logps(5), "settings": settings(beta=1.0), "frozen": [1]}
-    for loss_type in ("ipo", "exponential", "Sigmoid", "HINGE", " hinge", "", None):
-        chosen = settings(loss_type=loss_type)
-        yield {"name": f"loss type {loss_type!r}", "logps": logps(3), "settings": chosen}
+    for side in (0, 1):
+        name = f"gradients of {NAMES[1 - side]} alone"
+        yield {"name": name, "logps": logps(5), "settings": settings(beta=1.0), "frozen": [side]}
+    unknown = ("ipo", "exponential", "Sigmoid", "HINGE", " hinge", "  sigmoid  ", "hinge\n", "sig", "", None)
+    for loss_type, (number, smoothing) in product(unknown, ((3, 0.0), (0, 0.0), (1, 0.1))):
+        chosen = settings(loss_type=loss_type, label_smoothing=smoothing)
+        name = f"loss type {loss_type!r}, pairs: {number}, smoothing: {smoothing}"
+        yield {"name": name, "logps": logps(number), "settings": chosen}
     yield {"name": "defaults, by name", "logps": logps(5), "settings": {}, "by_name": True}
     yield {"name": "experiment", "seed": seed % 1000}
 
 
+PRECISIONS = {torch.float64: "double", torch.float32: "single"}
 NAMES = ("policy_chosen_logps", "policy_rejected_logps")
 
 
@@ -93,7 +108,12 @@ def observe(case):
     trainer = trainer_of(case)
     leaves = [row.clone().requires_grad_(index not in frozen) for index, row in enumerate(given)]
     # Columns of a table, as the log-probabilities of a model may be; they can be changed in place.
-    inputs = [torch.stack([leaf, leaf], dim=1)[:, 0] for leaf in leaves]
+    inputs = leaves if "again" in case else [torch.stack([leaf, leaf], dim=1)[:, 0] for leaf in leaves]
+    if "again" in case:
+        for rows in (given.flip(1) - 1, given):
+            with torch.no_grad():
+                _ = [leaf.copy_(row) for leaf, row in zip(leaves, rows, strict=True)]
+            torch.autograd.grad(trainer.simpo_loss(*inputs)[0].sum(), leaves)
     wanting, random_state, settings = [row.requires_grad for row in inputs], torch.get_rng_state(), dict(vars(trainer))
     named, message = dict(zip(NAMES, inputs, strict=True)), None
     try:
@@ -108,12 +128,10 @@ def observe(case):
         "inputs_want_gradients_as_before": [row.requires_grad for row in inputs] == wanting,
     }
     if message is not None:
-        return observation | {"message_names_the_loss_type": str(trainer.loss_type) in message}
+        names = (str(trainer.loss_type), repr(trainer.loss_type))
+        return observation | {"message_names_the_loss_type": any(name in message for name in names)}
     losses, chosen_rewards, rejected_rewards = results
     observation["rewards_have_gradients"] = [chosen_rewards.requires_grad, rejected_rewards.requires_grad]
-    if case.get("coarse"):
-        kinds = [[str(result.dtype), list(result.shape), bool(result.isfinite().all())] for result in results]
-        return observation | {"kinds": kinds}
     numbers = {"losses": losses, "chosen_rewards": chosen_rewards, "rejected_rewards": rejected_rewards}
     wanted = [leaf for leaf in leaves if leaf.requires_grad and len(leaf)]
     if wanted:
@@ -123,7 +141,7 @@ def observe(case):
         numbers["gradients"] = list(torch.autograd.grad(total, wanted, materialize_grads=True))
     else:
         observation["losses_have_gradients"] = len(given[0]) > 0 and losses.requires_grad
-    return observation | {"double" if given.dtype == torch.float64 else "single": numbers}
+    return observation | {PRECISIONS.get(given.dtype, "half"): numbers}
 
 
 def trainer_of(case):

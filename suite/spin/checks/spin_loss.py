@@ -24,8 +24,8 @@ def cases(seed):
         return torch.cat([(ratio + rows[1] + rows[2] - rows[3])[None], rows[1:]])
 
     def wide(batch):
-        """Pairs at the opponent, with log-ratios of thousands of nats either way, and of many magnitudes."""
-        extreme = 3000 + 1000 * torch.rand(4, 2, generator=generator, dtype=torch.float64)
+        """Pairs at the opponent, with log-probabilities down to -10,000 on either side, and of many magnitudes."""
+        extreme = 9000 + 1000 * torch.rand(4, 2, generator=generator, dtype=torch.float64)
         sides = torch.tensor([[0, 1], [1, 0], [1, 0], [0, 1]])
         pairs = torch.cat([logps(1).expand(4, 1), -sides * extreme, logps(batch - 3)], dim=1)
         pairs[:, 3:] *= 10.0 ** torch.linspace(-6, 1, batch - 3, dtype=torch.float64)
@@ -34,6 +34,10 @@ def cases(seed):
     def single(pairs):
         """Multiples of a quarter: sums, and products with eighths, are exact in whatever order they are taken."""
         return ((4 * pairs).round() / 4).float()
+
+    def integers(batch):
+        """Sums of these, and products with eighths, are exact in half precision too."""
+        return -torch.randint(0, 9, (4, batch), generator=generator).double()
 
     def case(name, rows, beta, loss_type="sigmoid", **more):
         """The second of three iterations, whose beta is unlike the others."""
@@ -47,8 +51,13 @@ def cases(seed):
         for size, low, high in (("small", -3, -1), ("large", 1, 1.5)):
             yield case(f"{name}, {size} beta", wide(batch), 10 ** uniform(low, high), loss_type, options=options)
         # Odd numerators of at least three keep margins of quarters off the corner of the hinge.
-        beta = (2 * integer(1, 19) + 1) / 8
+        beta = (2 * integer(1, 19) + 1) / 8 * 2.0 ** integer(-8, 3)
         yield case(f"{name}, float32", single(wide(batch + 1)), beta, loss_type, options=options, called_before=True)
+        for dtype in (torch.float16, torch.bfloat16):
+            beta = (2 * integer(1, 3) + 1) / 8
+            yield case(f"{name}, {dtype}", integers(8).to(dtype), beta, loss_type, options=options)
+        before = {"reference_free": not free}
+        yield case(f"{name}, again", logps(5), uniform(0.01, 0.1), loss_type, options=options, before=before)
     # Margins on each side of the hinge and well away from it: below zero, between zero and one, above one.
     margins = torch.tensor([-4.0, -0.9, 0.3, 0.7, 1.5, 6.0], dtype=torch.float64)
     margins = margins + 0.2 * torch.rand(6, generator=generator, dtype=torch.float64)
@@ -56,9 +65,9 @@ def cases(seed):
         rows = with_ratio(logps(6), margins / beta)
         yield case(f"{loss_type}, both sides of the hinge, beta {beta}", rows, beta, loss_type)
     for loss_type in ("sigmoid", "hinge"):
-        for dtype in (torch.float16, torch.bfloat16):
-            rows = logps(6).to(dtype)
-            yield case(f"{loss_type}, {dtype}", rows, uniform(0.1, 1), loss_type, coarse=True)
+        far = torch.cat([logps(8, 3.0)[:2], -9000 - 1000 * torch.rand(2, 8, generator=generator)]).float()
+        name = f"{loss_type}, free of a far opponent"
+        yield case(name, far, uniform(1, 3), loss_type, options={"reference_free": True})
         for number in (0, 1):
             yield case(f"{loss_type}, pairs: {number}", logps(number), uniform(0.1, 1), loss_type)
         yield case(f"{loss_type}, free by position", logps(5), uniform(0.1, 1), loss_type, options=[True])
@@ -69,12 +78,14 @@ def cases(seed):
     yield case("all by name", logps(5), 0.6, by_name=True)
     yield case("no gradients wanted", logps(5), 1.0, frozen=[0, 1, 2, 3])
     yield case("gradients wanted of the opponent too", logps(5), 0.3, frozen=[])
-    for loss_type in ("logistic", "ipo", "Hinge", "SIGMOID", " sigmoid", "", None):
-        yield case(f"unknown loss {loss_type!r}", logps(2), 0.3, loss_type)
+    unknown = ("logistic", "ipo", "Hinge", "SIGMOID", " sigmoid", "sig", "hinge\n", "", None)
+    for loss_type, number in product(unknown, (2, 0)):
+        yield case(f"unknown loss {loss_type!r}, pairs: {number}", logps(number), 0.3, loss_type)
     yield case("unknown loss, reference free", logps(2), 0.3, "exponential", options={"reference_free": True})
     yield {"name": "experiment", "seed": seed % 1000}
 
 
+PRECISIONS = {torch.float64: "double", torch.float32: "single"}
 NAMES = ("policy_real_logps", "policy_generated_logps", "opponent_real_logps", "opponent_generated_logps")
 
 
@@ -88,7 +99,14 @@ def observe(case):
     frozen = case.get("frozen", (2, 3))
     leaves = [row.clone().requires_grad_(index not in frozen) for index, row in enumerate(given)]
     # Columns of a table, as the log-probabilities of a model may be; they can be changed in place.
-    inputs = [torch.stack([leaf, leaf], dim=1)[:, 0] for leaf in leaves]
+    inputs = leaves if "before" in case else [torch.stack([leaf, leaf], dim=1)[:, 0] for leaf in leaves]
+    if "before" in case:
+        # The same tensors, before with other values and options; then their values change in place.
+        earlier = given.flip(1) - 1
+        for rows, chosen in ((earlier, case["before"]), (earlier - 1, options), (given, options)):
+            with torch.no_grad():
+                _ = [leaf.copy_(row) for leaf, row in zip(leaves, rows, strict=True)]
+            torch.autograd.grad(trainer.spin_loss(*inputs, **chosen)[0].sum(), leaves[:2])
     wanting, random_state, settings = [row.requires_grad for row in inputs], torch.get_rng_state(), dict(vars(trainer))
     raised = False
     try:
@@ -111,9 +129,6 @@ def observe(case):
         return observation
     losses, real_rewards, generated_rewards = results
     observation["rewards_have_gradients"] = [real_rewards.requires_grad, generated_rewards.requires_grad]
-    if case.get("coarse"):
-        kinds = [[str(result.dtype), list(result.shape), bool(result.isfinite().all())] for result in results]
-        return observation | {"kinds": kinds}
     numbers = {"losses": losses, "real_rewards": real_rewards, "generated_rewards": generated_rewards}
     if wanting[0] and len(given[0]):
         # Weights tell a loss a pair from a mean. What flows to the opponent is of no account: it is frozen.
@@ -122,7 +137,7 @@ def observe(case):
         numbers["gradients"] = dict(zip(NAMES, gradients, strict=False))
     else:
         observation["losses_have_gradients"] = len(given[0]) > 0 and losses.requires_grad
-    return observation | {"double" if given.dtype == torch.float64 else "single": numbers}
+    return observation | {PRECISIONS.get(given.dtype, "half"): numbers}
 
 
 def trainer_of(case):

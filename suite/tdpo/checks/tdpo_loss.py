@@ -18,42 +18,61 @@ def cases(seed):
         return torch.cat([margins, 1 + 6 * torch.rand(2, batch, generator=generator, dtype=torch.float64)])
 
     def wide(batch):
-        """Pairs at the reference, with statistics of thousands of nats either way, and of many magnitudes."""
+        """Pairs at the reference, with statistics up to 10,000 nats either way, and of many magnitudes."""
         # Both terms of the comparison point the same way, so that neither hides the other.
         sides = torch.tensor([[1, -1], [-1, 1], [1, 0], [0, 1]])
-        extreme = sides * (1500 + 500 * torch.rand(4, 2, generator=generator, dtype=torch.float64))
+        extreme = sides * (9000 + 1000 * torch.rand(4, 2, generator=generator, dtype=torch.float64))
         ordinary = statistics(batch - 3) * 10.0 ** torch.linspace(-6, 2, batch - 3, dtype=torch.float64)
+        # Rounding leaves divergences of almost nothing on either side of zero.
+        ordinary[2:, 0] *= -1
         return torch.cat([torch.zeros(4, 1, dtype=torch.float64), extreme, ordinary], dim=1)
 
     def single(rows):
         """Halves, so that sums and products with quarters are exact in whatever order they are taken."""
         return ((2 * rows).round() / 2).float()
 
+    def integers(batch):
+        """Sums of these, and products with quarters, are exact in half precision too."""
+        rows = torch.randint(0, 9, (4, batch), generator=generator).double()
+        rows[:2] *= 2 * torch.randint(0, 2, (2, batch), generator=generator) - 1
+        return rows
+
+    def far(batch):
+        """Divergences next to which the margins are small, none of them exact in single precision."""
+        small, large = 0.5 * statistics(batch)[:2], 9000 + 1000 * statistics(batch)[2:] / 7
+        return torch.cat([small, large]).float()
+
     batch = integer(12, 40)
     variants = {
         "second version": {},
         "second version, small alpha": {"alpha": 0.25},
         "second version, large alpha": {"alpha": 1.5},
+        "second version, largest alpha": {"alpha": 10.0},
         "second version, alpha one": {"alpha": 1.0},
         "second version without divergences": {"alpha": 0.0, "if_tdpo2": True},
         "first version": {"if_tdpo2": False},
         "first version ignores alpha": {"alpha": 0.75, "if_tdpo2": False},
         "first version ignores alpha zero": {"alpha": 0.0, "if_tdpo2": False},
     }
-    for index, (name, options) in enumerate(variants.items()):
-        # From 0.001 to 30.
-        beta = 10 ** (-3 + 4.5 * (index + uniform(0, 1)) / len(variants))
-        yield {"name": name, "statistics": wide(batch), "options": {"beta": beta, **options}}
-        options = {"beta": integer(1, 16) / 4, **options}
-        yield {"name": f"{name}, float32", "statistics": single(wide(batch + 1)), "options": options}
+    for name, options in variants.items():
+        for size, low, high in (("small", -3, -1), ("large", 0, 1.5)):
+            double_options = {"beta": 10 ** uniform(low, high), **options}
+            yield {"name": f"{name}, {size} beta", "statistics": wide(batch), "options": double_options}
+        single_options = {"beta": integer(1, 16) / 4 * 2.0 ** integer(-8, 2), **options}
+        yield {"name": f"{name}, float32", "statistics": single(wide(batch + 1)), "options": single_options}
+        for dtype in (torch.float16, torch.bfloat16) if options.get("alpha", 0.5) <= 1.5 else ():
+            half_options = {"beta": integer(1, 4) / 4, **options}
+            yield {"name": f"{name}, {dtype}", "statistics": integers(8).to(dtype), "options": half_options}
+        before = {"beta": uniform(0.1, 1), "if_tdpo2": not options.get("if_tdpo2", True)}
+        again = {"beta": uniform(0.1, 1), **options}
+        yield {"name": f"{name}, again", "statistics": statistics(5), "options": again, "before": before}
+    for alpha in (0.0, 0.001):
+        options = {"beta": uniform(1, 3), "alpha": alpha}
+        yield {"name": f"alpha {alpha}, large divergences", "statistics": far(8), "options": options}
     for name, alpha in (("tiny", 10 ** uniform(-3, -2)), ("huge", uniform(5, 10))):
         options = {"beta": uniform(0.1, 1), "alpha": alpha}
         yield {"name": f"{name} alpha", "statistics": statistics(batch), "options": options}
     for version in (True, False):
-        for dtype in (torch.float16, torch.bfloat16):
-            options = {"beta": uniform(0.1, 1), "if_tdpo2": version}
-            name = f"{dtype}, second version {version}"
-            yield {"name": name, "statistics": statistics(6).to(dtype), "options": options, "coarse": True}
         for number in (0, 1):
             options = {"beta": uniform(0.1, 1), "if_tdpo2": version}
             name = f"pairs: {number}, second version {version}"
@@ -62,12 +81,13 @@ def cases(seed):
         name = f"{len(positional)} options by position"
         yield {"name": name, "statistics": statistics(5), "options": positional}
     yield {"name": "all by name", "statistics": statistics(5), "options": {"beta": 0.6}, "by_name": True}
-    for frozen in ([2, 3], [0, 1, 2, 3]):
-        name = f"{len(frozen)} statistics without gradients"
+    for frozen in ([2, 3], [0, 1], [0, 1, 2, 3]):
+        name = f"statistics without gradients: {frozen}"
         yield {"name": name, "statistics": statistics(5), "options": {"beta": 1.0}, "frozen": frozen}
     yield {"name": "experiment", "seed": seed % 1000}
 
 
+PRECISIONS = {torch.float64: "double", torch.float32: "single"}
 NAMES = ("chosen_logps_margin", "rejected_logps_margin", "chosen_position_kl", "rejected_position_kl")
 
 
@@ -79,7 +99,14 @@ def observe(case):
     given = case["statistics"]
     leaves = [row.clone().requires_grad_(index not in case.get("frozen", ())) for index, row in enumerate(given)]
     # Columns of a table, as the statistics of a model may be; they are no leaves, so that they can be changed in place.
-    inputs = [torch.stack([leaf, leaf], dim=1)[:, 0] for leaf in leaves]
+    inputs = leaves if "before" in case else [torch.stack([leaf, leaf], dim=1)[:, 0] for leaf in leaves]
+    if "before" in case:
+        # The same tensors, before with other values and options; then their values change in place.
+        earlier = given.flip(1) - 1
+        for rows, key in ((earlier, "before"), (earlier - 1, "options"), (given, "options")):
+            with torch.no_grad():
+                _ = [leaf.copy_(row) for leaf, row in zip(leaves, rows, strict=True)]
+            torch.autograd.grad(called(inputs, case[key])[0].sum(), leaves, allow_unused=True)
     wanting, random_state = [row.requires_grad for row in inputs], torch.get_rng_state()
     results = called(inputs, case["options"], case.get("by_name", False))
     losses, chosen_rewards, rejected_rewards = results
@@ -89,9 +116,6 @@ def observe(case):
         "inputs_want_gradients_as_before": [row.requires_grad for row in inputs] == wanting,
         "rewards_have_gradients": [reward.requires_grad for reward in results[1:]],
     }
-    if case.get("coarse"):
-        kinds = [[str(result.dtype), list(result.shape), bool(result.isfinite().all())] for result in results]
-        return observation | {"kinds": kinds}
     numbers = {"losses": losses, "chosen_rewards": chosen_rewards, "rejected_rewards": rejected_rewards}
     wanted = {name: leaf for name, leaf in zip(NAMES, leaves, strict=True) if leaf.requires_grad and len(leaf)}
     if wanted:
@@ -101,10 +125,10 @@ def observe(case):
         numbers["gradients"] = dict(zip(wanted, gradients, strict=True))
     else:
         observation["losses_have_gradients"] = len(given[0]) > 0 and losses.requires_grad
-    return observation | {"double" if given.dtype == torch.float64 else "single": numbers}
+    return observation | {PRECISIONS.get(given.dtype, "half"): numbers}
 
 
-def called(inputs, options, by_name):
+def called(inputs, options, by_name=False):
     from trainers import tdpo_loss
 
     if isinstance(options, list):
