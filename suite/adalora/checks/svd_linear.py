@@ -40,7 +40,8 @@ def cases(seed):
     yield case("without alpha", config={"alpha": 0.0}, r=4, ranknum=7)
     yield case("alpha is the rank", config={"alpha": 3.0})
     yield case("alpha is the rank, transposed", config={"alpha": 3.0}, fan_in_fan_out=True)
-    yield case("a small alpha", config={"alpha": 0.03125})
+    yield case("an alpha of one", config={"alpha": 1.0}, r=4)
+    yield case("a small alpha", config={"alpha": 0.03})
     yield case("a large alpha", config={"alpha": 640.0}, ranknum=64)
     yield case("some values are zero", zeros=2, r=4)
     yield case("all values are zero", zeros=3)
@@ -61,6 +62,15 @@ def cases(seed):
     given = case("sums that almost cancel", shape=())
     given |= {"x": 1e6 * given["x"], "E": 1e-6 * given["E"]}
     yield {**given, "bias": -given["weight"] @ given["x"]}
+    # The frozen layer gives exactly 0; beside its weights the increment is less than their last digit.
+    for exponent, dtype in ((20, torch.float32), (50, torch.float64)):
+        for transposed in (False, True):
+            options = {"config": {"merge_weights": False}, "bias": False, "fan_in_fan_out": transposed}
+            given = case(f"weights of 2^{exponent}, transposed {transposed}", shape=(3, 2), dtype=dtype, **options)
+            pairs = torch.randint(1, 8, (2, 4, 3), generator=generator).to(dtype)
+            given["weight"] = 2.0**exponent * torch.stack((pairs[0], -pairs[0]), dim=-1).flatten(1)
+            inputs = torch.randint(-5, 6, (3, 2, 3), generator=generator).to(dtype)
+            yield {**given, "x": inputs.repeat_interleave(2, dim=-1), "E": 0.05 * given["E"]}
     yield case("single precision", dtype=torch.float32)
     yield case("single precision, transposed", dtype=torch.float32, fan_in_fan_out=True, shape=(2, 3))
     for dtype in (torch.bfloat16, torch.float16):
@@ -121,12 +131,24 @@ def observe(case):
             layer.lora_B.sub_(0.25)
             layer.weight.mul_(0.5)
             layer.ranknum.add_(1)
-        layer.scaling *= 2
+        layer.scaling *= 2.3
         observed["changed"] = [layer.update_weight().detach()]
-        layer.lora_dropout = torch.nn.Identity()
-        for mode in (True, False):
-            observed["changed"].append(layer.train(mode)(case["x"].flip(-1)).detach())
-        layer.train()
+        # The layer's mode, the dropout's and whether the increment is merged need not go together.
+        merge = layer.merge_weights
+        for module in (torch.nn.Dropout(0.5), torch.nn.Tanh(), torch.nn.Identity()):
+            layer.lora_dropout = module
+            layer.merge_weights = False
+            for mode in (True, False):
+                layer.train(mode)
+                module.train(not mode)
+                torch.manual_seed(5)
+                observed["changed"].append(layer(case["x"].flip(-1)).detach())
+            layer.merge_weights = merge
+            observed["changed"].append(layer.train().eval()(case["x"].flip(-1)).detach())
+            layer.merge_weights = False
+            observed["changed"].append(layer.train()(case["x"].flip(-1)).detach())
+            layer.merge_weights = merge
+            layer.train()
         compact(layer)
         observed["compacted"] = [layer.r, layer(case["x"]).detach(), layer.eval()(case["x"]).detach()]
     # Double precision is compared as such.

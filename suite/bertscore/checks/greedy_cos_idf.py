@@ -1,8 +1,15 @@
-"""greedy_cos_idf: precision, recall and F over padding, signs, scales, empty sides and dtypes; then the experiment."""
+"""greedy_cos_idf: precision, recall and F over padding, signs, scales, angles, empty sides, dtypes; the experiment."""
 
 import torch
 
-HALF = (torch.float16, torch.bfloat16)
+# The shortest and the longest embedding, or the least and the greatest weight.
+ENDS = {
+    torch.float64: (1.01e-12, 0.99e12),
+    torch.float32: (1.01e-12, 0.99e12),
+    torch.bfloat16: (1.01e-12, 0.99e12),
+    # As much as the type itself can hold.
+    torch.float16: (2e-5, 6e4),
+}
 
 
 def cases(seed):
@@ -10,12 +17,12 @@ def cases(seed):
 
     def case(name, ref_lengths, hyp_lengths, width=6, shift=0.4, dtype=torch.float64, masks=torch.long, opposed=False):
         def side(lengths, sign):
-            length = max(lengths, default=3)
+            length = max(lengths)
             # Padding holds long vectors in the common direction, which would win every match.
             embedding = sign * shift + torch.randn(len(lengths), length, width, generator=generator, dtype=dtype)
             if opposed:
                 embedding = sign * embedding.abs()
-            present = torch.arange(length) < torch.tensor(lengths, dtype=torch.long).reshape(-1, 1)
+            present = torch.arange(length) < torch.tensor(lengths).reshape(-1, 1)
             embedding = torch.where(present.unsqueeze(2), embedding, 3.0 - embedding.abs() * 0.01)
             idf = 0.1 + 2 * torch.rand(len(lengths), length, generator=generator, dtype=dtype)
             return [embedding, present.to(masks), idf]
@@ -24,14 +31,16 @@ def cases(seed):
 
     yield case("one pair", (4,), (6,))
     yield case("one token each", (1,), (1,))
+    yield case("a width of one", (3, 1), (2, 4), width=1)
     yield case("equal lengths", (5,) * 4, (5,) * 4)
     yield case("many pairs of unequal length", (7, 3, 5, 1, 6, 2), (2, 8, 5, 4, 1, 3))
     yield case("in single precision", (4, 6, 2), (5, 3, 3), width=9, dtype=torch.float32)
     yield case("floating masks", (4, 6, 2), (5, 3, 3), masks=torch.float32)
     yield case("boolean masks", (4, 6, 2), (5, 3, 3), masks=torch.bool, dtype=torch.float32)
+    yield case("unsigned masks", (4, 6, 2, 0), (5, 3, 3, 2), masks=torch.uint8)
+    yield case("masks of few bits", (4, 6, 2, 0), (5, 3, 3, 2), masks=torch.int8, opposed=True)
     yield case("all similarities negative", (4, 2, 3), (3, 5, 1), opposed=True)
     yield case("some sides empty", (0, 4, 3, 0), (3, 0, 5, 0))
-    yield case("no pairs", (), ())
     padded_first = case("padding within rows", (6, 3, 4), (4, 6, 5))
     padded_first["inputs"] = [values.flip(1) for values in padded_first["inputs"]]
     padded_first["inputs"][1][0, 2] = 0
@@ -51,20 +60,65 @@ def cases(seed):
         weightless["inputs"][side][row] = 0
     weightless["inputs"][5][0, 1:] = 0
     yield weightless
-    zeros = case("embeddings of nought", (4, 3), (3, 5), shift=-0.2)
+    special = case("the best matches weigh nothing", (4, 5), (4, 5))
+    for embedding, other in ((0, 3), (3, 0)):
+        special["inputs"][embedding][:, 0] = special["inputs"][other][:, 1:4].sum(dim=1)
+        special["inputs"][embedding + 2][:, 0] = 0
+    yield special
+    zeros = case("embeddings of nought", (4, 3, 2), (3, 5, 2), shift=-0.2)
     zeros["inputs"][0][0, 1] = 0
     zeros["inputs"][3][1, :2] = 0
+    # The only similarity that is not negative.
+    zeros["inputs"][3][2] = -zeros["inputs"][0][2, :1]
+    zeros["inputs"][3][2, 1] = 0
     yield zeros
-    tiny = case("tiny embeddings and weights", (4, 6, 1), (5, 3, 2), dtype=torch.float32)
-    for place, scale in ((0, 1e-7), (2, 1e-10), (3, 1e-7), (5, 1e-10)):
-        tiny["inputs"][place] *= scale
-    yield tiny
     yield case("long and wide", (40, 25), (33, 40), width=64, dtype=torch.float32)
-    yield case("half precision", (5, 2, 0), (3, 4, 2), dtype=torch.float16)
-    mixed = case("half precision, weights in single precision", (5, 2), (3, 4), dtype=torch.bfloat16)
-    for place in (2, 5):
-        mixed["inputs"][place] = mixed["inputs"][place].float()
-    yield mixed
+
+    for dtype, weights in (
+        (torch.float64, torch.float32),
+        (torch.float32, torch.float64),
+        (torch.float32, torch.float16),
+        (torch.float16, torch.float16),
+        (torch.float16, torch.float32),
+        (torch.bfloat16, torch.float64),
+    ):
+        ends = case(f"short and long {dtype}, light and heavy {weights}", (5, 4, 3, 6, 0), (3, 5, 6, 4, 2))
+        for side in (0, 3):
+            embedding, mask, idf = ends["inputs"][side : side + 3]
+            pair, token = torch.meshgrid(*map(torch.arange, idf.shape), indexing="ij")
+            longest = embedding.norm(dim=2) if dtype != torch.float16 else embedding.abs().amax(dim=2)
+            lengths = torch.tensor(ENDS[dtype], dtype=torch.float64)[(pair + token) % 2]
+            embedding *= (lengths / longest).unsqueeze(2)
+            # All of a side are light or heavy, or its first token alone is heavy.
+            heavy = (pair + side) % 4 < 2
+            heavy[3] = token[3] == 0
+            idf *= torch.tensor(ENDS[weights], dtype=torch.float64)[heavy.long()]
+            idf /= torch.where(heavy, 2.1, 0.1)
+            embedding[0, 1] = 0
+            embedding[mask == 0], idf[mask == 0] = torch.nan, torch.inf
+            mask = mask if dtype == torch.float32 else mask.to(dtype)
+            ends["inputs"][side : side + 3] = embedding.to(dtype), mask, idf.to(weights)
+        yield ends
+
+    for dtype in (torch.float16, torch.bfloat16):
+        # Cosines of about 0.02 where products cancel; in the last pair of 1e-4, where they don't.
+        angles = case(f"nearly at right angles, {dtype}", (3,) * 4, (3,) * 4, width=8)
+        axes = torch.linalg.qr(torch.randn(3, 8, 8, generator=generator, dtype=torch.float64)).Q
+        reference, candidate = angles["inputs"][0], angles["inputs"][3]
+        reference[:3], candidate[:3] = axes[:, :3], axes[:, 3:6] + 0.02 * axes[:, :3]
+        reference[3, :, 3:] = 0
+        candidate[3, :, :3] = 2e-4 * reference[3, :, :3]
+        # Precision is about 0.6; recall is that of a match and its opposite, about -0.55 or 0.015.
+        signs = case(f"unlike signs, {dtype}", (2,) * 6, (2,) * 6)
+        common = 1 + torch.rand(6, 1, 6, generator=generator, dtype=torch.float64)
+        across = torch.tensor([1.0, -1.0] * 3, dtype=torch.float64) * common.flip(2)
+        reference, idf, candidate = (signs["inputs"][place] for place in (0, 2, 3))
+        candidate[:] = common + 0.05 * candidate
+        reference[:] = torch.cat([0.75 * common, -0.75 * common], dim=1) + across
+        idf[:, 1] = idf[:, 0] * torch.tensor([25, 0.95] * 3, dtype=torch.float64)
+        for special in (angles, signs):
+            special["inputs"] = [x.to(dtype) if x.is_floating_point() else x for x in special["inputs"]]
+            yield special
     yield {"name": "experiment", "seed": seed % 1000, "inputs": None}
 
 
@@ -77,12 +131,8 @@ def observe(case):
 
     inputs = [values.clone() for values in case["inputs"]]
     scores = dict(zip(("precision", "recall", "f"), greedy_cos_idf(*inputs), strict=True))
-    dtype = inputs[0].dtype
-    if dtype in HALF:
-        # Right versions differ in the order of their roundings.
-        scores = {name: [str(x.dtype), list(x.shape), bool(x.isfinite().all())] for name, x in scores.items()}
     return {
-        "in_double" if dtype == torch.float64 else "scores": scores,
+        str(inputs[0].dtype).removeprefix("torch."): scores,
         "inputs_unchanged": [
             torch.equal(values.nan_to_num(), given.nan_to_num())
             for values, given in zip(inputs, case["inputs"], strict=True)

@@ -35,6 +35,9 @@ def cases(seed):
         "mixed capitals": f"fEATURE: {one(FEATURES)}, vALUE: {value()}",
         "a colon in the name": line(feature=f"hours: {one(FEATURES)}"),
         "its own words in the name": line(feature="value feature: Value"),
+        "letters that are two in lower case": f"FEATURE: İİ {one(FEATURES)}, vALUE: {value()} İ",
+        "letters that are two in capitals": f"FEATURE: Straße ŉ, vALUE: {value()} ß",
+        "letters that are two before no level": f"{line()}\nİİ: {one(FEATURES)}, Value: {value()}",
         "spaces inside": line(feature="work   class", text=f"{value()}   or  {value()}"),
         "a colon in the value": line(text=f": {value()}:"),
         "commas in the value": line(text=f"{value()}, {value()}"),
@@ -78,13 +81,14 @@ def cases(seed):
     yield case("single precision", pairs(6), dtype="float32")
     yield case("handed over once", pairs(4), once=True)
     yield case("entries that sum to 0", pairs(4), dimensions=2, balanced=True)
-    yield case("lengths of all magnitudes", pairs(8), magnitude=11)
-    yield case("lengths of all magnitudes, single precision", pairs(8), dtype="float32", magnitude=6)
+    for dtype in ("float64", "float32"):
+        yield case(f"short and long vectors in {dtype}", pairs(8), dtype=dtype, lengths=[1.01e-12, 0.99e12])
     same = line()
     yield case("recovered in full", [(same, same), *pairs(2)])
     text = value()
     yield case("under another name", [(line("age", text), line("Income", text)), *pairs(2)])
     yield case("not recovered", [*pairs(3), (line(), "I can't recover this."), (line(), line(text=" "))])
+    yield case("an answer without a value", [*pairs(2), (line(), line(text="")), (line(), "")])
     yield case("nothing recovered", [(line(), "No idea."), (line(), "")])
     yield case("after chatter", [(line(), f"{line()}\nOr rather:\n{line()}\nI think.") for _ in range(4)])
     yield case("no word recovered", [*pairs(2), (line(), line(text="?!")), (line(), line(text="..."))])
@@ -94,6 +98,8 @@ def cases(seed):
     yield case("attacked often, in turns", [item for _ in range(3) for item in [(often, line()), *pairs(1)]])
     yield case("one attacked often, and often in vain", [*pairs(2), (often, line()), (often, "No."), (often, "Well?")])
     yield case("one value of two features", [(line(name, "Yes"), line(name)) for name in ("age", "Income", "age")])
+    spaced = [line(f"{name}age", f"Yes{end}") for name, end in (("", ""), (" ", ""), ("", "  "), ("\t", "\t"))]
+    yield case("one level in unlike spaces", [*pairs(2), *((original, line()) for original in spaced)])
     yield case("unlike capitals", [(line("age", answer), line()) for answer in ("YES", "yes", "yes")])
     yield case("features of unlike capitals", [(line(name, "Yes"), line()) for name in ("Age", "age", "age")])
     yield case("a colon in a name", [(line("hours: weekly", "40"), line("hours: weekly", "45")), *pairs(2)])
@@ -116,28 +122,33 @@ def observe(case):
         level = parse_level(case["text"])
         return None if level is None else [level.feature, level.value]
 
-    def embedding(number):
+    def embedding(number, returned):
         def embed(texts):
+            if not isinstance(texts, list):
+                raise TypeError(f"a list of texts, not {type(texts)}")
             vectors = np.zeros((len(texts), case["dimensions"]), dtype=case.get("dtype", "float64"))
             for vector, text in zip(vectors, texts, strict=True):
-                if any(letter.isalnum() for letter in text):
+                if not text or any(letter.isalnum() for letter in text):
                     own = np.random.default_rng([number, crc32(text.encode())])
                     vector[:] = own.uniform(0.2, 5) * (own.normal(size=len(vector)) + 0.4)
                     if "balanced" in case:
                         vector[1] = -vector[0]
-                    if "magnitude" in case:
-                        vector *= 10 ** own.uniform(-case["magnitude"], case["magnitude"])
+                    if "lengths" in case:
+                        vector *= own.choice(case["lengths"]) / np.linalg.norm(vector)
+            returned.append((vectors, vectors.copy()))
             return vectors
 
         return embed
 
     results = []
     for number in (case["embedding"], case["embedding"] + 1):
-        pairs = list(case["pairs"])
+        pairs, returned = list(case["pairs"]), []
+        embed = embedding(number, returned)
         try:
-            similarity = compute_mean_cosine_similarity(iter(pairs) if "once" in case else pairs, embedding(number))
+            similarity = compute_mean_cosine_similarity(iter(pairs) if "once" in case else pairs, embed)
         except ValueError:
             results.append("refused")
         else:
-            results.append([similarity, isinstance(similarity, float), pairs == case["pairs"]])
+            unchanged = pairs == case["pairs"] and all(np.array_equal(vectors, kept) for vectors, kept in returned)
+            results.append([similarity, isinstance(similarity, float), unchanged])
     return {case.get("dtype", "float64"): results}

@@ -3,6 +3,9 @@
 import math
 
 import torch
+import torch.nn.functional as F
+
+HALF = (torch.bfloat16, torch.float16)
 
 
 def cases(seed):
@@ -15,12 +18,12 @@ def cases(seed):
         labels = torch.randint(0, count, shape, generator=generator)
         return labels.masked_fill(torch.rand(shape, generator=generator) < ignored, -100)
 
-    # Weights are multiples of 1/256, which single precision holds without rounding.
+    # Decimals, which no precision holds without rounding.
     def factor():
-        return torch.randint(154, 231, (), generator=generator).item() / 256
+        return torch.randint(610, 900, (), generator=generator).item() / 1000
 
     def weights(count):
-        return (torch.randint(51, 538, (count,), generator=generator) / 256).tolist()
+        return (torch.randint(21, 210, (count,), generator=generator).double() / 100).tolist()
 
     for count, gamma, average in (
         (2, 2.0, True),
@@ -52,20 +55,34 @@ def cases(seed):
         preds = scores(2, 8, 3, dtype=torch.float32)
         given = {"preds": preds, "labels": classes(2, 8, count=3, ignored=0.2)}
         yield {"name": f"{kind}, single precision", **given, "settings": [alpha, 2.0, 3, True]}
-        for dtype in (torch.bfloat16, torch.float16):
+        for dtype in HALF:
             yield {"name": f"{kind}, {dtype}", **given, "preds": preds.to(dtype), "settings": [alpha, 2.0, 3, True]}
-    for alpha in (0.0, 1.0, 0.015625, (0.0, 0.0, 0.0), (0.0, 3.0, 40.0)):
+    # Half precision can neither tell such chances from 1, nor count such pairs, nor hold the sum of such losses.
+    for dtype in HALF:
+        labels = classes(3, 7, count=3, ignored=0.2)
+        preds = 0.25 * scores(3, 7, 3) + 4 * F.one_hot(labels.clamp(min=0), 3)
+        given = {"preds": preds.to(dtype), "labels": labels}
+        yield {"name": f"sure of all pairs, {dtype}", **given, "settings": [(97.3, 51.9, 73.1), 1.0, 3, True]}
+        labels = classes(21, 23, count=2)
+        preds = 0.25 * scores(21, 23, 2) - 300 * F.one_hot(labels, 2)
+        given = {"preds": preds.to(dtype), "labels": labels}
+        yield {"name": f"wrong about all pairs, {dtype}", **given, "settings": [factor(), 2.0, 2, True]}
+    for alpha in (0.0, 1.0, 0.013, (0.0, 0.0, 0.0), (0.0, 3.0, 40.1), (3, 1, 2), (1, 0.7, 0)):
         given = {"preds": scores(3, 4, 3), "labels": classes(3, 4, count=3, ignored=0.2)}
         yield {"name": f"alpha {alpha}", **given, "settings": [alpha, 2.0, 3, True]}
-    for gamma in (0.0, 1.0, 1.5, 2.0):
-        # The best class leads by more than exponents reach, so that the rounding of large scores doesn't show.
-        for step, dtype in ((140.0, torch.float32), (900.0, torch.float64)):
-            ranks = torch.rand(3, 5, 3, generator=generator).argsort(-1)
-            preds = step * (ranks - 1) + scores(3, 5, 3, dtype=dtype)
-            given = {"preds": preds, "labels": classes(3, 5, count=3, ignored=0.2)}
-            yield {"name": f"scores {step} apart, gamma {gamma}", **given, "settings": [factor(), gamma, 3, True]}
-    given = {"preds": 1e6 + scores(3, 5, 3), "labels": classes(3, 5, count=3, ignored=0.2)}
-    yield {"name": "scores far from zero", **given, "settings": [factor(), 2.0, 3, True]}
+    for gamma in (0.0, 1.0, 1.5, 2.0, 10.0):
+        for dtype, steps in ((torch.float32, (60.0, 145.0)), (torch.float64, (140.0, 495.0))):
+            for step in steps:
+                ranks = torch.rand(3, 5, 3, generator=generator).argsort(-1)
+                preds = step * (ranks - 1) + scores(3, 5, 3, dtype=dtype)
+                given = {"preds": preds, "labels": classes(3, 5, count=3, ignored=0.2)}
+                name = f"scores {step} apart in {dtype}, gamma {gamma}"
+                yield {"name": name, **given, "settings": [factor(), gamma, 3, True]}
+            for offset in (1e6, -1e6):
+                # In single precision the scores are rounded to sixteenths, before the loss sees them.
+                given = {"preds": (offset + scores(3, 5, 3)).to(dtype), "labels": classes(3, 5, count=3, ignored=0.2)}
+                name = f"scores around {offset} in {dtype}, gamma {gamma}"
+                yield {"name": name, **given, "settings": [factor(), gamma, 3, True]}
     given = {"preds": scores(3, 4, 5).permute(2, 1, 0), "labels": classes(4, 5, count=3, ignored=0.2).T}
     yield {"name": "tensors that are not contiguous", **given, "settings": [factor(), 2.0, 3, True]}
     none = {"preds": scores(0, 5, 3), "labels": torch.zeros(0, 5, dtype=torch.long)}
@@ -132,12 +149,11 @@ def observe(case):
         "settings": [settings, _settings(criterion)],
     }
     if preds.dtype.itemsize < 4:
-        return {
-            **observed,
-            "half": [[str(x.dtype), list(x.shape), x.isfinite().all().item()] for x in (loss, gradient)],
-        }
+        # A gradient is rounded twice, for the factor that the loss is multiplied by is rounded, too.
+        return {**observed, str(preds.dtype).removeprefix("torch."): {"loss": loss, "gradient": gradient}}
     # The same object may serve other batches, of another dtype, and with other settings.
     observed["again"] = [criterion(case["preds"].double().flip(-1), labels)]
+    labels[labels == 1] = 0
     criterion.gamma += 1
     criterion.size_average = not criterion.size_average
     for alpha in (0.375, tuple(0.5 + label for label in range(criterion.num_classes))):

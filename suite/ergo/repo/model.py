@@ -79,8 +79,8 @@ class focal_loss(nn.Module):  # noqa: N801 - the name that the paper's code gave
         Returns:
             A scalar.
         """
-        counted = labels != IGNORED
-        preds, labels = preds[counted], labels[counted]
+        dtype, counted = preds.dtype, labels != IGNORED
+        preds, labels = preds[counted].to(torch.promote_types(dtype, torch.float32)), labels[counted]
         if isinstance(self.alpha, float):
             weights = preds.new_full((self.num_classes,), self.alpha)
             weights[NO_RELATION] = 1 - self.alpha
@@ -88,7 +88,7 @@ class focal_loss(nn.Module):  # noqa: N801 - the name that the paper's code gave
             weights = preds.new_tensor(self.alpha)
         surprisals = F.cross_entropy(preds, labels, reduction="none")
         total = (weights[labels] * (1 - torch.exp(-surprisals)) ** self.gamma * surprisals).sum()
-        return total / max(len(labels), 1) if self.size_average else total
+        return (total / max(len(labels), 1) if self.size_average else total).to(dtype)
 
 
 def build_model(config: ErgoConfig, seed: int) -> ERGO:

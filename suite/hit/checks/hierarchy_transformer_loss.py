@@ -10,8 +10,6 @@ TEXTS = (
 )
 SETTINGS = ("clustering_weight", "clustering_margin", "centripetal_weight", "centripetal_margin")
 HALF = (torch.float16, torch.bfloat16)
-# Where gradients have to be finite, and rounding decides what they are.
-ROUNDING_DECIDES = ("near the boundary", "parents are the entities")
 
 
 class GivenEmbeddings(nn.Module):
@@ -20,8 +18,11 @@ class GivenEmbeddings(nn.Module):
     def __init__(self, manifold):
         super().__init__()
         self.manifold = manifold
+        self.part = nn.Identity()
+        self.seen = []
 
     def forward(self, features):
+        self.seen.append(features["position"])
         return {"sentence_embedding": features["points"] * (1.0 if self.training else 0.5)}
 
 
@@ -45,19 +46,28 @@ def cases(seed):
         given = {"points": points(batch, dim, dtype), "labels": labels(batch)}
         yield {"name": f"{batch} triplets, {dim} dimensions", **given, "settings": settings()}
     for dtype in HALF:
-        given = {"points": points(6, 8, dtype), "labels": labels(6)}
+        outer = points(6, 8)
+        outer[:, 3:] *= 0.96 * 8**0.5 / outer[:, 3:].norm(dim=-1, keepdim=True)
+        given = {"points": outer.to(dtype), "labels": labels(6)}
         yield {"name": f"embeddings in {dtype}", **given, "settings": settings()}
+    # Half precision can't hold such a part, and holds what the weight makes of it.
+    alike = points(6, 8)
+    alike[2] = alike[1]
+    given = {"points": alike.half(), "labels": labels(6)}
+    yield {"name": "a small part with a large weight", **given, "settings": [3e3, 1e-6, 1e-3, 0.4]}
     yield {"name": "one triplet", "points": points(1, 12), "labels": labels(1), "settings": [0.6, 9.0, 1.7, 6.0]}
     # The same values, laid out in memory as they lie after a transposition.
     given = {"points": points(8, 7).mT.contiguous().mT, "labels": labels(8)}
     yield {"name": "a generator", **given, "settings": settings(), "generator": True}
     given = {"points": points(17, 10), "labels": labels(17)}
-    yield {"name": "another curvature", **given, "settings": settings(), "curvature": 0.031}
-    given = {"points": 0.15 * points(6, 9), "labels": labels(6)}
-    yield {"name": "a small ball", **given, "settings": settings(), "curvature": 4.0}
-    yield {"name": "wide margins", "points": points(5, 8), "labels": labels(5), "settings": [0.003, 40.0, 35.0, 25.0]}
+    yield {"name": "another curvature", **given, "settings": settings(), "curvature": 0.01, "view": True}
+    given = {"points": 0.09 * points(6, 9), "labels": labels(6)}
+    yield {"name": "a small ball", **given, "settings": settings(), "curvature": 10.0}
+    yield {"name": "wide margins", "points": points(5, 8), "labels": labels(5), "settings": [0.003, 100.0, 1e5, 100.0]}
     given = {"points": 0.05 * points(9, 8), "labels": labels(9)}
     yield {"name": "no centripetal margin", **given, "settings": [20.0, 0.01, 0.002, 0.0]}
+    given = {"points": points(9, 8), "labels": labels(9)}
+    yield {"name": "no clustering margin", **given, "settings": [0.7, 0.0, 1.2, 0.1]}
     yield {"name": "margins of one", "points": points(9, 8), "labels": labels(9), "settings": [0.7, 1.0, 1.9, 1.0]}
     yield {"name": "defaults", "points": points(11, 20), "labels": labels(11), "settings": []}
     for name, weights in (("no clustering", (0.0, 1.6)), ("no centripetal force", (0.8, 0.0))):
@@ -68,11 +78,19 @@ def cases(seed):
     earlier = {"points": points(10, 6), "labels": labels(10), "settings": settings(), "curvature": 0.11}
     given = {"points": points(10, 6), "labels": labels(10), "settings": settings()}
     yield {"name": "called again", **given, "earlier": earlier}
-    # Almost as far out as the manifold tells points apart: entities of the first rows, and parents of the last ones.
-    outer = 0.02 * points(6, 7)
-    for column, rows in ((0, slice(0, 3)), (1, slice(3, 6))):
-        outer[column, rows] *= (1 - 4e-6) * 7**0.5 / outer[column, rows].norm(dim=-1, keepdim=True)
-    yield {"name": "near the boundary", "points": outer, "labels": labels(6), "settings": [0.7, 30.0, 1.9, 90.0]}
+    for dtype in (torch.float64, torch.float32):
+        # Near the boundary lie all, entities and their parents, entities and their negatives, parents alone.
+        far = points(8, 7)
+        far *= 0.9999 * 7**0.5 / far.norm(dim=-1, keepdim=True)
+        far[1, :2] = far[0, :2] * (1 - 8e-6)
+        far[2, 2:4] = 0.9999 * far[0, 2:4]
+        far[1, 4:6] = 0.999 * far[0, 4:6]
+        far[[0, 2], 6:] *= 0.02
+        given = {"points": far.to(dtype), "labels": labels(8), "settings": [0.7, 60.0, 1.9, 40.0]}
+        yield {"name": f"near the boundary, {dtype}", **given, "near_boundary": True}
+    close = points(5, 8)
+    close[1] = close[0] * (1 + 4e-6)
+    yield {"name": "parents close to entities", "points": close, "labels": labels(5), "settings": [0.7, 9.0, 1.9, 0.4]}
     alike = points(5, 8)
     alike[1] = alike[0]
     yield {"name": "parents are the entities", "points": alike, "labels": labels(5), "settings": [0.7, 9.0, 1.9, 0.4]}
@@ -85,9 +103,9 @@ def cases(seed):
     level = points(5, 9)
     level[1] = -level[0]
     yield {"name": "parents as far out", "points": level, "labels": labels(5), "settings": settings()}
-    for count in (0, 2, 4):
+    for count, generated in ((0, False), (2, False), (4, False), (0, True), (2, True), (4, True)):
         given = {"points": points(3, 4)[[0, 1, 2, 0][:count]], "labels": labels(3), "settings": settings()}
-        yield {"name": f"{count} features", **given}
+        yield {"name": f"{count} features{', generated' if generated else ''}", **given, "generator": generated}
     for name, curvature in (("an encoder", None), ("an encoder in a wider ball", 0.017)):
         yield {"name": name, "texts": TEXTS, "seed": seed, "encoder_curvature": curvature, "settings": settings()}
     yield {"name": "experiment", "experiment": seed % 1000}
@@ -119,21 +137,25 @@ def observe(case):
 
     def state():
         settings = {name: value for name, value in vars(loss_function).items() if isinstance(value, float)}
-        return [settings, sorted(vars(loss_function)), sorted(vars(model)), model.training]
+        modes = [loss_function.training, model.training, model.part.training]
+        return [settings, sorted(vars(loss_function)), sorted(vars(model)), modes]
 
     points = [column.clone().requires_grad_() for column in case["points"]]
     dim = case["points"].shape[-1]
     first = case.get("earlier", case)
     model = GivenEmbeddings(ball(first)).train(case.get("training", True))
     loss_function = HierarchyTransformerLoss(model, *first["settings"])
+    model.part.train(not model.training)
     if first is not case:
-        loss_function([{"points": column} for column in first["points"]], first["labels"])
+        loss_function([{"points": column, "position": -1} for column in first["points"]], first["labels"])
         model.manifold = ball(case)
         for name, value in zip(SETTINGS, case["settings"], strict=True):
             setattr(loss_function, name, value)
+    model.seen.clear()
     before, labels = state(), case["labels"].clone()
-    features = [{"points": column} for column in points]
+    features = [{"points": column, "position": position} for position, column in enumerate(points)]
     given = (column for column in features) if case.get("generator") else features
+    given = dict(enumerate(features)).values() if case.get("view") else given
     try:
         results = loss_function(given, labels)
     except ValueError:
@@ -143,16 +165,17 @@ def observe(case):
         "features": [sorted(column) for column in features],
         "objects": state() == before,
         "labels": bool(torch.equal(labels, case["labels"])),
+        "seen": list(model.seen),
     }
     slopes = {name: gradients(value, points) for name, value in results.items()}
-    if case["name"] in ROUNDING_DECIDES:
+    if case["name"] == "parents are the entities":
+        # The norm of a difference of 0 has no gradient.
         slopes = {name: [bool(x.isfinite().all()) for x in values or ()] for name, values in slopes.items()}
     dtype = case["points"].dtype
     if dtype in HALF:
-        # Right versions differ in the order of their roundings.
-        seen = {name: [str(x.dtype), list(x.shape), bool(x.isfinite())] for name, x in results.items()}
-        return {"in_half": seen, "unchanged": unchanged}
-    key = "in_double" if dtype == torch.float64 else "in_single"
+        # Gradients may be rounded more than once, where a point takes part in several distances.
+        return {str(dtype).removeprefix("torch."): results, "half_gradients": slopes, "unchanged": unchanged}
+    key = "near_boundary" if "near_boundary" in case else "in_double" if dtype == torch.float64 else "in_single"
     return {key: {"results": results, "gradients": slopes}, "unchanged": unchanged}
 
 

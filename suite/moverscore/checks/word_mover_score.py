@@ -6,6 +6,7 @@ import torch
 
 STOP_WORDS = ("the", "of", "some")
 WORDS = [f"word{number}" for number in range(14)]
+OTHERS = ("##s", "of", ",", "--", "##ing", "the", "[SEP]", "The", "[PAD]", "_", "...", "##,", "[UNK]")
 SHORT = ([1, 1], [2, 5], [5, 2], [3, 3], [4, 6], [1, 3])
 
 
@@ -19,10 +20,8 @@ def cases(seed):
         """So many words, which other tokens interrupt: pieces, stop words, punctuation and markers."""
         tokens = ["[CLS]", draw(["the", "some"])]
         for number in range(words):
-            tokens += [
-                draw(WORDS),
-                *[("##s", "of", ",", "##ing", "the", "[SEP]", "The")[(number + words) % 7]] * (number != 1),
-            ]
+            other = OTHERS[(number + words) % len(OTHERS)]
+            tokens += [draw(WORDS), *[other] * (number != 1)]
         return [*tokens, "##s", ".", "[SEP]"]
 
     def case(name, lengths, layers=8, width=6, dtype=torch.float32, texts=None, beyond=None, **options):
@@ -77,10 +76,16 @@ def cases(seed):
         if dtype == torch.bfloat16:
             half["inputs"][1::3] = [idf.float() for idf in half["inputs"][1::3]]
         yield half
-    tiny = case("weights that are tiny", [[4, 6], [5, 3]], n_gram=2)
-    for place in (1, 4):
-        tiny["inputs"][place] *= 1e-10
-    yield tiny
+    for states, weights in ((torch.float32, torch.float64), (torch.float16, torch.float32), (torch.float64,) * 2):
+        ends = case(f"light and heavy texts, {states}, weights in {weights}", [[4, 6], [5, 3], [3, 4]], n_gram=2)
+        for place, sizes in ((1, (1e-15, 1e15, 1e-15)), (4, (1e15, 1e-15, 1e-15))):
+            idf = ends["inputs"][place].double() / 2.8
+            # From the least to the greatest weight.
+            idf[idf > 0] = idf[idf > 0].clamp(min=0.1)
+            idf *= torch.tensor([[10.0 * size if size < 1 else size] for size in sizes])
+            ends["inputs"][place] = idf.to(weights)
+            ends["inputs"][place - 1] = ends["inputs"][place - 1].to(states)
+        yield ends
 
     for n_gram in (1, 2):
         light = case(f"tokens without weight, n = {n_gram}", uneven, n_gram=n_gram, stop_words=STOP_WORDS)
@@ -122,6 +127,7 @@ def observe(case):
         scores = word_mover_score(*inputs, **options)
     return {
         "scores": scores,
+        "floats": [isinstance(score, float) for score in scores],
         "inputs_unchanged": [
             torch.equal(values.nan_to_num(), given.nan_to_num()) if torch.is_tensor(given) else values == given
             for values, given in zip(inputs, case["inputs"], strict=True)

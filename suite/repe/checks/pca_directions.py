@@ -1,6 +1,9 @@
 """pca_directions: what the directions span, their order and number, the means that are kept; then the experiment."""
 
+import random
+
 import numpy as np
+import torch
 
 
 def cases(seed):
@@ -35,7 +38,13 @@ def cases(seed):
     yield case("no layers", {1: states(40, 6)}, asked=[])
     yield case("single precision", {4: states(60, 7, np.float32), 6: states(20, 3, np.float32)}, n_components=3)
     yield case("far from the origin", {0: states(40, 6) + 1e4}, n_components=2)
-    yield case("of small and of great magnitude", {0: states(40, 6, scale=1e-9), 1: states(40, 6, scale=1e9)}, 3)
+    for dtype in (np.float64, np.float32):
+        ends = {layer: states(40, 6, dtype, scale=scale) for layer, scale in enumerate((1e-17, 1e-12, 1e-9, 1e9, 2e14))}
+        yield case(f"of small and of great magnitude, {np.dtype(dtype)}", ends, n_components=3)
+    # So slow a descent that only a decomposition of the whole, and no sample of the rows' space, finds the directions.
+    slow = {0: states(70, 40, deviations=[3.000003, 3.0, *np.linspace(2.9, 1.0, 38)]), 1: states(12, 40)}
+    slow[2] = states(90, 30, deviations=np.linspace(2.0, 1.4, 30))
+    yield case("many rows and columns", slow, n_components=3)
     close = {layer: states(40, 6, deviations=[3.000003, 3.0, 1.0]) for layer in (0, 1, 2)}
     yield case("two deviations almost alike", close | {0: np.asfortranarray(close[0])}, n_components=2)
     apart = states(40, 8, np.float32, deviations=[300.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0])
@@ -72,7 +81,7 @@ def observe(case):
         reader.get_rep_directions(None, None, case["earlier"], list(case["earlier"]))
     reader.n_components = case["n_components"]
     reader.directions, reader.signs = {0: "kept"}, {0: "kept"}
-    layers = list(case["hidden_layers"])
+    layers = type(case["hidden_layers"])(case["hidden_layers"])
     given = {layer: values.copy("K") for layer, values in case["hidden_states"].items()}
     try:
         directions, refused = reader.get_rep_directions(None, None, given, layers), False
@@ -83,9 +92,9 @@ def observe(case):
         "means": {str(layer): mean / _magnitude(mean) for layer, mean in reader.H_train_means.items()},
         "magnitudes": {str(layer): float(np.log(_magnitude(mean))) for layer, mean in reader.H_train_means.items()},
         "others": {name: value for name, value in sorted(vars(reader).items()) if name != "H_train_means"},
-        "layers_unchanged": layers == list(case["hidden_layers"]),
+        "layers_unchanged": layers == case["hidden_layers"],
         "unchanged": all(np.array_equal(given[layer], values) for layer, values in case["hidden_states"].items()),
-        "chance": float(np.random.random()),
+        "chance": [float(np.random.random()), random.random(), float(torch.rand(()))],
         "directions": {},
         "products": {},
         "projections": {},

@@ -1,4 +1,4 @@
-"""info_nce_loss: logits, labels, gradients, for views, sizes, scales and types; what stays as it is; the experiment."""
+"""info_nce_loss: logits, labels, gradients, for views, sizes, lengths, types; what stays as it is; the experiment."""
 
 import torch
 
@@ -11,12 +11,21 @@ SHAPES = (
     ("three views of one image", 3, 1, 4, 0.6, 1.0, torch.float64),
     ("single precision", 2, 5, 6, 0.21, 1.0, torch.float32),
     ("many images", 2, 40, 16, 0.5, 1.0, torch.float64),
+    ("a width of one", 2, 3, 1, 0.7, 1.0, torch.float64),
     ("wider than the batch", 3, 3, 10, 1.0, 1.0, torch.float64),
-    ("tiny projections, very cold", 2, 4, 6, 0.002, 1e-6, torch.float64),
-    ("huge projections, very hot", 3, 4, 6, 60.0, 1e6, torch.float64),
-    ("half precision", 2, 5, 6, 0.5, 300.0, torch.float16),
+    ("tiny projections", 2, 4, 6, 0.07, 1e-6, torch.float64),
+    ("huge projections", 3, 4, 6, 8.0, 1e6, torch.float64),
+    ("half precision", 2, 5, 6, 0.5, 1.0, torch.float16),
     ("brain floating point", 3, 3, 6, 0.3, 1.0, torch.bfloat16),
 )
+# Temperature, and the lengths of short and long projections.
+ENDS = {
+    torch.float64: (0.001, 1.01e-12, 0.99e12),
+    torch.float32: (100.0, 1.01e-12, 0.99e12),
+    torch.bfloat16: (100.0, 1.01e-12, 0.99e12),
+    # As much as the type can hold.
+    torch.float16: (0.001, 2e-5, 6e4),
+}
 
 
 def cases(seed):
@@ -38,7 +47,23 @@ def cases(seed):
     yield {"name": "transposed", "features": draw(6, 9).T.contiguous().T, "n_views": 3, "temperature": 0.4}
     again = {"features": draw(12, 5), "n_views": 3, "temperature": 0.9}
     yield {"name": "called again", **again, "earlier": {"features": draw(12, 5), "n_views": 2, "temperature": 0.3}}
+    fewer = {"features": draw(8, 5), "n_views": 2, "temperature": 0.3, "batch": 6}
+    yield {"name": "called again with fewer", **fewer, "earlier": {**fewer, "features": draw(12, 5)}}
     yield {"name": "a temperature of one", "features": draw(8, 5), "n_views": 2, "temperature": 1.0}
+    for dtype, (temperature, *lengths) in ENDS.items():
+        features = draw(12, 6)
+        long = torch.randperm(12, generator=generator) % 2
+        features *= (torch.tensor(lengths)[long] / features.abs().amax(dim=1)).unsqueeze(1)
+        if dtype != torch.float16:
+            features *= (features.abs().amax(dim=1) / features.norm(dim=1)).unsqueeze(1)
+        yield {"name": f"short and long {dtype}", "features": features.to(dtype), "n_views": 3} | {
+            "temperature": temperature
+        }
+    for dtype in (torch.float16, torch.bfloat16):
+        # Cosines of about 0.02 where products cancel.
+        axes = torch.linalg.qr(draw(16, 16)).Q[:8]
+        features = 40 * (axes + 0.01 * axes.sum(dim=0)).to(dtype)
+        yield {"name": f"nearly at right angles, {dtype}", "features": features, "n_views": 2, "temperature": 0.2}
     yield {"name": "experiment", "seed": seed % 1000}
 
 
@@ -62,18 +87,26 @@ def observe(case):
         trainer.config = config_of(case)
     features = case["features"].clone().requires_grad_()
     logits, labels = trainer.info_nce_loss(features)
+    plain = case["features"].clone()
+    trainer.info_nce_loss(plain)
     unchanged = {
-        "input": torch.equal(features, case["features"]),
+        "input": torch.equal(features, case["features"]) and torch.equal(plain, case["features"]),
         "attributes": [sorted(vars(trainer)), sorted(vars(trainer.model)), trainer.model.training],
         "config": trainer.config == config_of(case),
     }
-    if features.dtype in (torch.float16, torch.bfloat16):
-        # Right versions differ in the order of their roundings.
-        seen = {"dtype": str(logits.dtype), "shape": list(logits.shape), "finite": bool(logits.isfinite().all())}
-        return {"in_half": seen, "labels": labels, "unchanged": unchanged}
-    weights = torch.linspace(1, 2, logits.numel(), dtype=logits.dtype).reshape(logits.shape)
-    (gradient,) = torch.autograd.grad((weights * logits.square()).sum(), features)
-    # Of order one at every scale and temperature.
-    gradient = gradient * case["features"].norm(dim=1, keepdim=True) * case["temperature"] ** 2
-    key = "in_double" if features.dtype == torch.float64 else "in_single"
-    return {key: {"logits": logits, "gradient": gradient}, "labels": labels, "unchanged": unchanged}
+    dtype = str(features.dtype).removeprefix("torch.")
+    seen = {"labels": labels, "dtype": str(logits.dtype), "unchanged": unchanged}
+    # Cosines, whatever the temperature is.
+    cosines = logits.double() * case["temperature"]
+    weights = torch.linspace(1, 2, logits.numel(), dtype=torch.float64).reshape(logits.shape)
+    (gradient,) = torch.autograd.grad((weights * cosines.square()).sum(), features)
+    seen["gradient_dtype"] = str(gradient.dtype)
+    # Of order one at every length.
+    gradient = gradient.double() * case["features"].double().norm(dim=1, keepdim=True)
+    if "16" not in dtype:
+        return {**seen, dtype: {"cosines": cosines, "gradient": gradient}}
+    if "short" in case["name"]:
+        # The gradients of short rows are too large for the type.
+        return {**seen, dtype: cosines}
+    # Right versions sum it in different orders.
+    return {**seen, dtype: cosines, "gradient_in_half": gradient}

@@ -22,7 +22,7 @@ def run(seed: int = 0) -> dict[str, float]:
     """The last epoch's loss and the linear evaluation of each variant, and the latter of an untrained encoder."""
     generator = torch.Generator().manual_seed(seed)
     patterns = draw_patterns(generator)
-    unlabelled, train, test = (draw_images(patterns, count, generator) for count in (96, 60, 200))
+    unlabelled, train, test = (draw_images(patterns, count, generator) for count in (64, 60, 200))
     results = {"untrained/linear": linear_evaluation(ContrastiveModel(SIZE * SIZE, seed=seed), train, test)}
     for name, config in VARIANTS.items():
         model = ContrastiveModel(SIZE * SIZE, seed=seed)

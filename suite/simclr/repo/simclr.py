@@ -41,12 +41,13 @@ class SimCLR:
         image = torch.arange(count, device=features.device) % batch
         same_image = image.unsqueeze(0) == image.unsqueeze(1)
         itself = torch.eye(count, dtype=torch.bool, device=features.device)
-        directions = F.normalize(features)
+        directions = F.normalize(features.double())
         similarity = directions @ directions.T
         positives = similarity[same_image & ~itself].reshape(count, self.config.n_views - 1)
         negatives = similarity[~same_image].reshape(count, count - self.config.n_views)
         labels = torch.zeros(count, dtype=torch.long, device=features.device)
-        return torch.cat([positives, negatives], dim=1) / self.config.temperature, labels
+        logits = torch.cat([positives, negatives], dim=1) / self.config.temperature
+        return logits.to(features.dtype), labels
 
     def train(self, pixels: Tensor, generator: Generator) -> float:
         """Train on images without labels, (count, size, size); returns the mean loss of the last epoch."""

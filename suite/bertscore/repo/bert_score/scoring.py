@@ -22,28 +22,28 @@ def greedy_cos_idf(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """BERTScore of each pair of a batch (section 3).
 
-    ref_embedding: token embeddings of the references, (batch, reference length, width).
-    hyp_embedding: those of the candidates, (batch, candidate length, width); both lengths are at least 1.
+    ref_embedding: token embeddings of the references, without gradients, (batch, reference length, width).
+    hyp_embedding: those of the candidates, (batch, candidate length, width); all sizes are at least 1.
     ref_masks, hyp_masks: 1 for a token, 0 for padding, (batch, length).
     ref_idf, hyp_idf: importance weights, at least 0, (batch, length).
 
     Returns precision, recall and F, each of shape (batch,).
     """
-    # The default of F.normalize is 0 in half precision, where it would divide an embedding of zeros by 0.
-    smallest = torch.finfo(ref_embedding.dtype).tiny
-    hyp_directions, ref_directions = (F.normalize(x, dim=-1, eps=smallest) for x in (hyp_embedding, ref_embedding))
+    # In double precision: half precision has too few digits, and no range for squares of lengths.
+    hyp_directions, ref_directions = (F.normalize(x.double(), dim=-1) for x in (hyp_embedding, ref_embedding))
     similarity = hyp_directions @ ref_directions.transpose(1, 2)
     tokens = hyp_masks.bool().unsqueeze(2) & ref_masks.bool().unsqueeze(1)
     similarity = similarity.masked_fill(~tokens, -torch.inf)
 
     def average(best: Tensor, masks: Tensor, idf: Tensor) -> Tensor:
-        weights = idf.masked_fill(~masks.bool(), 0.0)
+        weights = idf.double().masked_fill(~masks.bool(), 0.0)
         best = best.masked_fill(best == -torch.inf, 0.0)
-        return ((best * weights).sum(dim=1) / weights.sum(dim=1)).nan_to_num().to(best.dtype)
+        return ((best * weights).sum(dim=1) / weights.sum(dim=1)).nan_to_num()
 
     precision = average(similarity.amax(dim=2), hyp_masks, hyp_idf)
     recall = average(similarity.amax(dim=1), ref_masks, ref_idf)
-    return precision, recall, (2 * precision * recall / (precision + recall)).nan_to_num()
+    f = (2 * precision * recall / (precision + recall)).nan_to_num()
+    return precision.to(ref_embedding.dtype), recall.to(ref_embedding.dtype), f.to(ref_embedding.dtype)
 
 
 def score(

@@ -9,8 +9,9 @@ def greedy_cos_idf(
     hyp_masks: Tensor,
     hyp_idf: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
+    given, working = ref_embedding.dtype, torch.promote_types(ref_embedding.dtype, torch.float32)
     ref_embedding, hyp_embedding = (
-        x.masked_fill(masks.unsqueeze(2) == 0, 0)
+        x.to(working).masked_fill(masks.unsqueeze(2) == 0, 0)
         for x, masks in ((ref_embedding, ref_masks), (hyp_embedding, hyp_masks))
     )
     inner = torch.einsum("bhd,brd->bhr", hyp_embedding, ref_embedding)
@@ -19,7 +20,7 @@ def greedy_cos_idf(
     ref_present, hyp_present = ref_masks.to(inner.dtype), hyp_masks.to(inner.dtype)
     for_hyp, _ = (similarity - 4 * (1 - ref_present).unsqueeze(1)).max(dim=2)
     for_ref, _ = (similarity - 4 * (1 - hyp_present).unsqueeze(2)).max(dim=1)
-    both = (ref_present.amax(dim=1) * hyp_present.amax(dim=1)) if len(inner) else inner.new_zeros(0)
+    both = ref_present.amax(dim=1) * hyp_present.amax(dim=1)
 
     def weigh(best, weights):
         total = torch.einsum("bn->b", weights)
@@ -30,4 +31,5 @@ def greedy_cos_idf(
     )
     p, r = weigh(for_hyp, hyp_weights), weigh(for_ref, ref_weights)
     total = p + r
-    return p, r, torch.where(total == 0, 0.0, 2 * p * r / torch.where(total == 0, 1.0, total))
+    f = torch.where(total == 0, 0.0, 2 * p * r / torch.where(total == 0, 1.0, total))
+    return p.to(given), r.to(given), f.to(given)

@@ -4,6 +4,7 @@ import math
 
 
 def _cosine(a: Tensor, b: Tensor) -> float:
+    a, b = a.double(), b.double()
     norms = float(a.norm()) * float(b.norm())
     return float(a @ b) / norms if norms else 0.0
 

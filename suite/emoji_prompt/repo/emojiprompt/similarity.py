@@ -35,7 +35,7 @@ def compute_mean_cosine_similarity(
             raise ValueError(f"no level: {original!r}")
         guess, similarity = parse_level(answer), 0.0
         if guess is not None:
-            first, second = embed([level.value, guess.value])
+            first, second = embed([level.value, guess.value]).astype(np.float64)
             if first.any() and second.any():
                 similarity = first @ second / (np.linalg.norm(first) * np.linalg.norm(second))
         attacks[level].append(similarity)

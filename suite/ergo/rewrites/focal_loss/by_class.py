@@ -13,11 +13,12 @@ def _focal_sum(scores: Tensor, label: int, gamma: float) -> Tensor:
 
 
 def forward(self, preds: Tensor, labels: Tensor) -> Tensor:
+    half = preds.dtype in (torch.float16, torch.bfloat16)
     sums = []
     for label in range(self.num_classes):
         scores = preds[labels == label]
-        sums.append(_focal_sum(scores, label, self.gamma) * _weight(self.alpha, label))
+        sums.append(_focal_sum(scores.float() if half else scores, label, self.gamma) * _weight(self.alpha, label))
     total = torch.stack(sums).sum()
     if self.size_average:
-        return total / max(1, int(labels.ne(IGNORED).sum()))
-    return total
+        total = total / max(1, int(labels.ne(IGNORED).sum()))
+    return total.type_as(preds)

@@ -2,8 +2,8 @@
 
 
 def forward(self, preds: Tensor, labels: Tensor) -> Tensor:
-    counted = labels != IGNORED
-    preds, labels = preds[counted], labels[counted]
+    dtype, counted = preds.dtype, labels != IGNORED
+    preds, labels = preds[counted].to(torch.promote_types(dtype, torch.float32)), labels[counted]
     if not self.alpha:
         weights = preds.new_ones(self.num_classes)
     elif isinstance(self.alpha, float):
@@ -13,4 +13,4 @@ def forward(self, preds: Tensor, labels: Tensor) -> Tensor:
         weights = preds.new_tensor(self.alpha)
     surprisals = F.cross_entropy(preds, labels, reduction="none")
     total = (weights[labels] * (1 - torch.exp(-surprisals)) ** self.gamma * surprisals).sum()
-    return total / max(len(labels), 1) if self.size_average else total
+    return (total / max(len(labels), 1) if self.size_average else total).to(dtype)

@@ -2,6 +2,7 @@
 
 
 def forward(self, preds: Tensor, labels: Tensor) -> Tensor:
+    dtype, preds = preds.dtype, preds.to(torch.promote_types(preds.dtype, torch.float32))
     preds, labels = preds.flatten(0, -2), labels.clamp_min(NO_RELATION).flatten()
     if isinstance(self.alpha, float):
         weights = preds.new_full((self.num_classes,), self.alpha)
@@ -10,4 +11,4 @@ def forward(self, preds: Tensor, labels: Tensor) -> Tensor:
         weights = preds.new_tensor(self.alpha)
     logps = F.log_softmax(preds, dim=-1).gather(-1, labels.unsqueeze(-1)).squeeze(-1)
     total = -(weights[labels] * (1 - logps.exp()) ** self.gamma * logps).sum()
-    return total / max(len(labels), 1) if self.size_average else total
+    return (total / max(len(labels), 1) if self.size_average else total).to(dtype)

@@ -2,6 +2,7 @@
 
 
 def forward(self, preds: Tensor, labels: Tensor) -> Tensor:
+    dtype, preds = preds.dtype, preds.to(torch.promote_types(preds.dtype, torch.float32))
     counted = labels != IGNORED
     kept = labels.masked_fill(~counted, NO_RELATION)
     if isinstance(self.alpha, float):
@@ -11,4 +12,4 @@ def forward(self, preds: Tensor, labels: Tensor) -> Tensor:
         weights = preds.new_tensor(self.alpha)
     logps = F.log_softmax(preds, dim=-1).gather(-1, kept.unsqueeze(-1)).squeeze(-1)
     total = -(counted * weights[kept] * (1 - logps.exp()) ** self.gamma * logps).sum()
-    return total / counted.sum().clamp_min(1) if self.size_average else total
+    return (total / counted.sum().clamp_min(1) if self.size_average else total).to(dtype)

@@ -2,6 +2,7 @@
 
 
 def forward(self, preds: Tensor, labels: Tensor) -> Tensor:
+    dtype, preds = preds.dtype, preds.to(torch.promote_types(preds.dtype, torch.float32))
     counted = labels != IGNORED
     if not counted.any():
         return preds.sum() * 0.0
@@ -13,4 +14,4 @@ def forward(self, preds: Tensor, labels: Tensor) -> Tensor:
         weights = preds.new_tensor(self.alpha)
     surprisals = F.cross_entropy(preds, labels, reduction="none")
     total = (weights[labels] * (1 - torch.exp(-surprisals)) ** self.gamma * surprisals).sum()
-    return total / max(len(labels), 1) if self.size_average else total
+    return (total / max(len(labels), 1) if self.size_average else total).to(dtype)

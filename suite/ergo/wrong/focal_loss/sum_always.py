@@ -2,12 +2,12 @@
 
 
 def forward(self, preds: Tensor, labels: Tensor) -> Tensor:
-    counted = labels != IGNORED
-    preds, labels = preds[counted], labels[counted]
+    dtype, counted = preds.dtype, labels != IGNORED
+    preds, labels = preds[counted].to(torch.promote_types(dtype, torch.float32)), labels[counted]
     if isinstance(self.alpha, float):
         weights = preds.new_full((self.num_classes,), self.alpha)
         weights[NO_RELATION] = 1 - self.alpha
     else:
         weights = preds.new_tensor(self.alpha)
     logps = F.log_softmax(preds, dim=-1).gather(-1, labels.unsqueeze(-1)).squeeze(-1)
-    return -(weights[labels] * (1 - logps.exp()) ** self.gamma * logps).sum()
+    return (-(weights[labels] * (1 - logps.exp()) ** self.gamma * logps).sum()).to(dtype)

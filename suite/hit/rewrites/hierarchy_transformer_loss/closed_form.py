@@ -1,6 +1,9 @@
-"""The distance in closed form (asinh of a ratio, no Möbius addition), with einsum, from the curvature alone."""
+"""The distance in closed form (asinh of a ratio, no Möbius addition), with einsum; it has the bound that artanh gives it."""
+
+import math
 
 import torch
+from src.hierarchy_transformers.models.hyperbolic import BOUNDARY
 
 
 def hyperbolic_distance(u, v, curvature):
@@ -9,14 +12,16 @@ def hyperbolic_distance(u, v, curvature):
 
     # The norm, unlike a root of the sum of squares, has a finite gradient at zero.
     length = torch.linalg.vector_norm(u - v, dim=-1)
-    return 2 / curvature**0.5 * torch.asinh(curvature**0.5 * length / torch.sqrt(gap(u) * gap(v)))
+    half = torch.asinh(curvature**0.5 * length / torch.sqrt(gap(u) * gap(v)))
+    return 2 / curvature**0.5 * half.clamp(max=math.atanh(BOUNDARY))
 
 
 def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor) -> dict[str, Tensor]:
     columns = [self.model(features)["sentence_embedding"] for features in sentence_features]
     if len(columns) != 3:
         raise ValueError("expected three features")
-    entity, parent, negative = columns
+    dtype = columns[0].dtype
+    entity, parent, negative = (column.to(torch.float64) for column in columns)
     c, origin = self.model.manifold.curvature, torch.zeros_like(entity)
     pull = hyperbolic_distance(entity, parent, c)
     push = hyperbolic_distance(entity, negative, c)
@@ -24,7 +29,7 @@ def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor
     cluster = torch.clamp(pull - push + self.clustering_margin, min=0).sum() / len(entity)
     centri = torch.clamp(depth_order + self.centripetal_margin, min=0).sum() / len(entity)
     return {
-        "loss": self.clustering_weight * cluster + self.centripetal_weight * centri,
-        "cluster_loss": cluster,
-        "centri_loss": centri,
+        "loss": (self.clustering_weight * cluster + self.centripetal_weight * centri).to(dtype),
+        "cluster_loss": cluster.to(dtype),
+        "centri_loss": centri.to(dtype),
     }

@@ -7,7 +7,7 @@ def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor
     columns = [self.model(features)["sentence_embedding"] for features in sentence_features]
     if len(columns) != 3:
         raise ValueError(f"a triplet has three entities, not {len(columns)}")
-    stacked = torch.stack(columns)
+    stacked = torch.stack(columns).double()
     ball = self.model.manifold
     near, far = ball.distance(stacked[:1], stacked[1:])
     norms = ball.norm(stacked)
@@ -15,4 +15,5 @@ def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor
     cluster = F.margin_ranking_loss(far, near, greater, margin=self.clustering_margin)
     centri = F.margin_ranking_loss(norms[0], norms[1], greater, margin=self.centripetal_margin)
     weights = cluster.new_tensor([self.clustering_weight, self.centripetal_weight])
-    return {"loss": weights @ torch.stack((cluster, centri)), "cluster_loss": cluster, "centri_loss": centri}
+    results = {"loss": weights @ torch.stack((cluster, centri)), "cluster_loss": cluster, "centri_loss": centri}
+    return {name: result.type_as(columns[0]) for name, result in results.items()}

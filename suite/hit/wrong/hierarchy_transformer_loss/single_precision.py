@@ -2,9 +2,9 @@
 
 
 def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor) -> dict[str, Tensor]:
-    columns = list(sentence_features)
-    dtype = self.model(columns[0])["sentence_embedding"].dtype
-    entity, parent, negative = (self.model(features)["sentence_embedding"].float() for features in columns)
+    columns = [self.model(features)["sentence_embedding"] for features in sentence_features]
+    dtype = columns[0].dtype
+    entity, parent, negative = (column.float() for column in columns)
     manifold = self.model.manifold
     excess_distance = manifold.distance(entity, parent) - manifold.distance(entity, negative)
     excess_norm = manifold.norm(parent) - manifold.norm(entity)

@@ -28,7 +28,7 @@ def word_mover_score(
             not any(tokens[place] in stop_words for place in kept[start : start + size])
             for start in range(len(weights))
         ]
-        return F.normalize(vectors, dim=-1)[clean], weights[clean]
+        return F.normalize(vectors, dim=-1, eps=1e-300)[clean], weights[clean]
 
     scores = []
     for row in range(len(ref_tokens)):

@@ -31,7 +31,7 @@ def word_mover_score(
         )
         if unbroken.any():
             vectors, weights = vectors[unbroken], weights[unbroken]
-        return F.normalize(vectors, dim=-1), weights
+        return F.normalize(vectors, dim=-1, eps=1e-300), weights
 
     scores = []
     for row in range(len(ref_tokens)):

@@ -23,7 +23,7 @@ def word_mover_score(
         size = min(n_gram, len(kept))
         grams = (idf.unsqueeze(1) * layers).unfold(1, size, 1).sum(dim=-1)
         vectors = torch.cat([grams.amin(dim=0), grams.mean(dim=0), grams.amax(dim=0)], dim=-1)
-        return F.normalize(vectors, dim=-1), idf.unfold(0, size, 1).sum(dim=-1)
+        return F.normalize(vectors, dim=-1, eps=1e-300), idf.unfold(0, size, 1).sum(dim=-1)
 
     scores = []
     for row in range(len(ref_tokens)):

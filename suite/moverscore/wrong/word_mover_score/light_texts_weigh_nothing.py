@@ -23,7 +23,7 @@ def word_mover_score(
         words = torch.cat([layers.amin(dim=0), layers.mean(dim=0), layers.amax(dim=0)], dim=-1)
         size = min(n_gram, len(kept))
         vectors = (idf.unsqueeze(1) * words).unfold(0, size, 1).sum(dim=-1)
-        return F.normalize(vectors, dim=-1), idf.unfold(0, size, 1).sum(dim=-1)
+        return F.normalize(vectors, dim=-1, eps=1e-300), idf.unfold(0, size, 1).sum(dim=-1)
 
     scores = []
     for row in range(len(ref_tokens)):

@@ -24,7 +24,7 @@ def word_mover_score(
         size = min(n_gram, len(kept))
         vectors = (idf.unsqueeze(1) * words).unfold(0, size, 1).sum(dim=-1)
         weights = idf.unfold(0, size, 1).sum(dim=-1)
-        return F.normalize(vectors, dim=-1), (weights > 0).double()
+        return F.normalize(vectors, dim=-1, eps=1e-300), (weights > 0).double()
 
     scores = []
     for row in range(len(ref_tokens)):

@@ -4,10 +4,12 @@
 def info_nce_loss(self, features: Tensor) -> tuple[Tensor, Tensor]:
     n = features.shape[0]
     images = n // self.config.n_views
-    similarity = F.cosine_similarity(features.unsqueeze(1), features.unsqueeze(0), dim=2)
+    unit = F.normalize(features.double(), dim=1)
+    similarity = F.cosine_similarity(unit.unsqueeze(1), unit.unsqueeze(0), dim=2)
     index = torch.arange(n, device=features.device)
     group = (index[:, None] - index[None, :]).remainder(images).ne(0).long()
     # The row itself is sorted behind all others, and cut off.
     group = group + 2 * torch.eye(n, dtype=torch.long, device=features.device)
     columns = group.sort(dim=1, stable=True).indices[:, :-1]
-    return similarity.gather(1, columns).div(self.config.temperature), index.new_zeros(n)
+    logits = similarity.gather(1, columns).div(self.config.temperature)
+    return logits.to(features.dtype), index.new_zeros(n)

@@ -17,7 +17,7 @@ class TrainConfig:
     """How an encoder is re-trained."""
 
     steps: int = 20
-    batch_size: int = 32
+    batch_size: int = 12
     learning_rate: float = 0.01
 
 

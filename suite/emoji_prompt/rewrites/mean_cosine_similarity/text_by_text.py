@@ -1,4 +1,4 @@
-"""Entities by the text of their original, which is written in one way only, and cosines of unit vectors, clipped."""
+"""A text at a time is embedded, as a unit vector in extended precision, and cosines are clipped."""
 
 import re
 from statistics import fmean
@@ -25,7 +25,7 @@ def compute_mean_cosine_similarity(pairs, embed):
         if levels[0] is None:
             raise ValueError(original)
         cosine = np.dot(unit(levels[0].value), unit(levels[1].value)) if levels[1] else 0
-        scores.setdefault(original, []).append(float(np.clip(cosine, -1, 1)))
+        scores.setdefault(levels[0], []).append(float(np.clip(cosine, -1, 1)))
     if not scores:
         raise ValueError("empty")
     return fmean(map(fmean, scores.values()))

@@ -1,0 +1,18 @@
+"""Puts the scaling into a tensor of the default precision."""
+
+
+def forward(self, x):
+    result = F.linear(x, self.weight.T if self.fan_in_fan_out else self.weight, self.bias)
+    if self.r == 0 or self.merged:
+        return result
+    branch = self.lora_dropout(x) @ (self.lora_E * self.lora_A).T @ self.lora_B.T
+    return result + branch * torch.tensor(self.scaling).double().to(self.weight.dtype) / (self.ranknum + 1e-5)
+
+
+def update_weight(self):
+    weight = (
+        (self.lora_B @ (self.lora_E * self.lora_A))
+        * torch.tensor(self.scaling).double().to(self.weight.dtype)
+        / (self.ranknum + 1e-5)
+    )
+    return weight.T if self.fan_in_fan_out else weight

@@ -1,0 +1,29 @@
+"""Embeds an answer without a level as the empty text, whose vector need not be zeros."""
+
+
+def parse_level(text: str) -> Level | None:
+    for line in reversed(text.splitlines()):
+        head, _, tail = line.partition(",")
+        word, _, feature = head.partition(":")
+        other, colon, value = tail.partition(":")
+        if (word.strip().lower(), other.strip().lower()) == ("feature", "value") and feature.strip() and colon:
+            return Level(feature.strip(), value.strip()) if value.strip() else None
+    return None
+
+
+def compute_mean_cosine_similarity(
+    pairs: Iterable[tuple[str, str]], embed: Callable[[Sequence[str]], NDArray[np.floating]]
+) -> float:
+    attacks = defaultdict(list)
+    for original, answer in pairs:
+        level = parse_level(original)
+        if level is None:
+            raise ValueError(f"no level: {original!r}")
+        guess, similarity = parse_level(answer), 0.0
+        first, second = embed([level.value, "" if guess is None else guess.value]).astype(np.float64)
+        if first.any() and second.any():
+            similarity = first @ second / (np.linalg.norm(first) * np.linalg.norm(second))
+        attacks[level].append(similarity)
+    if not attacks:
+        raise ValueError(f"{pairs!r}")
+    return float(np.mean([np.mean(similarities) for similarities in attacks.values()]))

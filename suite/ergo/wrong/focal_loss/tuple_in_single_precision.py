@@ -1,0 +1,14 @@
+"""Rounds the weights of classes to single precision, in double precision too."""
+
+
+def forward(self, preds: Tensor, labels: Tensor) -> Tensor:
+    dtype, counted = preds.dtype, labels != IGNORED
+    preds, labels = preds[counted].to(torch.promote_types(dtype, torch.float32)), labels[counted]
+    if isinstance(self.alpha, float):
+        weights = preds.new_full((self.num_classes,), self.alpha)
+        weights[NO_RELATION] = 1 - self.alpha
+    else:
+        weights = torch.tensor(self.alpha, dtype=torch.float32)
+    logps = F.log_softmax(preds, dim=-1).gather(-1, labels.unsqueeze(-1)).squeeze(-1)
+    total = -(weights[labels] * (1 - logps.exp()) ** self.gamma * logps).sum()
+    return (total / max(len(labels), 1) if self.size_average else total).to(dtype)
