@@ -150,6 +150,11 @@ def trainer_of(case):
     from scripts.simpo_trainer import SimPOTrainer
 
     settings = case["settings"]
+    if settings.get("loss_type", "hinge") not in ("sigmoid", "hinge"):
+        # Set later, so that the configuration holds another one.
+        trainer = SimPOTrainer(None, SimPOConfig(**settings | {"loss_type": "hinge"}))
+        trainer.loss_type = settings["loss_type"]
+        return trainer
     if not case.get("changed"):
         return SimPOTrainer(None, SimPOConfig(**settings))
     other = {"sigmoid": "hinge", "hinge": "sigmoid"}[settings["loss_type"]]

@@ -1,4 +1,4 @@
-"""The distance in closed form (asinh of a ratio, no Möbius addition), with einsum; it has the bound that artanh gives it."""
+"""The distance in closed form (asinh of a ratio, no Möbius addition), with einsum, cut off where artanh is."""
 
 import math
 
