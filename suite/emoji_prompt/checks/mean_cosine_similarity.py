@@ -62,6 +62,10 @@ def cases(seed):
         "a comma in the name": f"Feature: {one(FEATURES)}, {one(FEATURES)}, Value: {value()}",
         "quotes": line(text=f'"{value()}."'),
         "other line ends": f"{line()}\r\n{last}\r\nDone.\r\n",
+        "marks that end no line": line(
+            feature="a\x0bb", text=f"{value()}\u2028{value()}\x85{value()}\x0c{value()}\r{value()}"
+        ),
+        "signs that are no spaces": line(feature="\xa0age\u3000", text=f"\xa0{value()}\u2003"),
         "nothing": "",
         "prose": "I can't recover this.",
     }

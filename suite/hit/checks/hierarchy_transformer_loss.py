@@ -93,6 +93,8 @@ def cases(seed):
     yield {"name": "parents close to entities", "points": close, "labels": labels(5), "settings": [0.7, 9.0, 1.9, 0.4]}
     alike = points(5, 8)
     alike[1] = alike[0]
+    # Some lie at the origin.
+    alike[:2, :2], alike[2, 2] = 0, 0
     yield {"name": "parents are the entities", "points": alike, "labels": labels(5), "settings": [0.7, 9.0, 1.9, 0.4]}
     entities = points(6, 9)[0]
     settled = torch.stack((entities, 0.5 * entities, -entities))

@@ -47,8 +47,14 @@ def cases(seed):
     yield case("many rows and columns", slow, n_components=3)
     close = {layer: states(40, 6, deviations=[3.000003, 3.0, 1.0]) for layer in (0, 1, 2)}
     yield case("two deviations almost alike", close | {0: np.asfortranarray(close[0])}, n_components=2)
-    apart = states(40, 8, np.float32, deviations=[300.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0])
-    yield case("deviations far apart in single precision", {0: apart}, n_components=8)
+    wide = {
+        0: states(40, 6, deviations=[1e3, 30.0, 10.0, 5.0, 1.000001, 1.0]),
+        1: states(40, 3, deviations=[9e2, 30.0, 1.0]),
+    }
+    yield case("deviations far apart and almost alike", wide, n_components=6)
+    apart = {0: states(40, 8, np.float32, deviations=[300.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0])}
+    apart[1] = states(40, 5, np.float32, deviations=[150.0, 1.34, 1.22, 1.11, 1.0])
+    yield case("deviations far apart in single precision", apart, n_components=8)
     yield case("fewer rows than directions", {0: states(4, 9)}, n_components=6)
     yield case("two rows", {0: states(2, 5)}, n_components=2)
     yield case("narrower than directions", {0: states(30, 3)}, n_components=5)
@@ -95,20 +101,20 @@ def observe(case):
         "layers_unchanged": layers == case["hidden_layers"],
         "unchanged": all(np.array_equal(given[layer], values) for layer, values in case["hidden_states"].items()),
         "chance": [float(np.random.random()), random.random(), float(torch.rand(()))],
-        "directions": {},
-        "products": {},
-        "projections": {},
     }
+    for dtype in ("float64", "float32"):
+        observed[dtype] = {"directions": {}, "products": {}, "projections": {}}
     reader.directions = directions
     reader.signs = {layer: np.ones(len(values)) for layer, values in directions.items()}
     for layer, values in directions.items():
         # A direction and its negative have the same outer product; where nothing varies, any direction will do.
         determined = values[: case.get("determined", {}).get(layer)]
-        observed["directions"][str(layer)] = np.einsum("ri,rj->rij", determined, determined)
-        observed["products"][str(layer)] = values @ values.T
+        of_layer = observed[str(given[layer].dtype)]
+        of_layer["directions"][str(layer)] = np.einsum("ri,rj->rij", determined, determined)
+        of_layer["products"][str(layer)] = values @ values.T
         if len(determined):
             projections = np.abs(reader.project_onto_directions(given[layer], layer))
-            observed["projections"][str(layer)] = projections / _magnitude(projections)
+            of_layer["projections"][str(layer)] = projections / _magnitude(projections)
     return observed
 
 

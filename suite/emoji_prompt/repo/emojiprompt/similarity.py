@@ -11,12 +11,13 @@ from emojiprompt.features import Level
 
 def parse_level(text: str) -> Level | None:
     """The feature level that a text ends with; None where there is none."""
-    for line in reversed(text.splitlines()):
+    for line in reversed(text.replace("\r\n", "\n").split("\n")):
         head, _, tail = line.partition(",")
         word, _, feature = head.partition(":")
         other, colon, value = tail.partition(":")
-        if (word.strip().lower(), other.strip().lower()) == ("feature", "value") and feature.strip() and colon:
-            return Level(feature.strip(), value.strip()) if value.strip() else None
+        word, feature, other, value = (part.strip(" \t") for part in (word, feature, other, value))
+        if (word.lower(), other.lower()) == ("feature", "value") and feature and colon:
+            return Level(feature, value) if value else None
     return None
 
 

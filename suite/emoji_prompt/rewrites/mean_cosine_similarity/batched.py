@@ -5,18 +5,18 @@ import re
 import numpy as np
 from emojiprompt.features import Level
 
-_FORM = re.compile(r"\s*feature\s*:(?P<feature>[^,]*),\s*value\s*:(?P<value>.*)", re.I)
+_FORM = re.compile(r"[ \t]*feature[ \t]*:(?P<feature>[^,]*),[ \t]*value[ \t]*:(?P<value>.*)", re.I | re.S)
 
 
 def parse_level(text):
     found = None
-    for line in text.splitlines():
+    for line in text.replace("\r\n", "\n").split("\n"):
         match = _FORM.fullmatch(line)
-        if match and match["feature"].strip():
+        if match and match["feature"].strip(" \t"):
             found = match
-    if found is None or not found["value"].strip():
+    if found is None or not found["value"].strip(" \t"):
         return None
-    return Level(found["feature"].strip(), found["value"].strip())
+    return Level(found["feature"].strip(" \t"), found["value"].strip(" \t"))
 
 
 def compute_mean_cosine_similarity(pairs, embed):

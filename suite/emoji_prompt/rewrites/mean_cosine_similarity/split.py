@@ -6,15 +6,15 @@ from emojiprompt.features import Level
 
 
 def parse_level(text):
-    for line in text.splitlines()[::-1]:
+    for line in text.replace("\r\n", "\n").split("\n")[::-1]:
         name, mark, rest = line.partition(",")
         head, colon, feature = name.partition(":")
         tail, second, value = rest.partition(":")
-        if not (mark and colon and second and feature.strip()):
+        if not (mark and colon and second and feature.strip(" \t")):
             continue
-        if head.lower().strip() != "feature" or tail.lower().strip() != "value":
+        if head.lower().strip(" \t") != "feature" or tail.lower().strip(" \t") != "value":
             continue
-        return Level(feature.strip(), value.strip()) if value.strip() else None
+        return Level(feature.strip(" \t"), value.strip(" \t")) if value.strip(" \t") else None
     return None
 
 

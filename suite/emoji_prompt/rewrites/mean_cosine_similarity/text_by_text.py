@@ -8,8 +8,9 @@ from emojiprompt.features import Level
 
 
 def parse_level(text):
-    read = [re.match(r"feature\s*:([^,]+),\s*value\s*:(.*)", line.strip(), re.IGNORECASE) for line in text.split("\n")]
-    parts = [[part.strip() for part in match.groups()] for match in read if match]
+    form = re.compile(r"[ \t]*feature[ \t]*:([^,]+),[ \t]*value[ \t]*:(.*)", re.IGNORECASE | re.DOTALL)
+    read = [form.fullmatch(line) for line in re.split(r"\r?\n", text)]
+    parts = [[part.strip(" \t") for part in match.groups()] for match in read if match]
     name, value = next((pair for pair in reversed(parts) if pair[0]), ("", ""))
     return Level(name, value) if value else None
 

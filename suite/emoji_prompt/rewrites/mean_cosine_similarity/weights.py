@@ -8,11 +8,11 @@ from emojiprompt.features import Level
 
 
 def parse_level(text):
-    form = r"^[ \t]*feature[ \t]*:[ \t]*([^\s,][^,\r\n]*),[ \t]*value[ \t]*:([^\r\n]*)\r?$"
+    form = r"^[ \t]*feature[ \t]*:[ \t]*([^ \t\n,][^,\n]*),[ \t]*value[ \t]*:([^\n]*?)\r?$"
     found = re.findall(form, text, re.I | re.M)
-    if not found or not found[-1][1].strip():
+    if not found or not found[-1][1].strip(" \t"):
         return None
-    return Level(*(part.strip() for part in found[-1]))
+    return Level(*(part.strip(" \t") for part in found[-1]))
 
 
 def compute_mean_cosine_similarity(pairs, embed):

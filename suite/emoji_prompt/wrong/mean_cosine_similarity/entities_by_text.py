@@ -2,12 +2,16 @@
 
 
 def parse_level(text: str) -> Level | None:
-    for line in reversed(text.splitlines()):
+    for line in reversed(text.replace("\r\n", "\n").split("\n")):
         head, _, tail = line.partition(",")
         word, _, feature = head.partition(":")
         other, colon, value = tail.partition(":")
-        if (word.strip().lower(), other.strip().lower()) == ("feature", "value") and feature.strip() and colon:
-            return Level(feature.strip(), value.strip()) if value.strip() else None
+        if (
+            (word.strip(" \t").lower(), other.strip(" \t").lower()) == ("feature", "value")
+            and feature.strip(" \t")
+            and colon
+        ):
+            return Level(feature.strip(" \t"), value.strip(" \t")) if value.strip(" \t") else None
     return None
 
 

@@ -8,11 +8,11 @@ from emojiprompt.features import Level
 
 
 def parse_level(text):
-    for line in reversed(text.splitlines()):
-        match = re.fullmatch(r"\s*feature\s*:\s*([^,\s][^,]*),\s*value\s*:(.*)", line, re.IGNORECASE)
+    for line in reversed(text.replace("\r\n", "\n").split("\n")):
+        match = re.fullmatch(r"[ \t]*feature[ \t]*:[ \t]*([^, \t][^,]*),[ \t]*value[ \t]*:(.*)", line, re.IGNORECASE)
         if match:
             feature, value = match.groups()
-            return Level(feature.strip(), value.strip()) if value.strip() else None
+            return Level(feature.strip(" \t"), value.strip(" \t")) if value.strip(" \t") else None
     return None
 
 

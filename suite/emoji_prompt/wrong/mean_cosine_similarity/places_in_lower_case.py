@@ -2,16 +2,16 @@
 
 
 def parse_level(text: str) -> Level | None:
-    for line in reversed(text.splitlines()):
+    for line in reversed(text.replace("\r\n", "\n").split("\n")):
         lowered = line.lower()
         colon, comma = lowered.find(":"), lowered.find(",")
-        if not 0 <= colon < comma or lowered[:colon].strip() != "feature":
+        if not 0 <= colon < comma or lowered[:colon].strip(" \t") != "feature":
             continue
         after = lowered[comma + 1 :].partition(":")
         start = comma + 1 + len(after[0]) + 1
-        if after[0].strip() == "value" and after[1] and line[colon + 1 : comma].strip():
-            value = line[start:].strip()
-            return Level(line[colon + 1 : comma].strip(), value) if value else None
+        if after[0].strip(" \t") == "value" and after[1] and line[colon + 1 : comma].strip(" \t"):
+            value = line[start:].strip(" \t")
+            return Level(line[colon + 1 : comma].strip(" \t"), value) if value else None
     return None
 
 
