@@ -47,13 +47,12 @@ def cases(seed):
     yield case("many rows and columns", slow, n_components=3)
     close = {layer: states(40, 6, deviations=[3.000003, 3.0, 1.0]) for layer in (0, 1, 2)}
     yield case("two deviations almost alike", close | {0: np.asfortranarray(close[0])}, n_components=2)
-    wide = {
-        0: states(40, 6, deviations=[1e3, 30.0, 10.0, 5.0, 1.000001, 1.0]),
-        1: states(40, 3, deviations=[9e2, 30.0, 1.0]),
-    }
+    wide = {0: states(40, 6, deviations=[150.0, 30.0, 10.0, 5.0, 1.0002, 1.0])}
+    wide[1] = states(40, 3, deviations=[140.0, 9.0, 1.0])
     yield case("deviations far apart and almost alike", wide, n_components=6)
     apart = {0: states(40, 8, np.float32, deviations=[300.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0])}
-    apart[1] = states(40, 5, np.float32, deviations=[150.0, 1.34, 1.22, 1.11, 1.0])
+    for layer, rows in ((1, 40), (2, 90), (3, 20)):
+        apart[layer] = states(rows, 5, np.float32, deviations=[150.0, 1.34, 1.22, 1.11, 1.0])
     yield case("deviations far apart in single precision", apart, n_components=8)
     yield case("fewer rows than directions", {0: states(4, 9)}, n_components=6)
     yield case("two rows", {0: states(2, 5)}, n_components=2)
