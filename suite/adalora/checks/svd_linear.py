@@ -120,9 +120,11 @@ def observe(case):
         return {"facts": facts, "unchanged": observed["unchanged"], "settings": observed["settings"]}
     if layer.r > 0:
         observed["update_gradients"] = torch.autograd.grad(update.sum(), [layer.lora_A, layer.lora_E, layer.lora_B])
+    # Double precision is compared as such.
+    precision = "exact" if case["x"].dtype == torch.float64 else "single"
     if case["far"]:
         # Among so large weights a gradient of the inputs is a sum that cancels.
-        return {name: value for name, value in observed.items() if name != "input_gradient"}
+        return {precision: {name: value for name, value in observed.items() if name != "input_gradient"}}
     layer.eval()
     observed["evaluated"] = layer(case["x"]).detach()
     observed["merged"] = [layer.merged, layer.weight.detach().clone()]
@@ -156,8 +158,7 @@ def observe(case):
             layer.train()
         compact(layer)
         observed["compacted"] = [layer.r, layer(case["x"]).detach(), layer.eval()(case["x"]).detach()]
-    # Double precision is compared as such.
-    return {"exact": observed} if case["x"].dtype == torch.float64 else observed
+    return {precision: observed}
 
 
 def _settings(layer):
