@@ -13,10 +13,9 @@ from tests.fuzz.generated import COOKIES, GOAL, GOLDEN, GROWING, TASK, TASKS, co
 from lmrbench.errors import RecordError, SubmissionError
 from lmrbench.grading.reading import collect_diff, collect_text, collect_workspace, read_submission
 from lmrbench.grading.runs import read_submissions
-from lmrbench.tasks.model import Target
-from lmrbench.tasks.source import find, mask
+from lmrbench.pysource.functions import find, mask
+from lmrbench.pysource.transplant import transplant
 from lmrbench.tasks.submission import Submission
-from lmrbench.tasks.transplant import transplant
 from lmrbench.tasks.workspace import build, unsolved_files
 
 UNSOLVED = unsolved_files(TASK)
@@ -188,10 +187,10 @@ def test_nothing_outside_of_the_targets_changes(name, statements):
     task = TASKS[name]
     unsolved = unsolved_files(task)
     for file in task.goal_files:
-        targets = [target for target in task.targets if target.file == file]
+        targets = [target.qualname for target in task.targets if target.file == file]
         candidate = unsolved[file].decode()
         for target in targets:
-            function = find(candidate.encode(), target.qualname)
+            function = find(candidate.encode(), target)
             inside = " " * 4 * (len(function.parents) + 1)
             body = "\n".join(inside + line for statement in [*statements, "pass"] for line in statement.split("\n"))
             before = candidate[: function.end].removesuffix("raise NotImplementedError")
@@ -207,7 +206,7 @@ def test_the_golden_comes_back_whole(name):
     task = TASKS[name]
     masked = unsolved_files(task)
     for file in task.goal_files:
-        targets = [Target(file=file, qualname=target.qualname) for target in task.targets if target.file == file]
+        targets = [target.qualname for target in task.targets if target.file == file]
         golden = task.files.repository[file]
         assert transplant(masked[file], golden, targets).data == golden
         assert mask(golden, targets) == masked[file]

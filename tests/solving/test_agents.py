@@ -12,8 +12,8 @@ from tests.solving.helpers import MODEL, TASKS, asked_for, golden, lines, lmrben
 from tests.solving.server import Reply, serving
 
 from lmrbench.errors import LmrbenchError
+from lmrbench.pysource.functions import find
 from lmrbench.solving.agents import named_agent
-from lmrbench.tasks.source import find
 
 TASK = TASKS["dpo/preference_loss"]
 MASK = "    raise NotImplementedError"

@@ -7,15 +7,14 @@ import pytest
 
 from lmrbench.errors import LmrbenchError, SubmissionError, TaskError
 from lmrbench.grading.reading import collect_diff, collect_workspace
+from lmrbench.pysource.responses import from_response
 from lmrbench.tasks.collect import candidate_files
 from lmrbench.tasks.loading import load_suite, select
-from lmrbench.tasks.model import Target
-from lmrbench.tasks.responses import from_response
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import build, masked_files, repository_files, workspace_files
 
-METHOD = [Target(file="blending.py", qualname="Blender.blend")]
-FUNCTION = [Target(file="a.py", qualname="f")]
+METHOD = ["Blender.blend"]
+FUNCTION = ["f"]
 BODY = "    def blend(self, values):\n        return 42\n"
 BARE = "def blend(self, values):\n    return 42\n"
 

@@ -15,9 +15,9 @@ from importlib import resources
 from typing import Any
 
 from lmrbench.authoring.mutants import Mutant, mutant_id
+from lmrbench.pysource.functions import Function, find
+from lmrbench.pysource.source import FunctionNode, Source, decode
 from lmrbench.tasks.model import Record, Target
-from lmrbench.tasks.source import Function, find
-from lmrbench.tasks.text import FunctionNode, Source, decode
 
 # Where the code of `inside` lies in a repository under audit.
 PLACE = "lmrbench_inside"

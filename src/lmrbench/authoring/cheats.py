@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lmrbench.grading.nearest import body, nearest, with_bodies
+from lmrbench.pysource.functions import find
 from lmrbench.tasks.model import Task
-from lmrbench.tasks.source import find
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import repository_files
 

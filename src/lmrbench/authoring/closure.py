@@ -10,9 +10,9 @@ import ast
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
+from lmrbench.pysource.functions import find
+from lmrbench.pysource.source import DefinitionNode, FunctionNode
 from lmrbench.tasks.model import Target
-from lmrbench.tasks.source import find
-from lmrbench.tasks.text import DefinitionNode, FunctionNode
 
 
 def closure(files: Mapping[str, bytes], targets: Iterable[Target]) -> tuple[Target, ...]:

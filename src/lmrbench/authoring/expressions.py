@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from lmrbench.tasks.text import FunctionNode
+from lmrbench.pysource.source import FunctionNode
 
 # Methods and functions that a slip of the pen turns into each other; each pair works both ways.
 _EXCHANGED = (

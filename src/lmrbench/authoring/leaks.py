@@ -17,9 +17,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from lmrbench.pysource.functions import find
+from lmrbench.pysource.source import FunctionNode
 from lmrbench.tasks.model import Record, Target, Task
-from lmrbench.tasks.source import find
-from lmrbench.tasks.text import FunctionNode
 from lmrbench.tasks.workspace import workspace_files
 
 N = 8

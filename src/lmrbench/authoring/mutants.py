@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from lmrbench.authoring.expressions import AXES, EXPRESSIONS, GUARDS, Names, Operator
+from lmrbench.pysource.functions import find
+from lmrbench.pysource.source import FunctionNode, decode, splice
 from lmrbench.tasks.model import Target, Task
-from lmrbench.tasks.source import find
-from lmrbench.tasks.text import FunctionNode, decode, splice
 from lmrbench.tasks.workspace import repository_files
 
 

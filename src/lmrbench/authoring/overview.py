@@ -6,8 +6,8 @@ import ast
 from collections.abc import Sequence
 
 from lmrbench.authoring.certificate import read_certificate
+from lmrbench.pysource.functions import find
 from lmrbench.tasks.model import Task
-from lmrbench.tasks.source import find
 from lmrbench.tasks.workspace import repository_files
 
 _HEAD = """# The suite

@@ -19,9 +19,9 @@ import numpy as np
 
 from lmrbench.authoring.recording import Call, Value
 from lmrbench.errors import TaskError
+from lmrbench.pysource.functions import find
 from lmrbench.sandbox.worker_program.encoding import Array
 from lmrbench.tasks.model import Target
-from lmrbench.tasks.source import find
 
 MOST_CASES = 8
 MOST_CHOICES = 16

@@ -15,11 +15,11 @@ from typing import Any
 
 from lmrbench.authoring.recorder import FILE
 from lmrbench.errors import TaskError
+from lmrbench.pysource.functions import find
+from lmrbench.pysource.source import Source
+from lmrbench.pysource.source import decode as decode_text
 from lmrbench.sandbox.worker_program.encoding import decode
 from lmrbench.tasks.model import Record, Target
-from lmrbench.tasks.source import find
-from lmrbench.tasks.text import Source
-from lmrbench.tasks.text import decode as decode_text
 
 _DECORATOR = '@__import__("lmrbench.authoring.recorder", fromlist=["record"]).record'
 

@@ -30,7 +30,7 @@ def mask(
 
     from lmrbench.authoring import closure as closures
     from lmrbench.errors import TaskError
-    from lmrbench.tasks import source
+    from lmrbench.pysource import functions
     from lmrbench.tasks.model import Target
     from lmrbench.tasks.workspace import folder_files
 
@@ -46,7 +46,10 @@ def mask(
         chosen = closures.closure(files, chosen)
     masked = dict(files)
     for name in dict.fromkeys(target.file for target in chosen):
-        masked[name] = source.mask(files[name], [target for target in chosen if target.file == name])
+        try:
+            masked[name] = functions.mask(files[name], [target.qualname for target in chosen if target.file == name])
+        except TaskError as error:
+            raise TaskError(f"{name}: {error}") from error
     if to is not None:
         if to.exists():
             raise TaskError(f"{to}: there is something there already")

@@ -41,9 +41,9 @@ def new(
     from lmrbench.authoring import drafting
     from lmrbench.cli.audit import QUICK_SEEDS, audit_with_progress
     from lmrbench.errors import TaskError
+    from lmrbench.pysource.functions import find
     from lmrbench.tasks.loading import load_paper
     from lmrbench.tasks.model import Target
-    from lmrbench.tasks.source import find
     from lmrbench.tasks.workspace import folder_files, goal_signatures
 
     console = Console(highlight=False, soft_wrap=True)

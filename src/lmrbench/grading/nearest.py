@@ -7,10 +7,10 @@ import difflib
 import textwrap
 from collections.abc import Mapping
 
+from lmrbench.pysource.functions import find
+from lmrbench.pysource.source import FunctionNode
 from lmrbench.tasks.model import Target, Task
-from lmrbench.tasks.source import find
 from lmrbench.tasks.submission import Submission
-from lmrbench.tasks.text import FunctionNode
 from lmrbench.tasks.workspace import masked_files
 
 

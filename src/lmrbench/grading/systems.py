@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, get_args
 
 from lmrbench.grading.nearest import nearest
+from lmrbench.pysource.source import decode
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
-from lmrbench.tasks.text import decode
 from lmrbench.tasks.workspace import answered_files, masked_files
 
 BuiltIn = Literal["golden", "mask", "rewrites", "wrong", "nearest"]

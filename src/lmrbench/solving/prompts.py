@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lmrbench.pysource.source import decode
 from lmrbench.solving.papers import Form, paper_text
 from lmrbench.tasks.model import Inputs, Task
-from lmrbench.tasks.text import decode
 from lmrbench.tasks.workspace import also_masked, goal_signatures, masked_files, third_party_imports
 
 CUT = "\n\n[The rest is left out.]"

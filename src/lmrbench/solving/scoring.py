@@ -29,6 +29,7 @@ from lmrbench.grading.reading import collect_workspace, read_submission
 from lmrbench.grading.records import Grade, append_line
 from lmrbench.grading.runs import SUBMISSIONS, append_grade, earlier_seeds
 from lmrbench.printable import printable
+from lmrbench.pysource.source import decode
 from lmrbench.sandbox.doctor import make_sandbox
 from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.solving.status import (
@@ -46,7 +47,6 @@ from lmrbench.tasks.collect import ANSWER
 from lmrbench.tasks.loading import load_suite, select
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import MAX_CODE_BYTES, Submission
-from lmrbench.tasks.text import decode
 from lmrbench.tasks.workspace import REPO, masked_files, workspace_files
 
 _writing = threading.Lock()

@@ -1,1 +1,1 @@
-"""What a task is: its records, how a suite is loaded, how a target is found, masked and transplanted."""
+"""What a task is: its records, how a suite is loaded, what a solver sees, and what of an answer is taken."""

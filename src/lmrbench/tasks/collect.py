@@ -15,13 +15,13 @@ from unidiff.patch import PatchedFile, PatchSet
 
 from lmrbench.errors import SubmissionError
 from lmrbench.printable import printable
-from lmrbench.tasks.differences import shortened
+from lmrbench.pysource.differences import shortened
+from lmrbench.pysource.responses import from_response
+from lmrbench.pysource.source import decode, describe
+from lmrbench.pysource.transplant import transplant
 from lmrbench.tasks.foreign import entries, read_foreign
 from lmrbench.tasks.model import Target, Task
-from lmrbench.tasks.responses import from_response
 from lmrbench.tasks.submission import MAX_CODE_BYTES, Submission
-from lmrbench.tasks.text import decode, describe
-from lmrbench.tasks.transplant import transplant
 from lmrbench.tasks.workspace import REPO, masked_files, unsolved_files, workspace_files
 
 MAX_WARNINGS = 50
@@ -58,11 +58,14 @@ def transplanted(
     for file, data in unsolved.items():
         if file not in code:
             raise SubmissionError(f"nothing was handed in for {file}")
-        wanted = [target for target in targets if target.file == file]
+        wanted = [target.qualname for target in targets if target.file == file]
         text = from_response(code[file], wanted)
-        result = transplant(data, text, wanted)
-        # What was changed is told from what was shown, in which the paper's other targets are masked too.
-        seen = result if shown[file] == data else transplant(shown[file], text, wanted)
+        try:
+            result = transplant(data, text, wanted)
+            # What was changed is told from what was shown, in which the paper's other targets are masked too.
+            seen = result if shown[file] == data else transplant(shown[file], text, wanted)
+        except SubmissionError as error:
+            raise SubmissionError(f"{file}: {error}") from error
         files[file] = result.data
         warnings += seen.warnings
     return files, shortened(warnings, MAX_WARNINGS)

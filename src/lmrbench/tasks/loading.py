@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from lmrbench.errors import TaskError
+from lmrbench.pysource.functions import find
 from lmrbench.tasks.model import Paper, Target, Task, TaskEntry, TaskFiles
-from lmrbench.tasks.source import find
 from lmrbench.tasks.workspace import folder_files
 
 Model = TypeVar("Model", Paper, TaskEntry)

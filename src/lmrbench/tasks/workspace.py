@@ -19,9 +19,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from lmrbench.errors import LmrbenchError, TaskError
+from lmrbench.pysource.functions import find, mask
+from lmrbench.pysource.source import decode
 from lmrbench.tasks.model import Inputs, Target, Task, TaskFiles
-from lmrbench.tasks.source import find, mask
-from lmrbench.tasks.text import decode
 
 REPO = "repo"
 _NO_FOLDERS = frozenset(
@@ -77,16 +77,16 @@ def answered_files(task: Task) -> dict[str, bytes]:
 def _masked(name: str, snapshot: TaskFiles, targets: tuple[Target, ...]) -> Mapping[str, bytes]:
     golden = snapshot.repository
     files = dict(golden)
-    by_file: dict[str, list[Target]] = {}
+    by_file: dict[str, list[str]] = {}
     for target in targets:
-        by_file.setdefault(target.file, []).append(target)
+        by_file.setdefault(target.file, []).append(target.qualname)
     for goal, masked in by_file.items():
         if copies := [path for path, data in golden.items() if path != goal and data == golden[goal]]:
             raise TaskError(f"{name}: repo/{copies[0]} is a copy of repo/{goal}, and would show the answer")
         try:
             files[goal] = mask(golden[goal], masked)
         except TaskError as error:
-            raise TaskError(f"{name}: repo/{error}") from error
+            raise TaskError(f"{name}: repo/{goal}: {error}") from error
     for path in [path for path in files if path.endswith(".ipynb")]:
         files[path] = _without_outputs(files[path], f"{name}: repo/{path}")
     return files

@@ -12,9 +12,9 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from lmrbench.tasks.names import bound, written
-from lmrbench.tasks.source import Function
-from lmrbench.tasks.text import FunctionNode, Source
+from lmrbench.pysource.functions import Function
+from lmrbench.pysource.names import bound, written
+from lmrbench.pysource.source import FunctionNode, Source
 
 
 @dataclass(frozen=True)

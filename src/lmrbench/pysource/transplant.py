@@ -18,12 +18,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from lmrbench.errors import SubmissionError, TaskError
-from lmrbench.tasks.differences import differences
-from lmrbench.tasks.model import Target
-from lmrbench.tasks.names import attributes, bound, used
-from lmrbench.tasks.scopes import Entry, Pair, Scope, is_docstring, module_and_classes
-from lmrbench.tasks.source import functions_named, near_misses
-from lmrbench.tasks.text import DefinitionNode, Edit, FunctionNode, Source, decode, describe, splice
+from lmrbench.pysource.differences import differences
+from lmrbench.pysource.functions import functions_named, near_misses
+from lmrbench.pysource.names import attributes, bound, used
+from lmrbench.pysource.scopes import Entry, Pair, Scope, is_docstring, module_and_classes
+from lmrbench.pysource.source import DefinitionNode, Edit, FunctionNode, Source, decode, describe, splice
 
 _ALWAYS_THERE = frozenset(dir(builtins)) | {"__file__", "__name__", "__class__", "__spec__", "__path__"}
 
@@ -36,21 +35,21 @@ class Transplant:
     warnings: tuple[str, ...]
 
 
-def transplant(masked: bytes, candidate: str | bytes, targets: Sequence[Target]) -> Transplant:
-    """Put the candidate's targets, which are all of one file, into the masked file, with what they need.
+def transplant(masked: bytes, candidate: str | bytes, targets: Sequence[str]) -> Transplant:
+    """Put the candidate's targets into the masked file, with what they need beside them.
 
-    A candidate that doesn't parse or lacks a target is a SubmissionError; a mask that does, a TaskError.
+    targets: their qualified names. Raises SubmissionError for a candidate that doesn't parse or lacks a target, and
+    TaskError for such a mask.
     """
-    file = targets[0].file
     try:
         text, encoding = decode(masked)
         mask = Source.parse(text)
     except SyntaxError as error:
-        raise TaskError(f"{file}: the masked file can't be parsed: {describe(error)}") from error
+        raise TaskError(f"the masked file can't be parsed: {describe(error)}") from error
     try:
         new = Source.parse(candidate if isinstance(candidate, str) else decode(candidate)[0])
     except SyntaxError as error:
-        raise SubmissionError(f"{file}: the candidate can't be parsed: {describe(error)}") from error
+        raise SubmissionError(f"the candidate can't be parsed: {describe(error)}") from error
     try:
         pairs = [_pair(mask, new, target) for target in dict.fromkeys(targets)]
         scopes = module_and_classes(mask, new, pairs)
@@ -59,31 +58,27 @@ def transplant(masked: bytes, candidate: str | bytes, targets: Sequence[Target])
         result = splice(mask.text, [*_insertions(mask, new, scopes, needs.taken), *_replacements(mask, new, pairs)])
         data = result.encode(encoding)
     except RecursionError as error:
-        raise SubmissionError(f"{file}: the candidate is nested too deeply") from error
+        raise SubmissionError("the candidate is nested too deeply") from error
     except UnicodeEncodeError as error:
         wrong = error.object[error.start]
         line = new.line(new.text.find(wrong))
-        raise SubmissionError(
-            f"{file}: line {line}: {wrong!r} can't be written in {encoding}, as the file is"
-        ) from error
+        raise SubmissionError(f"line {line}: {wrong!r} can't be written in {encoding}, as the file is") from error
     return Transplant(data, warnings)
 
 
-def _pair(mask: Source, new: Source, target: Target) -> Pair:
-    ours = functions_named(mask, target.qualname)
-    theirs = functions_named(new, target.qualname)
+def _pair(mask: Source, new: Source, qualname: str) -> Pair:
+    ours = functions_named(mask, qualname)
+    theirs = functions_named(new, qualname)
     if len(ours) != 1:
-        raise TaskError(f"{target.file}: the masked file has {len(ours)} definitions of {target.qualname}")
+        raise TaskError(f"the masked file has {len(ours)} definitions of {qualname}")
     if not theirs:
-        near = near_misses(new, target.qualname)
+        near = near_misses(new, qualname)
         hint = f"; near: {', '.join(near)}" if near else ""
-        raise SubmissionError(f"{target.file}: the candidate does not define {target.qualname}{hint}")
+        raise SubmissionError(f"the candidate does not define {qualname}{hint}")
     # Of definitions one after the other the last counts, as when the file runs.
     if any(function.siblings is not theirs[-1].siblings for function in theirs):
         lines = ", ".join(str(function.node.lineno) for function in theirs)
-        raise SubmissionError(
-            f"{target.file}: the candidate defines {target.qualname} in several places (lines {lines})"
-        )
+        raise SubmissionError(f"the candidate defines {qualname} in several places (lines {lines})")
     return Pair(ours[0], theirs[-1])
 
 

@@ -3,8 +3,7 @@
 import pytest
 
 from lmrbench.errors import SubmissionError
-from lmrbench.tasks.model import Target
-from lmrbench.tasks.transplant import transplant
+from lmrbench.pysource.transplant import transplant
 
 MASK = b'''"""A module."""
 
@@ -30,7 +29,7 @@ class Model:
 def last():
     return 0
 '''
-LOSS = Target(file="m.py", qualname="Model.loss")
+LOSS = "Model.loss"
 
 
 def into(candidate, mask=MASK, target=LOSS):

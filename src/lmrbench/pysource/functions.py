@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from lmrbench.errors import TaskError
-from lmrbench.tasks.model import Target
-from lmrbench.tasks.text import DefinitionNode, FunctionNode, Source, decode, describe, splice
+from lmrbench.pysource.source import DefinitionNode, FunctionNode, Source, decode, describe, splice
 
 _STUB = "raise NotImplementedError"
 
@@ -56,21 +55,17 @@ def find(data: bytes, qualname: str) -> Function:
     return _only(source, qualname)
 
 
-def mask(data: bytes, targets: Iterable[Target]) -> bytes:
-    """The file with the bodies of its targets replaced; a TaskError names the target that can't be."""
-    targets = tuple(dict.fromkeys(targets))
-    file = targets[0].file if targets else ""
+def mask(data: bytes, qualnames: Iterable[str]) -> bytes:
+    """The file with the bodies of these functions replaced. Raises TaskError, naming the one that can't be."""
     try:
         text, encoding = decode(data)
         source = Source.parse(text)
-        functions = sorted((_only(source, target.qualname) for target in targets), key=lambda found: found.body)
     except SyntaxError as error:
-        raise TaskError(f"{file}: {describe(error)}") from error
-    except TaskError as error:
-        raise TaskError(f"{file}: {error}") from error
+        raise TaskError(describe(error)) from error
+    functions = sorted((_only(source, name) for name in dict.fromkeys(qualnames)), key=lambda found: found.body)
     for outer, inner in pairwise(functions):
         if inner.body < outer.end:
-            raise TaskError(f"{file}: {inner.qualname}: lies inside of {outer.qualname}, which is masked too")
+            raise TaskError(f"{inner.qualname}: lies inside of {outer.qualname}, which is masked too")
     edits = [(found.body, found.end, _masked_body(source, found)) for found in functions]
     return splice(source.text, edits).encode(encoding)
 

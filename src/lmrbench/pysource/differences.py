@@ -10,8 +10,8 @@ import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from lmrbench.printable import printable
-from lmrbench.tasks.scopes import Entry, Pair, Scope, is_future, spelling
-from lmrbench.tasks.text import DefinitionNode, FunctionNode, Source
+from lmrbench.pysource.scopes import Entry, Pair, Scope, is_future, spelling
+from lmrbench.pysource.source import DefinitionNode, FunctionNode, Source
 
 MAX_LINES = 20
 _MAX_NAMES = 8

@@ -12,9 +12,8 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from lmrbench.tasks.model import Target
-from lmrbench.tasks.source import definitions_named
-from lmrbench.tasks.text import FunctionNode, Source, lines_of, splice, syntax_tree
+from lmrbench.pysource.functions import definitions_named
+from lmrbench.pysource.source import FunctionNode, Source, lines_of, splice, syntax_tree
 
 # Of code that is looked for amid prose, where each line may be the last one of the code.
 MOST_CUTS = 200
@@ -23,8 +22,8 @@ _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _OPENING = re.compile(r"^[ \t]*(?:@|async def |def |class |import |from \S+ import )", re.MULTILINE)
 
 
-def from_response(text: str, targets: Sequence[Target]) -> str:
-    """The Python text of a response that defines all targets; a file comes back as it is.
+def from_response(text: str, targets: Sequence[str]) -> str:
+    """The Python text of a response that defines all targets, which are qualified names; a file comes back as it is.
 
     Looked for in this order: the text itself, its fenced blocks (all together, then each alone, the last first), and
     the text from its first line of code on; each also with its indentation mended and, for a method printed bare,
@@ -34,7 +33,7 @@ def from_response(text: str, targets: Sequence[Target]) -> str:
     text = text.removeprefix("\ufeff")
     plain = "\n".join(lines_of(text))
     blocks = _fenced_blocks(plain)
-    names = {target.qualname.rpartition(".")[2] for target in targets}
+    names = {target.rpartition(".")[2] for target in targets}
     tried: set[str] = set()
     for attempt in _attempts(text, plain, blocks, names):
         for shaped in _shapes(attempt):
@@ -106,13 +105,13 @@ def _shapes(text: str) -> Iterator[str]:
         yield textwrap.dedent(f"    {stripped}")
 
 
-def _usable(text: str, targets: Sequence[Target]) -> str | None:
+def _usable(text: str, targets: Sequence[str]) -> str | None:
     try:
         tree = syntax_tree(text)
-        if all(len(definitions_named(tree, target.qualname)) == 1 for target in targets):
+        if all(len(definitions_named(tree, target)) == 1 for target in targets):
             return text
-        classes = {target.qualname.rpartition(".")[0] for target in targets}
-        bare = {target.qualname.rpartition(".")[2] for target in targets}
+        classes = {target.rpartition(".")[0] for target in targets}
+        bare = {target.rpartition(".")[2] for target in targets}
         if classes == {""} or len(classes) != 1 or any(len(definitions_named(tree, name)) != 1 for name in bare):
             return None
         return _inside_class(Source.parse(text), classes.pop(), bare)

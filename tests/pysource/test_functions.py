@@ -9,17 +9,16 @@ from pathlib import Path
 import pytest
 
 from lmrbench.errors import TaskError
-from lmrbench.tasks.model import Target
-from lmrbench.tasks.source import find, functions_named, mask
-from lmrbench.tasks.text import Source, decode
-from lmrbench.tasks.transplant import transplant
+from lmrbench.pysource.functions import find, functions_named, mask
+from lmrbench.pysource.source import Source, decode
+from lmrbench.pysource.transplant import transplant
 
 STDLIB = [Path(module.__file__) for module in (dataclasses, fractions, textwrap)]
 
 
 def masked(source, *names):
     data = source if isinstance(source, bytes) else source.encode()
-    return mask(data, [Target(file="a.py", qualname=name) for name in names])
+    return mask(data, names)
 
 
 @pytest.mark.parametrize(
@@ -149,12 +148,11 @@ def test_for_every_function_of_a_real_module_the_rest_stays_and_the_golden_goes_
     names = _functions(golden)
     assert len(names) > 10
     for name in names:
-        target = Target(file="a.py", qualname=name)
-        result = mask(golden, [target])
+        result = mask(golden, [name])
         before, after = find(golden, name), find(result, name)
         text, left = golden.decode(), result.decode()
         assert text[: before.body] == left[: after.body]
         assert text[before.end :] == left[after.end :]
-        back = transplant(result, golden, [target])
+        back = transplant(result, golden, [name])
         assert back.data == golden
         assert back.warnings == ()
