@@ -24,11 +24,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from lmrbench.sandbox.doctor import make_sandbox
 from lmrbench.sandbox.environment import variables
 from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.sandbox.protocol import Job, Outcome
-from lmrbench.sandbox.warm_worker import WarmWorker
+from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.loading import default_suite, load_suite
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.workspace import third_party_imports
@@ -93,7 +92,7 @@ def measure_cold(tasks: tuple[Task, ...], sandbox_name: str, imports: list[str])
     seconds, peaks = [], []
     for job in jobs_of(tasks, "cold"):
         began = time.perf_counter()
-        worker = WarmWorker(make_sandbox(sandbox_name, [default_suite()]), imports)
+        worker = make_sandbox(sandbox_name, [default_suite()]).start(imports)
         peaks.append(checked(worker.run(job)).peak_mb)
         worker.close()
         seconds.append(time.perf_counter() - began)
@@ -105,7 +104,7 @@ def measure_warm(
 ) -> tuple[float, list[float], list[float]]:
     """Seconds of the start, then seconds and peak megabytes a task in that one worker."""
     began = time.perf_counter()
-    worker = WarmWorker(make_sandbox(sandbox_name, [default_suite()]), imports)
+    worker = make_sandbox(sandbox_name, [default_suite()]).start(imports)
     start = time.perf_counter() - began
     seconds, peaks = [], []
     for job in jobs_of(tasks, "warm"):

@@ -29,8 +29,8 @@ from tests.solving.server import Reply, serving
 
 from lmrbench.grading.golden import installation_seed
 from lmrbench.grading.grade import grade
-from lmrbench.sandbox.doctor import make_sandbox
 from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.solving.prompts import prompt_message
 from lmrbench.solving.task import MOST_CHARACTERS
 from lmrbench.tasks.loading import default_suite, load_suite, select

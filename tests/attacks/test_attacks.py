@@ -23,9 +23,9 @@ import pytest
 
 from lmrbench.grading.grade import grade
 from lmrbench.grading.records import Grade
-from lmrbench.sandbox.doctor import make_sandbox
 from lmrbench.sandbox.pool import WorkerPool
-from lmrbench.sandbox.protocol import Job, LaunchedWorker
+from lmrbench.sandbox.protocol import Job, Worker
+from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.sandbox.worker_program.encoding import decode
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.model import Limits
@@ -141,10 +141,10 @@ class WatchedSandbox:
     def __init__(self, name: str) -> None:
         self.sandbox = make_sandbox(name, [SUITE])
         self.name = name
-        self.launched: list[LaunchedWorker] = []
+        self.launched: list[Worker] = []
 
-    def launch(self, imports):
-        self.launched.append(self.sandbox.launch(imports))
+    def start(self, imports):
+        self.launched.append(self.sandbox.start(imports))
         return self.launched[-1]
 
 
@@ -330,7 +330,9 @@ def test_an_attack_fails_harms_nothing_and_is_not_felt_by_the_next_task(laborato
     assert Grade.model_validate_json(hostile.model_dump_json()) == hostile
     assert time.monotonic() - began < MOST_SECONDS
     assert not [
-        item for item in laboratory.sandbox.launched[workers - 1 : -1] if item.scratch and item.scratch.exists()
+        item
+        for item in laboratory.sandbox.launched[workers - 1 : -1]
+        if item.launched.scratch and item.launched.scratch.exists()
     ]
     assert attack in MAY_COST_THE_WORKER or len(laboratory.sandbox.launched) == workers
 

@@ -20,8 +20,8 @@ from lmrbench.grading import reader, reading
 from lmrbench.grading.grade import grade
 from lmrbench.grading.reader import MEGABYTES, WALL_SECONDS
 from lmrbench.grading.records import MAX_LINE_BYTES, append_line, read_submitted_lines
-from lmrbench.sandbox.doctor import make_sandbox
 from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.submission import MAX_CODE_BYTES, Submission
 from lmrbench.tasks.workspace import build, masked_files

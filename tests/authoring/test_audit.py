@@ -8,8 +8,8 @@ import pytest
 from lmrbench.authoring.audit import audit
 from lmrbench.authoring.certificate import read_certificate, write_certificate
 from lmrbench.errors import TaskError
-from lmrbench.sandbox.doctor import make_sandbox
 from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.loading import load_suite
 
 

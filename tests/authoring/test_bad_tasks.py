@@ -9,8 +9,8 @@ import pytest
 
 from lmrbench.authoring.audit import audit
 from lmrbench.errors import TaskError
-from lmrbench.sandbox.doctor import make_sandbox
 from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.loading import load_suite
 
 

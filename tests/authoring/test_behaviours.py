@@ -10,8 +10,8 @@ from lmrbench.authoring.laboratory import Laboratory
 from lmrbench.authoring.mutants import mutants
 from lmrbench.authoring.mutation import mutations
 from lmrbench.authoring.numerics import NUMERICS
-from lmrbench.sandbox.doctor import make_sandbox
 from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.model import Target
 

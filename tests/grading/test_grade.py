@@ -7,9 +7,9 @@ from lmrbench.grading.golden import installation_seed
 from lmrbench.grading.grade import grade
 from lmrbench.grading.runs import grade_run, read_grades
 from lmrbench.grading.systems import MUST_PASS, submissions_of
-from lmrbench.sandbox.doctor import make_sandbox
 from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.sandbox.protocol import Outcome
+from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.storage import cache_folder
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.submission import Submission

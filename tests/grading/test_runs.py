@@ -10,8 +10,8 @@ from lmrbench.errors import RecordError
 from lmrbench.grading.golden import golden_outputs, installation_seed
 from lmrbench.grading.runs import drawn_seeds, grade_run, read_facts, read_grades, read_submissions
 from lmrbench.grading.signatures import signed, unsigned, verified
-from lmrbench.sandbox.doctor import make_sandbox
 from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.storage import append_whole, cache_folder, locked
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.submission import Submission

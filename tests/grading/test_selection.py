@@ -6,8 +6,8 @@ import pytest
 
 from lmrbench.grading.grade import grade
 from lmrbench.grading.runs import grade_run, read_facts
-from lmrbench.sandbox.doctor import make_sandbox
 from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.submission import Submission
 

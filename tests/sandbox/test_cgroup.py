@@ -4,9 +4,8 @@ import pytest
 
 from lmrbench.sandbox import cgroup
 from lmrbench.sandbox.cgroup import Group, new_group
-from lmrbench.sandbox.doctor import make_sandbox
 from lmrbench.sandbox.protocol import Job
-from lmrbench.sandbox.warm_worker import WarmWorker
+from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.model import Limits
 
 PIPES = b"""
@@ -81,7 +80,7 @@ def test_a_group_bounds_what_a_job_may_use_beyond_what_the_worker_holds(tmp_path
 
 
 def test_memory_that_pipes_hold_is_the_candidates_where_there_are_cgroups():
-    worker = WarmWorker(make_sandbox("bubblewrap", ()), ())
+    worker = make_sandbox("bubblewrap", ()).start(())
     try:
         if worker.launched.group is None:
             pytest.skip("this machine lets us make no cgroups")

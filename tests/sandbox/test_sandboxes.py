@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from lmrbench.errors import SandboxError
+from lmrbench.sandbox import bubblewrap
 from lmrbench.sandbox.bubblewrap import BubblewrapSandbox
-from lmrbench.sandbox.doctor import make_sandbox
 from lmrbench.sandbox.packages import importable_paths, required_distributions
 from lmrbench.sandbox.pool import WorkerPool
-from lmrbench.sandbox.protocol import Job, LaunchedWorker
-from lmrbench.sandbox.warm_worker import WarmWorker
+from lmrbench.sandbox.protocol import Job
+from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.sandbox.worker_program.encoding import decode
 from lmrbench.tasks.model import Limits
 
@@ -33,7 +33,7 @@ def observe(case):
 
 @pytest.fixture(scope="module", params=["bubblewrap", "process"])
 def worker(request):
-    worker = WarmWorker(make_sandbox(request.param, ()), ())
+    worker = make_sandbox(request.param, ()).start(())
     yield worker
     worker.close()
 
@@ -145,7 +145,7 @@ def test_bubblewrap_shows_no_home_no_suite_and_no_other_packages(tmp_path):
         "    packages = [name for name in ('lmrbench', 'pytest', 'pip') if importlib.util.find_spec(name)]\n"
         "    return [[path for path in paths if os.path.exists(path)], packages]\n"
     )
-    worker = WarmWorker(make_sandbox("bubblewrap", ()), ())
+    worker = make_sandbox("bubblewrap", ()).start(())
     try:
         assert observed(worker.run(job(code)))[0] == [[], []]
     finally:
@@ -155,7 +155,7 @@ def test_bubblewrap_shows_no_home_no_suite_and_no_other_packages(tmp_path):
 def test_a_secret_folder_below_a_shown_one_appears_empty():
     # The standard library is shown; one of its folders stands for a suite installed beside it.
     secret = Path(os.__file__).parent / "wsgiref"
-    worker = WarmWorker(BubblewrapSandbox([secret]), ())
+    worker = BubblewrapSandbox([secret]).start(())
     try:
         code = f"import os\ndef answer(number): return os.listdir({str(secret)!r})"
         assert observed(worker.run(job(code)))[0] == []
@@ -180,9 +180,9 @@ class CountingSandbox:
     def __init__(self):
         self.started = 0
 
-    def launch(self, imports) -> LaunchedWorker:
+    def start(self, imports):
         self.started += 1
-        return make_sandbox("process", ()).launch(imports)
+        return make_sandbox("process", ()).start(imports)
 
 
 def test_a_worker_serves_many_jobs_of_one_owner_and_never_two_owners():
@@ -229,21 +229,12 @@ def test_a_lost_worker_is_replaced_and_costs_the_other_jobs_nothing():
     assert "died" in [case.status for case in outcomes[3].cases]
 
 
-def test_a_sandbox_that_does_not_start_is_the_machines_fault_and_says_why():
+def test_a_sandbox_that_does_not_start_is_the_machines_fault_and_says_why(monkeypatch):
+    monkeypatch.setattr(bubblewrap, "importable_paths", lambda imports: importable_paths(()))
     with pytest.raises(SandboxError, match=r"the bubblewrap sandbox did not start: .*no_such_module"):
-        WarmWorker(_WithImport("no_such_module"), ("no_such_module",))
+        make_sandbox("bubblewrap", ()).start(("no_such_module",))
     with pytest.raises(SandboxError, match="there is no sandbox 'chroot'"):
         make_sandbox("chroot", ())
-
-
-class _WithImport:
-    name = "bubblewrap"
-
-    def __init__(self, module):
-        self.module = module
-
-    def launch(self, imports):
-        return make_sandbox("bubblewrap", ()).launch(())
 
 
 def test_leaving_the_pool_ends_running_jobs_at_once():
@@ -266,9 +257,9 @@ def test_a_worker_serves_only_jobs_with_the_same_packages():
 
 def test_a_thread_that_is_done_starts_no_worker_for_the_few_short_jobs_that_are_left():
     class SlowToStart(CountingSandbox):
-        def launch(self, imports):
+        def start(self, imports):
             time.sleep(2.0)
-            return super().launch(imports)
+            return super().start(imports)
 
     sandbox = SlowToStart()
     mine = [job("import time\ndef answer(number): time.sleep(0.1)", owner="mine")] * 4

@@ -23,8 +23,8 @@ def attack_with_progress(
 
     from lmrbench.authoring.adversaries import SEEDS, attack
     from lmrbench.authoring.laboratory import Laboratory
-    from lmrbench.sandbox.doctor import make_sandbox
     from lmrbench.sandbox.pool import WorkerPool
+    from lmrbench.sandbox.registry import make_sandbox
 
     ask = _asking(model)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())

@@ -92,8 +92,8 @@ def audit_with_progress(
 
     from lmrbench.authoring.audit import audit as audit_task
     from lmrbench.authoring.certificate import write_certificate
-    from lmrbench.sandbox.doctor import make_sandbox
     from lmrbench.sandbox.pool import WorkerPool
+    from lmrbench.sandbox.registry import make_sandbox
 
     found: dict[str, Certificate] = {}
     if not tasks:

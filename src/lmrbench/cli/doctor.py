@@ -14,9 +14,10 @@ def doctor(json: JsonOption = False) -> None:
     """
     from dataclasses import asdict
 
-    from lmrbench.sandbox.doctor import SANDBOXES, diagnose
+    from lmrbench.sandbox.doctor import diagnose
+    from lmrbench.sandbox.registry import sandbox_names
 
-    diagnoses = [diagnose(name) for name in SANDBOXES]
+    diagnoses = [diagnose(name) for name in sandbox_names()]
     if json:
         print_json([asdict(item) for item in diagnoses])
     else:

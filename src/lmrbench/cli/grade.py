@@ -166,8 +166,8 @@ def grade_with_progress(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     from lmrbench.grading.runs import grade_run
-    from lmrbench.sandbox.doctor import make_sandbox
     from lmrbench.sandbox.pool import WorkerPool
+    from lmrbench.sandbox.registry import make_sandbox
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     console = Console(stderr=True)

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from lmrbench import __version__
 from lmrbench.errors import RecordError
 from lmrbench.grading.grade import grade
 from lmrbench.grading.records import (
@@ -33,6 +32,7 @@ from lmrbench.tasks.digests import suite_digest
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import third_party_imports
+from lmrbench.version import __version__
 
 SUBMISSIONS, GRADES, FACTS, USAGE = "submissions.jsonl", "grades.jsonl", "run.json", "usage.jsonl"
 UNVERIFIED = "grades.unverified.jsonl"

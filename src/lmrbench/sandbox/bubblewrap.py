@@ -22,7 +22,7 @@ from lmrbench.errors import LmrbenchError, SandboxError
 from lmrbench.sandbox.cgroup import new_group
 from lmrbench.sandbox.environment import INTERPRETER_OPTIONS, WORKER_PROGRAM, interpreter, variables
 from lmrbench.sandbox.packages import importable_paths
-from lmrbench.sandbox.protocol import LaunchedWorker
+from lmrbench.sandbox.warm_worker import LaunchedWorker, WarmWorker
 
 _SCRATCH_BYTES = 1 << 30
 _FIRST_USER_ID = 1_000_000_000
@@ -66,11 +66,15 @@ class BubblewrapSandbox:
     """Starts workers under bwrap. secrets: folders that no sandbox may show, such as the suite's."""
 
     name = "bubblewrap"
+    advice = (
+        "install bubblewrap 0.8 or newer (apt-get install bubblewrap); as a user other than root, user namespaces must "
+        "be allowed (sysctl kernel.unprivileged_userns_clone=1, or an AppArmor profile for bwrap)"
+    )
 
     def __init__(self, secrets: Sequence[Path] = ()) -> None:
         self.secrets = tuple(path.resolve() for path in (*secrets, WORKER_PROGRAM.parents[1]))
 
-    def launch(self, imports: Sequence[str]) -> LaunchedWorker:
+    def start(self, imports: Sequence[str]) -> WarmWorker:
         """Start a worker as process 1 of its namespaces."""
         worker = ["-m", "worker_program.worker", "--own-namespace", "--folders", "/tmp", "/dev/shm"]
         layout = Layout(imports, (("/worker", WORKER_PROGRAM),), ("/tmp", "/dev/shm"))
@@ -84,7 +88,7 @@ class BubblewrapSandbox:
             # Ctrl-C in the terminal is for lmrbench to handle.
             start_new_session=True,
         )
-        return LaunchedWorker(process, group=group)
+        return WarmWorker(self.name, LaunchedWorker(process, group=group), imports)
 
     def command(
         self, program: Sequence[str], layout: Layout, environment: Mapping[str, str], user: int | None

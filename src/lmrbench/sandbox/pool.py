@@ -19,8 +19,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 
 from lmrbench.sandbox.packages import with_worker_needs
-from lmrbench.sandbox.protocol import Job, Outcome, Sandbox
-from lmrbench.sandbox.warm_worker import WarmWorker
+from lmrbench.sandbox.protocol import Job, Outcome, Sandbox, Worker
 
 _Results = queue.SimpleQueue[tuple[int, Outcome | BaseException]]
 _Pending = tuple[int, Job, _Results]
@@ -54,7 +53,7 @@ class WorkerPool:
         self._pending: dict[_Kind, deque[_Pending]] = defaultdict(deque)
         self._served: Counter[_Kind | None] = Counter()
         self._paces: dict[_Kind, _Pace] = {}
-        self._workers: dict[threading.Thread, WarmWorker] = {}
+        self._workers: dict[threading.Thread, Worker] = {}
         self._closing = False
         # bwrap ends with the thread that started it, so each thread lives as long as the pool.
         self._threads = [
@@ -73,7 +72,7 @@ class WorkerPool:
             self._closing = True
             self._pending.clear()
             for worker in self._workers.values():
-                worker.process.kill()
+                worker.kill()
             self._changed.notify_all()
         for thread in self._threads:
             thread.join()
@@ -147,12 +146,12 @@ class WorkerPool:
         worker = self._workers.get(thread)
         if worker is None or not worker.alive:
             began = time.monotonic()
-            worker = WarmWorker(self.sandbox, _kind(job)[1])
+            worker = self.sandbox.start(_kind(job)[1])
             with self._changed:
                 self._workers[thread] = worker
                 self._paces.setdefault(_kind(job), _Pace(time.monotonic() - began))
                 if self._closing:
-                    worker.process.kill()
+                    worker.kill()
         outcome = worker.run(job)
         with self._changed:
             pace = self._paces[_kind(job)]

@@ -13,15 +13,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lmrbench.sandbox.environment import INTERPRETER_OPTIONS, WORKER_PROGRAM, interpreter, variables
-from lmrbench.sandbox.protocol import LaunchedWorker
+from lmrbench.sandbox.warm_worker import LaunchedWorker, WarmWorker
 
 
 class ProcessSandbox:
     """Starts workers as children of this process, each with a scratch folder of its own."""
 
     name = "process"
+    advice = "Linux on x86_64 or aarch64 is needed"
 
-    def launch(self, imports: Sequence[str]) -> LaunchedWorker:
+    def __init__(self, secrets: Sequence[Path] = ()) -> None:
+        """secrets: taken as every back end takes them; this one can't hide them."""
+
+    def start(self, imports: Sequence[str]) -> WarmWorker:
         """Start a worker; it can import whatever is installed here."""
         scratch = Path(tempfile.mkdtemp(prefix="lmrbench-"))
         packages = dict.fromkeys(sysconfig.get_path(name) for name in ("purelib", "platlib"))
@@ -34,4 +38,4 @@ class ProcessSandbox:
             env=variables((str(WORKER_PROGRAM.parent), *packages), str(scratch)),
             start_new_session=True,
         )
-        return LaunchedWorker(process, scratch)
+        return WarmWorker(self.name, LaunchedWorker(process, scratch), imports)

@@ -1,14 +1,11 @@
-"""What is asked of a sandbox, what comes back, and the one thing a back end must do: start a worker."""
+"""What is asked of a sandbox, what comes back, and what a back end must do: start workers that run jobs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from subprocess import Popen
 from typing import Literal, Protocol
 
-from lmrbench.sandbox.cgroup import Group
 from lmrbench.tasks.model import Limits
 
 Status = Literal["observed", "raised", "timeout", "died", "missing"]
@@ -60,20 +57,37 @@ class Outcome:
     peak_mb: float = 0.0
 
 
-@dataclass(frozen=True)
-class LaunchedWorker:
-    """A started worker: its process, the folder to remove when it is gone, and the cgroup around it."""
+class Worker(Protocol):
+    """A started worker, for the jobs of one owner, one after the other. It need not be a process of this machine."""
 
-    process: Popen[bytes]
-    scratch: Path | None = None
-    group: Group | None = None
+    @property
+    def alive(self) -> bool:
+        """Whether it can take another job."""
+        ...
+
+    def run(self, job: Job) -> Outcome:
+        """Run one job to its end, whatever the candidate does. Where the worker was lost, the outcome says so."""
+        ...
+
+    def kill(self) -> None:
+        """End it at once, from any thread; a job that it runs comes back as lost."""
+        ...
+
+    def close(self) -> None:
+        """End the worker and all that it runs, and give back what it holds; safe to call twice."""
+        ...
 
 
 class Sandbox(Protocol):
-    """A back end: a way to start the worker program so that what it runs can do no harm."""
+    """A back end: a way to start workers so that what they run can do no harm.
+
+    name: as `--sandbox` and every grade name it. advice: what to do where it does not work. It is made with the folders
+    that no worker may see, such as the suite's.
+    """
 
     name: str
+    advice: str
 
-    def launch(self, imports: Sequence[str]) -> LaunchedWorker:
+    def start(self, imports: Sequence[str]) -> Worker:
         """Start a worker that can import these packages. Raises SandboxError where that can't be done."""
         ...

@@ -15,9 +15,12 @@ import struct
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 from lmrbench.errors import SandboxError
-from lmrbench.sandbox.protocol import CaseOutcome, Job, Outcome, Sandbox, Status
+from lmrbench.sandbox.cgroup import Group
+from lmrbench.sandbox.protocol import CaseOutcome, Job, Outcome, Status
 from lmrbench.sandbox.worker_program.framing import (
     BROKEN,
     CASES,
@@ -49,12 +52,24 @@ class WorkerLostError(Exception):
     """The worker ended or fell silent."""
 
 
-class WarmWorker:
-    """One started worker of one sandbox, for the jobs of one owner."""
+@dataclass(frozen=True)
+class LaunchedWorker:
+    """A process of the worker program: the folder to remove when it is gone, and the cgroup around it."""
 
-    def __init__(self, sandbox: Sandbox, imports: Sequence[str]) -> None:
-        self.launched = sandbox.launch(imports)
-        self.process = self.launched.process
+    process: subprocess.Popen[bytes]
+    scratch: Path | None = None
+    group: Group | None = None
+
+
+class WarmWorker:
+    """A worker that is a process of this machine. Raises SandboxError where it does not start well.
+
+    sandbox: the name of its back end.
+    """
+
+    def __init__(self, sandbox: str, launched: LaunchedWorker, imports: Sequence[str]) -> None:
+        self.launched = launched
+        self.process = launched.process
         self.alive = True
         self._reader = FrameReader(_MAX_FRAME)
         self._frames: Iterator[Frame] = iter(())
@@ -64,7 +79,7 @@ class WarmWorker:
                 raise WorkerLostError("it answered out of turn")
             self._held = self.launched.group.held() if self.launched.group else 0
         except WorkerLostError as error:
-            raise SandboxError(f"the {sandbox.name} sandbox did not start: {self._diagnosis(error)}") from error
+            raise SandboxError(f"the {sandbox} sandbox did not start: {self._diagnosis(error)}") from error
         except BaseException:
             self.close()
             raise
@@ -116,6 +131,10 @@ class WarmWorker:
             seconds=time.monotonic() - began,
             peak_mb=float(str(done.get("peak_kb", 0))) / 1024,
         )
+
+    def kill(self) -> None:
+        """End the worker at once, from any thread; a job that it runs comes back as lost."""
+        self.process.kill()
 
     def close(self) -> None:
         """End the worker and all that runs in its sandbox; safe to call twice."""

@@ -49,8 +49,8 @@ from lmrbench.grading.runs import (
     write_facts,
     write_submissions,
 )
-from lmrbench.sandbox.doctor import make_sandbox
 from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.solving.attendance import PROGRESS
 from lmrbench.solving.scoring import run_folder_of_solve
 from lmrbench.solving.status import ended_by_limit, model_calls, one_line, unanswered

@@ -30,8 +30,8 @@ from lmrbench.grading.records import Grade, append_line
 from lmrbench.grading.runs import SUBMISSIONS, append_grade, earlier_seeds
 from lmrbench.printable import printable
 from lmrbench.pysource.source import decode
-from lmrbench.sandbox.doctor import make_sandbox
 from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.solving.status import (
     LIMIT,
     UNANSWERED,

@@ -1,0 +1,45 @@
+"""Which back ends are there? Those that come with lmrbench, and those that other packages bring.
+
+A package brings one by an entry point of the group `lmrbench.sandboxes`: its name, and a class that is called with the
+folders which no worker may see and gives a `protocol.Sandbox`. Commands, tests and the library open their pools here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from lmrbench.errors import SandboxError
+from lmrbench.sandbox.bubblewrap import BubblewrapSandbox
+from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.sandbox.process import ProcessSandbox
+from lmrbench.sandbox.protocol import Sandbox
+
+GROUP = "lmrbench.sandboxes"
+DEFAULT_SANDBOX = "bubblewrap"
+_OWN: dict[str, Callable[[Sequence[Path]], Sandbox]] = {"bubblewrap": BubblewrapSandbox, "process": ProcessSandbox}
+
+
+def sandbox_names() -> tuple[str, ...]:
+    """The names of all back ends, those of lmrbench first."""
+    return tuple(dict.fromkeys([*_OWN, *sorted(entry_points(group=GROUP).names)]))
+
+
+def make_sandbox(name: str, secrets: Sequence[Path]) -> Sandbox:
+    """The back end of that name; `secrets` are folders that it must not show. Raises SandboxError for another name."""
+    if name in _OWN:
+        return _OWN[name](secrets)
+    if name not in sandbox_names():
+        raise SandboxError(f"there is no sandbox {name!r}; there are {', '.join(sandbox_names())}")
+    (found, *_) = entry_points(group=GROUP, name=name)
+    try:
+        sandbox: Sandbox = found.load()(secrets)
+    except Exception as error:
+        raise SandboxError(f"the sandbox {name!r} of {found.value} can't be loaded: {error}") from error
+    return sandbox
+
+
+def open_pool(name: str, secrets: Sequence[Path], workers: int | None = None, isolate: bool = False) -> WorkerPool:
+    """Warm workers of the back end of that name; see `WorkerPool`."""
+    return WorkerPool(make_sandbox(name, secrets), workers, isolate)

@@ -1,0 +1,115 @@
+"""A back end need not be of lmrbench, and its workers need not be processes of this machine."""
+
+import threading
+from importlib.metadata import EntryPoint, EntryPoints
+from multiprocessing.connection import Client, Listener
+
+import pytest
+
+from lmrbench.errors import SandboxError
+from lmrbench.grading.grade import grade
+from lmrbench.sandbox import registry
+from lmrbench.sandbox.protocol import CaseOutcome, Outcome
+from lmrbench.tasks.loading import load_suite
+from lmrbench.tasks.submission import Submission
+
+SECRET = b"for the test alone"
+
+
+class RemoteWorker:
+    """Speaks a toy protocol with another host: a job goes there, an outcome comes back."""
+
+    def __init__(self, address, imports):
+        self.alive = True
+        self.connection = Client(address, authkey=SECRET)
+        self.connection.send(imports)
+
+    def run(self, job):
+        try:
+            self.connection.send(job)
+            return self.connection.recv()
+        except (EOFError, OSError):
+            self.alive = False
+            return Outcome(cases=(CaseOutcome("died", message="the host is gone"),), lost=True)
+
+    def kill(self):
+        self.connection.close()
+
+    def close(self):
+        self.alive = False
+        self.connection.close()
+
+
+class RemoteSandbox:
+    name = "remote"
+    advice = "start the host"
+    address = None
+
+    def __init__(self, secrets):
+        self.secrets = secrets
+
+    def start(self, imports):
+        return RemoteWorker(self.address, imports)
+
+
+@pytest.fixture
+def host(monkeypatch):
+    """Another host, which runs what it is sent as this machine would."""
+    with Listener(("127.0.0.1", 0), authkey=SECRET) as listener:
+        monkeypatch.setattr(RemoteSandbox, "address", listener.address)
+
+        def serve():
+            while True:
+                try:
+                    connection = listener.accept()
+                except OSError:
+                    return
+                threading.Thread(target=answer, args=(connection,), daemon=True).start()
+
+        def answer(connection):
+            worker = registry.make_sandbox("process", ()).start(connection.recv())
+            try:
+                while True:
+                    connection.send(worker.run(connection.recv()))
+            except (EOFError, OSError):
+                worker.close()
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield listener
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    """As if packages with these back ends were installed."""
+    points = [
+        EntryPoint("remote", f"{__name__}:RemoteSandbox", registry.GROUP),
+        EntryPoint("broken", "no_such_package:Sandbox", registry.GROUP),
+    ]
+    monkeypatch.setattr(registry, "entry_points", lambda **wanted: EntryPoints(points).select(**wanted))
+    monkeypatch.setattr(EntryPoint, "load", lambda self: _load(self))
+
+
+def _load(point):
+    if point.name == "remote":
+        return RemoteSandbox
+    raise ModuleNotFoundError("no_such_package")
+
+
+def test_a_back_end_of_another_package_on_another_host_grades_as_the_others_do(installed, host, toy_suite):
+    tasks = {task.id: task for task in load_suite(toy_suite)}
+    right = tasks["toy/blend"].files.repository["blending.py"].decode()
+    submissions = [
+        Submission(system=name, task="toy/blend", code=code)
+        for name, code in (("right", right), ("wrong", right.replace("return", "return 2 *")))
+    ]
+    assert registry.sandbox_names() == ("bubblewrap", "process", "broken", "remote")
+    with registry.open_pool("remote", [toy_suite], workers=1) as pool:
+        grades = {item.system: item for item in grade(submissions, tasks, (1,), pool)}
+    assert grades["right"].passed
+    assert not grades["wrong"].passed
+    assert grades["right"].sandbox == "remote"
+
+
+def test_a_back_end_that_cannot_be_loaded_is_named(installed):
+    with pytest.raises(SandboxError, match="'broken' of no_such_package:Sandbox can't be loaded"):
+        registry.make_sandbox("broken", ())
