@@ -42,19 +42,22 @@ def cases(seed):
     yield case("in single precision", call(MANY, alphas[7], 10, 0.9, dtype=torch.float32))
     for dtype in (torch.float16, torch.bfloat16):
         for temperature in (0.0, 0.9):
-            half = call(((2, 1),) * 160, 4 * alphas[1], 2, temperature, dtype=dtype)
+            half = call(((2, 1),) * 400, 4 * alphas[1], 4, temperature, dtype=dtype)
             yield case(f"{dtype}, temperature {temperature}", half)
     yield case(
         "float16, adjusted beyond its largest number", call(MANY, 6.0, 2, 1.0, scale=3000.0, dtype=torch.float16)
     )
     yield case("sampled at the lowest temperature", call(MANY, alphas[2], 6, 1e-6))
     yield case("sampled at the highest temperature", call(MANY, alphas[2], 6, 1e6))
+    yield case("logits far apart, hot", call(((2, 1),) * 40, 1.0, 3, 500.0, scale=1500.0), end_bias=-9000.0)
     yield case("no adjustment", call(MANY, 0.0, 10, 0.9))
     yield case("some prompts without a context", call(SOME_EMPTY, 0.8, 12, 0.7))
     yield case("no prompt with a context", call(((0, 2), (0, 4)), 0.8, 12, 0.7))
     yield case("prompts without a query", call(NO_QUERY, 0.8, 12, 0.7))
     special = [*WORDS[:2], "<s>", "</s>", "</s>"]
     yield case("start and end tokens inside the prompts", call(MANY, 0.8, 12, 0.7, words=special), end_bias=-1.0)
+    # The context stands in the query once more.
+    yield case("contexts that queries repeat", call(((1, 3),) * 40, 0.8, 2, 0.7, words=WORDS[:2]))
     yield case("all end early", call(MANY, 0.5, 60, 1.1), end_bias=40.0)
     yield case("no token asked for", call(MANY[:3], 0.5, 0, 0.9))
     yield case("a model in training", call(MANY, alphas[0], 10, 0.9), training=True)

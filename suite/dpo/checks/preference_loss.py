@@ -93,11 +93,10 @@ def observe(case):
     leaves = [row.clone().requires_grad_(index not in case.get("frozen", ())) for index, row in enumerate(given)]
     inputs = leaves if "before" in case else [torch.stack([leaf, leaf], dim=1)[:, 0] for leaf in leaves]
     if "before" in case:
-        # The same tensors, before with other values and options; then their values change in place.
+        # The same tensors, before with other values and options; then their values change in place, without a trace.
         earlier = given.flip(1) - 1
         for rows, key in ((earlier, "before"), (earlier - 1, "options"), (given, "options")):
-            with torch.no_grad():
-                _ = [leaf.copy_(row) for leaf, row in zip(leaves, rows, strict=True)]
+            _ = [leaf.data.copy_(row) for leaf, row in zip(leaves, rows, strict=True)]
             called(inputs, case[key])[0].sum().backward()
     wanting, random_state = [row.requires_grad for row in inputs], torch.get_rng_state()
     results = called(inputs, case["options"], case.get("by_name", False))

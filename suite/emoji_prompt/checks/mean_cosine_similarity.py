@@ -65,6 +65,11 @@ def cases(seed):
         "marks that end no line": line(
             feature="a\x0bb", text=f"{value()}\u2028{value()}\x85{value()}\x0c{value()}\r{value()}"
         ),
+        "a carriage return at the end": f"{last}\r",
+        "another space before a word": f"{line()}\nFeature: {one(FEATURES)},\xa0Value: {value()}",
+        "another space after a word": f"{line()}\nFeature\u2003: {one(FEATURES)}, Value: {value()}",
+        "a carriage return after a word": f"{line()}\nFeature: {one(FEATURES)}, Value\r: {value()}",
+        "a name on two lines": f"{line()}\nFeature: {one(FEATURES)}\nor not, Value: {value()}",
         "signs that are no spaces": line(feature="\xa0age\u3000", text=f"\xa0{value()}\u2003"),
         "nothing": "",
         "prose": "I can't recover this.",

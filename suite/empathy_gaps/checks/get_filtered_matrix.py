@@ -54,6 +54,10 @@ def cases(seed):
     yield case("refusals excluded", refuse(refuse(answers(events=(3, 7, 12, 20, 31)), 3, 4), 20), excluded=[3, 20])
     wordy = [[*line[:3], f"  {line[3]}.5 of 100"] if line[0] == 2 else line for line in answers()]
     yield case("numbers among words", wordy)
+    ends = {3: " or 99", 7: "-99", 12: "points"}
+    yield case("numbers before marks and letters", [[*line[:3], line[3] + ends[line[2]]] for line in answers()])
+    lines = answers()
+    yield case("a mark before a number", [*lines[:4], [*lines[4][:3], f"-{lines[4][3]}"], *lines[5:]])
     decimals = [[*line[:3], f"{line[3]}.{generator.integers(10)}"] for line in answers(events=(3, 7, 12, 20, 31))]
     yield case("decimal fractions", decimals)
     for setting, most in (("P0S0T0", 300), ("P0S1T0", 30)):

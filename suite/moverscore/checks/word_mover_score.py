@@ -97,6 +97,9 @@ def cases(seed):
     weightless["inputs"][1][[1, 3]] = 0
     weightless["inputs"][4][[0, 3]] = 0
     yield weightless
+    lone = case("single words without weight", (), texts=[[[draw(WORDS)], [draw(WORDS)]] for _ in range(4)])
+    lone["inputs"][1][:2], lone["inputs"][4][1:3] = 0, 0
+    yield lone
     plain = ["[CLS]", *WORDS[:4], ".", "[SEP]"]
     bare = [["[CLS]", "the", ",", "[SEP]"], ["[CLS]", "[SEP]"], []]
     pairs = [pair for empty in bare for pair in ([plain, empty], [empty, plain])]

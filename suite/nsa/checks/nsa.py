@@ -128,6 +128,9 @@ def cases(seed):
     yield case("double precision", dtype="float64", window_size=5)
     yield case("half precision", dtype="bfloat16", sharpness=20.0, window_size=5)
     yield case("half precision, selected blocks", dtype="float16", sharpness=20.0, head_first=True)
+    # There are more of them than half precision has whole numbers for.
+    long = {"length": 300, "heads": 2, "key_heads": 1, "width": 4, "value_width": 3, "block_size": 64}
+    yield case("half precision, many positions", batch=1, **long, window_size=2, dtypes={"q": "bfloat16"})
     # Both branches read the same keys, and what is left of their sum is a hundredth of each.
     every = torch.arange(5).expand(2, 19, 2, -1)
     alike = case("half precision, branches that cancel", block_indices=every, window_size=19, dtype="bfloat16")

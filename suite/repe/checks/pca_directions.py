@@ -37,13 +37,13 @@ def cases(seed):
     yield case("some layers", {1: states(40, 6), 2: states(40, 6), 3: states(40, 6)}, 2, asked=(3, 1))
     yield case("no layers", {1: states(40, 6)}, asked=[])
     yield case("single precision", {4: states(60, 7, np.float32), 6: states(20, 3, np.float32)}, n_components=3)
-    yield case("far from the origin", {0: states(40, 6) + 1e4}, n_components=2)
+    yield case("far from the origin", {0: states(40, 6) + 1e4, 1: states(40, 6) + 1e6}, n_components=6)
     for dtype in (np.float64, np.float32):
         ends = {layer: states(40, 6, dtype, scale=scale) for layer, scale in enumerate((1e-17, 1e-12, 1e-9, 1e9, 2e14))}
         yield case(f"of small and of great magnitude, {np.dtype(dtype)}", ends, n_components=3)
     # So slow a descent that only a decomposition of the whole, and no sample of the rows' space, finds the directions.
     slow = {0: states(70, 40, deviations=[3.000003, 3.0, *np.linspace(2.9, 1.0, 38)]), 1: states(12, 40)}
-    slow[2] = states(90, 30, deviations=np.linspace(2.0, 1.4, 30))
+    slow[2] = states(90, 30, deviations=np.linspace(2.0, 1.7, 30))
     yield case("many rows and columns", slow, n_components=3)
     close = {layer: states(40, 6, deviations=[3.000003, 3.0, 1.0]) for layer in (0, 1, 2)}
     yield case("two deviations almost alike", close | {0: np.asfortranarray(close[0])}, n_components=2)
@@ -63,7 +63,11 @@ def cases(seed):
     yield case("few rows before many", {1: states(3, 6), 0: states(30, 6), 2: states(30, 6)}, n_components=4)
     twice = {0: np.repeat(states(2, 7), 2, axis=0), 1: np.tile(states(3, 5), (4, 1))}
     yield case("equal rows", twice, n_components=3, determined={0: 1, 1: 2})
-    yield case("all rows equal", {0: np.repeat(states(1, 4), 3, axis=0)}, n_components=2, determined={0: 0})
+    often = states(30, 6)
+    often = np.concatenate([often, np.repeat(often[:1], 40, axis=0)])
+    yield case("one row many times", {0: often, 1: np.repeat(states(2, 5), [3, 1], axis=0)}, 3, determined={1: 1})
+    alike = {0: np.repeat(states(1, 4), 3, axis=0), 1: np.full((4, 5), 2.0, np.float32)}
+    yield case("all rows equal", alike, n_components=2, determined={0: 0, 1: 0})
     earlier = {0: states(3, 6), 1: states(30, 6)}
     yield case("the layer of an earlier call", {1: states(30, 6), 0: states(40, 6)}, 4, asked=[0], earlier=earlier)
     yield case("another number than in an earlier call", {0: states(40, 6)}, 4, earlier=earlier, n_components_earlier=2)

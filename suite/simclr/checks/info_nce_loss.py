@@ -87,10 +87,12 @@ def observe(case):
         trainer.config = config_of(case)
     features = case["features"].clone().requires_grad_()
     logits, labels = trainer.info_nce_loss(features)
-    plain = case["features"].clone()
+    plain, frozen = case["features"].clone(), case["features"].clone()
     trainer.info_nce_loss(plain)
+    with torch.no_grad():
+        trainer.info_nce_loss(frozen)
     unchanged = {
-        "input": torch.equal(features, case["features"]) and torch.equal(plain, case["features"]),
+        "input": all(torch.equal(given, case["features"]) for given in (features, plain, frozen)),
         "attributes": [sorted(vars(trainer)), sorted(vars(trainer.model)), trainer.model.training],
         "config": trainer.config == config_of(case),
     }
