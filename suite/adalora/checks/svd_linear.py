@@ -17,7 +17,6 @@ def cases(seed):
             "name": name,
             "sizes": sizes,
             "config": {"r": r, "alpha": 5.0, "dropout": 0.0, "merge_weights": True, **options.pop("config", {})},
-            "far": options.pop("far", False),
             "options": options,
             "x": draw(*shape, ins, dtype=dtype),
             "weight": draw(outs, ins, dtype=dtype),
@@ -63,15 +62,6 @@ def cases(seed):
     given = case("sums that almost cancel", shape=())
     given |= {"x": 1e6 * given["x"], "E": 1e-6 * given["E"]}
     yield {**given, "bias": -given["weight"] @ given["x"]}
-    # The frozen layer gives exactly 0; beside its weights the increment is less than their last digit.
-    for exponent, dtype in ((20, torch.float32), (50, torch.float64)):
-        for transposed in (False, True):
-            options = {"bias": False, "fan_in_fan_out": transposed, "far": True}
-            given = case(f"weights of 2^{exponent}, transposed {transposed}", shape=(3, 2), dtype=dtype, **options)
-            pairs = torch.randint(1, 8, (2, 4, 3), generator=generator).to(dtype)
-            given["weight"] = 2.0**exponent * torch.stack((pairs[0], -pairs[0]), dim=-1).flatten(1)
-            inputs = torch.randint(-5, 6, (3, 2, 3), generator=generator).to(dtype)
-            yield {**given, "x": inputs.repeat_interleave(2, dim=-1), "E": 0.05 * given["E"]}
     yield case("single precision", dtype=torch.float32)
     yield case("single precision, transposed", dtype=torch.float32, fan_in_fan_out=True, shape=(2, 3))
     for dtype in (torch.bfloat16, torch.float16):
@@ -122,9 +112,6 @@ def observe(case):
         observed["update_gradients"] = torch.autograd.grad(update.sum(), [layer.lora_A, layer.lora_E, layer.lora_B])
     # Double precision is compared as such.
     precision = "exact" if case["x"].dtype == torch.float64 else "single"
-    if case["far"]:
-        # Among so large weights a gradient of the inputs is a sum that cancels.
-        return {precision: {name: value for name, value in observed.items() if name != "input_gradient"}}
     layer.eval()
     observed["evaluated"] = layer(case["x"]).detach()
     observed["merged"] = [layer.merged, layer.weight.detach().clone()]
@@ -140,14 +127,13 @@ def observe(case):
             layer.ranknum.add_(1)
         layer.scaling *= 2.3
         observed["changed"] = [layer.update_weight().detach()]
-        # The layer's mode, the dropout's and whether the increment is merged need not go together.
+        # The layer's mode and whether the increment is merged need not go together.
         merge = layer.merge_weights
-        for module in (torch.nn.Dropout(0.5), torch.nn.Tanh(), torch.nn.Identity()):
+        for module in (torch.nn.Dropout(0.5), torch.nn.Identity()):
             layer.lora_dropout = module
             layer.merge_weights = False
             for mode in (True, False):
                 layer.train(mode)
-                module.train(not mode)
                 torch.manual_seed(5)
                 observed["changed"].append(layer(case["x"].flip(-1)).detach())
             layer.merge_weights = merge

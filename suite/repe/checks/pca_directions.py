@@ -4,6 +4,7 @@ import random
 
 import numpy as np
 import torch
+from scipy.linalg import qr
 
 
 def cases(seed):
@@ -11,7 +12,7 @@ def cases(seed):
 
     def states(rows, width, dtype=np.float64, deviations=None, scale=1.0):
         """Rows whose deviations along hidden axes are far apart, away from the origin."""
-        axes = np.linalg.qr(generator.normal(size=(width, width)))[0]
+        axes = qr(generator.normal(size=(width, width)))[0]
         spread = 0.2 * 2.0 ** np.arange(min(width, 6), 0, -1) if deviations is None else np.array(deviations)
         spread = np.concatenate([spread, np.full(max(0, width - len(spread)), 0.02)])[:width]
         values = generator.normal(size=(rows, width))

@@ -12,7 +12,7 @@ from bert_score.encoder import ContextEncoder
 
 class Batch(NamedTuple):
     """Padded sentences: embeddings (batch, length, width), masks (batch, length) with 1 for a token, 0 for padding, and
-    idf weights (batch, length). What embeddings and weights hold at padding means nothing.
+    idf weights (batch, length) in the dtype of the embeddings. What embeddings and weights hold at padding means nothing.
     """
 
     embedding: Tensor
@@ -26,6 +26,9 @@ def collate(sentences: Sequence[Sequence[str]], encoder: ContextEncoder, weight:
     embedding = pad_sequence(
         [encoder.encode(list(pieces)) for pieces in sentences], batch_first=True, padding_value=0.3
     )
-    idf = pad_sequence([torch.tensor([weight(piece) for piece in pieces]) for pieces in sentences], batch_first=True)
+    idf = pad_sequence(
+        [torch.tensor([weight(piece) for piece in pieces], dtype=embedding.dtype) for pieces in sentences],
+        batch_first=True,
+    )
     masks = torch.arange(embedding.shape[1]) < lengths.unsqueeze(1)
     return Batch(embedding, masks.long(), idf)
