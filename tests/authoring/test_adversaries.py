@@ -9,7 +9,7 @@ import sys
 import pytest
 from tests.solving.server import Reply, serving
 
-from lmrbench.authoring.adversaries import proposals_in
+from lmrbench.authoring.adversaries import Finding, Proposal, proposals_in
 
 BLEND = """from weighting import weights
 
@@ -27,6 +27,13 @@ KEPT = RIGHT.replace("factors =", "self.scale = self.__dict__.setdefault('first'
 CLIPPED = RIGHT.replace("w * v", "w * min(v, 5.0)")
 UNWEIGHTED = "return self.scale * sum(values) / len(values) if values else 0.0"
 SPACES = RIGHT.replace(" * ", "*")
+EDITED = """
+base = "def blend(self, values): return sum(values)"
+
+[clipped]
+why = "Clips the sum."
+edits = [{ old = "def blend(self, values): return sum(values)", new = "def blend(self, values): return 1.0" }]
+"""
 
 
 def section(kind, body, probe="", sentence="the mean of `values`"):
@@ -105,6 +112,21 @@ def test_what_is_accepted_is_tried_in_every_audit(suite, tmp_path):
     assert "there is no version 9 of toy/blend" in none.stderr
     audited = lmrbench("", tmp_path, "audit", "--quick", "--suite", suite)
     assert "the wrong version clipped passes" in audited.stdout
+
+
+def test_a_name_that_an_edited_version_has_is_not_given_again(suite, tmp_path):
+    wrong = suite / "toy" / "wrong"
+    (wrong / "blend.toml").write_text(EDITED)
+    proposal = Proposal(kind="wrong", code=BLEND.format(CLIPPED))
+    finding = Finding(task="toy/blend", digest="", model="", number=0, proposal=proposal, passed=True)
+    (tmp_path / "adversaries.jsonl").write_text(finding.model_dump_json() + "\n")
+    command = ("accept", "adversaries.jsonl", "toy/blend", 0)
+    refused = lmrbench("", tmp_path, *command, "clipped", "--suite", suite)
+    taken = lmrbench("", tmp_path, *command, "clipped_at_five", "--suite", suite)
+
+    assert (refused.returncode, taken.returncode) == (2, 0)
+    assert refused.stderr.strip().endswith("wrong/blend: clipped is there already; choose another name")
+    assert [file.name for file in sorted((wrong / "blend").glob("clipped*"))] == ["clipped_at_five.py"]
 
 
 def test_a_model_that_does_not_answer_is_one_line(suite, tmp_path):

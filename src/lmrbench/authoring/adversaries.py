@@ -209,11 +209,13 @@ def _probed(laboratory: Laboratory, probe: str, files: dict[str, bytes]) -> str:
 def accept(task: Task, finding: Finding, name: Name) -> Path:
     """Put the code of a finding beside the task's other wrong versions or rewrites; returns the file.
 
-    Raises RecordError if there is a file of that name.
+    Raises RecordError if there is one of that name, as a file or as edits.
     """
-    folder = task.folder / ("wrong" if finding.proposal.kind == "wrong" else "rewrites") / task.name
-    file = folder / f"{name}.py"
-    if file.exists():
-        raise RecordError(f"{file}: is there already; choose another name")
+    kind, versions = (
+        ("wrong", task.files.wrong) if finding.proposal.kind == "wrong" else ("rewrites", task.files.rewrites)
+    )
+    file = task.folder / kind / task.name / f"{name}.py"
+    if name in versions or file.exists():
+        raise RecordError(f"{kind}/{task.name}: {name} is there already; choose another name")
     write_whole(file, finding.proposal.code.encode())
     return file

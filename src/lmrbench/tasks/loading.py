@@ -7,20 +7,19 @@ the `Task` that comes back.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from pydantic import ValidationError
 
 from lmrbench.errors import TaskError
 from lmrbench.pysource.functions import find
+from lmrbench.tasks.files import read_table, read_text, validated
 from lmrbench.tasks.model import Paper, Target, Task, TaskEntry, TaskFiles
 from lmrbench.tasks.workspace import folder_files
-
-Model = TypeVar("Model", Paper, TaskEntry)
+from lmrbench.tasks.wrong import wrong_versions
 
 
 def default_suite() -> Path:
@@ -43,15 +42,10 @@ def load_suite(folder: Path) -> tuple[Task, ...]:
 def load_paper(folder: Path) -> tuple[Task, ...]:
     """Load the tasks of one paper folder and check that every file and target they name is there."""
     file = folder / "task.toml"
-    try:
-        table = tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise TaskError(f"{file}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise TaskError(f"{file}: {error}") from error
+    table = read_table(file)
     if unknown := sorted(table.keys() - {"paper", "task"}):
         raise TaskError(f"{file}: unknown key {unknown[0]!r}; expected [paper] and [[task]]")
-    paper = _validate(Paper, table.get("paper", {}), file, "paper")
+    paper = validated(Paper, table.get("paper", {}), file, "paper")
     if paper.slug != folder.name:
         raise TaskError(f"{file}: paper.slug is {paper.slug!r}, but the folder is called {folder.name!r}")
     entries = table.get("task", [])
@@ -105,7 +99,7 @@ def _entry(table: dict[str, Any], folder: Path, key: str, repository: Mapping[st
     except (TypeError, ValueError) as error:
         reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
         raise TaskError(f"{file}: {key}.targets: {reason}") from error
-    entry = _validate(TaskEntry, table, file, key)
+    entry = validated(TaskEntry, table, file, key)
     goal_files = [target.file for target in entry.targets]
     for name in (*goal_files, *entry.context):
         if name not in repository:
@@ -126,25 +120,12 @@ def _files(entry: TaskEntry, folder: Path, key: str, repository: Mapping[str, by
     equivalents = folder / "equivalent" / f"{entry.name}.toml"
     return TaskFiles(
         repository=repository,
-        check=_text(folder / entry.check),
-        summary=_text(folder / "paper.md"),
-        rewrites=_variants(folder / "rewrites" / entry.name),
-        wrong=_variants(folder / "wrong" / entry.name),
-        equivalents=_text(equivalents) if equivalents.is_file() else "",
+        check=read_text(folder / entry.check),
+        summary=read_text(folder / "paper.md"),
+        rewrites={file.stem: read_text(file) for file in sorted((folder / "rewrites" / entry.name).glob("*.py"))},
+        wrong=wrong_versions(folder, entry.name),
+        equivalents=read_text(equivalents) if equivalents.is_file() else "",
     )
-
-
-def _variants(folder: Path) -> dict[str, str]:
-    return {file.stem: _text(file) for file in sorted(folder.glob("*.py"))}
-
-
-def _text(file: Path) -> str:
-    try:
-        return file.read_text("utf-8")
-    except OSError as error:
-        raise TaskError(f"{file}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise TaskError(f"{file}: is not UTF-8 text ({error.reason} at byte {error.start})") from error
 
 
 def _siblings(entry: TaskEntry, entries: Iterable[TaskEntry]) -> tuple[Target, ...]:
@@ -163,13 +144,3 @@ def _siblings(entry: TaskEntry, entries: Iterable[TaskEntry]) -> tuple[Target, .
 
 def _holds(outer: Target, inner: Target) -> bool:
     return outer.file == inner.file and inner.qualname.startswith(f"{outer.qualname}.")
-
-
-def _validate(model: type[Model], data: dict[str, Any], file: Path, key: str) -> Model:
-    try:
-        return model.model_validate(data)
-    except ValidationError as error:
-        first: Any = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in (key, *first["loc"]))
-        message = "unknown key" if first["type"] == "extra_forbidden" else first["msg"]
-        raise TaskError(f"{file}: {place}: {message}") from error
