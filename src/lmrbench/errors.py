@@ -14,7 +14,17 @@ Every message names the file, the key or the task at fault, and says in one line
 
 
 class LmrbenchError(Exception):
-    """Base of every error that the command line prints as one line instead of a traceback."""
+    """Base of every error that the command line prints as one line instead of a traceback.
+
+    exit_code: what the command then exits with. It says whose fault it is: 2 that of the command or of what it was
+    given, 3 that of this machine, 4 that of a provider or of an agent's program.
+    """
+
+    exit_code = 2
+
+
+class UsageError(LmrbenchError):
+    """A command was called, or an option set, in a way that makes no sense."""
 
 
 class TaskError(LmrbenchError):
@@ -28,6 +38,14 @@ class SubmissionError(LmrbenchError):
 class SandboxError(LmrbenchError):
     """Untrusted code could not be run, or not within its bounds. The machine must be mended; nobody's score changes."""
 
+    exit_code = 3
+
 
 class RecordError(LmrbenchError):
     """A file of records can't be read. The message names the file and the line."""
+
+
+class ServiceError(LmrbenchError):
+    """A provider of models, or an agent's program, failed. Nobody's score changes; the same command asks again."""
+
+    exit_code = 4

@@ -1,19 +1,22 @@
 """What is a record, and how do records outlive the version that wrote them?
 
-A `StoredRecord` carries the number of the schema that it was written under. One of an earlier schema is brought up to
-date by `MIGRATIONS` as it is read. One of a later schema is read as far as it is understood, and what is not understood
-is kept and written again. Of this schema, an unknown key is an error, as it is in every other record.
+A `StoredRecord` carries the number of the schema that it was written under. `read_record` brings one of an earlier
+schema up to date by the table `MIGRATIONS`. One of a later schema is read as far as it is understood; what is not
+understood is kept, and written again. In a record of this schema an unknown key is an error.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import from_json
+
+from lmrbench.errors import RecordError
 
 # Of everything that is stored. Raise it with each change that a reader of old files would notice, and say in
-# MIGRATIONS how to get there from the number before. Records that carry no number are of schema 0.
+# MIGRATIONS how to get there from the number before. Records without a number are of schema 0.
 SCHEMA = 1
 
 
@@ -24,7 +27,7 @@ class Record(BaseModel):
 
 
 class Part(Record):
-    """A record that stands inside of stored ones: what a later schema added to it is kept."""
+    """A record inside of stored ones: what a later schema added to it is kept."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -36,35 +39,58 @@ class StoredRecord(Record):
 
     schema_version: int = Field(default=SCHEMA, ge=0)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _up_to_date(cls, data: Any) -> Any:
-        if not isinstance(data, Mapping):
-            return data
-        values = dict(data)
-        written = values.get("schema_version", 0)
-        if not isinstance(written, int) or written > SCHEMA:
-            return values
-        for number in range(written, SCHEMA):
-            for change in MIGRATIONS.get((cls.__name__, number), ()):
-                values = change(values)
-        if unknown := sorted(values.keys() - cls.model_fields.keys()):
-            raise ValueError(f"{unknown[0]}: unknown key")
-        return values | {"schema_version": SCHEMA}
+    @model_validator(mode="after")
+    def _known_keys(self) -> StoredRecord:
+        if self.schema_version <= SCHEMA and self.model_extra:
+            raise ValueError(f"{min(self.model_extra)}: unknown key")
+        return self
 
 
-def _flat_settings(values: dict[str, Any]) -> dict[str, Any]:
-    """Schema 0 held what a model was asked under in groups, and called two of the settings otherwise."""
-    if (solving := values.get("solving")) is None:
+AnyStored = TypeVar("AnyStored", bound=StoredRecord)
+
+
+def read_record(data: bytes, model: type[AnyStored], place: str) -> AnyStored:
+    """The record that a JSON object holds. Raises RecordError, naming the place and the key at fault."""
+    try:
+        values = from_json(data)
+    except ValueError as error:
+        raise RecordError(f"{place}: is not JSON: {error}") from error
+    if not isinstance(values, dict):
+        raise RecordError(f"{place}: is not a JSON object")
+    try:
+        return model.model_validate(_migrated(values, model.__name__))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise RecordError(
+            f"{place}: {key + ': ' if key else ''}{first['msg'].removeprefix('Value error, ')}"
+        ) from error
+
+
+def _migrated(values: dict[str, Any], name: str) -> dict[str, Any]:
+    written = values.get("schema_version", 0)
+    if not isinstance(written, int) or written >= SCHEMA:
         return values
-    flat = dict(solving)
-    groups = flat.pop("generation", {}), {f"{name}_limit": value for name, value in flat.pop("limits", {}).items()}
-    flat |= {name: value for group in groups for name, value in group.items()}
-    flat |= {"agent_sandbox": flat.pop("sandbox"), "mount": [item for item in flat.pop("shown").split(":") if item]}
-    return values | {"solving": flat}
+    for number in range(written, SCHEMA):
+        if change := MIGRATIONS.get((name, number)):
+            values = change(values)
+    return values | {"schema_version": SCHEMA}
 
 
-# By the record's name and the schema that it was written under: what brings it one schema further.
-MIGRATIONS: Mapping[tuple[str, int], tuple[Callable[[dict[str, Any]], dict[str, Any]], ...]] = {
-    ("RunFacts", 0): (_flat_settings,),
+def _with_flat_settings(facts: dict[str, Any]) -> dict[str, Any]:
+    """Schema 0 held some settings of a model in groups, and had other names for two settings of agents."""
+    if facts.get("solving") is None:
+        return facts
+    old = dict(facts["solving"])
+    limits = {f"{name}_limit": value for name, value in old.pop("limits", {}).items()}
+    mount = [folder for folder in old.pop("shown", "").split(":") if folder]
+    renamed = {"agent_sandbox": old.pop("sandbox", "bubblewrap"), "mount": mount}
+    if old.get("paper") == "digest":
+        renamed["paper"] = "summary"
+    return facts | {"solving": old | old.pop("generation", {}) | limits | renamed}
+
+
+# By the name of the record and the schema that it was written under: what brings it one schema further.
+MIGRATIONS: Mapping[tuple[str, int], Callable[[dict[str, Any]], dict[str, Any]]] = {
+    ("RunFacts", 0): _with_flat_settings,
 }

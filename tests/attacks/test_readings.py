@@ -24,7 +24,7 @@ from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.submission import MAX_CODE_BYTES, Submission
-from lmrbench.tasks.workspace import build, masked_files
+from lmrbench.tasks.workspace import export_workspace, masked_files
 
 RIGHT = """
 def blend(self, values):
@@ -275,7 +275,7 @@ def test_a_lone_surrogate_of_a_models_answer_is_no_error(task, pool):
 
 @pytest.fixture
 def workspace(task, tmp_path):
-    build(task, "full", tmp_path / "work")
+    export_workspace(task, tmp_path / "work")
     goal = tmp_path / "work" / "repo" / "blending.py"
     goal.write_text(goal.read_text().replace("raise NotImplementedError", "return 42.0"))
     return tmp_path / "work"
@@ -386,7 +386,7 @@ def test_a_workspace_of_more_files_than_are_looked_at_is_collected(workspace, ta
 
 
 def test_an_unedited_workspace_is_said_to_be_so(workspace, task, tmp_path):
-    build(task, "full", tmp_path / "unedited")
+    export_workspace(task, tmp_path / "unedited")
     submission = reading.collect_workspace(task, tmp_path / "unedited", "me")
     assert submission.warnings == ("repo/blending.py: is as it was handed out",)
     assert reading.collect_workspace(task, workspace, "me").warnings == ()

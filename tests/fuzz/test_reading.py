@@ -16,7 +16,7 @@ from lmrbench.grading.runs import read_submissions
 from lmrbench.pysource.functions import find, mask
 from lmrbench.pysource.transplant import transplant
 from lmrbench.tasks.submission import Submission
-from lmrbench.tasks.workspace import build, unsolved_files
+from lmrbench.tasks.workspace import export_workspace, unsolved_files
 
 UNSOLVED = unsolved_files(TASK)
 # What reading may cost the harness itself, in seconds of its processor: the work is done elsewhere, under bounds.
@@ -101,7 +101,7 @@ CHANGES = st.sampled_from(
 @example([("repo", "deep")], GOLDEN)
 def test_any_workspace_is_code_or_a_refusal_and_nothing_is_read_from_elsewhere(tmp_path_factory, changes, text):
     folder = tmp_path_factory.mktemp("fuzz") / "workspace"
-    build(TASK, "full", folder)
+    export_workspace(TASK, folder)
     (folder / "repo" / GOAL).write_bytes(text.encode("utf-8", "surrogatepass"))
     for name, change in changes:
         spoil(folder, os.fsencode(folder) + b"/" + os.fsencode(name), change)

@@ -5,7 +5,7 @@ import pytest
 from lmrbench.errors import SandboxError, TaskError
 from lmrbench.grading.golden import installation_seed
 from lmrbench.grading.grade import grade
-from lmrbench.grading.runs import grade_run, read_grades
+from lmrbench.grading.runs import grade_run, read_run
 from lmrbench.grading.systems import MUST_PASS, submissions_of
 from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.sandbox.protocol import Outcome
@@ -165,10 +165,14 @@ def test_a_run_goes_on_where_it_stopped_and_grades_anew_what_changed(pool, tasks
     lines = (tmp_path / "grades.jsonl").read_text().splitlines()
     list(grade_run(tmp_path, submissions, tasks, (0,), pool))
     assert (tmp_path / "grades.jsonl").read_text().splitlines()[:2] == lines
-    assert len(read_grades(tmp_path)) == 3
+    assert len(read_run(tmp_path).grades) == 3
     changed = submissions[0].model_copy(update={"code": RIGHT.replace("0.0", "1.0")})
     list(grade_run(tmp_path, [changed, *submissions[1:]], tasks, (0,), pool))
-    assert [item.passed for item in sorted(read_grades(tmp_path), key=lambda item: item.sample)] == [False, True, True]
+    assert [item.passed for item in sorted(read_run(tmp_path).grades, key=lambda item: item.sample)] == [
+        False,
+        True,
+        True,
+    ]
     assert len((tmp_path / "grades.jsonl").read_text().splitlines()) == 4
 
 

@@ -6,71 +6,73 @@ import sys
 import pytest
 
 from lmrbench.errors import RecordError
-from lmrbench.grading.records import CaseVerdict, append_line, read_lines, read_submitted_lines
+from lmrbench.lines import append_line, read_lines, read_submitted_lines
 from lmrbench.storage import locked, write_whole
+from lmrbench.tasks.submission import Submission
 
 
-def verdict(case):
-    return CaseVerdict(seed=1, case=case, name="x" * 50, verdict="match")
+def answer(case):
+    return Submission(system="x" * 50, task="toy/blend", sample=case, code="")
 
 
 def test_what_is_appended_is_read_back(tmp_path):
     file = tmp_path / "lines.jsonl"
     for case in range(3):
-        append_line(file, verdict(case))
-    assert read_lines(file, CaseVerdict) == [verdict(case) for case in range(3)]
+        append_line(file, answer(case))
+    assert read_lines(file, Submission) == [answer(case) for case in range(3)]
 
 
 def test_no_file_is_no_records(tmp_path):
-    assert read_lines(tmp_path / "absent.jsonl", CaseVerdict) == []
+    assert read_lines(tmp_path / "absent.jsonl", Submission) == []
 
 
 @pytest.mark.parametrize("cut", [1, 5, 60])
 def test_a_last_line_cut_short_by_a_kill_is_forgotten_and_then_overwritten(tmp_path, cut):
     file = tmp_path / "lines.jsonl"
-    append_line(file, verdict(0))
-    append_line(file, verdict(1))
+    append_line(file, answer(0))
+    append_line(file, answer(1))
     file.write_bytes(file.read_bytes()[:-cut])
-    assert read_lines(file, CaseVerdict) == [verdict(0)]
-    append_line(file, verdict(2))
-    assert read_lines(file, CaseVerdict) == [verdict(0), verdict(2)]
+    assert read_lines(file, Submission) == [answer(0)]
+    append_line(file, answer(2))
+    assert read_lines(file, Submission) == [answer(0), answer(2)]
 
 
 def test_a_cut_line_longer_than_the_read_block_is_forgotten_whole(tmp_path):
     file = tmp_path / "lines.jsonl"
-    append_line(file, verdict(0))
+    append_line(file, answer(0))
     with file.open("ab") as stream:
         stream.write(b'{"reason": "' + b"x" * 200_000)
-    append_line(file, verdict(1))
-    assert read_lines(file, CaseVerdict) == [verdict(0), verdict(1)]
+    append_line(file, answer(1))
+    assert read_lines(file, Submission) == [answer(0), answer(1)]
 
 
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        (b"not json", "Invalid JSON"),
-        (b'{"seed": 1}', "case: Field required"),
-        (b'{"seed":1,"case":0,"name":"","verdict":"passed"}', "verdict: "),
-        (b'{"seed":1,"case":0,"name":"","verdict":"match","extra":1}', "extra: "),
+        (b"not json", "is not JSON: "),
+        (b"[]", "is not a JSON object"),
+        (b'{"system": "a"}', "task: Field required"),
+        (b'{"system":"a","task":"b","code":"","sample":-1}', "sample: "),
+        (b'{"system":"a","task":"b","code":"","extra":1}', "extra: unknown key"),
     ],
 )
 def test_a_damaged_line_is_named_by_file_and_number(tmp_path, line, words):
     file = tmp_path / "lines.jsonl"
-    append_line(file, verdict(0))
+    append_line(file, answer(0))
     with file.open("ab") as stream:
         stream.write(line + b"\n")
     for read in (read_lines, read_submitted_lines):
         with pytest.raises(RecordError, match=words) as error:
-            read(file, CaseVerdict)
+            read(file, Submission)
         assert f"{file}:2: " in str(error.value)
 
 
 def test_a_file_that_is_handed_in_may_lack_its_last_line_end_but_not_be_absent(tmp_path):
     file = tmp_path / "lines.jsonl"
-    file.write_text(verdict(0).model_dump_json())
-    assert read_submitted_lines(file, CaseVerdict) == [verdict(0)]
+    file.write_text(answer(0).model_dump_json())
+    assert read_submitted_lines(file, Submission) == [answer(0)]
     with pytest.raises(RecordError, match="No such file"):
-        read_submitted_lines(tmp_path / "absent.jsonl", CaseVerdict)
+        read_submitted_lines(tmp_path / "absent.jsonl", Submission)
 
 
 def test_write_whole_leaves_no_temporary_file_behind(tmp_path):

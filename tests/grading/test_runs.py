@@ -8,7 +8,7 @@ import pytest
 
 from lmrbench.errors import RecordError
 from lmrbench.grading.golden import golden_outputs, installation_seed
-from lmrbench.grading.runs import drawn_seeds, grade_run, read_facts, read_grades, read_submissions
+from lmrbench.grading.runs import drawn_seeds, grade_run, read_facts, read_run, read_submissions
 from lmrbench.grading.signatures import signed, unsigned, verified
 from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.sandbox.registry import make_sandbox
@@ -57,7 +57,7 @@ def test_a_grade_that_was_edited_is_graded_anew_and_said(pool, tasks, tmp_path):
     file.write_text(forged)
 
     assert graded(tmp_path, answers(RIGHT, WRONG), tasks, pool) == ({0: True, 1: False}, [1])
-    assert {item.sample: item.passed for item in read_grades(tmp_path)} == {0: True, 1: False}
+    assert {item.sample: item.passed for item in read_run(tmp_path).grades} == {0: True, 1: False}
     assert len((tmp_path / "grades.unverified.jsonl").read_text().splitlines()) == 1
     assert graded(tmp_path, answers(RIGHT, WRONG), tasks, pool)[1] == []
 
@@ -99,14 +99,14 @@ def test_grading_some_submissions_of_a_folder_keeps_the_others(pool, tasks, tmp_
     graded(tmp_path, answers(RIGHT, WRONG)[1:], tasks, pool)
 
     assert [item.sample for item in read_submissions(tmp_path, tasks)] == [0, 1]
-    assert {item.sample: item.passed for item in read_grades(tmp_path)} == {0: True, 1: False}
+    assert {item.sample: item.passed for item in read_run(tmp_path).grades} == {0: True, 1: False}
     assert read_facts(tmp_path).tasks == ("toy/blend",)
 
 
 def test_grades_are_those_of_the_seeds_that_the_record_names(pool, tasks, tmp_path):
     for seeds in ((5,), (6, 7), (5,)):
         graded(tmp_path, answers(RIGHT), tasks, pool, seeds)
-        assert [item.seeds for item in read_grades(tmp_path)] == [seeds]
+        assert [item.seeds for item in read_run(tmp_path).grades] == [seeds]
     # The third time both were there already.
     assert len((tmp_path / "grades.jsonl").read_text().splitlines()) == 2
 
@@ -125,7 +125,7 @@ def test_a_blind_run_tells_nothing_but_verdicts(pool, tasks, tmp_path):
     printing = WRONG.replace("    return", "    print('a secret of the repository')\n    return")
     _, aside = graded(tmp_path, answers(printing), tasks, pool, blind=True)
     text = (tmp_path / "grades.jsonl").read_text()
-    (item,) = read_grades(tmp_path)
+    (item,) = read_run(tmp_path).grades
 
     assert aside == []
     assert [case.verdict for case in item.cases] == ["mismatch"] * 4

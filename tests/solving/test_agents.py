@@ -187,7 +187,7 @@ def test_any_command_line_is_an_agent(tmp_path):
     def script(request):
         return Reply(f"```python\n{golden(asked_for(request))}\n```")
 
-    arguments = ("--agent-command", f"python3 {folder}/agent.py", "--shown", folder)
+    arguments = ("--agent-command", f"python3 {folder}/agent.py", "--mount", folder)
     result, run, log = solved(tmp_path, script, *arguments)
 
     assert "1 of 1 answers pass" in result.stdout
@@ -204,7 +204,7 @@ def test_what_holds_answers_is_not_shown_to_an_agent(tmp_path):
             "agent",
             "--agent-command",
             "true",
-            "--shown",
+            "--mount",
             Path(__file__).parent,
         )
         result = lmrbench(base, "solve", *arguments, "--out", tmp_path / "run")

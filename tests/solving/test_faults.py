@@ -172,7 +172,7 @@ def test_an_agents_program_that_never_ran_is_no_score(tmp_path):
 
     run = tmp_path / "run"
     arguments = ("--model", MODEL, *(word for name in names for word in ("--task", name)), "--setting", "agent")
-    arguments = (*arguments, "--agent-command", f"bash {script_file}", "--shown", folder, "--out", run)
+    arguments = (*arguments, "--agent-command", f"bash {script_file}", "--mount", folder, "--out", run)
     with serving(script) as (base, log):
         first = lmrbench(base, "solve", *arguments)
         before = {item["task"]: item for item in lines(run / "usage.jsonl")}
@@ -222,14 +222,14 @@ def test_tasks_come_split_at_commas():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"inputs": "foo"}, "inputs=foo: there are full, paper+file, paper"),
-        ({"setting": "bar"}, "setting=bar: there are prompt, agent"),
-        ({"paper": "x"}, "paper=x: there are digest, pdf, latex"),
-        ({"sandbox": "x", "setting": "agent"}, "sandbox=x: there are bubblewrap, docker"),
+        ({"inputs": "foo"}, "inputs=foo: must be 'full', 'paper+file' or 'paper'"),
+        ({"setting": "bar"}, "setting=bar: must be 'prompt' or 'agent'"),
+        ({"paper": "x"}, "paper=x: must be 'summary', 'pdf' or 'latex'"),
+        ({"agent_sandbox": "x", "setting": "agent"}, "agent_sandbox=x: must be 'bubblewrap' or 'docker'"),
         ({"samples": 0}, "samples=0: must be"),
         ({"tasks": "nothing"}, "nothing"),
-        ({"setting": "agent", "shown": "/nope"}, "shown=/nope: must be"),
-        ({"setting": "agent", "sandbox": "docker", "shown": "/usr"}, "bubblewrap alone"),
+        ({"setting": "agent", "mount": "/nope"}, "mount: /nope: must be"),
+        ({"setting": "agent", "agent_sandbox": "docker", "mount": "/usr"}, "bubblewrap alone"),
     ],
 )
 def test_options_of_the_task_that_can_not_be(options, words):
@@ -245,11 +245,11 @@ AS_AGENT = ("--setting", "agent")
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--model", MODEL, "--agent", "openhands"), "--agent is for --setting agent"),
-        (("--model", MODEL, "--shown", "/usr"), "--shown is for --setting agent"),
-        (("--model", MODEL, *AS_AGENT, "--repairs", "1"), "--repairs is for --setting prompt"),
-        (("--model", MODEL, *AS_AGENT, "--shown", "/nope"), "shown=/nope"),
-        (("--model", MODEL, *AS_AGENT, "--sandbox", "docker", "--shown", "/usr"), "bubblewrap alone"),
+        (("--model", MODEL, "--agent", "openhands"), "--agent openhands: is for the agent setting"),
+        (("--model", MODEL, "--mount", "/usr"), "is for the agent setting"),
+        (("--model", MODEL, *AS_AGENT, "--repairs", "1"), "--repairs 1: is for the prompt setting"),
+        (("--model", MODEL, *AS_AGENT, "--mount", "/nope"), "mount: /nope"),
+        (("--model", MODEL, *AS_AGENT, "--agent-sandbox", "docker", "--mount", "/usr"), "bubblewrap alone"),
         (("--model", MODEL, *AS_AGENT, "--agent", "nobody"), "there is no agent 'nobody'"),
         (("--model", MODEL, *AS_AGENT, "--agent", "claude_code"), "pip install 'lmrbench[agents]'"),
         (AS_AGENT, "--setting needs --model"),
@@ -259,7 +259,7 @@ AS_AGENT = ("--setting", "agent")
         (("--model", "openai-api/unknown/model"), "UNKNOWN_API_KEY"),
         (("--model", "anthropic/model"), "pip install anthropic"),
         (("--model", MODEL, "-M", "nonsense=1"), "nonsense"),
-        (("--model", MODEL, "-M", "nonsense"), "is not of the form KEY=VALUE"),
+        (("--model", MODEL, "-M", "nonsense"), "must be of the form KEY=VALUE"),
         (("--model", MODEL, "--cost-limit", "1"), "--cost-limit needs --prices"),
     ],
 )
@@ -338,4 +338,4 @@ def test_an_option_that_can_not_be_is_one_line_of_inspect_too(tmp_path):
     done = subprocess.run([*inspect, "--model", "mockllm/model"], capture_output=True, text=True, cwd=tmp_path)
 
     assert done.returncode != 0
-    assert (done.stdout + done.stderr).strip() == "inputs=foo: there are full, paper+file, paper"
+    assert (done.stdout + done.stderr).strip() == "inputs=foo: must be 'full', 'paper+file' or 'paper'"

@@ -11,7 +11,7 @@ from lmrbench.pysource.responses import from_response
 from lmrbench.tasks.collect import candidate_files
 from lmrbench.tasks.loading import load_suite, select
 from lmrbench.tasks.submission import Submission
-from lmrbench.tasks.workspace import build, masked_files, repository_files, workspace_files
+from lmrbench.tasks.workspace import export_workspace, masked_files, repository_files, workspace_files
 
 METHOD = ["Blender.blend"]
 FUNCTION = ["f"]
@@ -66,7 +66,7 @@ def task(toy_suite):
 
 @pytest.fixture
 def workspace(task, tmp_path):
-    build(task, "full", tmp_path / "work")
+    export_workspace(task, tmp_path / "work")
     return tmp_path / "work"
 
 
@@ -83,7 +83,7 @@ def test_a_workspace_holds_no_answer_and_the_same_bytes_every_time(task, workspa
 
 def test_a_folder_that_is_in_use_is_not_written_to(task, workspace):
     with pytest.raises(LmrbenchError, match="is not empty"):
-        build(task, "full", workspace)
+        export_workspace(task, workspace)
 
 
 def test_an_edited_workspace_gives_the_goal_file_and_says_what_else_was_done(task, workspace, tmp_path):
@@ -151,7 +151,7 @@ def _suite(toy_suite, tmp_path):
         ("year = 2020", 'year = "soon"', r"paper\.year"),
         ("year = 2020", "year = 2020\neditor = 1", r"paper\.editor: unknown key"),
         ('name = "blend"', 'name = "blend"\nfolder = "x"', r"task\[0\]\.folder: unknown key"),
-        ("evaluation_metrics", "metrics", r"task\[0\]\.category"),
+        ("evaluation_metrics", "Metrics", r"task\[0\]\.category"),
         ("Blender.blend", "Blender.bland", r"task\[0\]\.targets: .*Blender\.blend"),
         ("blending.py::", "/etc/passwd::", r"task\[0\]\.targets"),
         ("blending.py::", "../toy/repo/blending.py::", r"task\[0\]\.targets"),

@@ -9,7 +9,7 @@ from lmrbench.grading.reading import collect_workspace
 from lmrbench.grading.systems import submissions_of
 from lmrbench.tasks.collect import candidate_files
 from lmrbench.tasks.loading import load_suite
-from lmrbench.tasks.workspace import build, unsolved_files, workspace_files
+from lmrbench.tasks.workspace import export_workspace, unsolved_files, workspace_files
 
 SPREAD = '''
 
@@ -62,7 +62,7 @@ def test_the_instruction_says_which_functions_are_asked_for(tasks):
 
 def test_an_answer_is_graded_beside_the_golden_of_the_other_tasks(tasks, tmp_path):
     task = tasks["blend"]
-    build(task, "full", tmp_path / "work")
+    export_workspace(task, tmp_path / "work")
     file = tmp_path / "work" / "repo" / "blending.py"
     assert file.read_text().count("raise NotImplementedError") == 2
     file.write_text(file.read_text().replace("raise NotImplementedError", "return 42.0", 1))
@@ -77,7 +77,7 @@ def test_an_answer_is_graded_beside_the_golden_of_the_other_tasks(tasks, tmp_pat
 
 def test_a_submission_that_edits_the_target_of_another_task_is_warned_and_the_edit_not_run(tasks, tmp_path):
     task = tasks["blend"]
-    build(task, "full", tmp_path / "work")
+    export_workspace(task, tmp_path / "work")
     file = tmp_path / "work" / "repo" / "blending.py"
     file.write_text(file.read_text().replace("raise NotImplementedError", "return 42.0"))
 

@@ -1,6 +1,6 @@
 """How did each system do, over all and per group of tasks, and how sure is that?
 
-And how did its answers end, and what did they cost?
+And how did its answers end, why did they fail, and what did they cost?
 """
 
 from __future__ import annotations
@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
-from lmrbench.grading.records import UNANSWERED, Grade, Status, Usage
-from lmrbench.tasks.model import Record
+from lmrbench.analysis.grouping import grouped
+from lmrbench.grading.records import UNANSWERED, Grade, Status, Usage, Verdict
+from lmrbench.records import Record
 
 CONFIDENCE = 0.95
 
@@ -51,13 +52,28 @@ class Cost(Record):
     seconds: float
 
 
+class Example(Record):
+    """One answer that failed, and the reason of its first failure."""
+
+    task: str
+    sample: int
+    reason: str
+
+
+class Failures(Record):
+    """How many answers of a system failed first by this verdict, and one of them."""
+
+    system: str
+    verdict: Verdict
+    answers: int
+    example: Example
+
+
 def rate(grades: Iterable[Grade], unanswered: Iterable[Usage] = ()) -> Rate:
     """The rate of one system over some tasks. unanswered: what has no grade."""
     from statsmodels.stats.proportion import proportion_confint
 
-    of_tasks: dict[str, list[Grade]] = {}
-    for item in grades:
-        of_tasks.setdefault(item.task, []).append(item)
+    of_tasks = grouped(grades, lambda item: item.task)
     missing = Counter(item.task for item in unanswered)
     shares = {task: [float(item.passed) for item in items] for task, items in of_tasks.items()}
     passes, answers = (int(sum(map(sum, shares.values()))), sum(map(len, shares.values())))
@@ -82,28 +98,49 @@ def rate(grades: Iterable[Grade], unanswered: Iterable[Usage] = ()) -> Rate:
 
 def rates(grades: Iterable[Grade], usages: Iterable[Usage], group: Callable[[str], str]) -> dict[str, dict[str, Rate]]:
     """Rates by group of tasks, then by system, both in the order in which they first occur. group: that of a task."""
-    groups: dict[str, dict[str, tuple[list[Grade], list[Usage]]]] = {}
-    for item in grades:
-        groups.setdefault(group(item.task), {}).setdefault(item.system, ([], []))[0].append(item)
-    for usage in usages:
-        if usage.status in UNANSWERED:
-            groups.setdefault(group(usage.task), {}).setdefault(usage.system, ([], []))[1].append(usage)
-    return {name: {system: rate(*items) for system, items in systems.items()} for name, systems in groups.items()}
+    counted: list[Grade | Usage] = [*grades, *(item for item in usages if item.status in UNANSWERED)]
+    return {
+        name: {
+            system: rate(
+                [item for item in items if isinstance(item, Grade)],
+                [item for item in items if isinstance(item, Usage)],
+            )
+            for system, items in grouped(members, lambda item: item.system).items()
+        }
+        for name, members in grouped(counted, lambda item: group(item.task)).items()
+    }
 
 
 def statuses(usages: Iterable[Usage]) -> dict[str, dict[Status, int]]:
     """How many samples of each system ended in which way, the most frequent first."""
-    counts: dict[str, Counter[Status]] = {}
-    for item in usages:
-        counts.setdefault(item.system, Counter())[item.status] += 1
-    return {system: dict(counter.most_common()) for system, counter in counts.items()}
+    return {
+        system: dict(Counter(item.status for item in items).most_common())
+        for system, items in grouped(usages, lambda item: item.system).items()
+    }
+
+
+def failures(grades: Iterable[Grade]) -> list[Failures]:
+    """Answers that failed, by system and by the verdict on the first case that does not match; the most frequent first.
+
+    An answer without any case counts as missing.
+    """
+    failed = [item for item in grades if not item.passed]
+    found = []
+    for (system, verdict), items in grouped(failed, _kind_of_failure).items():
+        first = items[0].first_failure
+        reason = f"{first.name or first.case}: {first.reason}" if first else "the check has no cases"
+        example = Example(task=items[0].task, sample=items[0].sample, reason=reason)
+        found.append(Failures(system=system, verdict=verdict, answers=len(items), example=example))
+    return sorted(found, key=lambda item: -item.answers)
+
+
+def _kind_of_failure(grade: Grade) -> tuple[str, Verdict]:
+    first = grade.first_failure
+    return grade.system, first.verdict if first else "missing"
 
 
 def costs(usages: Iterable[Usage]) -> Mapping[str, Cost]:
     """What each system cost."""
-    of_systems: dict[str, list[Usage]] = {}
-    for item in usages:
-        of_systems.setdefault(item.system, []).append(item)
     return {
         system: Cost(
             input_tokens=sum(item.input_tokens for item in items),
@@ -111,7 +148,7 @@ def costs(usages: Iterable[Usage]) -> Mapping[str, Cost]:
             dollars=_total(item.dollars for item in items),
             seconds=_mean(item.seconds for item in items),
         )
-        for system, items in of_systems.items()
+        for system, items in grouped(usages, lambda item: item.system).items()
     }
 
 

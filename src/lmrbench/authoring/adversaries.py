@@ -18,12 +18,13 @@ from lmrbench.authoring.laboratory import Laboratory, Trial
 from lmrbench.errors import RecordError, SubmissionError
 from lmrbench.grading.compare import compare
 from lmrbench.grading.reading import read_submission
-from lmrbench.grading.records import append_line, read_lines
+from lmrbench.lines import append_line, read_lines
+from lmrbench.records import Part, StoredRecord
 from lmrbench.sandbox.protocol import Outcome
 from lmrbench.sandbox.worker_program.encoding import decode
 from lmrbench.storage import write_whole
 from lmrbench.tasks.digests import audit_digest
-from lmrbench.tasks.model import Name, Record, Task
+from lmrbench.tasks.model import Name, Task
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import repository_files, workspace_files
 
@@ -45,7 +46,7 @@ def observe(case):
 """
 
 
-class Proposal(Record):
+class Proposal(Part):
     """One version that an adversary wrote. sentence: what a wrong one violates. probe: code that shows it, or empty."""
 
     kind: Kind
@@ -54,7 +55,7 @@ class Proposal(Record):
     probe: str = ""
 
 
-class Finding(Record):
+class Finding(StoredRecord):
     """What became of a proposal; a line of `adversaries.jsonl`.
 
     rejected_by: the first case that rejects it, and why. told_apart_by: for a wrong one that passes, an input that

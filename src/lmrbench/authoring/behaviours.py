@@ -17,7 +17,8 @@ from typing import Any
 from lmrbench.authoring.mutants import Mutant, mutant_id
 from lmrbench.pysource.functions import Function, find
 from lmrbench.pysource.source import FunctionNode, Source, decode
-from lmrbench.tasks.model import Record, Target
+from lmrbench.records import Record
+from lmrbench.tasks.model import Target
 
 # Where the code of `inside` lies in a repository under audit.
 PLACE = "lmrbench_inside"

@@ -17,9 +17,10 @@ from pydantic import ValidationError
 
 from lmrbench.authoring.leaks import Leak, Missing
 from lmrbench.errors import RecordError
+from lmrbench.records import Record, StoredRecord
 from lmrbench.storage import write_whole
 from lmrbench.tasks.digests import audit_digest
-from lmrbench.tasks.model import Record, Task
+from lmrbench.tasks.model import Task
 
 MUTATION_SCORE = 0.95
 LEAK_SHARE = 0.3
@@ -91,7 +92,7 @@ class Cost(Record):
     output_bytes: int
 
 
-class Certificate(Record):
+class Certificate(StoredRecord):
     """Everything that the audit of one task measured."""
 
     task: str

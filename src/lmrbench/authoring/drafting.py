@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from lmrbench.errors import TaskError
-from lmrbench.tasks.model import Category, Target
+from lmrbench.tasks.model import Target
 from lmrbench.tasks.pdf import pdf_pages
 
 MOST_BYTES = 1 << 20
@@ -61,7 +61,7 @@ def _next_sibling(number: tuple[int, ...], depth: int) -> tuple[int, ...]:
     return (*number[: depth - 1], number[depth - 1] + 1) if depth <= len(number) else ()
 
 
-def draft_table(slug: str, name: str, category: Category, target: Target) -> str:
+def draft_table(slug: str, name: str, category: str, target: Target) -> str:
     """task.toml, with what a person must fill in marked TODO."""
     return f'''[paper]
 slug = "{slug}"

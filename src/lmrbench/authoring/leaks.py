@@ -19,7 +19,8 @@ from typing import NamedTuple
 
 from lmrbench.pysource.functions import find
 from lmrbench.pysource.source import FunctionNode
-from lmrbench.tasks.model import Record, Target, Task
+from lmrbench.records import Record
+from lmrbench.tasks.model import Target, Task
 from lmrbench.tasks.workspace import workspace_files
 
 N = 8

@@ -18,8 +18,9 @@ from lmrbench.errors import TaskError
 from lmrbench.pysource.functions import find
 from lmrbench.pysource.source import Source
 from lmrbench.pysource.source import decode as decode_text
+from lmrbench.records import Record
 from lmrbench.sandbox.worker_program.encoding import decode
-from lmrbench.tasks.model import Record, Target
+from lmrbench.tasks.model import Target
 
 _DECORATOR = '@__import__("lmrbench.authoring.recorder", fromlist=["record"]).record'
 

@@ -1,33 +1,69 @@
 """The command line: one file a command, and nothing heavy imported before the command that needs it runs.
 
-Exit codes: 0 done, 1 done and the answer is no (a built-in system was graded otherwise than it must be, a
-task falls short, no sandbox works), 2 the input is wrong or a provider or an agent's program failed, 3 this machine
-can't do it, 130 interrupted.
+Exit codes say whose fault it is: 0 done, 1 done and the answer is no (a built-in system was graded otherwise than it
+must be, a task falls short, no sandbox works), 2 the command or what it was given is wrong, 3 this machine can't do it,
+4 a provider or an agent's program failed, 130 interrupted.
 """
 
 from __future__ import annotations
 
 import signal
 import sys
+from typing import Annotated
 
 import typer
 
-from lmrbench.cli import adversary, audit, collect, doctor, export, grade, list_tasks, mask, new, papers, show, solve
+from lmrbench.cli import (
+    adversary,
+    audit,
+    collect,
+    doctor,
+    export,
+    grade,
+    list_tasks,
+    mask,
+    new,
+    papers,
+    report,
+    show,
+    solve,
+    why,
+)
 from lmrbench.cli.interrupt import Interrupted, raise_interrupted
-from lmrbench.cli.terminal import warn
-from lmrbench.errors import LmrbenchError, SandboxError
+from lmrbench.cli.terminal import be_quiet, warn
+from lmrbench.errors import LmrbenchError
+from lmrbench.version import __version__
 
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Can language models and agents reproduce the key functions of NLP papers?\n\n"
-    "A task is a repository in which a function is masked. [bold]export[/] writes what a solver sees, "
-    "[bold]collect[/] takes in what came of it, [bold]grade[/] runs it in a sandbox and compares what it returns "
+    "A task is a repository in which a function is masked. **export** writes what a solver sees, "
+    "**collect** takes in what came of it, **grade** runs it in a sandbox and compares what it returns "
     "with what the reference returns.",
-    rich_markup_mode="rich",
+    rich_markup_mode="markdown",
 )
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"lmrbench {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+) -> None:
+    """Options of all commands."""
+    if quiet:
+        be_quiet()
+
+
 app.command("list")(list_tasks.list_tasks)
 app.command("show")(show.show)
 app.command("export")(export.export)
@@ -35,6 +71,8 @@ app.command("collect")(collect.collect)
 app.command("grade")(grade.grade)
 app.command("solve")(solve.solve)
 app.command("run")(solve.run)
+app.command("report")(report.report)
+app.command("why")(why.why)
 app.add_typer(papers.app, name="papers")
 app.command("new")(new.new)
 app.command("mask")(mask.mask)
@@ -51,7 +89,7 @@ def main() -> None:
         app()
     except LmrbenchError as error:
         warn(str(error))
-        sys.exit(3 if isinstance(error, SandboxError) else 2)
+        sys.exit(error.exit_code)
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         warn(f"{place}{error.strerror or error}")

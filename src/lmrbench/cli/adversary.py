@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lmrbench.cli.options import SuiteOption, load_tasks
+from lmrbench.cli.tables import sheet, show
+from lmrbench.cli.terminal import cell, console, progress, say
 
 if TYPE_CHECKING:
     from lmrbench.authoring.adversaries import Ask, Finding
@@ -15,54 +17,51 @@ if TYPE_CHECKING:
 
 
 def attack_with_progress(
-    tasks: list[Task], model: str, wrong: int, right: int, file: Path, workers: int | None, suite: Path
+    tasks: list[Task],
+    model: str,
+    wrong: int,
+    right: int,
+    file: Path,
+    workers: int | None,
+    suite: Path,
+    sandbox: str,
 ) -> list[Finding]:
     """Let a model attack tasks of one suite, with a progress bar on standard error."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
     from lmrbench.authoring.adversaries import SEEDS, attack
     from lmrbench.authoring.laboratory import Laboratory
-    from lmrbench.sandbox.pool import WorkerPool
-    from lmrbench.sandbox.registry import make_sandbox
+    from lmrbench.sandbox.registry import open_pool
 
     ask = _asking(model)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    progress = Progress(*columns, console=Console(stderr=True), transient=True)
     found: list[Finding] = []
-    with WorkerPool(make_sandbox("bubblewrap", [suite]), workers) as pool, progress:
+    with open_pool(sandbox, [suite], workers) as pool, progress() as bars:
         for task in tasks:
-            bar = progress.add_task(task.id, total=wrong + right)
+            bar = bars.add_task(task.id, total=wrong + right)
             laboratory = Laboratory(task, range(SEEDS), pool, lambda *_: None)
             for item in attack(laboratory, model, ask, wrong, right, file):
                 found.append(item)
-                progress.advance(bar)
+                bars.advance(bar)
     return found
 
 
 def print_findings(found: list[Finding], file: Path) -> None:
     """A table of counts, then each finding that asks for a mended task."""
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
-    console = Console()
-    table = Table("Task", "wrong rejected", "wrong and not told apart", "right accepted")
+    out, rows = console(), []
     for task in dict.fromkeys(item.task for item in found):
         wrong = [item for item in found if item.task == task and item.proposal.kind == "wrong"]
         right = [item for item in found if item.task == task and item.proposal.kind == "right"]
         rejected = sum(not item.passed for item in wrong)
         alike = sum(item.passed and not item.amiss for item in wrong)
         accepted = sum(item.passed for item in right)
-        table.add_row(task, f"{rejected}/{len(wrong)}", str(alike), f"{accepted}/{len(right)}")
-    console.print(table)
+        rows.append((task, f"{rejected}/{len(wrong)}", alike, f"{accepted}/{len(right)}"))
+    columns = ("task", "wrong rejected", "wrong, not told apart", "right accepted")
+    show(sheet("", columns, rows, numbers=columns[1:]), out)
     for item in (item for item in found if item.amiss):
         if item.proposal.kind == "wrong":
             text = f"passes and violates: {item.proposal.sentence}\n  {item.told_apart_by}"
         else:
             text = f"is offered as right and fails: {item.rejected_by}"
-        console.print(f"[bold]{item.task}[/] {item.proposal.kind} {item.number} {escape(text)}", highlight=False)
-    console.print(f"{len(found)} versions in {file}; `lmrbench accept` takes one over", highlight=False)
+        out.print(cell(f"{item.task} {item.proposal.kind} {item.number} {text}"), soft_wrap=True)
+    say(f"{len(found)} versions in {file}; `lmrbench accept` takes one over")
 
 
 def accept(
@@ -81,7 +80,7 @@ def accept(
     from lmrbench.authoring.adversaries import Finding
     from lmrbench.authoring.adversaries import accept as take_over
     from lmrbench.errors import RecordError
-    from lmrbench.grading.records import read_lines
+    from lmrbench.lines import read_lines
     from lmrbench.tasks.model import Name
 
     (chosen,) = load_tasks(suite, [task])
@@ -97,12 +96,12 @@ def accept(
 
 def _asking(model: str) -> Ask:
     """A function that asks the model; an answer that was paid for is kept by Inspect's cache."""
-    from lmrbench.errors import LmrbenchError
+    from lmrbench.errors import SandboxError, ServiceError
 
     try:
         from inspect_ai.model import CachePolicy, get_model
     except ImportError as error:
-        raise LmrbenchError("asking a model needs more packages: pip install 'lmrbench[models]'") from error
+        raise SandboxError("asking a model needs more packages: pip install 'lmrbench[models]'") from error
     import asyncio
 
     def ask(prompt: str) -> str:
@@ -110,7 +109,7 @@ def _asking(model: str) -> Ask:
             output = asyncio.run(get_model(model, memoize=False).generate(prompt, cache=CachePolicy(expiry=None)))
         except Exception as error:
             lines = str(error).strip().splitlines() or [type(error).__name__]
-            raise LmrbenchError(f"{model} did not answer: {lines[0]}") from error
+            raise ServiceError(f"{model} did not answer: {lines[0]}") from error
         return output.completion
 
     return ask

@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lmrbench.cli.adversary import attack_with_progress, print_findings
-from lmrbench.cli.options import PATTERN_HELP, JsonOption, SuiteOption, load_all_and_some, print_json, suite_folder
+from lmrbench.cli.options import (
+    DEFAULT_SANDBOX,
+    PATTERN_HELP,
+    JsonOption,
+    SandboxOption,
+    SuiteOption,
+    WorkersOption,
+    load_all_and_some,
+    print_json,
+    suite_folder,
+)
+from lmrbench.cli.tables import sheet, show
+from lmrbench.cli.terminal import cell, console, progress
 
 if TYPE_CHECKING:
     from lmrbench.authoring.certificate import Certificate
@@ -27,9 +39,8 @@ def audit(
         bool, typer.Option("--check", help="Run nothing: fail where a certificate is missing, stale or falls short.")
     ] = False,
     again: Annotated[bool, typer.Option("--again", help="Audit also what has a certificate that holds.")] = False,
-    workers: Annotated[
-        int | None, typer.Option(help="Warm workers side by side; by default one a core.", min=1)
-    ] = None,
+    sandbox: SandboxOption = DEFAULT_SANDBOX,
+    workers: WorkersOption = None,
     adversary: Annotated[
         str | None,
         typer.Option(metavar="MODEL", help="Instead, let a model write wrong and right versions, and grade these."),
@@ -58,7 +69,9 @@ def audit(
 
     every_task, tasks = load_all_and_some(suite, patterns)
     if adversary is not None:
-        findings = attack_with_progress(list(tasks), adversary, wrong, right, out, workers, suite_folder(suite))
+        findings = attack_with_progress(
+            list(tasks), adversary, wrong, right, out, workers, suite_folder(suite), sandbox
+        )
         if json:
             print_json([{**item.model_dump(mode="json"), "amiss": item.amiss} for item in findings])
         else:
@@ -72,7 +85,7 @@ def audit(
             for task in tasks
             if again or (known := found[task.id]) is None or known.seeds < wanted or known.shortfalls
         ]
-        found |= audit_with_progress(todo, wanted, workers, suite_folder(suite), write=not quick)
+        found |= audit_with_progress(todo, wanted, workers, suite_folder(suite), write=not quick, sandbox=sandbox)
     foreign = _foreign_leaks(every_task)
     shortfalls = {name: [*_said(item), *foreign.get(name, ())] for name, item in found.items()}
     if json:
@@ -84,35 +97,34 @@ def audit(
 
 
 def audit_with_progress(
-    tasks: list[Task], count: int, workers: int | None, suite: Path, write: bool
+    tasks: list[Task],
+    count: int,
+    workers: int | None,
+    suite: Path,
+    write: bool,
+    sandbox: str = DEFAULT_SANDBOX,
 ) -> dict[str, Certificate]:
     """Audit tasks of one suite with a progress bar on standard error; `write` keeps their certificates."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
     from lmrbench.authoring.audit import audit as audit_task
     from lmrbench.authoring.certificate import write_certificate
-    from lmrbench.sandbox.pool import WorkerPool
-    from lmrbench.sandbox.registry import make_sandbox
+    from lmrbench.sandbox.registry import open_pool
 
     found: dict[str, Certificate] = {}
     if not tasks:
         return found
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    progress = Progress(*columns, console=Console(stderr=True), transient=True)
-    with WorkerPool(make_sandbox("bubblewrap", [suite]), workers) as pool, progress:
-        bar = progress.add_task("tasks", total=len(tasks))
-        stages = progress.add_task("", total=1)
+    with open_pool(sandbox, [suite], workers) as pool, progress() as bars:
+        bar = bars.add_task("tasks", total=len(tasks))
+        stages = bars.add_task("", total=1)
         for task in tasks:
 
             def advance(stage: str, done: int, total: int, name: str = task.id) -> None:
-                progress.update(stages, description=f"{name}: {stage}", completed=done, total=total)
+                bars.update(stages, description=f"{name}: {stage}", completed=done, total=total)
 
             # The same seeds on every machine: a certificate can be made again and compared.
             found[task.id] = audit_task(task, range(count), pool, advance)
             if write:
                 write_certificate(task, found[task.id])
-            progress.advance(bar)
+            bars.advance(bar)
     return found
 
 
@@ -141,40 +153,30 @@ def _said(certificate: Certificate | None) -> list[str]:
 
 
 def _print_table(found: dict[str, Certificate | None], shortfalls: dict[str, list[str]]) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
-    console = Console()
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1))
-    table.add_column("Task")
-    for heading in ("cases", "flakes", "rewrites", "wrong", "mutants", "score", "behaviours", "score"):
-        table.add_column(heading, no_wrap=True, justify="right")
-    for name, item in found.items():
-        if item is None:
-            table.add_row(name, *["-"] * 8)
-            continue
-        table.add_row(
-            name,
-            str(item.cost.cases),
-            str(item.golden.flakes),
-            f"{sum(variant.passed for variant in item.rewrites)}/{len(item.rewrites)}",
-            f"{sum(variant.passed for variant in item.wrong)}/{len(item.wrong)}",
-            str(item.mutation.mutants),
-            f"{item.mutation.score:.3f}",
-            str(item.behavioural.mutants),
-            f"{item.behavioural.score:.3f}",
-        )
-    console.print(table)
+    out = console()
+    columns = ("task", "cases", "flakes", "rewrites", "wrong", "mutants", "score", "behaviours", "their score")
+    rows = [(name, *(_measures(item) if item else ["-"] * 8)) for name, item in found.items()]
+    show(sheet("", columns, rows, numbers=columns[1:], spare=("flakes", "rewrites", "cases", "wrong")), out)
     for name, item in found.items():
         for survivor in (*item.mutation.survivors, *item.behavioural.survivors) if item else ():
-            console.print(f"\n[bold]{name}[/]: mutant {survivor.id} ({survivor.operator}) survives")
-            console.print(escape(survivor.diff), highlight=False, soft_wrap=True)
+            out.print(cell(f"{name}: mutant {survivor.id} ({survivor.operator}) survives", style="bold"))
+            out.print(cell(survivor.diff), soft_wrap=True)
             if survivor.told_apart_by:
-                console.print(
-                    escape(f"a case that rejects it: {survivor.told_apart_by}"), highlight=False, soft_wrap=True
-                )
+                out.print(cell(f"a case that rejects it: {survivor.told_apart_by}"), soft_wrap=True)
+            out.print()
     for name, texts in shortfalls.items():
         for shortfall in texts:
-            console.print(f"[red]{name}: {escape(shortfall)}[/]", highlight=False)
+            out.print(cell(f"{name}: {shortfall}", style="red"), soft_wrap=True)
+
+
+def _measures(item: Certificate) -> tuple[object, ...]:
+    return (
+        item.cost.cases,
+        item.golden.flakes,
+        f"{sum(variant.passed for variant in item.rewrites)}/{len(item.rewrites)}",
+        f"{sum(variant.passed for variant in item.wrong)}/{len(item.wrong)}",
+        item.mutation.mutants,
+        f"{item.mutation.score:.3f}",
+        item.behavioural.mutants,
+        f"{item.behavioural.score:.3f}",
+    )

@@ -33,7 +33,7 @@ def collect(
     """Take in one answer and append it to a file of submissions; only the target will be taken from it."""
     from lmrbench.errors import TaskError
     from lmrbench.grading.reading import collect_diff, collect_text, collect_workspace, read_submission
-    from lmrbench.grading.records import append_line, read_lines
+    from lmrbench.lines import append_line, read_lines
     from lmrbench.storage import write_whole
     from lmrbench.tasks.submission import MAX_CODE_BYTES, Submission
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import typer
 
 from lmrbench.cli.options import JsonOption, print_json
+from lmrbench.cli.tables import sheet, show
+from lmrbench.cli.terminal import console, say
 
 
 def doctor(json: JsonOption = False) -> None:
@@ -21,15 +23,11 @@ def doctor(json: JsonOption = False) -> None:
     if json:
         print_json([asdict(item) for item in diagnoses])
     else:
-        from rich.console import Console
-        from rich.table import Table
-
-        table = Table("Sandbox", "Works", "Memory is bounded by", "Why not", "What to do")
+        bounds = {True: "a cgroup and a watch", False: "a watch"}
+        rows = [(x.name, "yes" if x.works else "no", bounds[x.cgroup] if x.works else "-") for x in diagnoses]
+        show(sheet("", ("sandbox", "works", "memory is bounded by"), rows), console())
         for item in diagnoses:
-            works, bound = "[red]no[/]", ""
-            if item.works:
-                works, bound = "[green]yes[/]", "a cgroup and a watch" if item.cgroup else "a watch"
-            table.add_row(item.name, works, bound, item.reason, item.advice)
-        Console().print(table)
+            if not item.works:
+                say(f"{item.name}: {item.reason}. What to do: {item.advice}")
     if not diagnoses[0].works:
         raise typer.Exit(1)

@@ -21,9 +21,9 @@ def export(
     suite: SuiteOption = None,
 ) -> None:
     """Write what a solver sees of each task: masked repository, digest of the paper, instruction, and no answer."""
-    from lmrbench.tasks.workspace import build
+    from lmrbench.tasks.workspace import export_workspace
 
     for task in load_tasks(suite, patterns):
         folder = to / task.paper.slug / task.name
-        build(task, inputs, folder)
+        export_workspace(task, folder, inputs)
         say(str(folder))

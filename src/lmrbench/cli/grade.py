@@ -7,12 +7,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmrbench.cli.options import PATTERN_HELP, JsonOption, SuiteOption, load_all_and_some, print_json, suite_folder
-from lmrbench.cli.terminal import cell, say, warn
+from lmrbench.cli.options import (
+    DEFAULT_SANDBOX,
+    JsonOption,
+    SandboxOption,
+    SeedOption,
+    SuiteOption,
+    TasksOption,
+    WorkersOption,
+    load_all_and_some,
+    print_json,
+    suite_folder,
+)
+from lmrbench.cli.tables import Sheet, in_one_line, sheet, show
+from lmrbench.cli.terminal import console, progress, say, warn
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from lmrbench.grading.records import Grade
     from lmrbench.grading.systems import BuiltIn
     from lmrbench.tasks.model import Task
@@ -32,11 +42,8 @@ def grade(
     nearest: Annotated[
         bool, typer.Option("--nearest", help="Grade a solver without a model, which copies the most similar function.")
     ] = False,
-    task: Annotated[list[str] | None, typer.Option("--task", "-t", metavar="TASK", help=PATTERN_HELP)] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(min=0, max=2**31 - 1, help="Draw the cases from this seed, instead of this machine's own."),
-    ] = None,
+    task: TasksOption = None,
+    seed: SeedOption = None,
     seeds: Annotated[
         int | None, typer.Option(min=1, max=100, help="Draw this many fresh seeds; every one must be passed.")
     ] = None,
@@ -49,14 +56,10 @@ def grade(
     ] = False,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="The run folder; by default below runs/. One that is there is gone on with."),
+        typer.Option(metavar="DIR", help="The run folder; by default below runs/. An existing one is resumed."),
     ] = None,
-    sandbox: Annotated[
-        str, typer.Option(help="bubblewrap, or process (which hides nothing; see docs/security.md).")
-    ] = "bubblewrap",
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="Warm workers side by side; by default one a core.")
-    ] = None,
+    sandbox: SandboxOption = DEFAULT_SANDBOX,
+    workers: WorkersOption = None,
     isolate: Annotated[
         bool,
         typer.Option("--isolate", help="Never run the code of two systems at the same time; see docs/security.md."),
@@ -73,7 +76,7 @@ def grade(
     on where it stopped. Exits with 1 if a built-in system (golden, mask, rewrites, wrong) was graded otherwise than
     it must be.
     """
-    from lmrbench.errors import RecordError
+    from lmrbench.errors import UsageError
     from lmrbench.grading.golden import fresh_seed, installation_seed
     from lmrbench.grading.runs import drawn_seeds, read_submissions
     from lmrbench.grading.systems import BUILT_INS, MUST_PASS, submissions_of
@@ -82,11 +85,11 @@ def grade(
         name for name, wanted in zip(BUILT_INS, (golden, mask, rewrites, wrong, nearest), strict=True) if wanted
     ]
     if (path is None) == (not chosen):
-        raise RecordError(
+        raise UsageError(
             "name a file of submissions or a run folder, or one or more of --golden --mask --rewrites --wrong --nearest"
         )
     if seed is not None and seeds is not None:
-        raise RecordError("--seed and --seeds can't be used together")
+        raise UsageError("--seed and --seeds can't be used together")
     every_task, tasks = load_all_and_some(suite, task)
     names = {item.id for item in tasks}
     if path is not None:
@@ -97,7 +100,7 @@ def grade(
         submissions = [item for name in chosen for item in submissions_of(name, tasks)]
         folder = out or RUNS / "-".join(chosen)
     if not submissions:
-        raise RecordError(f"{path or ', '.join(chosen)}: no submission for {', '.join(sorted(names))}")
+        raise UsageError(f"{path or ', '.join(chosen)}: no submission for {', '.join(sorted(names))}")
     wanted = 1 if blind and seed is None and seeds is None else seeds
     if wanted is not None:
         # A run that was killed goes on under the seeds that it had drawn.
@@ -129,8 +132,8 @@ def grade(
         item for item in grades if item.system in chosen and MUST_PASS.get(item.system, item.passed) != item.passed
     ]
     for item in amiss:
-        what = "passed" if item.passed else "failed"
-        warn(f"{item.system} {item.label} of {item.task} {what}, which it must not")
+        due, what = ("fail", "passed") if item.passed else ("pass", "failed")
+        warn(f"expected {item.system} {item.label} to {due} on {item.task}, but it {what}".replace("  ", " "))
     if amiss:
         raise typer.Exit(1)
 
@@ -162,20 +165,13 @@ def grade_with_progress(
 
     tasks: the whole suite.
     """
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
     from lmrbench.grading.runs import grade_run
-    from lmrbench.sandbox.pool import WorkerPool
-    from lmrbench.sandbox.registry import make_sandbox
+    from lmrbench.sandbox.registry import open_pool
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    console = Console(stderr=True)
-    progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
-    with WorkerPool(make_sandbox(sandbox, [suite]), workers, isolate) as pool, progress:
+    with open_pool(sandbox, [suite], workers, isolate) as pool, progress() as bars:
         needed = {item.task for item in submissions}
-        goldens = progress.add_task("golden", total=len(needed) * len(seeds))
-        bar = progress.add_task("submissions", total=len(submissions))
+        goldens = bars.add_task("golden", total=len(needed) * len(seeds))
+        bar = bars.add_task("submissions", total=len(submissions))
         by_id = {item.id: item for item in tasks}
         grades = []
         for item in grade_run(
@@ -184,13 +180,13 @@ def grade_with_progress(
             tasks=by_id,
             seeds=seeds,
             pool=pool,
-            observed=lambda *_: progress.advance(goldens),
+            observed=lambda *_: bars.advance(goldens),
             set_aside=lambda count: say_set_aside(folder, count),
             fresh_seeds=fresh_seeds,
             blind=blind,
         ):
             grades.append(item)
-            progress.advance(bar)
+            bars.advance(bar)
     order = {(item.system, item.task, item.sample): number for number, item in enumerate(submissions)}
     return sorted(grades, key=lambda item: order[item.system, item.task, item.sample])
 
@@ -202,42 +198,41 @@ def _not_submitted(grades: list[Grade], tasks: set[str]) -> dict[str, list[str]]
 
 
 def _print_tables(grades: list[Grade], folder: Path, sandbox: str, seeds: tuple[int, ...]) -> None:
-    from rich.console import Console
-    from rich.table import Table
+    out, category = console(), {item.task: item.category for item in grades}
+    for item in (_shares("task", {task: task for task in category}, grades), _shares("category", category, grades)):
+        show(item, out)
+    failed = [item for item in grades if not item.passed and not item.label and item.system != "mask"]
+    if failed:
+        show(sheet("Answers that fail", FAILED, map(_failure, failed), numbers=["cases"], spare=["cases"]), out)
+        say(f"`lmrbench why {folder} TASK` shows all failed cases of an answer")
+    say(f"{len(grades)} grades in {folder} (sandbox {sandbox}, seed {', '.join(map(str, seeds))})")
 
-    from lmrbench.grading.summary import tallies, tally
 
-    console = Console()
+def _shares(title: str, group: dict[str, str], grades: list[Grade]) -> Sheet:
+    """How many submissions of each system pass, by group of tasks. group: that of each task."""
+    from lmrbench.analysis.grouping import grouped
+    from lmrbench.analysis.report import rates
+
     systems = list(dict.fromkeys(item.system for item in grades))
-    for title, groups in (
-        ("Task", tallies(grades, lambda item: item.task)),
-        ("Category", tallies(grades, lambda item: item.category)),
-    ):
-        table = Table(title)
-        for system in systems:
-            table.add_column(cell(system), justify="right")
-        table.add_column("seconds", justify="right")
-        for name, by_system in groups.items():
-            cells = [f"{one.passed}/{one.total}" if (one := by_system.get(system)) else "-" for system in systems]
-            table.add_row(cell(name), *cells, f"{sum(item.seconds for item in by_system.values()):.2f}")
-        table.add_section()
-        totals = [tally(item for item in grades if item.system == system) for system in systems]
-        table.add_row("all", *(f"{item.rate:.1%}" for item in totals), f"{sum(item.seconds for item in totals):.2f}")
-        console.print(table)
-    _print_failures(console, [item for item in grades if not item.passed and not item.label and item.system != "mask"])
-    drawn = ", ".join(map(str, seeds))
-    say(f"{len(grades)} grades in {folder} (sandbox {sandbox}, seed {drawn})")
+    members = grouped(grades, lambda item: group[item.task])
+    seconds = {name: sum(item.seconds for item in items) for name, items in members.items()}
+    rows = [
+        [name, *(f"{one.passes}/{one.answers}" if (one := found.get(system)) else "-" for system in systems)]
+        for name, found in rates(grades, (), group.__getitem__).items()
+    ]
+    rows = [[*row, f"{seconds[row[0]]:.2f}"] for row in rows]
+    (totals,) = rates(grades, (), lambda task: "all").values()
+    shares = [f"{totals[system].passes / totals[system].answers:.1%}" for system in systems]
+    rows.append(["all", *shares, f"{sum(seconds.values()):.2f}"])
+    columns = [title, *systems, "seconds"]
+    return sheet("", columns, rows, numbers=columns[1:], spare=["seconds"], totals=1)
 
 
-def _print_failures(console: Console, failed: list[Grade]) -> None:
-    from rich.table import Table
+FAILED = ("system", "task", "cases", "first failure")
 
-    if not failed:
-        return
-    table = Table("System", "Task", "Cases", "First failure")
-    for item in failed:
-        matched = sum(case.verdict == "match" for case in item.cases)
-        first = item.first_failure
-        reason = f"{first.name or first.case}: {first.verdict}: {first.reason}" if first else "the check has no cases"
-        table.add_row(cell(item.system), cell(item.task), f"{matched}/{len(item.cases)}", cell(reason))
-    console.print(table)
+
+def _failure(item: Grade) -> tuple[str, ...]:
+    matched = sum(case.verdict == "match" for case in item.cases)
+    first = item.first_failure
+    reason = f"{first.name or first.case}: {first.verdict}: {first.reason}" if first else "the check has no cases"
+    return item.system, item.task, f"{matched}/{len(item.cases)}", in_one_line(reason)

@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 
 from lmrbench.cli.options import PATTERN_HELP, JsonOption, SuiteOption, load_tasks, print_json
+from lmrbench.cli.tables import sheet, show
+from lmrbench.cli.terminal import console
 
 
 def list_tasks(
@@ -23,7 +25,7 @@ def list_tasks(
         print(suite_page(tasks), end="")
         return
     if json:
-        rows = [
+        facts = [
             {
                 "id": task.id,
                 "category": task.category,
@@ -32,17 +34,13 @@ def list_tasks(
             }
             for task in tasks
         ]
-        print_json(rows)
+        print_json(facts)
         return
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(title=f"{len(tasks)} tasks" if len(tasks) != 1 else "1 task")
-    table.add_column("Task", no_wrap=True)
-    table.add_column("Category", no_wrap=True)
-    table.add_column("Target", overflow="fold")
-    table.add_column("Paper")
+    rows = []
     for task in tasks:
-        paper = f"{task.paper.title} ({task.paper.venue} {task.paper.year})"
-        table.add_row(task.id, task.category, "\n".join(map(str, task.targets)), paper)
-    Console().print(table)
+        first, *others = task.targets
+        target = str(first) if not others else f"{first} and {len(others)} more"
+        rows.append((task.id, task.category, f"{task.paper.venue} {task.paper.year}", target, task.paper.title))
+    columns = ("task", "category", "venue", "target", "paper")
+    title = f"{len(tasks)} tasks" if len(tasks) != 1 else "1 task"
+    show(sheet(title, columns, rows, spare=("category", "venue", "target", "paper")), console())

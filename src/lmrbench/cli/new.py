@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmrbench.tasks.model import Category
-
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -30,7 +28,9 @@ def new(
         Path | None,
         typer.Option("--paper", metavar="FILE", help="The paper, as PDF or text, for the digest's outline."),
     ] = None,
-    category: Annotated[Category, typer.Option(help="The task's category.")] = "training_objectives",
+    category: Annotated[
+        str, typer.Option(help="One of the categories in suite.toml; any name where there is none.")
+    ] = "training_objectives",
 ) -> None:
     """Make a task from a repository: copy it, watch the target at work, propose a check, audit it, list what is left.
 
@@ -40,9 +40,9 @@ def new(
 
     from lmrbench.authoring import drafting
     from lmrbench.cli.audit import QUICK_SEEDS, audit_with_progress
-    from lmrbench.errors import TaskError
+    from lmrbench.errors import TaskError, UsageError
     from lmrbench.pysource.functions import find
-    from lmrbench.tasks.loading import load_paper
+    from lmrbench.tasks.loading import load_facts, load_paper
     from lmrbench.tasks.model import Target
     from lmrbench.tasks.workspace import folder_files, goal_signatures
 
@@ -58,8 +58,9 @@ def new(
         find(files[wanted.file], wanted.qualname)
     except TaskError as error:
         raise TaskError(f"{wanted.file}: {error}") from error
-    if not re.fullmatch(r"[a-z0-9][a-z0-9_]*", slug):
-        raise TaskError(f"--slug {slug}: small letters, digits and underscores")
+    for option, given in (("slug", slug), ("category", category)):
+        if not re.fullmatch(r"[a-z0-9][a-z0-9_]*", given):
+            raise UsageError(f"--{option} {given}: small letters, digits and underscores are allowed")
     text = drafting.read_paper(paper) if paper is not None else ""
     folder = to / slug
     name = re.sub(r"\W", "_", wanted.qualname.rpartition(".")[2]).strip("_").lower()
@@ -79,7 +80,7 @@ def new(
         (folder / "paper.md", drafting.draft_digest(text)),
     ):
         _say_written(console, file, drafting.write_new(file, content))
-    task = next((item for item in load_paper(folder) if item.name == name), None)
+    task = next((item for item in load_paper(folder, load_facts(to)) if item.name == name), None)
     if task is None:
         raise TaskError(f"{folder / 'task.toml'}: it holds no task named {name!r}; add one, or name another target")
     console.print("\nWhat masking leaves of the target:\n")

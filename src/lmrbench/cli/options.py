@@ -15,8 +15,29 @@ SuiteOption = Annotated[
     Path | None,
     typer.Option("--suite", metavar="DIR", help="A suite folder, instead of the one that comes with lmrbench."),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of a table.")]
+# As in sandbox.registry, which is not imported before it is needed.
+DEFAULT_SANDBOX = "bubblewrap"
 PATTERN_HELP = "Task ids (dpo/preference_loss), papers (dpo), categories or globs; all tasks without one."
+TasksOption = Annotated[
+    list[str] | None, typer.Option("--task", "-t", metavar="TASK", help=f"{PATTERN_HELP} May be repeated.")
+]
+SeedOption = Annotated[
+    int | None,
+    typer.Option("--seed", min=0, max=2**31 - 1, help="Draw the cases from this seed, instead of this machine's own."),
+]
+SandboxOption = Annotated[
+    str,
+    typer.Option(
+        "--sandbox",
+        metavar="NAME",
+        help="Where answers are graded: bubblewrap, process (which hides nothing; see docs/security.md), or a back end "
+        "of another package.",
+    ),
+]
+WorkersOption = Annotated[
+    int | None, typer.Option("--workers", min=1, help="Warm workers side by side; by default one per core.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of a table.")]
 
 
 def suite_folder(suite: Path | None) -> Path:

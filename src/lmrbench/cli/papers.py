@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from lmrbench.cli.options import PATTERN_HELP, JsonOption, SuiteOption, load_tasks, print_json
+from lmrbench.cli.tables import sheet, show
+from lmrbench.cli.terminal import console, progress, say, warn
 
 if TYPE_CHECKING:
     from lmrbench.tasks.model import Paper
@@ -19,9 +20,6 @@ app = typer.Typer(no_args_is_help=True, help="Fetch papers as PDF or LaTeX, and 
 @app.command("list")
 def list_papers(suite: SuiteOption = None, json: JsonOption = False) -> None:
     """List the suite's papers and what of each has been fetched."""
-    from rich.console import Console
-    from rich.table import Table
-
     from lmrbench.solving.papers import FETCHED, fetched
 
     found = {
@@ -39,11 +37,11 @@ def list_papers(suite: SuiteOption = None, json: JsonOption = False) -> None:
             ]
         )
         return
-    table = Table("Paper", "Title", *FETCHED)
+    rows = []
     for paper, copies in found.items():
         cells = [f"{copy.bytes >> 10} kB {copy.sha256[:12]}" if (copy := copies.get(form)) else "-" for form in FETCHED]
-        table.add_row(paper.slug, paper.title, *cells)
-    Console().print(table)
+        rows.append((paper.slug, *cells, paper.title))
+    show(sheet("", ("paper", *FETCHED, "title"), rows, spare=("title",)), console())
 
 
 @app.command("fetch")
@@ -58,23 +56,21 @@ def fetch_papers(
 
     Exits with 1 if one could not be had.
     """
-    from rich.console import Console
-    from rich.progress import track
-
     from lmrbench.solving.papers import PaperError, fetch, fetched
 
     failed = 0
     papers = _papers(suite, patterns)
-    for paper in track(papers, "papers", console=Console(stderr=True), transient=True):
-        if fetched(paper, form):
-            print(f"{paper.slug}: is here")
-            continue
-        try:
-            copy = fetch(paper, form)
-            print(f"{paper.slug}: {copy.bytes:,} bytes from {copy.url}")
-        except PaperError as error:
-            print(f"lmrbench: {error}", file=sys.stderr)
-            failed += 1
+    with progress() as bars:
+        for paper in bars.track(papers, description="papers"):
+            if fetched(paper, form):
+                say(f"{paper.slug}: is here")
+                continue
+            try:
+                copy = fetch(paper, form)
+                say(f"{paper.slug}: {copy.bytes:,} bytes from {copy.url}")
+            except PaperError as error:
+                warn(str(error))
+                failed += 1
     if failed:
         raise typer.Exit(1)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lmrbench.cli.options import JsonOption, SuiteOption, load_tasks, print_json
-from lmrbench.cli.terminal import cell
+from lmrbench.cli.terminal import cell, console
 from lmrbench.printable import printable
 
 if TYPE_CHECKING:
@@ -46,12 +46,11 @@ def show(
             }
         )
         return
-    from rich.console import Console
     from rich.markdown import Markdown
     from rich.syntax import Syntax
     from rich.table import Table
 
-    console = Console()
+    out = console()
     table = Table(title=task.id, show_header=False)
     for key, value in (
         ("paper", f"{task.paper.title} ({task.paper.venue} {task.paper.year}), {task.paper.url}"),
@@ -66,12 +65,12 @@ def show(
         ("certificate", _certified(certificate)),
     ):
         table.add_row(key, cell(value))
-    console.print(table)
-    console.print(Markdown(printable(task.instruction, lines=True)))
+    out.print(table)
+    out.print(Markdown(printable(task.instruction, lines=True)))
     for target, text in goal_signatures(task).items():
-        console.print()
-        console.print(cell(str(target), style="bold"))
-        console.print(Syntax(printable(text, lines=True), "python"))
+        out.print()
+        out.print(cell(str(target), style="bold"))
+        out.print(Syntax(printable(text, lines=True), "python"))
 
 
 def _certified(certificate: Certificate | None) -> str:

@@ -8,7 +8,41 @@ from typing import TYPE_CHECKING
 from lmrbench.printable import printable
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
     from rich.text import Text
+
+# Where there is no terminal, lines may be as long as readers of logs are used to.
+WIDTH_OF_FILES = 200
+_quiet = False
+
+
+def be_quiet() -> None:
+    """Show no progress from now on."""
+    global _quiet
+    _quiet = True
+
+
+def is_quiet() -> bool:
+    """Whether no progress is to be shown."""
+    return _quiet
+
+
+def console(stderr: bool = False) -> Console:
+    """A console of rich. Without a terminal it writes plain text in long lines; NO_COLOR takes the colours away."""
+    from rich.console import Console
+
+    found = Console(stderr=stderr, highlight=False)
+    return found if found.is_terminal else Console(stderr=stderr, highlight=False, width=WIDTH_OF_FILES)
+
+
+def progress() -> Progress:
+    """Bars on standard error, which vanish when they are done; none without a terminal, and none with --quiet."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    out = console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=out, transient=True, disable=_quiet or not out.is_terminal)
 
 
 def cell(text: str, style: str = "") -> Text:

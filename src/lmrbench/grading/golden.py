@@ -17,12 +17,13 @@ from pydantic import ConfigDict, ValidationError
 
 from lmrbench.errors import RecordError, SandboxError, TaskError
 from lmrbench.grading.signatures import signed, verified
+from lmrbench.records import Record
 from lmrbench.sandbox.environment import fingerprint
 from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.sandbox.protocol import Job, Outcome
 from lmrbench.storage import PRIVATE, cache_folder, made_once, read_plain, write_whole
 from lmrbench.tasks.digests import grading_digest
-from lmrbench.tasks.model import Record, Task
+from lmrbench.tasks.model import Task
 from lmrbench.tasks.workspace import third_party_imports
 
 

@@ -17,8 +17,9 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field, PlainSerializer
 
 from lmrbench.errors import SubmissionError, TaskError
+from lmrbench.records import Record
 from lmrbench.tasks.collect import decoded, patched, transplanted
-from lmrbench.tasks.model import Record, Target
+from lmrbench.tasks.model import Target
 from lmrbench.tasks.submission import Text
 
 SECONDS = 5

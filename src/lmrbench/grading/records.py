@@ -1,20 +1,12 @@
-"""What is written down: verdicts, grades and the facts of a run, and how JSON lines survive a kill.
-
-A line is appended whole, in one write. A last line without its end is one that was being written when the process died:
-it is cut off before the next append. Any other line that can't be read is a `RecordError` that names file and line.
-"""
+"""What grading writes down: verdicts, grades, how answers ended, and the facts of a run."""
 
 from __future__ import annotations
 
-import itertools
-from pathlib import Path
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple
 
-from pydantic import Field, JsonValue, ValidationError
+from pydantic import JsonValue
 
-from lmrbench.errors import RecordError
-from lmrbench.storage import append_whole, read_plain
-from lmrbench.tasks.model import Category, Inputs, Record
+from lmrbench.records import Part, StoredRecord
 
 Verdict = Literal["match", "mismatch", "error", "timeout", "missing"]
 # How an answer ended. The last three are the machinery's: such a sample has no grade, and is asked again.
@@ -31,13 +23,9 @@ Status = Literal[
     "machine_error",
 ]
 UNANSWERED: tuple[Status, ...] = ("provider_error", "agent_crash", "machine_error")
-AnyRecord = TypeVar("AnyRecord", bound=Record)
-
-# Of a line that somebody hands in: many times what the largest code can take as JSON.
-MAX_LINE_BYTES = 16 << 20
 
 
-class CaseVerdict(Record):
+class CaseVerdict(Part):
     """The verdict on one case under one seed; `reason` is empty for a match. seconds: what the case took."""
 
     seed: int
@@ -65,7 +53,7 @@ class Terms(NamedTuple):
     environment: str
 
 
-class Grade(Record):
+class Grade(StoredRecord):
     """The grade of one submission: passed if every case under every seed matches.
 
     What it holds for, its terms, is written beside it. log: the end of what the candidate printed, under the first
@@ -76,7 +64,7 @@ class Grade(Record):
     task: str
     sample: int
     label: str
-    category: Category
+    category: str
     passed: bool
     cases: tuple[CaseVerdict, ...]
     seconds: float
@@ -105,39 +93,7 @@ class Grade(Record):
         return next((case for case in self.cases if case.verdict != "match"), None)
 
 
-class Solving(Record):
-    """Who was asked, and how.
-
-    generation: the model's settings, such as temperature, as Inspect names them. base_url: of the provider's API.
-    model_args: further arguments of the provider, without secrets. limits: for one task, in tokens, seconds and
-    dollars. prices: of the model, in dollars per million tokens.
-    """
-
-    model: str
-    system: str
-    setting: Literal["prompt", "agent"]
-    inputs: Inputs
-    paper: Literal["digest", "pdf", "latex"]
-    samples: int
-    repairs: int
-    agent: str
-    agent_command: str
-    turns: int
-    sandbox: str
-    shown: str
-    generation: dict[str, int | float | str]
-    base_url: str = ""
-    model_args: dict[str, JsonValue] = Field(default_factory=dict)
-    limits: dict[str, int | float] = Field(default_factory=dict)
-    prices: dict[str, float] = Field(default_factory=dict)
-
-    @property
-    def conditions(self) -> dict[str, object]:
-        """What a run must keep to when it goes on. A server may have moved, and prices change no answer."""
-        return self.model_dump(exclude={"base_url", "prices"})
-
-
-class Usage(Record):
+class Usage(StoredRecord):
     """How one answer ended, and what it cost: calls of the model, tokens, dollars where prices are known, seconds.
 
     detail: why, where the status alone does not say it. seconds: working time of model and tools, without waiting for
@@ -159,11 +115,12 @@ class Usage(Record):
     cut: tuple[str, ...]
 
 
-class RunFacts(Record):
+class RunFacts(StoredRecord):
     """`run.json`: under what conditions the submissions and the last grades beside it were made.
 
-    solving: None for submissions that came from elsewhere. fresh_seeds: the seeds were drawn for this run alone. blind:
-    the grades hold no reasons.
+    suite: its name and version; "" for one that has none. solving: the settings that a model was asked under
+    (`lmrbench.solving.settings`); None for submissions that came from elsewhere. fresh_seeds: the seeds were drawn for
+    this run alone. blind: the grades hold no reasons.
     """
 
     lmrbench: str
@@ -172,59 +129,7 @@ class RunFacts(Record):
     seeds: tuple[int, ...]
     sandbox: str
     environment: dict[str, str]
-    solving: Solving | None = None
+    suite: str = ""
+    solving: dict[str, JsonValue] | None = None
     fresh_seeds: bool = False
     blind: bool = False
-
-
-def read_lines(path: Path, model: type[AnyRecord]) -> list[AnyRecord]:
-    """All records of a JSON-lines file, without a last line that was cut short; [] if there is no such file."""
-    return [parse_line(line, model, f"{path}:{number}") for number, line in whole_lines(path)]
-
-
-def whole_lines(path: Path) -> list[tuple[int, bytes]]:
-    """Number and content of the lines of a file that are whole and not empty; [] if there is no such file.
-
-    Raises RecordError for a link: this is for files of run folders, which may come from somebody else.
-    """
-    try:
-        whole, _, _ = read_plain(path).rpartition(b"\n")
-    except FileNotFoundError:
-        return []
-    return [(number, line) for number, line in enumerate(whole.split(b"\n"), 1) if line.strip()]
-
-
-def read_submitted_lines(path: Path, model: type[AnyRecord]) -> list[AnyRecord]:
-    """All records of a file that somebody hands in, which must be there and whole; it may lack the last line's end.
-
-    A line is read no further than `MAX_LINE_BYTES`.
-    """
-    records = []
-    try:
-        with path.open("rb") as file:
-            for number in itertools.count(1):
-                line = file.readline(MAX_LINE_BYTES + 1)
-                if len(line) > MAX_LINE_BYTES:
-                    raise RecordError(f"{path}:{number}: longer than {MAX_LINE_BYTES} bytes")
-                if line.strip():
-                    records.append(parse_line(line, model, f"{path}:{number}"))
-                if not line:
-                    break
-    except OSError as error:
-        raise RecordError(f"{path}: {error.strerror}") from error
-    return records
-
-
-def append_line(path: Path, record: Record) -> None:
-    """Append one record, whole, and flush it to the disk."""
-    append_whole(path, record.model_dump_json().encode() + b"\n")
-
-
-def parse_line(line: bytes, model: type[AnyRecord], place: str) -> AnyRecord:
-    """The record of one line. Raises RecordError, naming the place and the key at fault."""
-    try:
-        return model.model_validate_json(line)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        key = ".".join(str(part) for part in first["loc"])
-        raise RecordError(f"{place}: {key + ': ' if key else ''}{first['msg']}") from error

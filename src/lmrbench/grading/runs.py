@@ -9,22 +9,17 @@ to `grades.unverified.jsonl`. No submission and no grade is ever lost.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import ValidationError
+from pydantic import JsonValue
 
 from lmrbench.errors import RecordError
 from lmrbench.grading.grade import grade
-from lmrbench.grading.records import (
-    Grade,
-    RunFacts,
-    Solving,
-    parse_line,
-    read_lines,
-    read_submitted_lines,
-    whole_lines,
-)
+from lmrbench.grading.records import UNANSWERED, Grade, RunFacts, Usage
 from lmrbench.grading.signatures import signed, unsigned, verified
+from lmrbench.lines import read_lines, read_submitted_lines, whole_lines
+from lmrbench.records import read_record
 from lmrbench.sandbox.environment import fingerprint
 from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.storage import append_whole, locked, read_plain, write_whole
@@ -61,18 +56,46 @@ def read_submissions(path: Path, tasks: Mapping[str, Task]) -> list[Submission]:
     return submissions
 
 
-def read_grades(folder: Path) -> list[Grade]:
-    """The grades of a run folder, whoever made them, under the conditions that its run.json names.
+@dataclass(frozen=True)
+class Run:
+    """What a run folder holds, whoever wrote it.
 
-    Where a submission was graded again, the last one.
+    facts: None for a folder without run.json. grades: under the conditions of the facts; the last one where a
+    submission was graded again, and none of a sample that the machinery left unanswered. usages: a line for each sample
+    of a model that was asked. unsigned: how many of the grades this installation did not make.
+    """
+
+    folder: Path
+    facts: RunFacts | None
+    submissions: tuple[Submission, ...]
+    grades: tuple[Grade, ...]
+    usages: tuple[Usage, ...]
+    unsigned: int
+
+    @property
+    def unanswered(self) -> list[Usage]:
+        """The samples that the machinery left without an answer."""
+        return [item for item in self.usages if item.status in UNANSWERED]
+
+
+def read_run(folder: Path) -> Run:
+    """All that a run folder holds, also of a run that was killed or made elsewhere. Nothing there is changed.
+
+    Raises RecordError where it holds no run, or a damaged one.
     """
     facts = read_facts(folder)
-    grades = {}
+    submissions, usages = read_lines(folder / SUBMISSIONS, Submission), read_lines(folder / USAGE, Usage)
+    unanswered = {(item.system, item.task, item.sample) for item in usages if item.status in UNANSWERED}
+    grades, made_here = {}, {}
     for number, line in whole_lines(folder / GRADES):
-        item = parse_line(unsigned(line), Grade, f"{folder / GRADES}:{number}")
+        item = read_record(unsigned(line), Grade, f"{folder / GRADES}:{number}")
         if facts is None or (item.seeds, item.sandbox) == (facts.seeds, facts.sandbox):
-            grades[_key(item)] = item
-    return list(grades.values())
+            grades[_key(item)], made_here[_key(item)] = item, verified(line) is not None
+    if facts is None and not grades:
+        raise RecordError(f"{folder}: holds no run")
+    kept = {key: item for key, item in grades.items() if key not in unanswered}
+    foreign = sum(not made_here[key] for key in kept)
+    return Run(folder, facts, tuple(submissions), tuple(kept.values()), tuple(usages), foreign)
 
 
 def append_grade(folder: Path, item: Grade) -> None:
@@ -99,21 +122,24 @@ def drawn_seeds(folder: Path) -> tuple[int, ...]:
 def read_facts(folder: Path) -> RunFacts | None:
     """The conditions of a run folder, whoever wrote them; None for a new one."""
     try:
-        return RunFacts.model_validate_json(unsigned(read_plain(folder / FACTS)))
+        return read_record(unsigned(read_plain(folder / FACTS)), RunFacts, str(folder / FACTS))
     except FileNotFoundError:
         return None
-    except ValidationError as error:
-        raise RecordError(f"{folder / FACTS}: {error.errors(include_url=False)[0]['msg']}") from error
 
 
 def run_facts(
-    suite: Iterable[Task], tasks: Iterable[Task], seeds: Sequence[int], sandbox: str, solving: Solving | None
+    suite: Iterable[Task],
+    tasks: Iterable[Task],
+    seeds: Sequence[int],
+    sandbox: str,
+    solving: dict[str, JsonValue] | None,
 ) -> RunFacts:
     """The conditions of a run over some tasks of a suite, under this version, on this machine."""
-    chosen = tuple(tasks)
+    every_task, chosen = tuple(suite), tuple(tasks)
     return RunFacts(
         lmrbench=__version__,
-        suite_digest=suite_digest(suite),
+        suite=str(every_task[0].suite or ""),
+        suite_digest=suite_digest(every_task),
         tasks=tuple(task.id for task in chosen),
         seeds=tuple(seeds),
         sandbox=sandbox,
@@ -198,7 +224,7 @@ def _take_over(folder: Path) -> tuple[list[Grade], int]:
         try:
             if data is None:
                 raise RecordError(f"{folder / GRADES}: not signed here")
-            grades.append(parse_line(data, Grade, str(folder / GRADES)))
+            grades.append(read_record(data, Grade, str(folder / GRADES)))
             ours.append(line)
         except RecordError:
             others.append(line)

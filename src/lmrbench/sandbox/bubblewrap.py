@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lmrbench.errors import LmrbenchError, SandboxError
+from lmrbench.errors import SandboxError, UsageError
 from lmrbench.sandbox.cgroup import new_group
 from lmrbench.sandbox.environment import INTERPRETER_OPTIONS, WORKER_PROGRAM, interpreter, variables
 from lmrbench.sandbox.packages import importable_paths
@@ -55,11 +55,11 @@ def new_user() -> int | None:
 
 
 def refuse_secret(shown: Iterable[Path], secrets: Iterable[Path]) -> None:
-    """Raises LmrbenchError for a folder to show that lies in a secret one, and so could not be hidden within it."""
+    """Raises UsageError for a folder to show that lies in a secret one, and so could not be hidden within it."""
     for path in shown:
         for secret in secrets:
             if path.resolve().is_relative_to(secret.resolve()):
-                raise LmrbenchError(f"{path} can't be shown in a sandbox: it lies in {secret}, which may hold answers")
+                raise UsageError(f"{path} can't be shown in a sandbox: it lies in {secret}, which may hold answers")
 
 
 class BubblewrapSandbox:
@@ -96,11 +96,13 @@ class BubblewrapSandbox:
         """The command line that runs a Python program as process 1 of new namespaces.
 
         user: of `new_user`; the program gets it as `--user NUMBER`, and has to become that user. Raises SandboxError
-        where bubblewrap is not installed, LmrbenchError for a folder to show that lies inside a secret one.
+        where bubblewrap is not installed, UsageError for a folder to show that lies inside a secret one.
         """
         bwrap = shutil.which("bwrap")
         if bwrap is None:
-            raise SandboxError("bubblewrap is not installed: apt-get install bubblewrap (or your system's like)")
+            raise SandboxError(
+                "bubblewrap is not installed: apt-get install bubblewrap (or your distribution's package)"
+            )
         program = [str(interpreter()), *INTERPRETER_OPTIONS, *program]
         if user is None:
             users = ["--unshare-user"]

@@ -16,7 +16,7 @@ from inspect_ai.model import ChatMessage, GenerateConfig, GenerateFilter, Model
 from inspect_ai.tool import ToolChoice, ToolInfo, bash, python, text_editor
 from inspect_ai.util import ExecRemoteAwaitableOptions, LimitExceededError, sample_limits, sandbox, store
 
-from lmrbench.errors import LmrbenchError
+from lmrbench.errors import SandboxError, UsageError
 from lmrbench.solving.attendance import program_ended
 from lmrbench.solving.session import WORKSPACE
 from lmrbench.solving.status import LIMIT
@@ -53,7 +53,7 @@ _ASSISTANT = (
 def solver_agent(name: str, command: str, turns: int) -> Agent:
     """The agent of that name, or the one that a command line starts, for that many generations of the model.
 
-    Raises LmrbenchError for one that isn't there.
+    Raises UsageError for one that does not exist, SandboxError for one that is not installed.
     """
     if command:
         return command_agent(command, turns)
@@ -69,7 +69,7 @@ def solver_agent(name: str, command: str, turns: int) -> Agent:
     if name in COMMANDS:
         return command_agent(COMMANDS[name], turns)
     if name not in NAMED:
-        raise LmrbenchError(f"there is no agent {name!r}; there are {', '.join(AGENTS)}, and --agent-command")
+        raise UsageError(f"there is no agent {name!r}; there are {', '.join(AGENTS)}, and --agent-command")
     return named_agent(name, turns)
 
 
@@ -96,7 +96,7 @@ def named_agent(name: str, turns: int) -> Agent:
     try:
         named: Agent = getattr(import_module("inspect_swe"), name)(cwd=WORKSPACE, filter=_at_most(turns))
     except ImportError as error:
-        raise LmrbenchError(f"the agent {name} needs inspect-swe: pip install 'lmrbench[agents]'") from error
+        raise SandboxError(f"the agent {name} needs inspect-swe: pip install 'lmrbench[agents]'") from error
 
     async def execute(state: AgentState) -> AgentState:
         try:

@@ -20,11 +20,12 @@ from urllib.parse import urlsplit
 from pydantic import ValidationError
 
 from lmrbench.errors import LmrbenchError
+from lmrbench.records import Record
+from lmrbench.solving.settings import Form
 from lmrbench.storage import cache_folder, write_whole
-from lmrbench.tasks.model import Paper, Record, Task
+from lmrbench.tasks.model import Paper, Task
 from lmrbench.tasks.pdf import pdf_pages
 
-Form = Literal["digest", "pdf", "latex"]
 Fetched = Literal["pdf", "latex"]
 FETCHED: tuple[Fetched, ...] = get_args(Fetched)
 MOST_BYTES = 100 << 20
@@ -48,7 +49,7 @@ class Copy(Record):
 
 def paper_text(task: Task, form: Form) -> str:
     """The paper of a task in the form wanted. Raises PaperError for one that was not fetched, or was changed since."""
-    if form == "digest":
+    if form == "summary":
         return task.files.summary
     copy = fetched(task.paper, form)
     if copy is None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lmrbench.pysource.source import decode
-from lmrbench.solving.papers import Form, paper_text
+from lmrbench.solving.papers import paper_text
+from lmrbench.solving.settings import Form
 from lmrbench.tasks.model import Inputs, Task
 from lmrbench.tasks.workspace import also_masked, goal_signatures, masked_files, third_party_imports
 

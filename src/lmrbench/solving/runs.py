@@ -14,9 +14,9 @@ import shutil
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 from urllib.parse import urlsplit, urlunsplit
@@ -38,25 +38,27 @@ from inspect_ai.model import (
 )
 from rich.text import Text
 
-from lmrbench.errors import LmrbenchError, RecordError
-from lmrbench.grading.records import UNANSWERED, Grade, Solving, Usage, read_lines
+from lmrbench.errors import RecordError, ServiceError, UsageError
+from lmrbench.grading.records import UNANSWERED, RunFacts, Usage
 from lmrbench.grading.runs import (
     SUBMISSIONS,
     USAGE,
+    Run,
     grade_into,
     read_facts,
+    read_run,
     run_facts,
     write_facts,
     write_submissions,
 )
+from lmrbench.lines import read_lines
 from lmrbench.sandbox.pool import WorkerPool
-from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.solving.attendance import PROGRESS
-from lmrbench.solving.scoring import run_folder_of_solve
+from lmrbench.solving.scoring import Grader, grader_of_run
+from lmrbench.solving.settings import TASK_FIELDS, Settings
 from lmrbench.solving.status import ended_by_limit, model_calls, one_line, unanswered
 from lmrbench.solving.task import lmr_bench
 from lmrbench.storage import write_whole
-from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
 
@@ -66,35 +68,22 @@ PROGRESS_SECONDS = 30.0
 _PRICES = {"input": "input", "output": "output", "input_cache_read": "input", "input_cache_write": "input"}
 
 
-class UnfinishedError(LmrbenchError):
+class UnfinishedError(ServiceError):
     """Some tasks were not answered, through no fault of the model. The same command asks them again."""
 
 
-@dataclass(frozen=True)
-class Run:
-    """What a run folder holds now. usages: a line for each sample that was asked for, also where it has no grade."""
-
-    folder: Path
-    grades: list[Grade]
-    usages: list[Usage]
-
-    @property
-    def unanswered(self) -> list[Usage]:
-        """The samples that the machinery left without an answer."""
-        return [item for item in self.usages if item.status in UNANSWERED]
-
-    def finished(self) -> None:
-        """Raise UnfinishedError, which counts what is missing by kind, unless every sample has its grade."""
-        if missing := self.unanswered:
-            kinds = []
-            for status, number in Counter(item.status for item in missing).items():
-                details = Counter(item.detail for item in missing if item.status == status).most_common()
-                others = f"; other reasons: {len(details) - 1}" if len(details) > 1 else ""
-                kinds.append(f"{status.replace('_', ' ')}: {number} ({details[0][0]}{others})")
-            raise UnfinishedError(
-                f"{self.folder}: {len(missing)} of {len(self.usages)} samples have no answer: {'; '.join(kinds)}. "
-                f"They count as nothing, logs are in {self.folder / LOGS}; run the same command again to ask for them"
-            )
+def require_finished(run: Run) -> None:
+    """Raise UnfinishedError, which counts what is missing by kind, unless every sample of a run has its grade."""
+    if missing := run.unanswered:
+        kinds = []
+        for status, number in Counter(item.status for item in missing).items():
+            details = Counter(item.detail for item in missing if item.status == status).most_common()
+            others = f"; other reasons: {len(details) - 1}" if len(details) > 1 else ""
+            kinds.append(f"{status.replace('_', ' ')}: {number} ({details[0][0]}{others})")
+        raise UnfinishedError(
+            f"{run.folder}: {len(missing)} of {len(run.usages)} samples have no answer: {'; '.join(kinds)}. "
+            f"They are not counted, logs are in {run.folder / LOGS}; run the same command again to ask for them"
+        )
 
 
 def set_prices(file: Path, model: str) -> dict[str, float]:
@@ -119,13 +108,19 @@ def set_prices(file: Path, model: str) -> dict[str, float]:
     return known.get(model, {})
 
 
-def open_model(name: str, base_url: str | None, model_args: Mapping[str, Any], generation: Mapping[str, Any]) -> Model:
-    """The model of that name. Raises RecordError, with the provider's reason, where it can't be set up."""
+def open_model(settings: Settings) -> Model:
+    """The model to ask. Raises UsageError, with the provider's reason, where it can't be set up."""
+    given: dict[str, Any] = dict(settings.model_args)
     try:
-        return get_model(name, config=GenerateConfig(**generation), base_url=base_url, **model_args)
+        return get_model(
+            settings.model,
+            config=GenerateConfig(**settings.generation()),
+            base_url=settings.base_url or None,
+            **given,
+        )
     except Exception as error:
         # Each provider raises what it likes: a missing package, key or address, an argument it does not know.
-        raise RecordError(f"--model {name}: {_reason(error)}") from error
+        raise UsageError(f"--model {settings.model}: {_reason(error)}") from error
 
 
 def address(model: Model) -> str:
@@ -136,54 +131,38 @@ def address(model: Model) -> str:
 
 def solve(
     folder: Path,
-    solving: Solving,
+    settings: Settings,
     model: Model,
     tasks: Mapping[str, Task],
+    chosen: Sequence[Task],
     suite: Path,
     seed: int,
-    options: Mapping[str, Any],
+    pool: WorkerPool,
     display: str,
     set_aside: Callable[[int], None] = lambda count: None,
 ) -> Run:
-    """Have every task answered and graded that is not yet; what the run folder holds then.
+    """Have every chosen task answered and graded that is not yet; what the run folder holds of them then.
 
-    options: further arguments of Inspect's `eval_set` that are no conditions of the run: connections, retries,
-    timeouts. display: Inspect's. set_aside: see `grading.runs.grade_into`. Raises RecordError where the folder holds
-    answers under other conditions.
+    tasks: the whole suite, by id. suite: its folder. display: Inspect's. set_aside: see `grading.runs.grade_into`.
+    Raises RecordError where the folder holds answers under other conditions.
     """
     before = read_facts(folder)
-    if before is not None and (before.solving is None or before.solving.conditions != solving.conditions):
+    if before is not None and (other := _other_conditions(before, settings)):
         if (folder / SUBMISSIONS).exists() and (folder / SUBMISSIONS).stat().st_size:
-            asked = before.solving.conditions if before.solving else {}
-            other = [key for key, value in solving.conditions.items() if asked.get(key) != value]
             raise RecordError(f"{folder}: is a run with another {', '.join(other)}; name another folder with --out")
         # Nothing was answered under the other conditions.
         shutil.rmtree(folder / LOGS, ignore_errors=True)
-    every_task = {task.id: task for task in load_suite(suite)}
-    write_facts(folder, run_facts(every_task.values(), tasks.values(), [seed], "bubblewrap", solving))
-    os.environ["INSPECT_CACHE_DIR"] = str((folder / CACHE).resolve())
-    limits = dict(solving.limits)
+    write_facts(folder, run_facts(tasks.values(), chosen, [seed], pool.sandbox.name, settings.recorded()))
     wanted = lmr_bench(
-        setting=solving.setting,
-        inputs=solving.inputs,
-        paper=solving.paper,
-        tasks=",".join(tasks),
-        samples=solving.samples,
-        repairs=solving.repairs,
-        agent=solving.agent,
-        agent_command=solving.agent_command,
-        turns=solving.turns,
-        time_limit=limits.pop("time", None),
-        sandbox=solving.sandbox,  # type: ignore[arg-type]
-        shown=solving.shown,
+        tasks=[task.id for task in chosen],
         suite=str(suite),
-        system=solving.system,
+        **settings.model_copy(update={"system": settings.name}).model_dump(mode="json", include=set(TASK_FIELDS)),
     )
-    run_folder_of_solve.set(folder)
-    arguments: dict[str, Any] = {**solving.generation, **{f"{name}_limit": limits[name] for name in limits}, **options}
-    expected = {(name, sample) for name in tasks for sample in range(solving.samples)}
+    expected = {(task.id, sample) for task in chosen for sample in range(settings.samples)}
     # Inspect prints on standard output, which is ours.
-    with redirect_stdout(sys.stderr if display == "rich" else io.StringIO()), _progress(folder, len(expected), display):
+    quiet = redirect_stdout(sys.stderr if display == "rich" else io.StringIO())
+    progress = _progress(folder, len(expected), display)
+    with quiet, progress, _cached_in(folder / CACHE), _graded_by(Grader(tasks, pool, (seed,), folder)):
         try:
             _, logs = eval_set(
                 wanted,
@@ -200,20 +179,60 @@ def solve(
                 retry_immediate=False,
                 log_dir_allow_dirty=True,
                 cache=CachePolicy(expiry=None),
-                **arguments,
+                token_limit=settings.token_limit,
+                cost_limit=settings.cost_limit,
+                max_connections=settings.connections,
+                max_samples=settings.connections,
+                max_retries=settings.retries,
+                timeout=settings.patience,
+                attempt_timeout=settings.patience,
+                **settings.generation(),
             )
         except PrerequisiteError as error:
             raise RecordError(_reason(error)) from error
     stopped = next((one_line(log.error.message) for log in logs if log.error), "it was not asked")
-    usages = write_usage(folder, solving.system, expected, stopped)
+    usages = write_usage(folder, settings.name, expected, stopped)
     # A sample whose log was lost in a kill was handed in again: the last one counts.
     submissions = {(item.task, item.sample): item for item in read_lines(folder / SUBMISSIONS, Submission)}
     write_submissions(folder, list(submissions.values()))
-    graded = {(item.task, item.sample) for item in usages if item.status not in UNANSWERED}
     # Those of this run under its own seed; what was graded under other seeds since, or elsewhere, is graded again.
-    with WorkerPool(make_sandbox("bubblewrap", [suite])) as pool:
-        grades = list(grade_into(folder, list(submissions.values()), every_task, (seed,), pool, set_aside=set_aside))
-    return Run(folder, [item for item in grades if (item.task, item.sample) in graded], usages)
+    for _ in grade_into(folder, list(submissions.values()), tasks, (seed,), pool, set_aside=set_aside):
+        pass
+    run = read_run(folder)
+    grades = tuple(item for item in run.grades if (item.task, item.sample) in expected)
+    return replace(run, grades=grades, usages=tuple(usages))
+
+
+def _other_conditions(before: RunFacts, settings: Settings) -> list[str]:
+    """The settings in which a run differs from these; it may have been no run of a model at all."""
+    if before.solving is None:
+        return ["kind"]
+    earlier, wanted = (Settings.model_validate(item).conditions for item in (before.solving, settings.recorded()))
+    return [key for key, value in wanted.items() if earlier.get(key) != value]
+
+
+@contextmanager
+def _cached_in(folder: Path) -> Iterator[None]:
+    """Have Inspect keep the answers of models there; it takes the place from the environment alone."""
+    name = "INSPECT_CACHE_DIR"
+    before = os.environ.get(name)
+    os.environ[name] = str(folder.resolve())
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
+
+
+@contextmanager
+def _graded_by(grader: Grader) -> Iterator[None]:
+    token = grader_of_run.set(grader)
+    try:
+        yield
+    finally:
+        grader_of_run.reset(token)
 
 
 def write_usage(folder: Path, system: str, expected: set[tuple[str, int]], stopped: str) -> list[Usage]:

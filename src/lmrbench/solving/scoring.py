@@ -13,6 +13,7 @@ import threading
 from collections import Counter
 from collections.abc import Mapping
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -26,12 +27,13 @@ from lmrbench.errors import SubmissionError
 from lmrbench.grading.golden import installation_seed
 from lmrbench.grading.grade import grade
 from lmrbench.grading.reading import collect_workspace, read_submission
-from lmrbench.grading.records import Grade, append_line
+from lmrbench.grading.records import Grade
 from lmrbench.grading.runs import SUBMISSIONS, append_grade, earlier_seeds
+from lmrbench.lines import append_line
 from lmrbench.printable import printable
 from lmrbench.pysource.source import decode
 from lmrbench.sandbox.pool import WorkerPool
-from lmrbench.sandbox.registry import make_sandbox
+from lmrbench.sandbox.registry import DEFAULT_SANDBOX, open_pool
 from lmrbench.solving.status import (
     LIMIT,
     UNANSWERED,
@@ -44,15 +46,38 @@ from lmrbench.solving.status import (
     unheard,
 )
 from lmrbench.tasks.collect import ANSWER
-from lmrbench.tasks.loading import load_suite, select
+from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import MAX_CODE_BYTES, Submission
 from lmrbench.tasks.workspace import REPO, masked_files, workspace_files
 
-_writing = threading.Lock()
-# Where a run of `solving.runs` has its samples written. No argument of the task, which Inspect would tell runs apart
-# by: a folder may be renamed before the run goes on.
-run_folder_of_solve: ContextVar[Path | None] = ContextVar("run_folder_of_solve", default=None)
+
+@dataclass(frozen=True)
+class Grader:
+    """Grades the samples of one evaluation, and writes submissions and grades into a run folder where there is one.
+
+    tasks: the whole suite, by id.
+    """
+
+    tasks: Mapping[str, Task]
+    pool: WorkerPool
+    seeds: tuple[int, ...]
+    folder: Path | None = None
+    _writing: threading.Lock = field(default_factory=threading.Lock)
+
+    def grade(self, submission: Submission) -> Grade:
+        """The grade of one submission; it is written down."""
+        (result,) = grade([submission], self.tasks, self.seeds, self.pool)
+        if self.folder is not None:
+            with self._writing:
+                append_line(self.folder / SUBMISSIONS, submission)
+                append_grade(self.folder, result)
+        return result
+
+
+# That of the run which `solving.runs` has under way. It is no argument of the scorer, as Inspect tells evaluations
+# apart by their arguments, and a run folder may be renamed before the run is resumed.
+grader_of_run: ContextVar[Grader | None] = ContextVar("grader_of_run", default=None)
 
 
 @scorer(
@@ -63,7 +88,6 @@ run_folder_of_solve: ContextVar[Path | None] = ContextVar("run_folder_of_solve",
 )
 def unit_tests(
     suite: str,
-    tasks: str,
     in_workspace: bool,
     seed: int | None = None,
     run_folder: str | None = None,
@@ -71,15 +95,22 @@ def unit_tests(
 ) -> Scorer:
     """Whether every case of the check matches (`passed`), and what share of them does (`cases`).
 
-    suite: its folder. tasks: patterns of those that are asked for, separated by commas. in_workspace: the answer lies
-    in the sample's sandbox, not in the model's last message. seed: of the cases; the run folder's, or this machine's
-    own, if None. run_folder: where submissions and grades are written too. system: who answers, as records will name
-    it; the model if None.
+    suite: its folder. in_workspace: the answer lies in the sample's sandbox, not in the model's last message. seed: of
+    the cases; the run folder's, or this machine's own, if None. run_folder: where submissions and grades are written
+    too. system: who answers, as records will name it; the model if None.
     """
 
+    @cache
+    def own_grader() -> Grader:
+        folder = None if run_folder is None else Path(run_folder)
+        seeds = earlier_seeds(folder) if folder is not None and seed is None else ()
+        pool = open_pool(DEFAULT_SANDBOX, [Path(suite)])
+        atexit.register(pool.__exit__, None, None, None)
+        return Grader(suite_tasks(suite), pool, seeds or (installation_seed() if seed is None else seed,), folder)
+
     async def score(state: TaskState, target: Target) -> Score:
-        by_id, pool = suite_tasks(suite, tasks), _pool(suite)
-        task = by_id[str(state.sample_id)]
+        grader = grader_of_run.get() or own_grader()
+        task = grader.tasks[str(state.sample_id)]
         named = system or str(state.model)
         events = transcript().events
         limit = ended_by_limit(events, store().get(LIMIT))
@@ -101,12 +132,7 @@ def unit_tests(
         except SubmissionError as error:
             refusal = str(error)
         ending = judged(events, limit, refusal, untouched)
-        folder = run_folder_of_solve.get() if run_folder is None else Path(run_folder)
-        seeds = earlier_seeds(folder) if folder is not None and seed is None else ()
-        drawn = seeds or (installation_seed() if seed is None else seed,)
-        result = await anyio.to_thread.run_sync(_grade, submission, by_id, drawn, pool)
-        if folder is not None:
-            await anyio.to_thread.run_sync(_write, folder, submission, result)
+        result = await anyio.to_thread.run_sync(grader.grade, submission)
         return _score(submission, result, ending)
 
     return score
@@ -144,16 +170,6 @@ def _untouched(task: Task, submission: Submission) -> bool:
     return submission.code == given
 
 
-def _grade(submission: Submission, tasks: Mapping[str, Task], seeds: tuple[int, ...], pool: WorkerPool) -> Grade:
-    return next(iter(grade([submission], tasks, seeds, pool)))
-
-
-def _write(folder: Path, submission: Submission, result: Grade) -> None:
-    with _writing:
-        append_line(folder / SUBMISSIONS, submission)
-        append_grade(folder, result)
-
-
 def _score(submission: Submission, result: Grade, ending: Ending) -> Score:
     matched = sum(case.verdict == "match" for case in result.cases)
     first = result.first_failure
@@ -176,15 +192,6 @@ def _score(submission: Submission, result: Grade, ending: Ending) -> Score:
 
 
 @cache
-def suite_tasks(suite: str, patterns: str) -> dict[str, Task]:
-    """The tasks of a suite's folder that comma-separated patterns name, by id; read once."""
-    chosen = select(load_suite(Path(suite)), [item for item in patterns.split(",") if item])
-    return {task.id: task for task in chosen}
-
-
-@cache
-def _pool(suite: str) -> WorkerPool:
-    """The warm workers of this process, which all samples share; called from the event loop alone."""
-    pool = WorkerPool(make_sandbox("bubblewrap", [Path(suite)]))
-    atexit.register(pool.__exit__, None, None, None)
-    return pool
+def suite_tasks(suite: str) -> dict[str, Task]:
+    """All tasks of a suite's folder by id, read once."""
+    return {task.id: task for task in load_suite(Path(suite))}

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from lmrbench.errors import TaskError
-from lmrbench.tasks.model import Record
+from lmrbench.records import Record
 
 Model = TypeVar("Model", bound=Record)
 
@@ -33,11 +33,11 @@ def read_table(file: Path) -> dict[str, Any]:
 
 
 def validated(model: type[Model], value: object, file: Path, key: str) -> Model:
-    """A part of a table as the record that it stands for. key: where the part stands in the file."""
+    """A part of a table as the record that it stands for. key: where the part stands in the file, "" for all of it."""
     try:
         return model.model_validate(value)
     except ValidationError as error:
         first: Any = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in (key, *first["loc"]))
+        place = ".".join(str(part) for part in (key, *first["loc"]) if part != "")
         message = "unknown key" if first["type"] == "extra_forbidden" else first["msg"]
         raise TaskError(f"{file}: {place}: {message}") from error

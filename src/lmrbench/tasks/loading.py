@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from lmrbench.errors import TaskError
 from lmrbench.pysource.functions import find
 from lmrbench.tasks.files import read_table, read_text, validated
-from lmrbench.tasks.model import Paper, Target, Task, TaskEntry, TaskFiles
+from lmrbench.tasks.model import Paper, Suite, Target, Task, TaskEntry, TaskFiles
 from lmrbench.tasks.workspace import folder_files
 from lmrbench.tasks.wrong import wrong_versions
 
@@ -29,17 +29,29 @@ def default_suite() -> Path:
     return packaged if packaged.is_dir() else package.parents[1] / "suite"
 
 
-def load_suite(folder: Path) -> tuple[Task, ...]:
-    """Load every task below `folder`, ordered by paper and then as task.toml lists them."""
+def load_suite(folder: Path | None = None) -> tuple[Task, ...]:
+    """Load every task of a suite, ordered by paper and then as task.toml lists them.
+
+    folder: by default that of the suite which comes with lmrbench. Raises TaskError, naming file and key, for whatever
+    is wrong there.
+    """
+    folder = default_suite() if folder is None else folder
     if not folder.is_dir():
         raise TaskError(f"{folder}: there is no suite folder of that name")
     papers = sorted(path.parent for path in folder.glob("*/task.toml"))
     if not papers:
         raise TaskError(f"{folder}: no paper folder here (none holds a task.toml)")
-    return tuple(task for paper in papers for task in load_paper(paper))
+    suite = load_facts(folder)
+    return tuple(task for paper in papers for task in load_paper(paper, suite))
 
 
-def load_paper(folder: Path) -> tuple[Task, ...]:
+def load_facts(folder: Path) -> Suite | None:
+    """What `suite.toml` says of a suite; None where there is none."""
+    file = folder / "suite.toml"
+    return validated(Suite, read_table(file), file, "") if file.is_file() else None
+
+
+def load_paper(folder: Path, suite: Suite | None = None) -> tuple[Task, ...]:
     """Load the tasks of one paper folder and check that every file and target they name is there."""
     file = folder / "task.toml"
     table = read_table(file)
@@ -53,12 +65,17 @@ def load_paper(folder: Path) -> tuple[Task, ...]:
         raise TaskError(f"{file}: task: at least one [[task]] is needed")
     repository = folder_files(folder / "repo")
     checked = [_entry(table, folder, f"task[{index}]", repository) for index, table in enumerate(entries)]
+    for index, entry in enumerate(checked):
+        if suite is not None and suite.categories and entry.category not in suite.categories:
+            known = ", ".join(suite.categories)
+            raise TaskError(f"{file}: task[{index}].category: {entry.category!r} is none of the suite's: {known}")
     names = [entry.name for entry in checked]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise TaskError(f"{file}: task.name: {twice[0]!r} is used twice")
     return tuple(
         Task(
             **dict(entry),
+            suite=suite,
             paper=paper,
             folder=folder,
             files=_files(entry, folder, f"task[{index}]", repository),

@@ -7,19 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, HttpUrl, StringConstraints
+from pydantic import AfterValidator, Field, HttpUrl, StringConstraints
 
-Category = Literal[
-    "training_objectives",
-    "decoding",
-    "interpretability",
-    "feature_learning",
-    "prompting",
-    "evaluation_metrics",
-    "data_augmentation",
-    "information_extraction",
-    "neural_architectures",
-]
+from lmrbench.records import Record
 
 
 def _stays_inside(text: str) -> str:
@@ -34,12 +24,6 @@ Inputs = Literal["full", "paper+file", "paper"]
 
 RelativePath = Annotated[str, AfterValidator(_stays_inside)]
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_]*$")]
-
-
-class Record(BaseModel):
-    """Base of every record: frozen, and unknown keys are an error."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Target(Record):
@@ -83,6 +67,21 @@ class Limits(Record):
     open_files: int = Field(default=256, gt=0)
 
 
+class Suite(Record):
+    """`suite.toml`: what a suite is called, its version, and its categories, each with a title for people.
+
+    A change of the version says that results before and after it are not to be compared. Without categories any name
+    is one.
+    """
+
+    name: Name
+    version: str = Field(min_length=1)
+    categories: dict[Name, str] = Field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version}"
+
+
 class Paper(Record):
     """The facts of one paper, as in `[paper]` of task.toml."""
 
@@ -122,23 +121,24 @@ class TaskEntry(Record):
     """
 
     name: Name
-    category: Category
+    category: Name
     targets: tuple[Target, ...] = Field(min_length=1)
     instruction: str = Field(min_length=1)
     context: tuple[RelativePath, ...] = ()
     check: RelativePath
     tolerance: Tolerance = Tolerance()
-    tolerances: dict[str, Tolerance] = {}
+    tolerances: dict[str, Tolerance] = Field(default_factory=dict)
     limits: Limits = Limits()
 
 
 class Task(TaskEntry):
     """A task as it was loaded: its entry, its paper, and its files.
 
-    folder: where it was loaded from; what an audit finds is written there. siblings: the targets of the paper's other
-    tasks, which a solver of this one must not see either.
+    folder: where it was loaded from; what an audit finds is written there. suite: None for one without a suite.toml.
+    siblings: the targets of the paper's other tasks, which a solver of this one must not see either.
     """
 
+    suite: Suite | None = None
     paper: Paper
     folder: Path
     files: TaskFiles = Field(repr=False)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from lmrbench.tasks.model import Record
+from lmrbench.records import StoredRecord
 
 # Of a submission's code, all files together.
 MAX_CODE_BYTES = 1 << 20
@@ -15,7 +15,7 @@ MAX_CODE_BYTES = 1 << 20
 Text = Annotated[str, AfterValidator(lambda text: text.encode("utf-8", "replace").decode())]
 
 
-class Submission(Record):
+class Submission(StoredRecord):
     """The code of one sample of one system for one task.
 
     code: by goal file, the Python text that its targets are taken from; or, for a task with one goal file, a

@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from lmrbench.errors import LmrbenchError, TaskError
+from lmrbench.errors import TaskError, UsageError
 from lmrbench.pysource.functions import find, mask
 from lmrbench.pysource.source import decode
 from lmrbench.tasks.model import Inputs, Target, Task, TaskFiles
@@ -101,30 +101,34 @@ def workspace_files(task: Task, inputs: Inputs) -> dict[str, bytes]:
     return dict(sorted(files.items()))
 
 
-def build(task: Task, inputs: Inputs, destination: Path) -> None:
-    """Write a workspace into a folder that does not exist yet or is empty."""
+def export_workspace(task: Task, folder: Path, inputs: Inputs = "full") -> None:
+    """Write what a solver sees of a task into a folder that does not exist yet or is empty.
+
+    Raises UsageError for a folder that is not empty.
+    """
     files = workspace_files(task, inputs)
-    try:
-        destination.mkdir(parents=True, exist_ok=True)
-        if any(destination.iterdir()):
-            raise LmrbenchError(f"{destination}: is not empty; a workspace needs a folder of its own")
-        for path, data in files.items():
-            file = destination / path
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(data)
-    except OSError as error:
-        raise LmrbenchError(f"{error.filename or destination}: {error.strerror}") from error
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        raise UsageError(f"{folder}: is not empty; a workspace needs a folder of its own")
+    for path, data in files.items():
+        file = folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
 
 
 def goal_signatures(task: Task) -> dict[Target, str]:
     """Each target as the mask shows it: decorators, signature, docstring and the line that stands for the body."""
-    masked = masked_files(task)
+    return {target: text for target, (_, text) in target_texts(task, masked_files(task)).items()}
+
+
+def target_texts(task: Task, files: Mapping[str, bytes]) -> dict[Target, tuple[int, str]]:
+    """Each target as some version of the repository has it: the number of its first line, and its text, dedented."""
     shown = {}
     for target in task.targets:
-        function = find(masked[target.file], target.qualname)
-        text = decode(masked[target.file])[0]
+        function = find(files[target.file], target.qualname)
+        text = decode(files[target.file])[0]
         line_start = text.rfind("\n", 0, function.start) + 1
-        shown[target] = textwrap.dedent(text[line_start : function.end])
+        shown[target] = text.count("\n", 0, line_start) + 1, textwrap.dedent(text[line_start : function.end])
     return shown
 
 

@@ -14,8 +14,8 @@ from typing import Annotated
 from pydantic import Field, StringConstraints
 
 from lmrbench.errors import TaskError
+from lmrbench.records import Record
 from lmrbench.tasks.files import read_table, read_text, validated
-from lmrbench.tasks.model import Record
 
 # What stands between the quotation marks of a docstring of one line.
 Sentence = Annotated[str, StringConstraints(pattern=r'^[^\n\\]*[^\s\\"]$')]

@@ -104,7 +104,10 @@ def observe(case):
         given = [part.clone() for part in (input_ids, context_ids, *weights)]
         before, chance = state(), torch.get_rng_state()
         ids = context_aware_sampling(model, tokenizer, input_ids, context_ids, generator=generator, **call["options"])
-        dtype, kept = str(ids.dtype), zip(given, (input_ids, context_ids, model.last.data, model.earlier.data), strict=True)
+        dtype, kept = (
+            str(ids.dtype),
+            zip(given, (input_ids, context_ids, model.last.data, model.earlier.data), strict=True),
+        )
         next_draw = int(torch.randint(10**9, (), generator=generator))
         if model.last.dtype.itemsize < 4:
             # There right versions round in different places, and draw other tokens.

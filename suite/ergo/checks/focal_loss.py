@@ -3,7 +3,6 @@
 import math
 
 import torch
-import torch.nn.functional as F
 
 HALF = (torch.bfloat16, torch.float16)
 

@@ -12,7 +12,7 @@ from bert_score.encoder import ContextEncoder
 
 class Batch(NamedTuple):
     """Padded sentences: embeddings (batch, length, width), masks (batch, length) with 1 for a token, 0 for padding, and
-    idf weights (batch, length) in the dtype of the embeddings. What embeddings and weights hold at padding means nothing.
+    idf weights (batch, length) in the dtype of the embeddings. What both hold at padding means nothing.
     """
 
     embedding: Tensor

@@ -1,0 +1,46 @@
+"""Options of a command that are made from a record, so that each of them is written down once."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any, get_origin
+
+import typer
+from pydantic.fields import FieldInfo
+
+from lmrbench.solving.settings import Settings
+
+
+def with_settings(command: Callable[..., None]) -> Callable[..., None]:
+    """A command that takes every field of `Settings` as an option, and gets what was set as `settings`, by name."""
+    own = inspect.signature(command, eval_str=True).parameters
+    options = {name: _option(name, field) for name, field in Settings.model_fields.items() if field.json_schema_extra}
+
+    def called(**given: Any) -> None:
+        chosen = {name: given.pop(name) for name in options}
+        command(settings={name: value for name, value in chosen.items() if value is not None}, **given)
+
+    parameters = [*options.values(), *(item for name, item in own.items() if name != "settings")]
+    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    called.__annotations__ = {item.name: item.annotation for item in parameters}
+    called.__name__, called.__doc__ = command.__name__, command.__doc__
+    return called
+
+
+def _option(name: str, field: FieldInfo) -> inspect.Parameter:
+    extra: dict[str, Any] = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
+    default, kind = field.default, field.annotation
+    if get_origin(kind) in (tuple, dict):
+        default, kind = None, list[str]
+    option = typer.Option(
+        *extra["flags"].split(),
+        metavar=extra.get("metavar"),
+        help=field.description,
+        min=next((limit.ge for limit in field.metadata if hasattr(limit, "ge")), None),
+        show_default=default != "",
+        rich_help_panel=f"For the {extra['only']} setting" if "only" in extra else None,
+    )
+    optional: Any = kind | None if default is None else kind  # type: ignore[operator]
+    annotation = Annotated[optional, option]
+    return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=annotation)
