@@ -15,7 +15,7 @@ FLOORS = (
     ("tasks",),
     ("sandbox",),
     ("grading",),
-    ("analysis", "authoring", "solving"),
+    ("analysis", "authoring", "library", "solving"),
     ("cli",),
 )
 ROOMS = [room for floor in FLOORS for room in floor]

@@ -1,3 +1,59 @@
-"""lmrbench: can language models and agents reproduce the key functions of NLP papers?"""
+"""lmrbench: can language models and agents reproduce the key functions of NLP papers?
 
-__version__ = "0.1.0"
+The names below are the public interface. Each is loaded when it is first used: importing lmrbench costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from lmrbench.version import __version__
+
+if TYPE_CHECKING:
+    from lmrbench.errors import LmrbenchError
+    from lmrbench.grading.reading import collect
+    from lmrbench.grading.records import Grade
+    from lmrbench.grading.runs import Run, read_run
+    from lmrbench.library import grade
+    from lmrbench.tasks.loading import load_suite
+    from lmrbench.tasks.model import Task
+    from lmrbench.tasks.submission import Submission
+    from lmrbench.tasks.workspace import export_workspace
+
+__all__ = [
+    "Grade",
+    "LmrbenchError",
+    "Run",
+    "Submission",
+    "Task",
+    "__version__",
+    "collect",
+    "export_workspace",
+    "grade",
+    "load_suite",
+    "read_run",
+]
+
+_HOMES = {
+    "Grade": "lmrbench.grading.records",
+    "LmrbenchError": "lmrbench.errors",
+    "Run": "lmrbench.grading.runs",
+    "Submission": "lmrbench.tasks.submission",
+    "Task": "lmrbench.tasks.model",
+    "collect": "lmrbench.grading.reading",
+    "export_workspace": "lmrbench.tasks.workspace",
+    "grade": "lmrbench.library",
+    "load_suite": "lmrbench.tasks.loading",
+    "read_run": "lmrbench.grading.runs",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

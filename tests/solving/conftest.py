@@ -2,7 +2,7 @@
 
 import pytest
 
-from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.sandbox.registry import open_pool
 from lmrbench.solving import scoring
 
 
@@ -11,13 +11,11 @@ def no_worker_outlives_its_test(monkeypatch):
     """An evaluation keeps its workers until the process ends, and this process runs other tests, which count theirs."""
     pools = []
 
-    class WatchedPool(WorkerPool):
-        def __init__(self, *arguments):
-            super().__init__(*arguments)
-            pools.append(self)
+    def watched_pool(*arguments):
+        pools.append(open_pool(*arguments))
+        return pools[-1]
 
-    monkeypatch.setattr(scoring, "WorkerPool", WatchedPool)
+    monkeypatch.setattr(scoring, "open_pool", watched_pool)
     yield
     for pool in pools:
         pool.__exit__(None, None, None)
-    scoring._pool.cache_clear()

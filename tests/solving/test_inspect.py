@@ -15,6 +15,7 @@ from lmrbench.errors import SandboxError
 from lmrbench.solving import scoring
 from lmrbench.solving.agents import COMMANDS, command_agent, solver_agent
 from lmrbench.solving.task import lmr_bench
+from lmrbench.tasks.loading import load_suite
 
 
 def evaluate(tmp_path, texts, **options):
@@ -89,7 +90,7 @@ def test_by_its_name_from_the_command_line_of_inspect(tmp_path):
 
     (info,) = list_eval_logs(str(tmp_path / "logs"))
     logged = read_eval_log(info)
-    assert logged.eval.task_version == 1
+    assert logged.eval.task_version == load_suite()[0].suite.version
     assert logged.samples[0].scores["unit_tests"].value == {"passed": 1, "cases": 1}
     assert len(log.requests) == 1
 

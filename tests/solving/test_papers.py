@@ -141,9 +141,9 @@ def test_a_source_of_one_file_and_one_that_includes_itself(tmp_path):
 @pytest.mark.parametrize("limit", [3_000, 6_000, 9_000, 12_000])
 def test_what_is_too_long_is_cut_by_the_rule(limit):
     task = TASKS["dpo/preference_loss"]
-    whole = prompt_message(task, "full", "digest", 10**6)
+    whole = prompt_message(task, "full", "summary", 10**6)
 
-    message = prompt_message(task, "full", "digest", limit)
+    message = prompt_message(task, "full", "summary", limit)
 
     assert whole.cut == {}
     assert task.instruction.strip() in message.text

@@ -92,7 +92,7 @@ def test_a_provider_that_never_answers_leaves_the_run_unfinished_and_the_next_ca
         broken = False
         second = lmrbench(base, "solve", "--model", MODEL, *TWO, "--out", tmp_path / "run")
 
-    assert first.returncode == 2
+    assert first.returncode == 4
     assert "1 of 2 samples have no answer" in first.stderr
     assert "run the same command again" in first.stderr
     assert second.returncode == 0, second.stderr

@@ -32,7 +32,8 @@ def collect(
 ) -> None:
     """Take in one answer and append it to a file of submissions; only the target will be taken from it."""
     from lmrbench.errors import TaskError
-    from lmrbench.grading.reading import collect_diff, collect_text, collect_workspace, read_submission
+    from lmrbench.grading.reading import collect as take_in
+    from lmrbench.grading.reading import collect_text, read_submission
     from lmrbench.lines import append_line, read_lines
     from lmrbench.storage import write_whole
     from lmrbench.tasks.submission import MAX_CODE_BYTES, Submission
@@ -41,15 +42,11 @@ def collect(
     found = load_tasks(suite, [name])
     if len(found) != 1:
         raise TaskError(f"{name!r} names {len(found)} tasks; name one with --task")
-    if path.is_dir():
-        submission = collect_workspace(found[0], path, system, sample)
-    elif path.suffix in (".diff", ".patch"):
-        submission = collect_diff(found[0], _content(path), system, sample)
-    elif str(path) == "-":
+    if str(path) == "-":
         text = sys.stdin.buffer.read(MAX_CODE_BYTES + 1)
         submission = collect_text(found[0], text, "standard input", system, sample)
     else:
-        submission = collect_text(found[0], _content(path), str(path), system, sample)
+        submission = take_in(found[0], path, system, sample)
     _, warnings = read_submission(found[0], submission)
     for warning in (*submission.warnings, *warnings):
         warn(warning)
@@ -60,14 +57,3 @@ def collect(
     else:
         append_line(to, submission)
     say(f"{found[0].id} of {system} {'written' if replace else 'appended'} to {to}")
-
-
-def _content(path: Path) -> bytes:
-    from lmrbench.errors import SubmissionError
-    from lmrbench.tasks.foreign import read_foreign
-    from lmrbench.tasks.submission import MAX_CODE_BYTES
-
-    data = read_foreign(path.parent, path.name, MAX_CODE_BYTES)
-    if data is None:
-        raise SubmissionError(f"{path}: there is no such file")
-    return data

@@ -78,11 +78,14 @@ def together(runs: Sequence[Run]) -> Findings:
 
 def print_findings(findings: Findings) -> None:
     """Print all tables, and the costs of each system."""
-    from lmrbench.analysis.report import costs
+    from lmrbench.analysis.report import costs, rates
 
     out = console()
     for item in sheets(findings):
         show(item, out)
+    for of_systems in rates(findings.grades, findings.usages, lambda task: "all").values():
+        for system, rate in of_systems.items():
+            say(f"{system}: {rate}")
     for system, cost in costs(findings.usages).items():
         dollars = f", ${cost.dollars:.4f}" if cost.dollars is not None else ""
         tokens = f"{cost.input_tokens:,} tokens in, {cost.output_tokens:,} out"

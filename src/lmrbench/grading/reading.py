@@ -22,6 +22,7 @@ from lmrbench.errors import SandboxError, SubmissionError, TaskError
 from lmrbench.grading.reader import MEGABYTES, SECONDS, STARTED, WALL_SECONDS, Reply, Request
 from lmrbench.printable import printable
 from lmrbench.tasks.collect import workspace_answer
+from lmrbench.tasks.foreign import read_foreign
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import MAX_CODE_BYTES, Submission
 from lmrbench.tasks.workspace import masked_files, unsolved_files
@@ -45,6 +46,29 @@ def read_submission(task: Task, submission: Submission) -> tuple[dict[str, bytes
     if reply.files.keys() != goals.keys():
         raise SubmissionError(_LOST)
     return {**unsolved, **reply.files}, reply.warnings
+
+
+def collect(task: Task, path: Path, system: str, sample: int = 0) -> Submission:
+    """What came back from a solver, as a submission.
+
+    Args:
+        task: what it was asked for.
+        path: an edited workspace (a folder), a `.diff` or `.patch` against one, or a file that holds Python or a
+            response as a model printed it.
+        system: who solved it, as tables will name it.
+        sample: which of several answers of this system it is.
+
+    Raises:
+        SubmissionError: there is no such file, or nothing of it can be used.
+    """
+    if path.is_dir():
+        return collect_workspace(task, path, system, sample)
+    data = read_foreign(path.parent, path.name, MAX_CODE_BYTES)
+    if data is None:
+        raise SubmissionError(f"{path}: there is no such file")
+    if path.suffix in (".diff", ".patch"):
+        return collect_diff(task, data, system, sample)
+    return collect_text(task, data, str(path), system, sample)
 
 
 def collect_workspace(task: Task, folder: Path, system: str, sample: int = 0) -> Submission:

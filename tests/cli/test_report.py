@@ -1,0 +1,126 @@
+"""`lmrbench report` and `why` on runs that are finished, killed, made elsewhere, or several."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+STORED = Path(__file__).parents[1] / "stored" / "schema_1"
+RIGHT = """
+def blend(self, values):
+    factors = weights(len(values))
+    return self.scale * sum(map(float.__mul__, factors, values)) / max(sum(factors), 1.0)
+"""
+UNSCALED = RIGHT.replace("self.scale * ", "")
+
+
+def run(*arguments, cwd):
+    command = [sys.executable, "-m", "lmrbench", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd)
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory, toy_suite):
+    """A run folder of three answers of one system and one of another."""
+    folder = tmp_path_factory.mktemp("graded")
+    answers = [("me", 0, RIGHT), ("me", 1, UNSCALED), ("me", 2, "no code at all"), ("you", 0, RIGHT)]
+    lines = [
+        json.dumps({"system": system, "task": "toy/blend", "sample": sample, "code": code})
+        for system, sample, code in answers
+    ]
+    (folder / "answers.jsonl").write_text("\n".join(lines) + "\n")
+    result = run("grade", "answers.jsonl", "--suite", toy_suite, "--seed", 0, cwd=folder)
+    assert result.returncode == 0, result.stderr
+    return folder / "runs" / "answers"
+
+
+def test_a_run_is_reported_by_task_by_category_and_by_kind_of_failure(graded):
+    result = run("report", graded, cwd=graded.parent)
+
+    assert result.returncode == 0, result.stderr
+    rows = [line.split() for line in result.stdout.splitlines()]
+    assert ["toy/blend", "1/3", "1/1"] in rows
+    assert ["all", "me", "1", "1/3", "33.3%"] in [row[:5] for row in rows]
+    assert ["me", "mismatch", "1", "toy/blend"] in [row[:4] for row in rows]
+    assert ["me", "missing", "1", "toy/blend"] in [row[:4] for row in rows]
+    assert "me: 1/3 = 33.3%" in result.stdout
+
+
+def test_the_same_as_json_and_as_markdown(graded):
+    found = json.loads(run("report", graded, "--json", cwd=graded.parent).stdout)
+    assert found["rates"]["all"]["me"]["passes"] == 1
+    assert {item["verdict"]: item["answers"] for item in found["failures"]} == {"mismatch": 1, "missing": 1}
+    assert len(found["grades"]) == 4
+
+    text = run("report", graded, "--markdown", cwd=graded.parent).stdout
+    assert "| toy/blend | 1/3 | 1/1 |" in text
+    assert "| --- | ---: | ---: |" in text
+
+
+def test_runs_stand_side_by_side_and_systems_of_one_name_are_told_apart(graded, tmp_path):
+    shutil.copytree(graded, tmp_path / "first")
+    shutil.copytree(graded, tmp_path / "second")
+
+    found = json.loads(run("report", "first", "second", "--json", cwd=tmp_path).stdout)
+
+    assert set(found["rates"]["all"]) == {"me (first)", "me (second)", "you (first)", "you (second)"}
+
+
+def test_a_run_from_elsewhere_is_reported_with_a_word_and_what_nobody_answered_stands_apart(tmp_path):
+    shutil.copytree(STORED, tmp_path / "run")
+
+    result = run("report", "run", cwd=tmp_path)
+
+    assert result.returncode == 0
+    assert result.stderr == "lmrbench: run: 1 of 1 grades were not made by this installation\n"
+    assert "0/1 = 0.0% [0.0% with 1 unanswered counted wrong]" in result.stdout
+    _, _, apart = result.stdout.partition("Left unanswered")
+    assert "provider error" in apart
+
+
+def test_a_run_that_was_killed_is_reported_as_far_as_it_came(graded, tmp_path):
+    killed = shutil.copytree(graded, tmp_path / "killed")
+    lines = (killed / "grades.jsonl").read_bytes().splitlines(keepends=True)
+    (killed / "grades.jsonl").write_bytes(b"".join(lines[:2]) + lines[2][:100])
+
+    found = json.loads(run("report", "killed", "--json", cwd=tmp_path).stdout)
+
+    assert len(found["grades"]) == 2
+
+
+def test_what_is_no_run_is_said(tmp_path):
+    result = run("report", ".", cwd=tmp_path)
+    assert (result.returncode, result.stderr) == (2, "lmrbench: .: holds no run\n")
+
+
+def test_why_shows_the_failed_cases_and_both_pieces_of_code_with_their_lines(graded, toy_suite):
+    arguments = ("why", graded, "toy/blend", "--suite", toy_suite, "--system", "me")
+
+    result = run(*arguments, "--sample", 1, cwd=graded.parent)
+
+    assert result.returncode == 0, result.stderr
+    assert "sample 1 of me: failed" in result.stdout
+    assert "mismatch" in result.stdout
+    goal = (toy_suite / "toy" / "repo" / "blending.py").read_text().splitlines()
+    (number,) = [number for number, line in enumerate(goal, 1) if line.lstrip().startswith("def blend(")]
+    (both,) = [line.split() for line in result.stdout.splitlines() if "def blend(" in line]
+    assert [word for word in both if word.isdigit()] == [str(number), str(number)]
+    assert "raise NotImplementedError" in result.stdout
+    assert "sum(map(" in result.stdout
+
+    unusable = run(*arguments, "--sample", 2, cwd=graded.parent)
+    assert "nothing was taken of this answer" in unusable.stdout
+    assert "no code at all" in unusable.stdout
+    cases = json.loads(run(*arguments, "--sample", 1, "--json", cwd=graded.parent).stdout)["failed_cases"]
+    assert {case["verdict"] for case in cases} == {"mismatch"}
+
+
+def test_why_asks_which_answer_is_meant(graded, toy_suite):
+    for more in ((), ("--system", "me", "--sample", "7"), ("--system", "nobody")):
+        result = run("why", graded, "toy/blend", "--suite", toy_suite, *more, cwd=graded.parent)
+        assert result.returncode == 2
+        assert result.stderr.count("\n") == 1
+        assert "--system and --sample" in result.stderr

@@ -1,0 +1,84 @@
+"""Files that earlier versions wrote are read, and what later versions write is not lost."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from lmrbench import records
+from lmrbench.authoring.adversaries import Finding
+from lmrbench.authoring.certificate import Certificate
+from lmrbench.errors import RecordError
+from lmrbench.grading.records import Grade, RunFacts, Usage
+from lmrbench.grading.runs import read_run
+from lmrbench.lines import read_lines
+from lmrbench.records import SCHEMA, StoredRecord, read_record
+from lmrbench.solving.settings import Settings
+from lmrbench.tasks.submission import Submission
+
+STORED = Path(__file__).parent / "stored"
+SCHEMAS = sorted(STORED.glob("schema_*"))
+
+
+@pytest.mark.parametrize("folder", SCHEMAS, ids=lambda folder: folder.name)
+def test_a_run_of_every_schema_is_read(folder, tmp_path):
+    run = read_run(shutil.copytree(folder, tmp_path / "run"))
+
+    assert [(item.system, item.sample) for item in run.submissions] == [("gpt-5 agent", 0), ("gpt-5 agent", 1)]
+    assert [item.status for item in run.usages] == ["answered", "provider_error"]
+    # The second sample has a grade, too, but the provider left it unanswered.
+    (grade,) = run.grades
+    assert (grade.sample, grade.passed, [case.verdict for case in grade.cases]) == (0, False, ["match", "mismatch"])
+    assert run.unsigned == 1
+    settings = Settings.model_validate(run.facts.solving)
+    assert settings.mount == ("/opt/tools", "/srv/data")
+    assert (settings.setting, settings.agent_sandbox, settings.paper) == ("agent", "bubblewrap", "summary")
+    assert (settings.temperature, settings.max_tokens) == (0.5, 4096)
+    assert (settings.time_limit, settings.token_limit) == (600, 100_000)
+    assert not settings.model_extra
+    assert read_lines(tmp_path / "run" / "adversaries.jsonl", Finding)[0].told_apart_by == "x"
+
+
+def test_every_schema_has_its_files():
+    assert [folder.name for folder in SCHEMAS] == [f"schema_{number}" for number in range(SCHEMA + 1)]
+    assert all(number < SCHEMA for _, number in records.MIGRATIONS)
+
+
+@pytest.mark.parametrize(
+    ("file", "model"),
+    [
+        ("run.json", RunFacts),
+        ("grades.jsonl", Grade),
+        ("usage.jsonl", Usage),
+        ("submissions.jsonl", Submission),
+        ("adversaries.jsonl", Finding),
+    ],
+)
+def test_what_a_later_version_added_is_kept_and_what_this_one_does_not_know_is_refused(file, model):
+    text = (STORED / f"schema_{SCHEMA}" / file).read_text("utf-8")
+    values = json.loads(text if file == "run.json" else text.splitlines()[0])
+    values.pop("signature", None)
+    assert values["schema_version"] == SCHEMA
+
+    later = {**values, "schema_version": SCHEMA + 1, "invented": {"later": [1]}}
+    record = read_record(json.dumps(later).encode(), model, "here")
+
+    assert json.loads(record.model_dump_json()) == later
+    with pytest.raises(RecordError, match="here: invented: unknown key"):
+        read_record(json.dumps({**values, "invented": 1}).encode(), model, "here")
+
+
+def test_what_a_later_version_added_inside_of_a_record_is_kept():
+    line = (STORED / f"schema_{SCHEMA}" / "grades.jsonl").read_text("utf-8").splitlines()[0]
+    values = json.loads(line)
+    values.pop("signature")
+    values["schema_version"] = SCHEMA + 1
+    values["cases"][0]["invented"] = 1
+    assert json.loads(read_record(json.dumps(values).encode(), Grade, "").model_dump_json()) == values
+
+
+def test_every_record_that_is_written_carries_its_schema():
+    models = {model.__name__ for model in StoredRecord.__subclasses__()}
+    assert models == {"Certificate", "Finding", "Grade", "RunFacts", "Submission", "Usage"}
+    assert Certificate.model_fields["schema_version"].default == SCHEMA
