@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test fuzz audit suite-page lint docs bench clean
+.PHONY: demo test quick fuzz audit suite-page format lint docs bench clean
 
 demo: .venv/installed system
 	$(BIN)/lmrbench grade --golden --mask --wrong --out runs/demo
@@ -11,10 +11,19 @@ test: .venv/installed system lint
 	$(BIN)/lmrbench audit --quick
 	$(BIN)/pytest -n auto --dist worksteal
 
+# Needs neither a sandbox nor torch.
+quick: .venv/installed lint
+	$(BIN)/pytest -n auto --dist worksteal tests/pysource tests/test_layers.py tests/test_stored.py tests/tasks/test_wrong.py \
+		tests/tasks/test_digests.py tests/grading/test_compare.py tests/grading/test_records.py tests/authoring/test_mutants.py
+
 # `make test` tries the same few examples each time; this tries new ones. Ctrl-C ends it, EXAMPLES says how many.
 fuzz: EXAMPLES ?= 100000
 fuzz: .venv/installed
 	EXAMPLES=$(EXAMPLES) $(BIN)/pytest -n auto --dist worksteal tests/fuzz
+
+format: .venv/installed
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
 
 lint: .venv/installed
 	$(BIN)/ruff check .
@@ -36,11 +45,13 @@ docs: .venv/installed
 	$(BIN)/pip install --quiet -e '.[docs]'
 	$(BIN)/mkdocs build --strict
 
-# torch is capped below 2.14 in pyproject.toml: newer builds bring gigabytes of CUDA to machines without a GPU.
+# Where the package index has no CPU build of torch, pip brings gigabytes of CUDA. `make PIP_OPTIONS='--extra-index-url URL' ...`
+# with the address of PyTorch's index of CPU builds, as its installation page names it, avoids that.
+PIP_OPTIONS ?=
 .venv/installed: pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --upgrade pip
-	$(BIN)/pip install --quiet -e '.[dev]'
+	$(BIN)/pip install --quiet $(PIP_OPTIONS) -e '.[dev]'
 	touch $@
 
 # Installing needs root; without it, `lmrbench doctor` says what to ask the administrator for.

@@ -76,7 +76,7 @@ category = "{category}"
 targets = [{json.dumps(str(target))}]
 instruction = """
 TODO: Implement `{target.qualname}` in `{target.file}`. Say what it returns, and every constant and convention that
-neither the digest nor the code left in place determines.
+neither the summary nor the code left in place determines.
 """
 check = "checks/{name}.py"
 tolerance = {{ rtol = 1e-5, atol = 1e-6 }}
@@ -84,12 +84,12 @@ limits = {{ seconds = 60, memory_mb = 2048 }}
 '''
 
 
-def draft_digest(text: str) -> str:
+def draft_summary(text: str) -> str:
     """paper.md, with a heading for each of the paper's."""
     headings = outline(text) if text else []
     sections = [f"## {heading}\n\nTODO" for heading in headings or ["Motivation", "Method", "Experiments"]]
     opening = (
-        "# TODO: the paper's title\n\nTODO: a digest of 1,200 to 2,500 words in your own sentences; formulas in LaTeX."
+        "# TODO: the paper's title\n\nTODO: a summary of 1,200 to 2,500 words in your own sentences; formulas in LaTeX."
     )
     return "\n\n".join([opening, *sections]) + "\n"
 

@@ -20,7 +20,7 @@ def export(
     ] = "full",
     suite: SuiteOption = None,
 ) -> None:
-    """Write what a solver sees of each task: masked repository, digest of the paper, instruction, and no answer."""
+    """Write what a solver sees of each task: masked repository, summary of the paper, instruction, and no answer."""
     from lmrbench.tasks.workspace import export_workspace
 
     for task in load_tasks(suite, patterns):

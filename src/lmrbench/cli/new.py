@@ -26,7 +26,7 @@ def new(
     ] = "python experiment.py",
     paper: Annotated[
         Path | None,
-        typer.Option("--paper", metavar="FILE", help="The paper, as PDF or text, for the digest's outline."),
+        typer.Option("--paper", metavar="FILE", help="The paper, as PDF or text, for the summary's outline."),
     ] = None,
     category: Annotated[
         str, typer.Option(help="One of the categories in suite.toml; any name where there is none.")
@@ -77,7 +77,7 @@ def new(
     decisions = _propose_check(console, folder / "checks" / f"{name}.py", wanted, files, command)
     for file, content in (
         (folder / "task.toml", drafting.draft_table(slug, name, category, wanted)),
-        (folder / "paper.md", drafting.draft_digest(text)),
+        (folder / "paper.md", drafting.draft_summary(text)),
     ):
         _say_written(console, file, drafting.write_new(file, content))
     task = next((item for item in load_paper(folder, load_facts(to)) if item.name == name), None)

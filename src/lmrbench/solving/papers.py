@@ -1,4 +1,4 @@
-"""What of a paper does a model read: our digest, or the paper itself, which its user has fetched?
+"""What of a paper does a model read: our summary, or the paper itself, which its user has fetched?
 
 Papers are their authors': they don't come with lmrbench. `fetch` keeps a PDF or an arXiv source in the user's cache
 folder with its checksum; `paper_text` turns it into text, page by page, or as LaTeX, in which formulas survive.
@@ -82,7 +82,7 @@ def fetch(paper: Paper, form: Fetched) -> Copy:
         reason = getattr(error, "reason", None) or error
         raise PaperError(
             f"{paper.slug}: {url} can't be fetched ({reason}); put it off until there is a network, or "
-            "use --paper digest"
+            "use --paper summary"
         ) from error
     if len(data) > MOST_BYTES:
         raise PaperError(f"{paper.slug}: {url} is larger than {MOST_BYTES >> 20} MiB")

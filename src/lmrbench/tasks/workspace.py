@@ -1,7 +1,7 @@
 """What does a solver see of a task?
 
 Three views, from much to little: `full` (the masked repository), `paper+file` (its goal files only) and `paper` (no
-code but the signatures). Each comes with the digest of the paper and an instruction, and is computed: the same task
+code but the signatures). Each comes with the summary of the paper and an instruction, and is computed: the same task
 gives the same bytes. No view holds a golden body of any task of the paper, a check, history, bytecode, or what a
 notebook printed.
 """
@@ -168,7 +168,7 @@ def _instruction(task: Task, inputs: Inputs) -> str:
     packages = ", ".join(third_party_imports(task)) or "none"
     parts = [
         f"# {task.id}",
-        f"Implement {targets} as the paper describes it. `paper.md` is a digest of: {task.paper.title} "
+        f"Implement {targets} as the paper describes it. `paper.md` is a summary of: {task.paper.title} "
         f"({task.paper.venue} {task.paper.year}).",
         f"{seen} Only these functions are taken from your work, and new helpers, constants and imports that they need "
         "in the same file. Edits elsewhere do not count. "

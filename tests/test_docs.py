@@ -1,0 +1,27 @@
+"""The documentation agrees with what it documents."""
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [*sorted((ROOT / "docs").glob("*.md")), *sorted(ROOT.glob("*.md"))]
+
+
+def test_the_picture_is_what_its_script_draws():
+    script = ROOT / "docs" / "pictures" / "sandboxes.py"
+    assert script.with_suffix(".svg").read_text("utf-8") == runpy.run_path(str(script))["picture"]()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_leads_somewhere(page):
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text("utf-8")):
+        if "://" not in target:
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_every_page_is_in_the_navigation():
+    named = set(re.findall(r": ([\w-]+\.md)", (ROOT / "mkdocs.yml").read_text("utf-8")))
+    assert named == {page.name for page in (ROOT / "docs").glob("*.md")}
