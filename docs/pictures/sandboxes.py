@@ -32,7 +32,8 @@ def picture() -> str:
     """The whole picture as SVG."""
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" '
-        f'font-size="14" fill="{INK}" role="img" aria-label="Reference and candidate are observed in two sandboxes that never meet; '
+        f'font-size="14" fill="{INK}" role="img" '
+        'aria-label="Reference and candidate are observed in two sandboxes that never meet; '
         'their outputs are compared outside of both.">',
         '<defs><marker id="head" markerWidth="9" markerHeight="9" refX="8" refY="4" orient="auto">'
         f'<path d="M0,0 L9,4 L0,8 z" fill="{INK}"/></marker></defs>',

@@ -39,7 +39,7 @@ def compare(
 def margin(
     golden: Any, observed: Any, tolerance: Tolerance, tolerances: Mapping[str, Tolerance] | None = None
 ) -> float | None:
-    """By what factor the tolerance would have to change for the observations to agree just so, at least 1e-6.
+    """The smallest multiple of the tolerance at which the observations agree, at least 1e-6.
 
     Below 1 they agree with room to spare. None if no tolerance helps: they differ in kind, shape, or by 1e6 times it.
     """

@@ -1,6 +1,6 @@
-"""A run is a folder: conditions, submissions, grades. A run that was killed goes on where it stopped.
+"""A run is a folder: conditions, submissions, grades. A run that was killed is resumed.
 
-`run.json` holds the conditions, `submissions.jsonl` what is graded, `grades.jsonl` a line a grade as it is done.
+`run.json` holds the conditions, `submissions.jsonl` what is graded, `grades.jsonl` one line per grade, as it is made.
 Grading the same submissions into the same folder again takes over every grade that still holds and makes the others
 anew. Conditions and grades are signed, and only those are taken over that this installation wrote: the others are moved
 to `grades.unverified.jsonl`. No submission and no grade is ever lost.

@@ -1,4 +1,4 @@
-"""What did a candidate change that is not taken? One line for each, for a person to read.
+"""Which edits of a candidate were not transplanted? One line for each, for a person to read.
 
 A scope in which the candidate repeats none of the mask's other definitions is a fragment: nothing counts as
 missing from it.

@@ -81,8 +81,7 @@ def fetch(paper: Paper, form: Fetched) -> Copy:
     except (OSError, urllib.error.URLError) as error:
         reason = getattr(error, "reason", None) or error
         raise PaperError(
-            f"{paper.slug}: {url} can't be fetched ({reason}); put it off until there is a network, or "
-            "use --paper summary"
+            f"{paper.slug}: {url} can't be fetched ({reason}); retry when online, or use --paper summary"
         ) from error
     if len(data) > MOST_BYTES:
         raise PaperError(f"{paper.slug}: {url} is larger than {MOST_BYTES >> 20} MiB")

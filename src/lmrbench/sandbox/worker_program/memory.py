@@ -16,7 +16,7 @@ _PAGE = resource.getpagesize()
 
 
 def resident(pid: int | str) -> int:
-    """Bytes of memory of no file that a process holds, with those that it shares with others."""
+    """Resident anonymous memory of a process in bytes, shared pages included."""
     with contextlib.suppress(OSError):
         _, everything, of_files, *_ = Path(f"/proc/{pid}/statm").read_text().split()
         return (int(everything) - int(of_files)) * _PAGE

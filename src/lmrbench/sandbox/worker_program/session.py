@@ -191,7 +191,7 @@ def main() -> None:
     arguments = parser.parse_args()
     become_user(arguments.user)
     confine_agent()
-    # Nobody inside interrupts process 1; a handler, for what is ignored its children would ignore too.
+    # A no-op handler and not SIG_IGN: children inherit ignored signals.
     signal.signal(signal.SIGINT, lambda *_: None)
     for kind, limit in (
         (resource.RLIMIT_NPROC, arguments.processes),

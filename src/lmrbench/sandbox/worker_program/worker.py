@@ -215,7 +215,7 @@ class Turn:
         return self.count is None or self.case < self.count
 
     def run(self) -> None:
-        """Run one child to its end, and say of the case that it ended in why it did."""
+        """Run one child to its end, and report why it died, for the case that it died in."""
         reports, out = os.pipe()
         os.set_inheritable(out, False)
         held = memory.resident("self")
