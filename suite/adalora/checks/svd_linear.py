@@ -128,18 +128,22 @@ def observe(case):
         layer.scaling *= 2.3
         observed["changed"] = [layer.update_weight().detach()]
         # The layer's mode and whether the increment is merged need not go together.
-        merge = layer.merge_weights
+        merge, other = layer.merge_weights, case["x"].flip(-1).contiguous()
         for module in (torch.nn.Dropout(0.5), torch.nn.Identity()):
             layer.lora_dropout = module
             layer.merge_weights = False
             for mode in (True, False):
                 layer.train(mode)
                 torch.manual_seed(5)
-                observed["changed"].append(layer(case["x"].flip(-1)).detach())
+                observed["changed"].append(layer(other).detach())
+            with torch.no_grad():
+                for factor in (1.0, 0.5):
+                    layer.scaling *= factor
+                    observed["changed"].append(layer(other))
             layer.merge_weights = merge
-            observed["changed"].append(layer.train().eval()(case["x"].flip(-1)).detach())
+            observed["changed"].append(layer.train().eval()(other).detach())
             layer.merge_weights = False
-            observed["changed"].append(layer.train()(case["x"].flip(-1)).detach())
+            observed["changed"].append(layer.train()(other).detach())
             layer.merge_weights = merge
             layer.train()
         compact(layer)

@@ -86,6 +86,13 @@ def cases(seed):
             ends["inputs"][side : side + 3] = embedding.to(dtype), mask, idf.to(dtype)
         yield ends
 
+    for dtype in (torch.float64, torch.float32):
+        light = case(f"least weights, {dtype}", (1, 3), (1, 2), dtype=dtype)
+        for place in (2, 5):
+            light["inputs"][place][:] = 0
+            light["inputs"][place][:, 0] = 1.001 * ENDS[0] / 1.01
+        yield light
+
     for dtype in (torch.float16, torch.bfloat16):
         half = case(f"in {dtype}", (5, 4, 0), (3, 5, 2))
         for embedding, idf in ((0, 2), (3, 5)):

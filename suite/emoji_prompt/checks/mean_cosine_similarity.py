@@ -62,6 +62,7 @@ def cases(seed):
         "a comma in the name": f"Feature: {one(FEATURES)}, {one(FEATURES)}, Value: {value()}",
         "quotes": line(text=f'"{value()}."'),
         "other line ends": f"{line()}\r\n{last}\r\nDone.\r\n",
+        "a value on the next line": f"{line()}\nFeature: {one(FEATURES)}, Value:\n{value()}",
         "a name on two lines": f"{line()}\nFeature: {one(FEATURES)}\nor not, Value: {value()}",
         "nothing": "",
         "prose": "I can't recover this.",
@@ -99,6 +100,8 @@ def cases(seed):
     yield case("attacked often, in turns", [item for _ in range(3) for item in [(often, line()), *pairs(1)]])
     yield case("one attacked often, and often in vain", [*pairs(2), (often, line()), (often, "No."), (often, "Well?")])
     yield case("one value of two features", [(line(name, "Yes"), line(name)) for name in ("age", "Income", "age")])
+    alike = [("owns", "house yes"), ("owns house", "yes"), ("owns", "house yes")]
+    yield case("levels of the same words", [*pairs(1), *((line(*level), line()) for level in alike)])
     yield case("unlike capitals", [(line("age", answer), line()) for answer in ("YES", "yes", "yes")])
     yield case("features of unlike capitals", [(line(name, "Yes"), line()) for name in ("Age", "age", "age")])
     yield case("a colon in a name", [(line("hours: weekly", "40"), line("hours: weekly", "45")), *pairs(2)])

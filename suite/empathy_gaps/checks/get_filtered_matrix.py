@@ -74,7 +74,10 @@ def cases(seed):
     places = {3: ".006", 7: ".006", 12: ".0"}
     yield case("fractions of three places", [[*line[:3], line[3] + places[line[2]]] for line in answers()])
     for kind in ("set", "array"):
-        yield case(f"excluded, as {kind}", answers(events=(3, 7, 12, 20)), excluded=[12, 7], kind=kind)
+        yield case(f"excluded, as {kind}", answers(events=(3, 7, 12, 20)), excluded=[12, 99, 7], kind=kind)
+    large = (5, 11, 1000011, 5 + 2**30, 2**31 - 1)
+    yield case("large numbers of events", answers(events=large))
+    yield case("events of large numbers excluded", answers(events=large), excluded=[5 + 2**30, 1000011])
     more = [*answers(events=(7, 12, 20)), *answers(events=(7,))]
     yield case("called again after more answers", answers(), excluded=[3], later=(more, [12]))
     first = answers(events=(3, 7, 12))

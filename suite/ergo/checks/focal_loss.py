@@ -67,6 +67,12 @@ def cases(seed):
                 given = {"preds": preds, "labels": classes(3, 5, count=3, ignored=0.2)}
                 name = f"scores {step} apart in {dtype}, gamma {gamma}"
                 yield {"name": name, **given, "settings": [factor(), gamma, 3, True]}
+        for dtype, offset in ((torch.float32, 140.0), (torch.float64, 900.0)):
+            # No pair is like another.
+            preds = scores(3, 6, 3, dtype=dtype) + offset * torch.tensor([1.0, -1.0] * 3, dtype=dtype).unsqueeze(-1)
+            given = {"preds": preds, "labels": classes(3, 6, count=3)}
+            name = f"pairs around {offset} and -{offset}, gamma {gamma}"
+            yield {"name": name, **given, "settings": [factor(), gamma, 3, True]}
         for offset in (1000.0, -1000.0):
             given = {"preds": offset + scores(3, 5, 3), "labels": classes(3, 5, count=3, ignored=0.2)}
             yield {"name": f"scores around {offset}, gamma {gamma}", **given, "settings": [factor(), gamma, 3, True]}
@@ -84,8 +90,9 @@ def cases(seed):
         "labels": (torch.arange(6) + 1) % 3,
         "settings": [0.6875, 2.0, 3, False],
     }
-    given = {"preds": scores(4, 1).expand(4, 3).clone(), "labels": classes(4, count=3)}
-    yield {"name": "no class preferred", **given, "settings": [factor(), 2.0, 3, True]}
+    for count in (2, 3):
+        given = {"preds": scores(4, 1).expand(4, count).clone(), "labels": classes(4, count=count)}
+        yield {"name": f"none of {count} classes preferred", **given, "settings": [factor(), 2.0, count, True]}
     for value in (math.nan, math.inf, -math.inf):
         given = {"preds": scores(3, 6, 3), "labels": classes(3, 6, count=3)}
         given["labels"][:, 4:] = -100

@@ -51,6 +51,7 @@ def cases(seed):
     yield {"name": "one triplet", "points": points(1, 12), "labels": labels(1), "settings": [0.6, 9.0, 1.7, 6.0]}
     # The same values, laid out in memory as they lie after a transposition.
     given = {"points": points(8, 7).mT.contiguous().mT, "labels": labels(8)}
+    given["labels"] = given["labels"].float()
     yield {"name": "a generator", **given, "settings": settings(), "generator": True}
     given = {"points": points(17, 10), "labels": labels(17)}
     yield {"name": "another curvature", **given, "settings": settings(), "curvature": 0.01, "view": True}

@@ -18,6 +18,7 @@ SHAPES = (
     ("half precision", 2, 5, 6, 0.5, 1.0, torch.float16),
     ("brain floating point", 3, 3, 6, 0.3, 1.0, torch.bfloat16),
     ("long projections in half precision", 2, 5, 6, 0.4, 300.0, torch.float16),
+    ("more images than half precision can count", 2, 258, 3, 0.4, 1.0, torch.bfloat16),
 )
 # Temperature, and the lengths of short and long projections.
 ENDS = {
@@ -82,10 +83,12 @@ def observe(case):
     trainer.info_nce_loss(plain)
     with torch.no_grad():
         trainer.info_nce_loss(frozen)
+    wanting = [item.requires_grad for item in (features, plain, frozen)]
     unchanged = {
         "input": all(torch.equal(given, case["features"]) for given in (features, plain, frozen)),
         "attributes": [sorted(vars(trainer)), sorted(vars(trainer.model)), trainer.model.training],
         "config": trainer.config == config_of(case),
+        "gradients_wanted": wanting,
     }
     dtype = str(features.dtype).removeprefix("torch.")
     seen = {"labels": labels, "dtype": str(logits.dtype), "unchanged": unchanged}
@@ -98,5 +101,5 @@ def observe(case):
     gradient = gradient.double() * case["features"].double().norm(dim=1, keepdim=True)
     if "16" in dtype:
         # There right versions round in different places.
-        return {**seen, "facts": [list(logits.shape), *(bool(item.isfinite().all()) for item in (logits, gradient))]}
+        return {**seen, "finite": bool(gradient.isfinite().all()), "half": cosines}
     return {**seen, dtype: {"cosines": cosines, "gradient": gradient}}
