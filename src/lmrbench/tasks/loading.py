@@ -12,8 +12,6 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from lmrbench.errors import TaskError
 from lmrbench.pysource.functions import find
 from lmrbench.tasks.files import read_table, read_text, validated
@@ -114,8 +112,7 @@ def _entry(table: dict[str, Any], folder: Path, key: str, repository: Mapping[st
     try:
         table["targets"] = [Target.parse(text) for text in table.get("targets", [])]
     except (TypeError, ValueError) as error:
-        reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
-        raise TaskError(f"{file}: {key}.targets: {reason}") from error
+        raise TaskError(f"{file}: {key}.targets: {error}") from error
     entry = validated(TaskEntry, table, file, key)
     goal_files = [target.file for target in entry.targets]
     for name in (*goal_files, *entry.context):

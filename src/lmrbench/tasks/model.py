@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, HttpUrl, StringConstraints
+from pydantic import AfterValidator, Field, HttpUrl, StringConstraints, ValidationError
 
 from lmrbench.records import Record
 
@@ -34,11 +34,14 @@ class Target(Record):
 
     @classmethod
     def parse(cls, text: str) -> Target:
-        """Split `file.py::Class.method`; a text without exactly one `::` raises ValueError."""
+        """Split `file.py::Class.method`. Raises ValueError, in one line, for a text of another form."""
         file, separator, qualname = text.partition("::")
-        if not separator:
-            raise ValueError(f"{text!r} is not of the form 'file.py::function' or 'file.py::Class.method'")
-        return cls(file=file, qualname=qualname)
+        try:
+            if separator:
+                return cls(file=file, qualname=qualname)
+        except ValidationError:
+            pass
+        raise ValueError(f"{text!r} is not of the form 'file.py::function' or 'file.py::Class.method'")
 
     def __str__(self) -> str:
         return f"{self.file}::{self.qualname}"
