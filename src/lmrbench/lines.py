@@ -6,6 +6,7 @@ it is cut off before the next append. Any other line that can't be read is a `Re
 
 from __future__ import annotations
 
+import codecs
 import itertools
 from pathlib import Path
 
@@ -44,6 +45,8 @@ def read_submitted_lines(path: Path, model: type[AnyStored]) -> list[AnyStored]:
         with path.open("rb") as file:
             for number in itertools.count(1):
                 line = file.readline(MAX_LINE_BYTES + 1)
+                if number == 1:
+                    line = line.removeprefix(codecs.BOM_UTF8)
                 if len(line) > MAX_LINE_BYTES:
                     raise RecordError(f"{path}:{number}: longer than {MAX_LINE_BYTES} bytes")
                 if line.strip():

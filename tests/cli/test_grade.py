@@ -27,6 +27,20 @@ def write(file, *submissions):
     return file
 
 
+def test_a_file_from_an_editor_that_marks_its_encoding_is_read(toy_suite, tmp_path):
+    file = write(tmp_path / "answers.jsonl", {})
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())
+    result = run("grade", "answers.jsonl", "--suite", toy_suite, "--seed", 0, "--json", cwd=tmp_path)
+    assert json.loads(result.stdout)["grades"][0]["passed"]
+
+
+def test_an_unedited_workspace_is_taken_in_with_a_word(toy_suite, tmp_path):
+    run("export", "toy", "--to", "work", "--suite", toy_suite, cwd=tmp_path)
+    result = run("collect", "work/toy/blend", "--system", "me", "--suite", toy_suite, cwd=tmp_path)
+    assert result.returncode == 0
+    assert "nothing was filled in" in result.stderr
+
+
 @pytest.fixture
 def two_papers(toy_suite, tmp_path):
     """A suite of two papers with one task each."""

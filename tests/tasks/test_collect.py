@@ -10,6 +10,7 @@ from lmrbench.grading.reading import collect_diff, collect_workspace
 from lmrbench.pysource.responses import from_response
 from lmrbench.tasks.collect import candidate_files
 from lmrbench.tasks.loading import load_suite, select
+from lmrbench.tasks.pdf import readable
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import export_workspace, masked_files, repository_files, workspace_files
 
@@ -206,3 +207,7 @@ def test_patterns_choose_tasks_and_a_typing_error_is_said(task):
         assert select([task], [pattern]) == (task,)
     with pytest.raises(TaskError, match="no task is named 'tyo'"):
         select([task], ["toy", "tyo"])
+
+
+def test_the_text_of_a_pdf_has_whole_words_and_lines_of_one_kind():
+    assert readable("atten\ufffe\r\ntion is\r\nall\0 you\rneed") == "attention is\nall you\nneed"

@@ -36,6 +36,7 @@ def collect(
     from lmrbench.grading.reading import collect_text, read_submission
     from lmrbench.lines import append_line, read_lines
     from lmrbench.storage import write_whole
+    from lmrbench.tasks.collect import is_untouched
     from lmrbench.tasks.submission import MAX_CODE_BYTES, Submission
 
     name = task or "/".join(path.resolve().parts[-2:])
@@ -47,6 +48,8 @@ def collect(
         submission = collect_text(found[0], text, "standard input", system, sample)
     else:
         submission = take_in(found[0], path, system, sample)
+    if is_untouched(found[0], submission):
+        warn(f"{path}: the masked functions are as they were exported; nothing was filled in")
     _, warnings = read_submission(found[0], submission)
     for warning in (*submission.warnings, *warnings):
         warn(warning)

@@ -70,7 +70,7 @@ def show(
     for target, text in goal_signatures(task).items():
         out.print()
         out.print(cell(str(target), style="bold"))
-        out.print(Syntax(printable(text, lines=True), "python"))
+        out.print(Syntax(printable(text, lines=True), "python", word_wrap=True, background_color="default"))
 
 
 def _certified(certificate: Certificate | None) -> str:

@@ -58,7 +58,11 @@ def paper_text(task: Task, form: Form) -> str:
     data = file.read_bytes()
     if hashlib.sha256(data).hexdigest() != copy.sha256:
         raise PaperError(f"{file}: is not what was fetched; delete it and fetch it again")
-    return "\n\n".join(pdf_pages(file)) if form == "pdf" else latex_text(data, file)
+    return _by_page(file) if form == "pdf" else latex_text(data, file)
+
+
+def _by_page(file: Path) -> str:
+    return "\n\n".join(f"[page {number}]\n{text}" for number, text in enumerate(pdf_pages(file), 1))
 
 
 def fetched(paper: Paper, form: Fetched) -> Copy | None:

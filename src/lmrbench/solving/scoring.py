@@ -31,7 +31,6 @@ from lmrbench.grading.records import Grade
 from lmrbench.grading.runs import SUBMISSIONS, append_grade, earlier_seeds
 from lmrbench.lines import append_line
 from lmrbench.printable import printable
-from lmrbench.pysource.source import decode
 from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.sandbox.registry import DEFAULT_SANDBOX, open_pool
 from lmrbench.solving.status import (
@@ -45,11 +44,11 @@ from lmrbench.solving.status import (
     provider_fault,
     unheard,
 )
-from lmrbench.tasks.collect import ANSWER
+from lmrbench.tasks.collect import ANSWER, is_untouched
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import MAX_CODE_BYTES, Submission
-from lmrbench.tasks.workspace import REPO, masked_files, workspace_files
+from lmrbench.tasks.workspace import REPO, workspace_files
 
 
 @dataclass(frozen=True)
@@ -125,7 +124,7 @@ def unit_tests(
                 # Of an agent that was given no code, a missing file is what it did not write.
                 untouched = state.metadata.get("inputs") == "paper"
                 submission = await _from_sandbox(task, named, state.epoch - 1)
-                untouched = _untouched(task, submission)
+                untouched = is_untouched(task, submission)
             else:
                 submission = submission.model_copy(update={"code": answer_text(events)})
             await anyio.to_thread.run_sync(read_submission, task, submission)
@@ -161,13 +160,6 @@ async def _from_sandbox(task: Task, system: str, sample: int) -> Submission:
     return submission.model_copy(
         update={"warnings": (*submission.warnings, *(f"{printable(path)}: added; left out" for path in added[:20]))}
     )
-
-
-def _untouched(task: Task, submission: Submission) -> bool:
-    """Whether the goal files are as they were given."""
-    masked = masked_files(task)
-    given = {file: decode(masked[file])[0] for file in task.goal_files}
-    return submission.code == given
 
 
 def _score(submission: Submission, result: Grade, ending: Ending) -> Score:

@@ -71,6 +71,12 @@ def transplanted(
     return files, shortened(warnings, MAX_WARNINGS)
 
 
+def is_untouched(task: Task, submission: Submission) -> bool:
+    """Whether a submission holds the goal files as a solver was given them."""
+    masked = masked_files(task)
+    return submission.code == {file: decode(masked[file])[0] for file in task.goal_files}
+
+
 def workspace_answer(task: Task, folder: Path) -> tuple[dict[str, bytes], tuple[str, ...]]:
     """The goal files of an edited workspace, and what else was changed there.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,8 +16,15 @@ def pdf_pages(file: Path) -> Iterator[str]:
 
         with pypdfium2.PdfDocument(file) as document:
             for page in document:
-                yield page.get_textpage().get_text_range()
+                yield readable(page.get_textpage().get_text_range())
     except ImportError as error:
         raise TaskError(f"{file}: reading a PDF needs pypdfium2: pip install 'lmrbench[models]'") from error
     except (OSError, RuntimeError) as error:
         raise TaskError(f"{file}: {error}") from error
+
+
+def readable(text: str) -> str:
+    """Text as pdfium gives it, with line ends of one kind, and with the words joined that a line end had split."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
+    # pdfium puts U+FFFE where a hyphen stood at the end of a line.
+    return re.sub("\ufffe\n?", "", lines)
