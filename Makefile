@@ -14,7 +14,7 @@ test: .venv/installed system lint
 # Needs neither a sandbox nor torch.
 quick: .venv/installed lint
 	$(BIN)/pytest -n auto --dist worksteal tests/pysource tests/test_layers.py tests/test_stored.py tests/tasks/test_wrong.py \
-		tests/tasks/test_digests.py tests/grading/test_compare.py tests/grading/test_records.py tests/authoring/test_mutants.py
+		tests/tasks/test_digests.py tests/grading/test_compare.py tests/grading/test_records.py tests/authoring/test_mutants.py tests/analysis tests/cli/test_language.py tests/test_docs.py
 
 # `make test` tries the same few examples each time; this tries new ones. Ctrl-C ends it, EXAMPLES says how many.
 fuzz: EXAMPLES ?= 100000

@@ -4,48 +4,6 @@ import pytest
 
 from lmrbench.analysis.grouping import grouped
 from lmrbench.analysis.report import costs, failures, rate, rates, statuses
-from lmrbench.grading.records import CaseVerdict, Grade, Usage
-
-
-def grade(system, task, passed, sample=0, verdict="mismatch", reason="differs"):
-    cases = (CaseVerdict(seed=1, case=0, name="small", verdict="match"),)
-    if not passed:
-        cases += (CaseVerdict(seed=1, case=1, name="large", verdict=verdict, reason=reason),)
-    return Grade(
-        system=system,
-        task=task,
-        sample=sample,
-        label="",
-        category=task.partition("/")[0],
-        passed=passed,
-        cases=cases,
-        seconds=1.0,
-        peak_mb=0.0,
-        warnings=(),
-        log="",
-        candidate_digest="",
-        task_digest="",
-        seeds=(1,),
-        sandbox="process",
-        environment="",
-    )
-
-
-def usage(system, task, status, sample=0, dollars=None):
-    return Usage(
-        system=system,
-        task=task,
-        sample=sample,
-        status=status,
-        detail="",
-        calls=1,
-        input_tokens=100,
-        output_tokens=10,
-        dollars=dollars,
-        seconds=3.0,
-        limit="",
-        cut=(),
-    )
 
 
 def test_groups_and_what_is_in_them_keep_their_order():
@@ -53,7 +11,7 @@ def test_groups_and_what_is_in_them_keep_their_order():
     assert list(grouped([3, 1, 2, 5], lambda number: number % 2)) == [1, 0]
 
 
-def test_a_rate_is_a_mean_over_tasks_and_not_over_answers():
+def test_a_rate_is_a_mean_over_tasks_and_not_over_answers(grade, usage):
     grades = [grade("me", "a/one", True, sample) for sample in range(3)] + [grade("me", "a/two", False)]
 
     found = rate(grades, [usage("me", "a/two", "provider_error", 1)])
@@ -66,14 +24,14 @@ def test_a_rate_is_a_mean_over_tasks_and_not_over_answers():
     assert (found.low, found.high) == (pytest.approx(0.0945, abs=1e-4), pytest.approx(0.9055, abs=1e-4))
 
 
-def test_a_group_of_which_nothing_was_answered_has_no_rate():
+def test_a_group_of_which_nothing_was_answered_has_no_rate(grade, usage):
     found = rates([grade("me", "a/one", True)], [usage("me", "b/one", "provider_error")], lambda task: task[0])
     assert found["a"]["me"].passed == 1
     assert found["b"]["me"].passed is None
     assert str(found["b"]["me"]) == "none [1 unanswered]"
 
 
-def test_failures_are_counted_by_kind_with_one_example_each():
+def test_failures_are_counted_by_kind_with_one_example_each(grade):
     grades = [
         grade("me", "a/one", True),
         grade("me", "a/two", False),
@@ -92,7 +50,7 @@ def test_failures_are_counted_by_kind_with_one_example_each():
     assert (found[0].example.task, found[0].example.reason) == ("a/two", "large: differs")
 
 
-def test_costs_and_endings_are_of_all_samples():
+def test_costs_and_endings_are_of_all_samples(usage):
     usages = [
         usage("me", "a/one", "answered", dollars=0.25),
         usage("me", "a/two", "answered"),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lmrbench.authoring.certificate import read_certificate
+from lmrbench.authoring.certificate import read_certificate, why_none
 from lmrbench.tasks.loading import default_suite, load_suite
 
 FULL_SEEDS = 25
@@ -12,6 +12,6 @@ FULL_SEEDS = 25
 def test_a_full_certificate_holds(task):
     certificate = read_certificate(task)
 
-    assert certificate is not None, f"{task.id} has changed since its audit: run `lmrbench audit {task.id}`"
+    assert certificate is not None, f"{task.id} {why_none(task)}: run `lmrbench audit {task.id}`"
     assert certificate.seeds >= FULL_SEEDS
     assert certificate.shortfalls == ()

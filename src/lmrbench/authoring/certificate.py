@@ -194,6 +194,18 @@ def read_certificate(task: Task) -> Certificate | None:
     return certificate if (certificate.digest, certificate.auditor) == (audit_digest(task), auditor_digest()) else None
 
 
+def why_none(task: Task) -> str:
+    """Why `read_certificate` gives none."""
+    entry = _read(certificate_file(task)).get(task.name)
+    if not isinstance(entry, dict):
+        return "has not been audited yet"
+    if entry.get("digest") != audit_digest(task):
+        return "has changed since its audit"
+    if entry.get("auditor") != auditor_digest():
+        return "was audited by other code than this"
+    return "has a certificate that another version wrote"
+
+
 def write_certificate(task: Task, certificate: Certificate) -> None:
     """Write or replace the certificate of one task; those of the paper's other tasks stay."""
     file = certificate_file(task)

@@ -87,7 +87,7 @@ def audit(
         ]
         found |= audit_with_progress(todo, wanted, workers, suite_folder(suite), write=not quick, sandbox=sandbox)
     foreign = _foreign_leaks(every_task)
-    shortfalls = {name: [*_said(item), *foreign.get(name, ())] for name, item in found.items()}
+    shortfalls = {task.id: [*_said(task, found[task.id]), *foreign.get(task.id, ())] for task in tasks}
     if json:
         print_json([_facts(name, item, shortfalls[name]) for name, item in found.items()])
     else:
@@ -146,9 +146,11 @@ def _facts(name: str, certificate: Certificate | None, shortfalls: list[str]) ->
     return {"task": name, "shortfalls": shortfalls, **measured}
 
 
-def _said(certificate: Certificate | None) -> list[str]:
+def _said(task: Task, certificate: Certificate | None) -> list[str]:
+    from lmrbench.authoring.certificate import why_none
+
     if certificate is None:
-        return ["no certificate holds for the task as it is; run `lmrbench audit`"]
+        return [f"no certificate holds: it {why_none(task)}; run `lmrbench audit {task.id}`"]
     return list(certificate.shortfalls)
 
 

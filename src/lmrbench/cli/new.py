@@ -89,7 +89,9 @@ def new(
         shortfalls = audit_with_progress([task], QUICK_SEEDS, None, to, write=False)[task.id].shortfalls
     except TaskError as error:
         shortfalls = (str(error),)
-    console.print("\nWhat is left for a person to decide:")
+    console.print(
+        f"\nWhat is left for a person to decide (`lmrbench audit {slug} --suite {to} --quick` shows what survives):"
+    )
     for draft in (folder / "task.toml", folder / "paper.md"):
         if "TODO" in draft.read_text("utf-8"):
             decisions.append(f"{draft}: fill in what is marked TODO")

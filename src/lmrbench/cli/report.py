@@ -35,7 +35,9 @@ def report(
     json: JsonOption = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
 ) -> None:
-    """Report what run folders hold: rates with 95% intervals, per category and task, failures by kind, costs.
+    """Report what run folders hold, in tables.
+
+    By task and by category with 95% intervals, failures by kind, how answers ended, and costs.
 
     A run may be finished, killed half-way or made elsewhere; nothing is asked, graded or changed. Several folders are
     shown side by side. Samples that a provider or an agent's program left unanswered are listed apart, and are in no
@@ -47,6 +49,8 @@ def report(
     for run in found:
         if run.unsigned:
             warn(f"{run.folder}: {run.unsigned} of {len(run.grades)} grades were not made by this installation")
+    if len({run.facts.suite_digest for run in found if run.facts}) > 1:
+        warn("these runs are of different versions of the suite; their rates are not to be compared")
     findings = together(found)
     if json:
         print_findings_as_json(findings)

@@ -1,0 +1,58 @@
+"""Grades and usages for tests of analyses."""
+
+import pytest
+
+from lmrbench.grading.records import CaseVerdict, Grade, Usage
+
+
+@pytest.fixture
+def grade():
+    """Makes a grade of one case that matches, and, where it did not pass, of one that does not."""
+    return _grade
+
+
+@pytest.fixture
+def usage():
+    """Makes the usage of one sample."""
+    return _usage
+
+
+def _grade(system, task, passed, sample=0, verdict="mismatch", reason="differs"):
+    cases = (CaseVerdict(seed=1, case=0, name="small", verdict="match"),)
+    if not passed:
+        cases += (CaseVerdict(seed=1, case=1, name="large", verdict=verdict, reason=reason),)
+    return Grade(
+        system=system,
+        task=task,
+        sample=sample,
+        label="",
+        category=task.partition("/")[0],
+        passed=passed,
+        cases=cases,
+        seconds=1.0,
+        peak_mb=0.0,
+        warnings=(),
+        log="",
+        candidate_digest="",
+        task_digest="",
+        seeds=(1,),
+        sandbox="process",
+        environment="",
+    )
+
+
+def _usage(system, task, status, sample=0, dollars=None):
+    return Usage(
+        system=system,
+        task=task,
+        sample=sample,
+        status=status,
+        detail="",
+        calls=1,
+        input_tokens=100,
+        output_tokens=10,
+        dollars=dollars,
+        seconds=3.0,
+        limit="",
+        cut=(),
+    )
