@@ -1,5 +1,7 @@
 """A back end need not be of lmrbench, and its workers need not be processes of this machine."""
 
+import os
+import socket
 import threading
 from importlib.metadata import EntryPoint, EntryPoints
 from multiprocessing.connection import Client, Listener
@@ -9,7 +11,7 @@ import pytest
 from lmrbench.errors import SandboxError
 from lmrbench.grading.grade import grade
 from lmrbench.sandbox import registry
-from lmrbench.sandbox.protocol import CaseOutcome, Outcome
+from lmrbench.sandbox.protocol import Outcome
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.submission import Submission
 
@@ -20,7 +22,7 @@ class RemoteWorker:
     """Speaks a toy protocol with another host: a job goes there, an outcome comes back."""
 
     def __init__(self, address, imports):
-        self.alive = True
+        self.alive, self.killed = True, False
         self.connection = Client(address, authkey=SECRET)
         self.connection.send(imports)
 
@@ -28,12 +30,17 @@ class RemoteWorker:
         try:
             self.connection.send(job)
             return self.connection.recv()
-        except (EOFError, OSError):
+        except (EOFError, OSError) as error:
             self.alive = False
-            return Outcome(cases=(CaseOutcome("died", message="the host is gone"),), lost=True)
+            if self.killed:
+                return Outcome(broken="it was killed", lost=True)
+            raise SandboxError("the host is gone") from error
 
     def kill(self):
-        self.connection.close()
+        self.killed = True
+        # Unlike closing it, this wakes whoever waits for an answer.
+        with socket.socket(fileno=os.dup(self.connection.fileno())) as line:
+            line.shutdown(socket.SHUT_RDWR)
 
     def close(self):
         self.alive = False

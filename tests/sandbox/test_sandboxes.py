@@ -1,6 +1,7 @@
 """A job comes back with what each case did, whatever it did, and the next job does not notice."""
 
 import os
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -31,7 +32,12 @@ def observe(case):
 """
 
 
-@pytest.fixture(scope="module", params=["bubblewrap", "process"])
+# A back end of another package, to be tried with ours.
+FOREIGN = os.environ.get("LMRBENCH_TEST_SANDBOX")
+SANDBOXES = ["bubblewrap", "process", *([FOREIGN] if FOREIGN else [])]
+
+
+@pytest.fixture(scope="module", params=SANDBOXES)
 def worker(request):
     worker = make_sandbox(request.param, ()).start(())
     yield worker
@@ -244,6 +250,21 @@ def test_leaving_the_pool_ends_running_jobs_at_once():
         results = pool.run([job("def answer(number): return number"), slow, slow, slow])
         assert next(results)[0] == 0
     assert time.monotonic() - began < 20
+
+
+@pytest.mark.parametrize("name", SANDBOXES)
+def test_a_kill_ends_a_running_job_at_once_and_leaves_nothing_behind(name):
+    worker = make_sandbox(name, ()).start(())
+    timer = threading.Timer(1.0, worker.kill)
+    timer.start()
+    began = time.monotonic()
+    try:
+        outcome = worker.run(job("import time\ndef answer(number): time.sleep(30)", task_seconds=60))
+    finally:
+        worker.close()
+    assert time.monotonic() - began < 15
+    assert outcome.lost
+    assert not worker.alive
 
 
 def test_a_worker_serves_only_jobs_with_the_same_packages():

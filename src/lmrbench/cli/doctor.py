@@ -23,11 +23,11 @@ def doctor(json: JsonOption = False) -> None:
     if json:
         print_json([asdict(item) for item in diagnoses])
     else:
-        bounds = {True: "a cgroup and a watch", False: "a watch"}
+        bounds = {True: "a cgroup and a watch", False: "a watch", None: "not known"}
         rows = [(x.name, "yes" if x.works else "no", bounds[x.cgroup] if x.works else "-") for x in diagnoses]
         show(sheet("", ("sandbox", "works", "memory is bounded by"), rows), console())
         for item in diagnoses:
             if not item.works:
-                say(f"{item.name}: {item.reason}. What to do: {item.advice}")
+                say(f"{item.name}: {item.reason}" + (f". What to do: {item.advice}" if item.advice else ""))
     if not diagnoses[0].works:
         raise typer.Exit(1)

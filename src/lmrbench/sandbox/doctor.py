@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
-from lmrbench.errors import SandboxError
 from lmrbench.sandbox.protocol import Job
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.sandbox.warm_worker import WarmWorker
@@ -25,29 +24,34 @@ def observe(case):
 class Diagnosis:
     """Whether one sandbox works here; if not, what it said and what to do.
 
-    cgroup: whether the kernel counts all that a worker holds, or the worker's watch what it can see.
+    cgroup: whether the kernel counts all that a worker holds, or the worker's watch what it can see; None where that is
+    not known.
     """
 
     name: str
     works: bool
     reason: str = ""
     advice: str = ""
-    cgroup: bool = False
+    cgroup: bool | None = None
 
 
 def diagnose(name: str) -> Diagnosis:
     """Run a function of one line in the sandbox of that name."""
     job = Job("doctor", {"target.py": b"def works():\n    return True\n"}, _CHECK, 0, Limits(), task_seconds=20)
-    sandbox = make_sandbox(name, ())
+    advice = ""
     try:
+        sandbox = make_sandbox(name, ())
+        advice = sandbox.advice
         worker = sandbox.start(())
         try:
             outcome = worker.run(job)
         finally:
             worker.close()
-    except SandboxError as error:
-        return Diagnosis(name, False, str(error), sandbox.advice)
+    except Exception as error:
+        # That of another package may raise what it likes.
+        return Diagnosis(name, False, str(error) or repr(error), advice)
     if [case.status for case in outcome.cases] != ["observed"]:
-        reason = outcome.broken or outcome.cases[0].message
-        return Diagnosis(name, False, reason, f"report this, with the output of `{sys.executable} -VV`")
-    return Diagnosis(name, True, cgroup=isinstance(worker, WarmWorker) and worker.launched.group is not None)
+        reason = outcome.broken or "; ".join(case.message for case in outcome.cases) or "the worker was lost"
+        return Diagnosis(name, False, reason, f"{advice}; or report this, with the output of `{sys.executable} -VV`")
+    cgroup = worker.launched.group is not None if isinstance(worker, WarmWorker) else None
+    return Diagnosis(name, True, cgroup=cgroup)

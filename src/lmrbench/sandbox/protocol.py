@@ -32,7 +32,10 @@ class Job:
 
 @dataclass(frozen=True)
 class CaseOutcome:
-    """What became of one case: an encoded observation if it was observed, otherwise a message."""
+    """What became of one case: an observation if it was observed, otherwise a message.
+
+    payload: of `worker_program.encoding.encode`.
+    """
 
     status: Status
     payload: bytes = b""
@@ -58,7 +61,12 @@ class Outcome:
 
 
 class Worker(Protocol):
-    """A started worker, for the jobs of one owner, one after the other. It need not be a process of this machine."""
+    """A started worker, for the jobs of one owner, one after the other; the pool sees to that.
+
+    It need not be a process of this machine. On another host, drive one of that host's own back ends: install lmrbench
+    there, and call `make_sandbox` with what must be hidden there. Settings, such as the host's address, come from
+    environment variables of your own.
+    """
 
     @property
     def alive(self) -> bool:
@@ -66,7 +74,13 @@ class Worker(Protocol):
         ...
 
     def run(self, job: Job) -> Outcome:
-        """Run one job to its end, whatever the candidate does. Where the worker was lost, the outcome says so."""
+        """Run one job to its end, whatever the candidate does.
+
+        The outcome has a name and a case for each case that the check drew. Where the worker was lost during the job
+        it says so, with `broken` or a case of status `died`; the pool then runs the job once more in a fresh worker,
+        and if that is lost too, it was the candidate's doing. Raises SandboxError where the fault is the machine's or
+        the host's, so that nobody's score changes.
+        """
         ...
 
     def kill(self) -> None:
@@ -89,5 +103,8 @@ class Sandbox(Protocol):
     advice: str
 
     def start(self, imports: Sequence[str]) -> Worker:
-        """Start a worker that can import these packages. Raises SandboxError where that can't be done."""
+        """Start a worker that can import these packages. Raises SandboxError where that can't be done.
+
+        A worker is used and closed by the thread that starts it; only `kill` comes from another.
+        """
         ...

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from lmrbench.errors import SandboxError
 from lmrbench.sandbox.cgroup import Group
+from lmrbench.sandbox.ending import kill_with_children
 from lmrbench.sandbox.protocol import CaseOutcome, Job, Outcome, Status
 from lmrbench.sandbox.worker_program.framing import (
     BROKEN,
@@ -134,12 +135,12 @@ class WarmWorker:
 
     def kill(self) -> None:
         """End the worker at once, from any thread; a job that it runs comes back as lost."""
-        self.process.kill()
+        kill_with_children(self.process)
 
     def close(self) -> None:
         """End the worker and all that runs in its sandbox; safe to call twice."""
         self.alive = False
-        self.process.kill()
+        self.kill()
         self.process.wait()
         for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
             if stream is not None:
@@ -178,7 +179,7 @@ class WarmWorker:
 
     def _diagnosis(self, error: Exception) -> str:
         """What went wrong, with the last words of the worker's own error output; the worker is closed."""
-        self.process.kill()
+        self.kill()
         assert self.process.stderr is not None
         try:
             _, words = self.process.communicate(timeout=5)

@@ -25,6 +25,7 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 
 from lmrbench.errors import SandboxError
 from lmrbench.sandbox.bubblewrap import BubblewrapSandbox, Layout, new_user
+from lmrbench.sandbox.ending import kill_with_children
 from lmrbench.sandbox.environment import WORKER_PROGRAM, interpreter, variables
 from lmrbench.sandbox.worker_program.session import CONTENT, ENDED, FAILED, FRAME, STDERR, STDOUT
 
@@ -183,7 +184,7 @@ class Session:
             # Process 1 ends with its standard input, and the namespace with process 1.
             return self._process.communicate(timeout=_END_SECONDS)[1]
         except subprocess.TimeoutExpired:
-            self._process.kill()
+            kill_with_children(self._process)
             return b""
 
 
