@@ -5,7 +5,7 @@ import pytest
 from lmrbench.authoring.certificate import read_certificate, why_none
 from lmrbench.tasks.loading import default_suite, load_suite
 
-FULL_SEEDS = 25
+FULL_SEEDS = 100
 
 
 @pytest.mark.parametrize("task", load_suite(default_suite()), ids=lambda task: task.id)
