@@ -19,7 +19,7 @@ from lmrbench.errors import RecordError, SandboxError, SubmissionError
 from lmrbench.grading import reader, reading
 from lmrbench.grading.grade import grade
 from lmrbench.grading.reader import MEGABYTES, WALL_SECONDS
-from lmrbench.grading.records import MAX_LINE_BYTES, append_line, read_submitted_lines
+from lmrbench.lines import MAX_LINE_BYTES, append_line, read_submitted_lines
 from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.loading import load_suite

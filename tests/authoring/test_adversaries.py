@@ -133,7 +133,7 @@ def test_a_model_that_does_not_answer_is_one_line(suite, tmp_path):
     with serving(lambda request: Reply(status=401)) as (base, _):
         result = attack(base, tmp_path, suite)
 
-    assert result.returncode == 2
+    assert result.returncode == 4
     assert len(result.stderr.strip().splitlines()) == 1
     assert "openai-api/local/model did not answer" in result.stderr
 

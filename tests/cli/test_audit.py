@@ -31,7 +31,10 @@ def test_check_runs_nothing_and_refuses_a_missing_certificate(suite):
 
     assert result.returncode == 1
     assert json.loads(result.stdout) == [
-        {"task": "toy/blend", "shortfalls": ["no certificate holds for the task as it is; run `lmrbench audit`"]}
+        {
+            "task": "toy/blend",
+            "shortfalls": ["no certificate holds: it has not been audited yet; run `lmrbench audit toy/blend`"],
+        }
     ]
     assert not (suite / "toy" / "certificate.json").exists()
 

@@ -279,7 +279,7 @@ def test_a_worker_serves_only_jobs_with_the_same_packages():
 def test_a_thread_that_is_done_starts_no_worker_for_the_few_short_jobs_that_are_left():
     class SlowToStart(CountingSandbox):
         def start(self, imports):
-            time.sleep(2.0)
+            time.sleep(4.0)
             return super().start(imports)
 
     sandbox = SlowToStart()

@@ -109,7 +109,7 @@ def test_only_what_the_machinery_failed_at_is_unanswered_and_asked_again(tmp_pat
     grades = {item["task"]: item["passed"] for item in report["grades"]}
     assert all(grades[task] == (kind in PASS or wanted[task] == "provider_error") for task, kind in KINDS.items())
     facts = json.loads((run / "run.json").read_text())["solving"]
-    assert (facts["base_url"], facts["model_args"], facts["limits"]) == (base, {"stream": True}, {"time": 2})
+    assert (facts["base_url"], facts["model_args"], facts["time_limit"]) == (base, {"stream": True}, 2)
 
     logs = ""
     for file in (run / "logs").glob("*.eval"):
