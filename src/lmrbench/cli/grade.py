@@ -211,21 +211,22 @@ def _print_tables(grades: list[Grade], folder: Path, sandbox: str, seeds: tuple[
 def _shares(title: str, group: dict[str, str], grades: list[Grade]) -> Sheet:
     """How many submissions of each system pass, by group of tasks. group: that of each task."""
     from lmrbench.analysis.grouping import grouped
-    from lmrbench.analysis.report import rates
 
     systems = list(dict.fromkeys(item.system for item in grades))
-    members = grouped(grades, lambda item: group[item.task])
-    seconds = {name: sum(item.seconds for item in items) for name, items in members.items()}
-    rows = [
-        [name, *(f"{one.passes}/{one.answers}" if (one := found.get(system)) else "-" for system in systems)]
-        for name, found in rates(grades, (), group.__getitem__).items()
-    ]
-    rows = [[*row, f"{seconds[row[0]]:.2f}"] for row in rows]
-    (totals,) = rates(grades, (), lambda task: "all").values()
-    shares = [f"{totals[system].passes / totals[system].answers:.1%}" for system in systems]
-    rows.append(["all", *shares, f"{sum(seconds.values()):.2f}"])
+    rows = []
+    for name, members in grouped(grades, lambda item: group[item.task]).items():
+        found = grouped(members, lambda item: item.system)
+        counts = [f"{_passed(found[system])}/{len(found[system])}" if system in found else "-" for system in systems]
+        rows.append([name, *counts, f"{sum(item.seconds for item in members):.2f}"])
+    totals = grouped(grades, lambda item: item.system)
+    shares = [f"{_passed(totals[system]) / len(totals[system]):.1%}" for system in systems]
+    rows.append(["all", *shares, f"{sum(item.seconds for item in grades):.2f}"])
     columns = [title, *systems, "seconds"]
     return sheet("", columns, rows, numbers=columns[1:], spare=["seconds"], totals=1)
+
+
+def _passed(grades: list[Grade]) -> int:
+    return sum(item.passed for item in grades)
 
 
 FAILED = ("system", "task", "cases", "first failure")
