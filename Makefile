@@ -45,8 +45,7 @@ docs: .venv/installed
 	$(BIN)/pip install --quiet -e '.[docs]'
 	$(BIN)/mkdocs build --strict
 
-# Where the package index has no CPU build of torch, pip brings gigabytes of CUDA. `make PIP_OPTIONS='--extra-index-url URL' ...`
-# with the address of PyTorch's index of CPU builds, as its installation page names it, avoids that.
+# Further options of pip, for machines where it would bring the build of torch for GPUs, with gigabytes of CUDA.
 PIP_OPTIONS ?=
 .venv/installed: pyproject.toml
 	$(PYTHON) -m venv .venv

@@ -8,7 +8,8 @@ from lmrbench.errors import UsageError
 from lmrbench.grading.golden import installation_seed
 from lmrbench.grading.grade import grade as grades_of
 from lmrbench.grading.records import Grade
-from lmrbench.sandbox.registry import DEFAULT_SANDBOX, open_pool
+from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
+from lmrbench.sandbox.registry import open_pool
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission

@@ -1,6 +1,7 @@
 """The command line as its user meets it: tables and JSON, one-line errors, exit codes, and a kill at any moment."""
 
 import json
+import os
 import random
 import signal
 import subprocess
@@ -166,3 +167,20 @@ def test_ctrl_c_stops_cleanly_and_leaves_no_process(toy_suite, tmp_path):
     assert process.returncode == 130
     assert "lmrbench: interrupted" in errors
     assert "Traceback" not in errors
+
+
+def test_without_inspect_asking_a_model_is_one_line(toy_suite, tmp_path):
+    (tmp_path / "inspect_ai").mkdir()
+    (tmp_path / "inspect_ai" / "__init__.py").write_text("raise ImportError('not installed')")
+    for command in ("solve", "run"):
+        result = subprocess.run(
+            [sys.executable, "-m", "lmrbench", command, "--model", "openai/some-model", "--suite", toy_suite],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        )
+        assert result.returncode == 3
+        assert result.stderr == (
+            "lmrbench: asking models needs Inspect (not installed): pip install 'lmrbench[models]'\n"
+        )

@@ -91,6 +91,32 @@ def test_a_run_that_was_killed_is_reported_as_far_as_it_came(graded, tmp_path):
     assert len(found["grades"]) == 2
 
 
+def test_runs_of_different_suites_are_not_to_be_compared(graded, tmp_path):
+    shutil.copytree(graded, tmp_path / "first")
+    shutil.copytree(STORED, tmp_path / "second")
+    result = run("report", "first", "second", cwd=tmp_path)
+    assert "lmrbench: these runs are of different versions of the suite" in result.stderr
+
+
+def test_a_task_that_nobody_answered_has_its_category(tmp_path):
+    shutil.copytree(STORED, tmp_path / "run")
+    (tmp_path / "run" / "grades.jsonl").unlink()
+    usage = tmp_path / "run" / "usage.jsonl"
+    usage.write_text(usage.read_text().replace("toy/blend", "dpo/preference_loss"))
+    found = json.loads(run("report", "run", "--json", cwd=tmp_path).stdout)
+    assert set(found["rates"]) == {"all", "training_objectives"}
+
+
+def test_what_needs_no_model_runs_in_any_sandbox(toy_suite, tmp_path):
+    arguments = ("--quiet", "run", "--suite", toy_suite, "--sandbox", "process", "--workers", 1, "--out", "run")
+    result = run(*arguments, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == ""
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["sandbox"] == "process"
+    assert "golden: 1/1 = 100.0%" in result.stdout
+    assert "mask: 0/1 = 0.0%" in result.stdout
+
+
 def test_what_is_no_run_is_said(tmp_path):
     result = run("report", ".", cwd=tmp_path)
     assert (result.returncode, result.stderr) == (2, "lmrbench: .: holds no run\n")
@@ -113,14 +139,27 @@ def test_why_shows_the_failed_cases_and_both_pieces_of_code_with_their_lines(gra
 
     unusable = run(*arguments, "--sample", 2, cwd=graded.parent)
     assert "nothing was taken of this answer" in unusable.stdout
+    assert "\\n" not in unusable.stdout
     assert "no code at all" in unusable.stdout
     cases = json.loads(run(*arguments, "--sample", 1, "--json", cwd=graded.parent).stdout)["failed_cases"]
     assert {case["verdict"] for case in cases} == {"mismatch"}
 
 
 def test_why_asks_which_answer_is_meant(graded, toy_suite):
+    assert (run("why", graded, "empathy_gaps", cwd=graded.parent).stderr) == (
+        "lmrbench: 'empathy_gaps' names 2 tasks: empathy_gaps/get_delta, empathy_gaps/get_filtered_matrix\n"
+    )
     for more in ((), ("--system", "me", "--sample", "7"), ("--system", "nobody")):
         result = run("why", graded, "toy/blend", "--suite", toy_suite, *more, cwd=graded.parent)
         assert result.returncode == 2
         assert result.stderr.count("\n") == 1
         assert "--system and --sample" in result.stderr
+
+
+def test_why_works_where_the_answers_themselves_are_not_there(graded, toy_suite, tmp_path):
+    shutil.copytree(graded, tmp_path / "run")
+    (tmp_path / "run" / "submissions.jsonl").unlink()
+    result = run("why", "run", "toy/blend", "--suite", toy_suite, "--system", "me", "--sample", 1, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert "mismatch" in result.stdout
+    assert "the answer itself is not there" in result.stdout

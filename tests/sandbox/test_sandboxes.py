@@ -1,6 +1,7 @@
 """A job comes back with what each case did, whatever it did, and the next job does not notice."""
 
 import os
+import subprocess
 import threading
 import time
 from dataclasses import replace
@@ -11,6 +12,7 @@ import pytest
 from lmrbench.errors import SandboxError
 from lmrbench.sandbox import bubblewrap
 from lmrbench.sandbox.bubblewrap import BubblewrapSandbox
+from lmrbench.sandbox.ending import kill_with_children
 from lmrbench.sandbox.packages import importable_paths, required_distributions
 from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.sandbox.protocol import Job
@@ -265,6 +267,18 @@ def test_a_kill_ends_a_running_job_at_once_and_leaves_nothing_behind(name):
     assert time.monotonic() - began < 15
     assert outcome.lost
     assert not worker.alive
+
+
+def test_a_process_whose_end_was_noted_is_not_killed_again(monkeypatch):
+    with subprocess.Popen(["true"], stdout=subprocess.PIPE) as ended:
+        ended.wait()
+    # Its number may be another process's by now: here it is this one's, whose child must live.
+    monkeypatch.setattr(ended, "pid", os.getpid())
+    with subprocess.Popen(["sleep", "30"]) as other:
+        kill_with_children(ended)
+        time.sleep(0.2)
+        assert other.poll() is None
+        other.kill()
 
 
 def test_a_worker_serves_only_jobs_with_the_same_packages():

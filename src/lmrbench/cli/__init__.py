@@ -1,4 +1,4 @@
-"""The command line: one file a command, and nothing heavy imported before the command that needs it runs.
+"""The command line: one file per command, and nothing heavy imported before the command that needs it runs.
 
 Exit codes say whose fault it is: 0 done, 1 done and the answer is no (a built-in system was graded otherwise than it
 must be, a task falls short, no sandbox works), 2 the command or what it was given is wrong, 3 this machine can't do it,

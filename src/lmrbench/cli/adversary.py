@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmrbench.cli.options import SuiteOption, load_tasks
+from lmrbench.cli.options import SuiteOption, load_task
 from lmrbench.cli.tables import sheet, show
 from lmrbench.cli.terminal import cell, console, progress, say
 
@@ -83,7 +83,7 @@ def accept(
     from lmrbench.lines import read_lines
     from lmrbench.tasks.model import Name
 
-    (chosen,) = load_tasks(suite, [task])
+    chosen = load_task(suite, task)
     try:
         valid = TypeAdapter(Name).validate_python(name)
     except ValidationError as error:

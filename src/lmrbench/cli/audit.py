@@ -9,7 +9,6 @@ import typer
 
 from lmrbench.cli.adversary import attack_with_progress, print_findings
 from lmrbench.cli.options import (
-    DEFAULT_SANDBOX,
     PATTERN_HELP,
     JsonOption,
     SandboxOption,
@@ -21,6 +20,7 @@ from lmrbench.cli.options import (
 )
 from lmrbench.cli.tables import sheet, show
 from lmrbench.cli.terminal import cell, console, progress
+from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 
 if TYPE_CHECKING:
     from lmrbench.authoring.certificate import Certificate

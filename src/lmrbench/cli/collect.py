@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from lmrbench.cli.options import SuiteOption, load_tasks
+from lmrbench.cli.options import SuiteOption, load_task
 from lmrbench.cli.terminal import say, warn
 
 
@@ -31,7 +31,6 @@ def collect(
     suite: SuiteOption = None,
 ) -> None:
     """Take in one answer and append it to a file of submissions; only the target will be taken from it."""
-    from lmrbench.errors import TaskError
     from lmrbench.grading.reading import collect as take_in
     from lmrbench.grading.reading import collect_text, read_submission
     from lmrbench.lines import append_line, read_lines
@@ -40,17 +39,15 @@ def collect(
     from lmrbench.tasks.submission import MAX_CODE_BYTES, Submission
 
     name = task or "/".join(path.resolve().parts[-2:])
-    found = load_tasks(suite, [name])
-    if len(found) != 1:
-        raise TaskError(f"{name!r} names {len(found)} tasks; name one with --task")
+    found = load_task(suite, name)
     if str(path) == "-":
         text = sys.stdin.buffer.read(MAX_CODE_BYTES + 1)
-        submission = collect_text(found[0], text, "standard input", system, sample)
+        submission = collect_text(found, text, "standard input", system, sample)
     else:
-        submission = take_in(found[0], path, system, sample)
-    if is_untouched(found[0], submission):
+        submission = take_in(found, path, system, sample)
+    if is_untouched(found, submission):
         warn(f"{path}: the masked functions are as they were exported; nothing was filled in")
-    _, warnings = read_submission(found[0], submission)
+    _, warnings = read_submission(found, submission)
     for warning in (*submission.warnings, *warnings):
         warn(warning)
     if replace:
@@ -59,4 +56,4 @@ def collect(
         write_whole(to, "".join(item.model_dump_json() + "\n" for item in (*kept, submission)).encode())
     else:
         append_line(to, submission)
-    say(f"{found[0].id} of {system} {'written' if replace else 'appended'} to {to}")
+    say(f"{found.id} of {system} {'written' if replace else 'appended'} to {to}")

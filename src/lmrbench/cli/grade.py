@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lmrbench.cli.options import (
-    DEFAULT_SANDBOX,
     JsonOption,
     SandboxOption,
     SeedOption,
@@ -21,6 +20,7 @@ from lmrbench.cli.options import (
 )
 from lmrbench.cli.tables import Sheet, in_one_line, sheet, show
 from lmrbench.cli.terminal import console, progress, say, warn
+from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 
 if TYPE_CHECKING:
     from lmrbench.grading.records import Grade

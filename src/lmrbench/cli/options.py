@@ -15,8 +15,6 @@ SuiteOption = Annotated[
     Path | None,
     typer.Option("--suite", metavar="DIR", help="A suite folder, instead of the one that comes with lmrbench."),
 ]
-# As in sandbox.registry, which is not imported before it is needed.
-DEFAULT_SANDBOX = "bubblewrap"
 PATTERN_HELP = "Task ids (dpo/preference_loss), papers (dpo), categories or globs; all tasks without one."
 TasksOption = Annotated[
     list[str] | None, typer.Option("--task", "-t", metavar="TASK", help=f"{PATTERN_HELP} May be repeated.")
@@ -50,6 +48,16 @@ def suite_folder(suite: Path | None) -> Path:
 def load_tasks(suite: Path | None, patterns: list[str] | None) -> tuple[Task, ...]:
     """The tasks of a suite that the patterns name."""
     return load_all_and_some(suite, patterns)[1]
+
+
+def load_task(suite: Path | None, name: str) -> Task:
+    """The one task of that name. Raises TaskError where it names several."""
+    from lmrbench.errors import TaskError
+
+    found = load_tasks(suite, [name])
+    if len(found) != 1:
+        raise TaskError(f"{name!r} names {len(found)} tasks: {', '.join(task.id for task in found)}")
+    return found[0]
 
 
 def load_all_and_some(suite: Path | None, patterns: list[str] | None) -> tuple[tuple[Task, ...], tuple[Task, ...]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmrbench.cli.options import JsonOption, print_json
+from lmrbench.cli.options import JsonOption, SuiteOption, load_tasks, print_json
 from lmrbench.cli.tables import Sheet, in_one_line, markdown, sheet, show
 from lmrbench.cli.terminal import console, say, warn
 
@@ -32,6 +32,7 @@ class Findings:
 
 def report(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders, of `lmrbench run` or `grade`.")],
+    suite: SuiteOption = None,
     json: JsonOption = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
 ) -> None:
@@ -51,7 +52,7 @@ def report(
             warn(f"{run.folder}: {run.unsigned} of {len(run.grades)} grades were not made by this installation")
     if len({run.facts.suite_digest for run in found if run.facts}) > 1:
         warn("these runs are of different versions of the suite; their rates are not to be compared")
-    findings = together(found)
+    findings = together(found, {item.id: item.category for item in load_tasks(suite, None)})
     if json:
         print_findings_as_json(findings)
     elif as_markdown:
@@ -60,24 +61,23 @@ def report(
         print_findings(findings)
 
 
-def together(runs: Sequence[Run]) -> Findings:
-    """Several runs as one. A system that occurs in more than one folder is named with its folder."""
-    from lmrbench.analysis.grouping import grouped
+def together(runs: Sequence[Run], categories: Mapping[str, str]) -> Findings:
+    """Several runs as one. A system that occurs in more than one folder is named with its folder.
 
+    categories: of the tasks of a suite; tasks without a grade that are not among them are of category "unknown".
+    """
     places = {(item.system, run.folder) for run in runs for item in run.grades}
     places |= {(item.system, run.folder) for run in runs for item in run.usages}
-    owners = grouped(places, lambda place: place[0])
-    several = {system for system, found in owners.items() if len(found) > 1}
+    several = {system for system, count in Counter(system for system, _ in places).items() if count > 1}
 
     def name(system: str, run: Run) -> dict[str, str]:
         return {"system": f"{system} ({run.folder})" if system in several else system}
 
     grades = tuple(item.model_copy(update=name(item.system, run)) for run in runs for item in run.grades)
     usages = tuple(item.model_copy(update=name(item.system, run)) for run in runs for item in run.usages)
-    categories = {item.task: item.category for item in grades}
-    # Of a task without any grade the category is not written down.
-    categories |= {item.task: "unknown" for item in usages if item.task not in categories}
-    return Findings(tuple(run.folder for run in runs), grades, usages, categories)
+    known = {item.task: categories.get(item.task, "unknown") for item in usages}
+    known |= {item.task: item.category for item in grades}
+    return Findings(tuple(run.folder for run in runs), grades, usages, known)
 
 
 def print_findings(findings: Findings) -> None:
@@ -93,7 +93,7 @@ def print_findings(findings: Findings) -> None:
     for system, cost in costs(findings.usages).items():
         dollars = f", ${cost.dollars:.4f}" if cost.dollars is not None else ""
         tokens = f"{cost.input_tokens:,} tokens in, {cost.output_tokens:,} out"
-        say(f"{system}: {tokens}{dollars}; {cost.seconds:.1f} s of work a sample")
+        say(f"{system}: {tokens}{dollars}; {cost.seconds:.1f} s of work per sample")
     say(f"{len(findings.grades)} grades in {', '.join(map(str, findings.folders))}")
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmrbench.cli.options import JsonOption, SuiteOption, load_tasks, print_json
+from lmrbench.cli.options import JsonOption, SuiteOption, load_task, print_json
 from lmrbench.cli.terminal import cell, console
 from lmrbench.printable import printable
 
@@ -21,15 +21,11 @@ def show(
 ) -> None:
     """Show one task: its paper, its instruction, and the masked function as a solver finds it."""
     from lmrbench.authoring.certificate import read_certificate
-    from lmrbench.errors import TaskError
     from lmrbench.tasks.digests import audit_digest, grading_digest
     from lmrbench.tasks.model import TaskEntry
     from lmrbench.tasks.workspace import goal_signatures
 
-    tasks = load_tasks(suite, [task_id])
-    if len(tasks) > 1:
-        raise TaskError(f"{task_id!r} names {len(tasks)} tasks: {', '.join(task.id for task in tasks)}")
-    task = tasks[0]
+    task = load_task(suite, task_id)
     certificate = read_certificate(task)
     counts = {"rewrites": len(task.files.rewrites), "wrong": len(task.files.wrong)}
     if json:

@@ -14,7 +14,6 @@ from lmrbench.cli.derived import with_settings
 from lmrbench.cli.grade import RUNS, grade_with_progress, say_set_aside
 from lmrbench.cli.interrupt import as_keyboard_interrupt
 from lmrbench.cli.options import (
-    DEFAULT_SANDBOX,
     JsonOption,
     SandboxOption,
     SeedOption,
@@ -22,10 +21,12 @@ from lmrbench.cli.options import (
     TasksOption,
     WorkersOption,
     load_all_and_some,
+    load_tasks,
     suite_folder,
 )
 from lmrbench.cli.report import print_findings, print_findings_as_json, together
 from lmrbench.cli.terminal import is_quiet, say
+from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 
 if TYPE_CHECKING:
     from lmrbench.grading.runs import Run
@@ -59,17 +60,16 @@ def solve(
     agent's program failed, nothing is counted, and the command exits with 4; the same command then asks again.
     """
     from lmrbench.errors import UsageError
-    from lmrbench.solving.runs import require_finished
 
     if not settings.get("model"):
         raise UsageError("--model is needed: whom to ask, as openai/gpt-5")
     run = _solved(settings, task, prices, seed, sandbox, workers, out, suite)
     if json:
-        print_findings_as_json(together([run]))
+        print_findings_as_json(together([run], _categories(suite)))
     else:
         passed = sum(item.passed for item in run.grades)
         say(f"{passed} of {len(run.grades)} answers pass; the run is in {run.folder}")
-    require_finished(run)
+    _require_finished(run)
 
 
 @with_settings
@@ -89,15 +89,23 @@ def run(
     Without --model the systems that need none: golden (the reference), mask (nothing), and nearest, which copies the
     most similar function of the workspace.
     """
+    asked = _solved if settings.get("model") else _built_ins
+    done = asked(settings, task, prices, seed, sandbox, workers, out, suite)
     print_all = print_findings_as_json if json else print_findings
-    if not settings.get("model"):
-        print_all(together([_built_ins(settings, task, prices, seed, sandbox, workers, out, suite)]))
-        return
+    print_all(together([done], _categories(suite)))
+    if settings.get("model"):
+        _require_finished(done)
+
+
+def _require_finished(run: Run) -> None:
+    # Not before the run, which says in one line where Inspect is not installed.
     from lmrbench.solving.runs import require_finished
 
-    done = _solved(settings, task, prices, seed, sandbox, workers, out, suite)
-    print_all(together([done]))
-    require_finished(done)
+    require_finished(run)
+
+
+def _categories(suite: Path | None) -> dict[str, str]:
+    return {item.id: item.category for item in load_tasks(suite, None)}
 
 
 def _solved(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmrbench.cli.options import JsonOption, SuiteOption, load_tasks, print_json
+from lmrbench.cli.options import JsonOption, SuiteOption, load_task, print_json
 from lmrbench.cli.tables import sheet, show
 from lmrbench.cli.terminal import cell, console, say
 from lmrbench.printable import printable
@@ -38,7 +38,7 @@ def why(
     from lmrbench.errors import UsageError
     from lmrbench.grading.runs import read_run
 
-    (found,) = load_tasks(suite, [task])
+    found = load_task(suite, task)
     held = read_run(run)
     grades = [item for item in held.grades if item.task == found.id and system in (None, item.system)]
     answers = [item for item in grades if item.sample == sample]
@@ -47,9 +47,7 @@ def why(
         which = "several systems have" if answers else f"there is no graded sample {sample}"
         raise UsageError(f"{run}: {which} of {found.id}; name one with --system and --sample: {named}")
     grade = answers[-1]
-    submission = next(
-        item for item in held.submissions if (item.system, item.task, item.sample) == (grade.system, found.id, sample)
-    )
+    handed_in = {(item.system, item.task, item.sample): item for item in held.submissions}
     failed = [case for case in grade.cases if case.verdict != "match"]
     if json:
         cases = [case.model_dump(mode="json") for case in failed]
@@ -65,7 +63,11 @@ def why(
     if rows:
         columns = ["seed", "case", "verdict", "reason"]
         show(sheet("Failed cases", columns, rows, numbers=["seed"], spare=["seed"]), out)
-    _show_code(out, found, submission)
+    submission = handed_in.get((grade.system, found.id, sample))
+    if submission is None:
+        say(f"{run}: the answer itself is not there")
+    else:
+        _show_code(out, found, submission)
 
 
 def _show_code(out: Console, task: Task, submission: Submission) -> None:
@@ -78,7 +80,7 @@ def _show_code(out: Console, task: Task, submission: Submission) -> None:
     try:
         answered, _ = read_submission(task, submission)
     except SubmissionError as error:
-        say(f"nothing was taken of this answer: {error}\n")
+        say(f"nothing was taken of this answer: {error}")
         code = submission.code if isinstance(submission.code, str) else "\n\n".join(submission.code.values())
         out.print(_code(code, 1))
         return

@@ -72,7 +72,7 @@ def collect(task: Task, path: Path, system: str, sample: int = 0) -> Submission:
 
 
 def collect_workspace(task: Task, folder: Path, system: str, sample: int = 0) -> Submission:
-    """What an edited workspace holds; `folder` is what `workspace.build` wrote, with any inputs."""
+    """What an edited workspace holds; `folder` is what `export_workspace` wrote, with any inputs."""
     files, warnings = workspace_answer(task, folder)
     code = _ask(Request(files=files)).code
     return Submission(system=system, task=task.id, sample=sample, code=code, warnings=warnings)

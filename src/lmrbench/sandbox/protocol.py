@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 
 from lmrbench.tasks.model import Limits
 
+DEFAULT_SANDBOX = "bubblewrap"
 Status = Literal["observed", "raised", "timeout", "died", "missing"]
 
 

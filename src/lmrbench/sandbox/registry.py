@@ -17,7 +17,6 @@ from lmrbench.sandbox.process import ProcessSandbox
 from lmrbench.sandbox.protocol import Sandbox
 
 GROUP = "lmrbench.sandboxes"
-DEFAULT_SANDBOX = "bubblewrap"
 _OWN: dict[str, Callable[[Sequence[Path]], Sandbox]] = {"bubblewrap": BubblewrapSandbox, "process": ProcessSandbox}
 
 

@@ -32,7 +32,8 @@ from lmrbench.grading.runs import SUBMISSIONS, append_grade, earlier_seeds
 from lmrbench.lines import append_line
 from lmrbench.printable import printable
 from lmrbench.sandbox.pool import WorkerPool
-from lmrbench.sandbox.registry import DEFAULT_SANDBOX, open_pool
+from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
+from lmrbench.sandbox.registry import open_pool
 from lmrbench.solving.status import (
     LIMIT,
     UNANSWERED,

@@ -80,7 +80,7 @@ def is_untouched(task: Task, submission: Submission) -> bool:
 def workspace_answer(task: Task, folder: Path) -> tuple[dict[str, bytes], tuple[str, ...]]:
     """The goal files of an edited workspace, and what else was changed there.
 
-    `folder` is what `workspace.build` wrote, with any inputs.
+    `folder` is what `export_workspace` wrote, with any inputs.
     """
     answer = {}
     for file in task.goal_files:

@@ -1,0 +1,56 @@
+"""A table reads well on a narrow terminal, in a file, and as Markdown."""
+
+import io
+
+from rich.console import Console
+
+from lmrbench.cli.tables import in_one_line, markdown, sheet, show
+
+TABLE = sheet(
+    "Things",
+    ("name", "count", "colour", "story"),
+    [("first", 1, "green", "s" * 30), ("second", None, "blue", "t" * 30), ("all", 3, "", "")],
+    numbers=["count"],
+    spare=["colour", "story"],
+    totals=1,
+)
+
+
+def shown(table, width):
+    out = io.StringIO()
+    show(table, Console(file=out, width=width))
+    return [line.rstrip() for line in out.getvalue().splitlines()]
+
+
+def test_columns_go_from_the_last_spare_one_on_until_a_table_fits_and_the_others_never():
+    assert shown(TABLE, 100)[1].split() == ["name", "count", "colour", "story"]
+    assert shown(TABLE, 40)[1].split() == ["name", "count", "colour"]
+    assert shown(TABLE, 15)[1].split() == ["name", "count"]
+    assert all(len(line) <= 15 for line in shown(TABLE, 15))
+
+
+def test_titles_numbers_and_totals():
+    lines = shown(TABLE, 100)
+    assert lines[0] == "Things"
+    assert lines[2].index("1") == lines[1].index("count") + len("count") - 1
+    # The totals stand apart, and None is an empty cell.
+    assert lines[4] == ""
+    assert lines[5].split() == ["all", "3"]
+    assert lines[3].split() == ["second", "blue", "t" * 30]
+
+
+def test_what_others_wrote_is_text_and_begins_no_line():
+    hostile = sheet("", ("a\nlmrbench: b", "c"), [("x\nlmrbench: y", "[red]\x1b[2J|z\nlmrbench: w")])
+    assert not [line for line in shown(hostile, 100) if line.startswith("lmrbench:")]
+    assert "\x1b" not in "".join(shown(hostile, 100))
+    text = markdown(hostile)
+    assert "\x1b" not in text
+    assert not [line for line in text.splitlines() if line.startswith("lmrbench:")]
+    assert text.splitlines()[2].count("\\|") == 1
+
+
+def test_of_a_traceback_the_first_words_and_the_error_are_said():
+    reason = "large: error: Traceback (most recent call last):\n  File x\nValueError: no"
+    assert in_one_line(reason) == "large: error: ValueError: no"
+    assert in_one_line("x" * 200) == "x" * 120 + "…"
+    assert in_one_line("") == ""
