@@ -41,6 +41,22 @@ def test_an_unedited_workspace_is_taken_in_with_a_word(toy_suite, tmp_path):
     assert "nothing was filled in" in result.stderr
 
 
+def test_a_whole_export_is_taken_in_but_for_what_was_left_unedited(two_papers, tmp_path):
+    run("export", "toy", "other", "--to", "work", "--suite", two_papers, cwd=tmp_path)
+    nothing = run("collect", "work", "--system", "me", "--suite", two_papers, cwd=tmp_path)
+    assert (nothing.returncode, nothing.stderr.splitlines()[-1]) == (
+        2,
+        "lmrbench: work: nothing was filled in, in none of 2 workspaces",
+    )
+    edited = tmp_path / "work" / "toy" / "blend" / "repo" / "blending.py"
+    edited.write_bytes((two_papers / "toy" / "repo" / "blending.py").read_bytes())
+    result = run("collect", "work", "--system", "me", "--suite", two_papers, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert "work/other/blend: the masked functions are as they were exported" in result.stderr
+    (line,) = (tmp_path / "submissions.jsonl").read_text().splitlines()
+    assert json.loads(line)["task"] == "toy/blend"
+
+
 @pytest.fixture
 def two_papers(toy_suite, tmp_path):
     """A suite of two papers with one task each."""

@@ -84,6 +84,23 @@ def test_fetched_papers_are_read_listed_and_kept(suite):
     assert "sha256" in papers("list", "--json", "--suite", suite).stdout
 
 
+def test_a_paper_that_is_at_hand_is_added(suite, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "mine.pdf").write_bytes(PDF)
+    (tmp_path / "notes.txt").write_text("no paper")
+
+    added = papers("add", "toy", tmp_path / "mine.pdf", "--suite", suite)
+    refused = papers("add", "toy", tmp_path / "notes.txt", "--suite", suite)
+    absent = papers("add", "toy", tmp_path / "absent.pdf", "--suite", suite)
+
+    assert added.returncode == 0, added.stderr
+    assert "bytes of pdf from" in added.stdout
+    assert "An Original Text" in prompt_message(load_suite(suite)[0], "full", "pdf", 10_000).text
+    assert refused.returncode == absent.returncode == 2
+    assert "is no gzipped LaTeX source" in refused.stderr
+    assert absent.stderr == f"lmrbench: {tmp_path / 'absent.pdf'}: No such file or directory\n"
+
+
 def test_a_changed_file_is_not_read(suite, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     papers("fetch", "toy", "--suite", suite)

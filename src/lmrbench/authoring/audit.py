@@ -76,6 +76,7 @@ def audit(task: Task, seeds: Sequence[int], pool: WorkerPool, advance: Advance =
         digest=audit_digest(task),
         auditor=auditor_digest(),
         seeds=len(seeds),
+        sandbox=laboratory.pool.sandbox.name,
         golden=GoldenRuns(
             runs=len(runs),
             cases=sum(len(result.margins) for result in runs),

@@ -66,11 +66,12 @@ class Survivor(Record):
 class Mutation(Record):
     """mutants: all that count. indistinguishable and equivalent: those that don't, by fuzzing or by declaration.
 
-    refuted: declared equivalent, but some seed rejects them.
+    operators: how many of the mutants each of them made. refuted: declared equivalent, but some seed rejects them.
     """
 
     mutants: int
     rejected: int
+    operators: dict[str, int]
     indistinguishable: int
     equivalent: int
     refuted: tuple[str, ...]
@@ -93,12 +94,13 @@ class Cost(Record):
 
 
 class Certificate(StoredRecord):
-    """Everything that the audit of one task measured."""
+    """Everything that the audit of one task measured. sandbox: the back end that it ran in."""
 
     task: str
     digest: str
     auditor: str
     seeds: int
+    sandbox: str
     golden: GoldenRuns
     mask_rejected: bool
     rewrites: tuple[Variant, ...]

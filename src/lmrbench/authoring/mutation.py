@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 import tomllib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from lmrbench.authoring.behaviours import (
@@ -123,10 +124,11 @@ class _Trials:
         )
         if cheap and dear:
             truly = self._survivors("declared equivalents, dear cases", truly, seeds[:1], dear, PATIENT)
-        count = len(suspects) - len(equal)
+        counted = [mutant for mutant in suspects if mutant.id not in equal]
         return Mutation(
-            mutants=count,
-            rejected=count - len(left),
+            mutants=len(counted),
+            rejected=len(counted) - len(left),
+            operators=dict(sorted(Counter(mutant.operator for mutant in counted).items())),
             indistinguishable=len(equal),
             equivalent=len(equivalent),
             refuted=tuple(mutant.id for mutant in equivalent if mutant not in truly),

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lmrbench.cli.options import SuiteOption, load_task
 from lmrbench.cli.terminal import say, warn
 
+if TYPE_CHECKING:
+    from lmrbench.tasks.submission import Submission
+
 
 def collect(
     path: Annotated[
-        Path, typer.Argument(help="A workspace, a Python file, a .diff or .patch, or a model's answer; - reads one.")
+        Path,
+        typer.Argument(
+            help="A workspace, a folder of workspaces as lmrbench export writes it, a Python file, a .diff or .patch, "
+            "or a model's answer; - reads one."
+        ),
     ],
     system: Annotated[str, typer.Option(help="Who solved it, as tables will name it.")],
     task: Annotated[
@@ -30,30 +37,55 @@ def collect(
     ] = False,
     suite: SuiteOption = None,
 ) -> None:
-    """Take in one answer and append it to a file of submissions; only the target will be taken from it."""
+    """Take in answers and append them to a file of submissions; only the targets will be taken from them.
+
+    Of a folder of workspaces, those in which nothing was filled in are left out.
+    """
+    from lmrbench.errors import UsageError
+
+    exported = [] if task else sorted(item.parent for item in path.glob("*/*/instruction.md"))
+    if not exported:
+        _append(_taken_in(path, task, system, sample, suite)[0], to, replace)
+        return
+    answers = [_taken_in(folder, None, system, sample, suite) for folder in exported]
+    filled_in = [submission for submission, untouched in answers if not untouched]
+    if not filled_in:
+        raise UsageError(f"{path}: nothing was filled in, in none of {len(exported)} workspaces")
+    for submission in filled_in:
+        _append(submission, to, replace)
+
+
+def _taken_in(path: Path, task: str | None, system: str, sample: int, suite: Path | None) -> tuple[Submission, bool]:
+    """One answer, and whether its functions are as they were exported. Says what is odd about it."""
     from lmrbench.grading.reading import collect as take_in
     from lmrbench.grading.reading import collect_text, read_submission
-    from lmrbench.lines import append_line, read_lines
-    from lmrbench.storage import write_whole
     from lmrbench.tasks.collect import is_untouched
-    from lmrbench.tasks.submission import MAX_CODE_BYTES, Submission
+    from lmrbench.tasks.submission import MAX_CODE_BYTES
 
-    name = task or "/".join(path.resolve().parts[-2:])
-    found = load_task(suite, name)
+    found = load_task(suite, task or "/".join(path.resolve().parts[-2:]))
     if str(path) == "-":
         text = sys.stdin.buffer.read(MAX_CODE_BYTES + 1)
         submission = collect_text(found, text, "standard input", system, sample)
     else:
         submission = take_in(found, path, system, sample)
-    if is_untouched(found, submission):
+    untouched = is_untouched(found, submission)
+    if untouched:
         warn(f"{path}: the masked functions are as they were exported; nothing was filled in")
     _, warnings = read_submission(found, submission)
     for warning in (*submission.warnings, *warnings):
         warn(warning)
+    return submission, untouched
+
+
+def _append(submission: Submission, to: Path, replace: bool) -> None:
+    from lmrbench.lines import append_line, read_lines
+    from lmrbench.storage import write_whole
+    from lmrbench.tasks.submission import Submission
+
     if replace:
         key = (submission.system, submission.task, submission.sample)
         kept = [item for item in read_lines(to, Submission) if (item.system, item.task, item.sample) != key]
         write_whole(to, "".join(item.model_dump_json() + "\n" for item in (*kept, submission)).encode())
     else:
         append_line(to, submission)
-    say(f"{found.id} of {system} {'written' if replace else 'appended'} to {to}")
+    say(f"{submission.task} of {submission.system} {'written' if replace else 'appended'} to {to}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import is_dataclass
 from typing import Annotated, Any, get_origin
 
 import typer
@@ -13,15 +14,22 @@ from lmrbench.solving.settings import Settings
 
 
 def with_settings(command: Callable[..., None]) -> Callable[..., None]:
-    """A command that takes every field of `Settings` as an option, and gets what was set as `settings`, by name."""
+    """A command with more options: each field of `Settings`, and of each dataclass among its parameters.
+
+    It gets those of `Settings` that were set as `settings`, by name, and the dataclasses as such.
+    """
     own = inspect.signature(command, eval_str=True).parameters
     options = {name: _option(name, field) for name, field in Settings.model_fields.items() if field.json_schema_extra}
+    records: dict[str, Any] = {name: item.annotation for name, item in own.items() if is_dataclass(item.annotation)}
+    fields = {name: inspect.signature(record, eval_str=True).parameters for name, record in records.items()}
 
     def called(**given: Any) -> None:
         chosen = {name: given.pop(name) for name in options}
-        command(settings={name: value for name, value in chosen.items() if value is not None}, **given)
+        made = {name: record(**{key: given.pop(key) for key in fields[name]}) for name, record in records.items()}
+        command(settings={name: value for name, value in chosen.items() if value is not None}, **made, **given)
 
-    parameters = [*options.values(), *(item for name, item in own.items() if name != "settings")]
+    others = [item for name, item in own.items() if name != "settings" and name not in records]
+    parameters = [*options.values(), *(item for group in fields.values() for item in group.values()), *others]
     called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     called.__annotations__ = {item.name: item.annotation for item in parameters}
     called.__name__, called.__doc__ = command.__name__, command.__doc__

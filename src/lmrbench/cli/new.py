@@ -102,6 +102,7 @@ def new(
 def _propose_check(console: Console, file: Path, target: Target, files: dict[str, bytes], command: str) -> list[str]:
     from lmrbench.authoring.drafting import write_new
     from lmrbench.authoring.proposing import propose
+    from lmrbench.authoring.recorder import MOST_CALLS
     from lmrbench.authoring.recording import record
 
     if file.exists():
@@ -109,7 +110,8 @@ def _propose_check(console: Console, file: Path, target: Target, files: dict[str
         return []
     with console.status(f"{command} runs, and {target} is watched"):
         calls = record(files, target, command)
-    console.print(f"{command}: {len(calls)} calls of the target recorded")
+    most = ", the most that are: later ones are not looked at" if len(calls) == MOST_CALLS else ""
+    console.print(f"{command}: {len(calls)} calls of the target recorded{most}")
     proposal = propose(target, files, calls, command)
     _say_written(console, file, write_new(file, proposal.check))
     return list(proposal.decisions)

@@ -1,4 +1,4 @@
-"""`lmrbench papers`: the papers themselves, for who wants models to read more than the digests."""
+"""`lmrbench papers`: the papers themselves, for who wants models to read more than the summaries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from lmrbench.cli.terminal import console, progress, say, warn
 if TYPE_CHECKING:
     from lmrbench.tasks.model import Paper
 
-app = typer.Typer(no_args_is_help=True, help="Fetch papers as PDF or LaTeX, and list what is here.")
+app = typer.Typer(
+    no_args_is_help=True, help="Fetch papers as PDF or LaTeX, add those that you have, and list what is here."
+)
 
 
 @app.command("list")
@@ -73,6 +75,23 @@ def fetch_papers(
                 failed += 1
     if failed:
         raise typer.Exit(1)
+
+
+@app.command("add")
+def add_paper(
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help="The paper, by its short name.")],
+    file: Annotated[Path, typer.Argument(help="Its PDF, or arXiv's LaTeX source as it was downloaded.")],
+    suite: SuiteOption = None,
+) -> None:
+    """Take a paper from a file into the cache, in the place of a download."""
+    from lmrbench.errors import UsageError
+    from lmrbench.solving.papers import add
+
+    papers = _papers(suite, [paper])
+    if len(papers) != 1:
+        raise UsageError(f"{paper!r} names {len(papers)} papers: {', '.join(item.slug for item in papers)}")
+    form, copy = add(papers[0], file)
+    say(f"{papers[0].slug}: {copy.bytes:,} bytes of {form} from {file}")
 
 
 def _papers(suite: Path | None, patterns: list[str] | None) -> list[Paper]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,28 +31,30 @@ from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 if TYPE_CHECKING:
     from lmrbench.grading.runs import Run
 
-PricesOption = Annotated[
-    Path | None,
-    typer.Option("--prices", metavar="FILE", help="JSON: dollars per million tokens, by model."),
-]
-OutOption = Annotated[
-    Path | None,
-    typer.Option("--out", metavar="DIR", help="The run folder; by default below runs/. An existing one is resumed."),
-]
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked, and where its answers are graded and kept: the options that `solve` and `run` share."""
+
+    task: TasksOption = None
+    prices: Annotated[
+        Path | None,
+        typer.Option("--prices", metavar="FILE", help="JSON: dollars per million tokens, by model."),
+    ] = None
+    seed: SeedOption = None
+    sandbox: SandboxOption = DEFAULT_SANDBOX
+    workers: WorkersOption = None
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", metavar="DIR", help="The run folder; by default below runs/. An existing one is resumed."
+        ),
+    ] = None
+    suite: SuiteOption = None
 
 
 @with_settings
-def solve(
-    settings: dict[str, Any],
-    task: TasksOption = None,
-    prices: PricesOption = None,
-    seed: SeedOption = None,
-    sandbox: SandboxOption = DEFAULT_SANDBOX,
-    workers: WorkersOption = None,
-    out: OutOption = None,
-    suite: SuiteOption = None,
-    json: JsonOption = False,
-) -> None:
+def solve(settings: dict[str, Any], asked: Asked, json: JsonOption = False) -> None:
     """Ask a model or an agent for every task, and grade what it answers.
 
     The run folder holds submissions.jsonl, grades.jsonl, usage.jsonl and Inspect's logs (`inspect view --log-dir
@@ -63,9 +65,9 @@ def solve(
 
     if not settings.get("model"):
         raise UsageError("--model is needed: whom to ask, as openai/gpt-5")
-    run = _solved(settings, task, prices, seed, sandbox, workers, out, suite)
+    run = _solved(settings, asked)
     if json:
-        print_findings_as_json(together([run], _categories(suite)))
+        print_findings_as_json(together([run], _categories(asked.suite)))
     else:
         passed = sum(item.passed for item in run.grades)
         say(f"{passed} of {len(run.grades)} answers pass; the run is in {run.folder}")
@@ -73,26 +75,16 @@ def solve(
 
 
 @with_settings
-def run(
-    settings: dict[str, Any],
-    task: TasksOption = None,
-    prices: PricesOption = None,
-    seed: SeedOption = None,
-    sandbox: SandboxOption = DEFAULT_SANDBOX,
-    workers: WorkersOption = None,
-    out: OutOption = None,
-    suite: SuiteOption = None,
-    json: JsonOption = False,
-) -> None:
+def run(settings: dict[str, Any], asked: Asked, json: JsonOption = False) -> None:
     """Solve, grade, report: rates with 95% intervals, per category and task, how answers ended, costs and times.
 
     Without --model the systems that need none: golden (the reference), mask (nothing), and nearest, which copies the
     most similar function of the workspace.
     """
-    asked = _solved if settings.get("model") else _built_ins
-    done = asked(settings, task, prices, seed, sandbox, workers, out, suite)
+    answers = _solved if settings.get("model") else _built_ins
+    done = answers(settings, asked)
     print_all = print_findings_as_json if json else print_findings
-    print_all(together([done], _categories(suite)))
+    print_all(together([done], _categories(asked.suite)))
     if settings.get("model"):
         _require_finished(done)
 
@@ -108,16 +100,7 @@ def _categories(suite: Path | None) -> dict[str, str]:
     return {item.id: item.category for item in load_tasks(suite, None)}
 
 
-def _solved(
-    given: dict[str, Any],
-    task: list[str] | None,
-    prices: Path | None,
-    seed: int | None,
-    sandbox: str,
-    workers: int | None,
-    out: Path | None,
-    suite: Path | None,
-) -> Run:
+def _solved(given: dict[str, Any], asked: Asked) -> Run:
     """What a run folder holds once everything has been asked for."""
     from lmrbench.errors import SandboxError, UsageError
     from lmrbench.grading.golden import installation_seed
@@ -126,23 +109,23 @@ def _solved(
     from lmrbench.storage import locked
 
     settings = checked(given)
-    if settings.cost_limit is not None and prices is None:
+    if settings.cost_limit is not None and asked.prices is None:
         raise UsageError("--cost-limit needs --prices")
     try:
         from lmrbench.solving import runs
     except ImportError as error:
         raise SandboxError(f"asking models needs Inspect ({error}): pip install 'lmrbench[models]'") from error
-    tasks, chosen = load_all_and_some(suite, task)
-    if prices is not None:
-        settings = settings.model_copy(update={"prices": runs.set_prices(prices, settings.model)})
+    tasks, chosen = load_all_and_some(asked.suite, asked.task)
+    if asked.prices is not None:
+        settings = settings.model_copy(update={"prices": runs.set_prices(asked.prices, settings.model)})
         if settings.cost_limit is not None and not settings.prices:
-            raise UsageError(f"--cost-limit: {prices} has no prices of {settings.model}")
+            raise UsageError(f"--cost-limit: {asked.prices} has no prices of {settings.model}")
     model = runs.open_model(settings)
     settings = settings.model_copy(update={"base_url": runs.address(model)})
-    folder = out or RUNS / re.sub(r"[^\w.-]+", "-", f"{settings.name}-{settings.setting}")
-    place = suite_folder(suite).resolve()
+    folder = asked.out or RUNS / re.sub(r"[^\w.-]+", "-", f"{settings.name}-{settings.setting}")
+    place = suite_folder(asked.suite).resolve()
     shown = sys.stderr.isatty() and sys.stdout.isatty() and not is_quiet()
-    with locked(folder), as_keyboard_interrupt(), open_pool(sandbox, [place], workers) as pool:
+    with locked(folder), as_keyboard_interrupt(), open_pool(asked.sandbox, [place], asked.workers) as pool:
         return runs.solve(
             folder=folder,
             settings=settings,
@@ -150,23 +133,14 @@ def _solved(
             tasks={item.id: item for item in tasks},
             chosen=chosen,
             suite=place,
-            seed=installation_seed() if seed is None else seed,
+            seed=installation_seed() if asked.seed is None else asked.seed,
             pool=pool,
             display="rich" if shown else "none",
             set_aside=lambda count: say_set_aside(folder, count),
         )
 
 
-def _built_ins(
-    given: dict[str, Any],
-    task: list[str] | None,
-    prices: Path | None,
-    seed: int | None,
-    sandbox: str,
-    workers: int | None,
-    out: Path | None,
-    suite: Path | None,
-) -> Run:
+def _built_ins(given: dict[str, Any], asked: Asked) -> Run:
     from lmrbench.errors import UsageError
     from lmrbench.grading.golden import installation_seed
     from lmrbench.grading.runs import read_run
@@ -174,12 +148,14 @@ def _built_ins(
     from lmrbench.solving.settings import Settings
 
     set_here = [name for name, value in given.items() if value != Settings.model_fields[name].default]
-    if unused := [*set_here, *(["prices"] if prices is not None else [])]:
+    if unused := [*set_here, *(["prices"] if asked.prices is not None else [])]:
         raise UsageError(f"--{unused[0].replace('_', '-')} needs --model")
-    every_task, chosen = load_all_and_some(suite, task)
+    every_task, chosen = load_all_and_some(asked.suite, asked.task)
     systems: tuple[BuiltIn, ...] = ("golden", "mask", "nearest")
     submissions = [item for system in systems for item in submissions_of(system, chosen)]
-    folder = out or RUNS / "built-in"
-    seeds = (installation_seed() if seed is None else seed,)
-    grades = grade_with_progress(folder, submissions, every_task, seeds, sandbox, workers, suite_folder(suite))
+    folder = asked.out or RUNS / "built-in"
+    seeds = (installation_seed() if asked.seed is None else asked.seed,)
+    grades = grade_with_progress(
+        folder, submissions, every_task, seeds, asked.sandbox, asked.workers, suite_folder(asked.suite)
+    )
     return replace(read_run(folder), grades=tuple(grades))

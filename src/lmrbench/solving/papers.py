@@ -1,7 +1,7 @@
-"""What of a paper does a model read: our summary, or the paper itself, which its user has fetched?
+"""What of a paper does a model read: our summary, or the paper itself, which its user has fetched or added?
 
-Papers are their authors': they don't come with lmrbench. `fetch` keeps a PDF or an arXiv source in the user's cache
-folder with its checksum; `paper_text` turns it into text, page by page, or as LaTeX, in which formulas survive.
+Papers are their authors': they don't come with lmrbench. `fetch` and `add` keep a PDF or an arXiv source in the user's
+cache folder with its checksum; `paper_text` turns it into text, page by page, or as LaTeX, in which formulas survive.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class PaperError(LmrbenchError):
 
 
 class Copy(Record):
-    """What was fetched: from where, how many bytes, and their SHA-256."""
+    """What was fetched or added: from where, how many bytes, and their SHA-256."""
 
     url: str
     sha256: str
@@ -53,7 +53,9 @@ def paper_text(task: Task, form: Form) -> str:
         return task.files.summary
     copy = fetched(task.paper, form)
     if copy is None:
-        raise PaperError(f"{task.paper.slug}: its {form} is not here: lmrbench papers fetch {task.paper.slug}")
+        raise PaperError(
+            f"{task.paper.slug}: its {form} is not here: lmrbench papers fetch {task.paper.slug}, or papers add"
+        )
     file = _file(task.paper, form)
     data = file.read_bytes()
     if hashlib.sha256(data).hexdigest() != copy.sha256:
@@ -87,6 +89,22 @@ def fetch(paper: Paper, form: Fetched) -> Copy:
         raise PaperError(
             f"{paper.slug}: {url} can't be fetched ({reason}); retry when online, or use --paper summary"
         ) from error
+    return _kept(paper, form, data, url)
+
+
+def add(paper: Paper, file: Path) -> tuple[Fetched, Copy]:
+    """Take a PDF or an arXiv source from a file into the cache. Raises PaperError for anything else."""
+    try:
+        with file.open("rb") as opened:
+            data = opened.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise PaperError(f"{file}: {error.strerror}") from error
+    form: Fetched = "pdf" if data.startswith(b"%PDF") else "latex"
+    return form, _kept(paper, form, data, file.resolve().as_uri())
+
+
+def _kept(paper: Paper, form: Fetched, data: bytes, url: str) -> Copy:
+    """Write what was read of `url` into the cache. Raises PaperError for what has another form."""
     if len(data) > MOST_BYTES:
         raise PaperError(f"{paper.slug}: {url} is larger than {MOST_BYTES >> 20} MiB")
     if form == "pdf" and not data.startswith(b"%PDF"):
