@@ -29,7 +29,7 @@ def cases(seed):
     yield case("equal lengths", (5,) * 4, (5,) * 4)
     yield case("many pairs of unequal length", (7, 3, 5, 1, 6, 2), (2, 8, 5, 4, 1, 3))
     yield case("in single precision", (4, 6, 2), (5, 3, 3), width=9, dtype=torch.float32)
-    yield case("floating masks", (4, 6, 2), (5, 3, 3), masks=torch.float32)
+    yield case("floating masks", (4, 6, 2), (5, 3, 3), masks=torch.float64)
     yield case("boolean masks", (4, 6, 2), (5, 3, 3), masks=torch.bool, dtype=torch.float32)
     yield case("unsigned masks", (4, 6, 2, 0), (5, 3, 3, 2), masks=torch.uint8)
     yield case("masks of few bits", (4, 6, 2, 0), (5, 3, 3, 2), masks=torch.int8, opposed=True)
@@ -51,7 +51,8 @@ def cases(seed):
     yield infinite
     weightless = case("weights of nought", (5, 4, 3), (4, 4, 6))
     for side, row in ((2, 0), (5, 1), (2, 2), (5, 2)):
-        weightless["inputs"][side][row] = 0
+        # Those of the padding stay.
+        weightless["inputs"][side][row] *= weightless["inputs"][side - 1][row] == 0
     weightless["inputs"][5][0, 1:] = 0
     yield weightless
     special = case("the best matches weigh nothing", (4, 5), (4, 5))
@@ -66,6 +67,11 @@ def cases(seed):
     zeros["inputs"][3][2] = -zeros["inputs"][0][2, :1]
     zeros["inputs"][3][2, 1] = 0
     yield zeros
+    yield case("as many pairs of tokens as a byte can tell", (16, 32, 16), (16, 8, 15))
+    level = case("nearly at right angles", (1, 2), (1, 1), width=2)
+    level["inputs"][0][:] = torch.tensor([2.0, 0.0])
+    level["inputs"][3][:] = torch.tensor([[3e-9, 3.0]])
+    yield level
     yield case("long and wide", (40, 25), (33, 40), width=64, dtype=torch.float32)
 
     for dtype in (torch.float64, torch.float32):

@@ -28,8 +28,8 @@ def cases(seed):
     for start, stop in ((1, 6), (6, 10), (10, 13), (13, 19)):
         blocks[start:stop, start:stop] += 2
     yield {"name": "blocks", "group_option": "ethnicity", "matrix": blocks}
-    yield {"name": "far from 0", "group_option": "ethnicity", "matrix": 1e3 + matrix(19)}
-    yield {"name": "near to 0", "group_option": "ethnicity", "matrix": 1e-6 * matrix(19)}
+    yield {"name": "far from 0", "group_option": "ethnicity", "matrix": 1e3 + 0.005 * matrix(19)}
+    yield {"name": "near to 0", "group_option": "ethnicity", "matrix": 1e-9 * matrix(19)}
     yield {"name": "laid out by columns", "group_option": "ethnicity", "matrix": np.asfortranarray(matrix(19))}
     yield {"name": "every other cell", "group_option": "religion", "matrix": matrix(12)[::2, ::2]}
     yield {"name": "rows of lists", "group_option": "religion", "matrix": matrix(6).tolist()}
@@ -48,6 +48,12 @@ def cases(seed):
     yield {"name": "one dimension more, at the end", "group_option": "religion", "matrix": matrix(6)[:, :, np.newaxis]}
     yield {"name": "one dimension more, at the start", "group_option": "religion", "matrix": matrix(6)[np.newaxis]}
     yield {"name": "all cells in a row", "group_option": "religion", "matrix": matrix(6).ravel()}
+    yield {"name": "one row", "group_option": "religion", "matrix": matrix(6)[0]}
+    yield {"name": "one cell", "group_option": "religion", "matrix": 0.5}
+    for value in (0.0, 0.75):
+        yield {"name": f"all cells are {value}", "group_option": "ethnicity", "matrix": np.full((19, 19), value)}
+    given = {"group_option": "nationality", "matrix": matrix(22)}
+    yield {"name": "cells that can't be written", **given, "read_only": True}
     yield {"name": "of no category", "group_option": "", "matrix": matrix(19)}
     yield {"name": "nothing", "group_option": "religion", "matrix": []}
     yield {"name": "experiment", "seed": seed % 1000}
@@ -62,15 +68,18 @@ def observe(case):
 
     given = deepcopy(case["matrix"])
     scores = []
+    if "read_only" in case:
+        given.setflags(write=False)
     # The same object again, with its rows but the reference's in reverse.
-    for _ in range(2):
+    for _ in range(1 if "read_only" in case else 2):
         before = deepcopy(given)
         try:
             score = get_delta(given, case["group_option"])
         except ValueError:
             return {"refused": True}
         scores.append({"score": score, "a_float": isinstance(score, float), "unchanged": _same(given, before)})
-        given[1:] = given[:0:-1]
+        if "read_only" not in case:
+            given[1:] = given[:0:-1]
     return {"scores": scores}
 
 

@@ -78,6 +78,9 @@ def cases(seed):
     large = (5, 11, 1000011, 5 + 2**30, 2**31 - 1)
     yield case("large numbers of events", answers(events=large))
     yield case("events of large numbers excluded", answers(events=large), excluded=[5 + 2**30, 1000011])
+    for base, powers in ((10, range(2, 8)), (2, (8, 10, 12, 16, 20, 24))):
+        events = (7, *(7 + base**power for power in powers))
+        yield case(f"numbers of events that powers of {base} tell apart", answers(events=events), excluded=[events[3]])
     more = [*answers(events=(7, 12, 20)), *answers(events=(7,))]
     yield case("called again after more answers", answers(), excluded=[3], later=(more, [12]))
     first = answers(events=(3, 7, 12))

@@ -107,6 +107,8 @@ def cases(seed):
         yield {"name": f"no pairs, average {average}", **given, "settings": [weights(3), 2.0, 3, average]}
     given = {"preds": scores(2, 6, 3), "labels": classes(2, 6, count=3, ignored=0.2)}
     yield {"name": "defaults", **given, "settings": []}
+    for kind, alpha in (("a factor", 333.3125 / 1000), ("weights", (333.3125, 1.0625, 0.0078125))):
+        yield {"name": f"{kind}, after half precision", **given, "settings": [alpha, 2.0, 3, True], "earlier": HALF[0]}
     yield {"name": "the positives' weight is the integer 1", **given, "settings": [1, 2, 3, True]}
     for directed in (True, False):
         settings = [factor(), 2.0, 3 if directed else 2, directed]
@@ -131,6 +133,8 @@ def observe(case):
         loss = criterion(model(batch), batch.labels)
         loss.backward()
         return {"exact": [loss, model.classifier.weight.grad, model.encoder.embed.weight.grad]}
+    if "earlier" in case:
+        criterion(case["preds"].to(case["earlier"]), case["labels"])
     settings = _settings(criterion)
     preds, labels = case["preds"].clone().requires_grad_(), case["labels"].clone()
     loss = criterion(preds, labels)

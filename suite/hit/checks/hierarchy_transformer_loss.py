@@ -19,6 +19,8 @@ class GivenEmbeddings(nn.Module):
         super().__init__()
         self.manifold = manifold
         self.part = nn.Identity()
+        # Its dtype is not that of the embeddings.
+        self.unused = nn.Parameter(torch.zeros((), dtype=torch.float32))
         self.seen = []
 
     def forward(self, features):
@@ -88,6 +90,22 @@ def cases(seed):
     # Some lie at the origin.
     alike[:2, :2], alike[2, 2] = 0, 0
     yield {"name": "parents are the entities", "points": alike, "labels": labels(5), "settings": [0.7, 9.0, 1.9, 0.4]}
+    short = 2e-3 * points(6, 8)
+    short[1] = short[0] * (1 + 4e-6)
+    yield {
+        "name": "short, parents close to entities",
+        "points": short,
+        "labels": labels(6),
+        "settings": [0.7, 9, 1.9, 2],
+    }
+    yield {"name": "one dimension", "points": points(4, 1), "labels": labels(4), "settings": settings()}
+    yield {"name": "many triplets", "points": points(300, 3), "labels": labels(300), "settings": settings()}
+    given = {"points": points(7, 5), "labels": labels(7)}
+    yield {"name": "embeddings without gradients", **given, "settings": settings(), "frozen": True}
+    yield {"name": "a model with a hook", **given, "settings": settings(), "hooked": True}
+    same = points(6, 5)
+    same[1] = same[0]
+    yield {"name": "the same features twice", "points": same, "labels": labels(6), "settings": settings(), "same": True}
     entities = points(6, 9)[0]
     settled = torch.stack((entities, 0.5 * entities, -entities))
     yield {"name": "all is in order", "points": settled, "labels": labels(6), "settings": [0.7, 0.02, 1.9, 0.01]}
@@ -134,10 +152,12 @@ def observe(case):
         modes = [loss_function.training, model.training, model.part.training]
         return [settings, sorted(vars(loss_function)), sorted(vars(model)), modes]
 
-    points = [column.clone().requires_grad_() for column in case["points"]]
+    points = [column.clone().requires_grad_("frozen" not in case) for column in case["points"]]
     dim = case["points"].shape[-1]
     first = case.get("earlier", case)
     model = GivenEmbeddings(ball(first)).train(case.get("training", True))
+    if "hooked" in case:
+        model.register_forward_hook(lambda _, given, made: {name: 0.5 * value for name, value in made.items()})
     loss_function = HierarchyTransformerLoss(model, *first["settings"])
     model.part.train(not model.training)
     if first is not case:
@@ -148,6 +168,8 @@ def observe(case):
     model.seen.clear()
     before, labels = state(), case["labels"].clone()
     features = [{"points": column, "position": position} for position, column in enumerate(points)]
+    if "same" in case:
+        features[1] = features[0]
     given = (column for column in features) if case.get("generator") else features
     given = dict(enumerate(features)).values() if case.get("view") else given
     try:
@@ -162,7 +184,7 @@ def observe(case):
         "seen": list(model.seen),
     }
     slopes = {name: gradients(value, points) for name, value in results.items()}
-    if case["name"] == "parents are the entities":
+    if case["name"] in ("parents are the entities", "the same features twice"):
         # The norm of a difference of 0 has no gradient.
         slopes = {name: [bool(x.isfinite().all()) for x in values or ()] for name, values in slopes.items()}
     dtype = case["points"].dtype

@@ -77,7 +77,7 @@ def observe(case):
     if "earlier" in case:
         trainer.info_nce_loss(case["earlier"]["features"].clone())
         trainer.config = config_of(case)
-    features = case["features"].clone().requires_grad_()
+    features = case["features"].clone().requires_grad_().clone()
     logits, labels = trainer.info_nce_loss(features)
     plain, frozen = case["features"].clone(), case["features"].clone()
     trainer.info_nce_loss(plain)
@@ -88,7 +88,7 @@ def observe(case):
         "input": all(torch.equal(given, case["features"]) for given in (features, plain, frozen)),
         "attributes": [sorted(vars(trainer)), sorted(vars(trainer.model)), trainer.model.training],
         "config": trainer.config == config_of(case),
-        "gradients_wanted": wanting,
+        "gradients_wanted": [*wanting, features.retains_grad],
     }
     dtype = str(features.dtype).removeprefix("torch.")
     seen = {"labels": labels, "dtype": str(logits.dtype), "unchanged": unchanged}
@@ -101,6 +101,6 @@ def observe(case):
     gradient = gradient.double() * case["features"].double().norm(dim=1, keepdim=True)
     if "16" in dtype:
         # There right versions round in different places.
-        finite = [bool(item.isfinite().all()) for item in (cosines, gradient)]
+        finite = bool(cosines.isfinite().all())
         return {**seen, "shape": list(logits.shape), "finite": finite, "half": 0 if "long" in case["name"] else cosines}
     return {**seen, dtype: {"cosines": cosines, "gradient": gradient}}
