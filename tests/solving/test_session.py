@@ -3,6 +3,7 @@
 import functools
 import os
 import time
+import venv
 from pathlib import Path
 
 import anyio
@@ -51,6 +52,28 @@ async def test_commands(sandbox):
     assert (done.returncode, done.stdout, done.stderr) == (3, "hello x\n/workspace/repo\n", "no\n")
     assert (await sandbox.exec(["no-such-command"])).returncode == 127
     assert (await sandbox.exec(["/workspace"])).returncode == 126
+
+
+@in_namespace
+async def test_the_agent_is_one_user_by_every_name(sandbox):
+    done = await sandbox.exec(["sh", "-c", "echo $USER; id -un; echo ~"])
+    assert done.stdout == "agent\nagent\n/home/agent\n"
+
+
+def test_a_virtual_environment_that_is_shown_works(tmp_path):
+    venv.create(tmp_path / "tools", symlinks=True)
+    tmp_path.chmod(0o755)
+
+    async def main():
+        session = Session([], shown=[str(tmp_path / "tools")], bounds=Bounds(memory_mb=256, processes=64))
+        try:
+            for name in ("python", "python3"):
+                done = await session.run([f"{tmp_path}/tools/bin/{name}", "-c", "import sys; print(sys.prefix)"])
+                assert (done.returncode, done.stdout.decode()) == (0, f"{tmp_path}/tools\n"), done.stderr
+        finally:
+            session.close()
+
+    anyio.run(main)
 
 
 @in_namespace

@@ -88,11 +88,13 @@ class Session:
             shown=[*(folder for folder in _SYSTEM if Path(folder).is_dir()), *shown],
             links=[
                 *((f"{_PYTHON}/{name}", str(interpreter())) for name in ("python", "python3")),
+                *_other_names(interpreter()),
                 ("/etc/os-release", "/usr/lib/os-release"),
             ],
             whole_proc=True,
         )
-        self.environment = {**variables(("/packages",), HOME), "PATH": _PATH, "TMPDIR": "/tmp", "SHELL": "/bin/bash"}
+        own = {"PATH": _PATH, "TMPDIR": "/tmp", "SHELL": "/bin/bash", "USER": "agent"}
+        self.environment = {**variables(("/packages",), HOME), **own}
         try:
             with socket.socket(socket.AF_UNIX) as listener:
                 listener.bind(self._address)
@@ -199,6 +201,14 @@ async def _frames(stream: SocketStream) -> AsyncIterator[tuple[int, bytes]]:
                 number = getattr(errno, payload.decode("ascii", "replace"), errno.EIO)
                 raise OSError(number, os.strerror(number))
             yield kind, payload
+
+
+def _other_names(python: Path) -> list[tuple[str, str]]:
+    """Links to an interpreter beside it, by which virtual environments name it; the system's are shown anyway."""
+    if python.parent.is_relative_to("/usr"):
+        return []
+    names = sorted(python.parent.glob("python*"))
+    return [(str(path), str(python)) for path in names if path.is_symlink() and path.resolve() == python]
 
 
 def _absolute(path: str) -> str:
