@@ -5,7 +5,7 @@ BIN := .venv/bin
 .PHONY: demo test quick fuzz audit suite-page format lint docs bench clean
 
 demo: .venv/installed system
-	$(BIN)/lmrbench grade --golden --mask --wrong --out runs/demo
+	$(BIN)/lmrbench grade --golden --mask --wrong --most 3 --out runs/demo
 
 test: .venv/installed system lint
 	$(BIN)/lmrbench audit --quick

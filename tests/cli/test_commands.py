@@ -17,6 +17,19 @@ def run(*arguments, cwd=None, **options):
     return subprocess.run([*LMRBENCH, *map(str, arguments)], capture_output=True, text=True, cwd=cwd, **options)
 
 
+def test_the_suite_is_counted_measured_and_drawn(toy_suite, tmp_path):
+    shown = run("suite").stdout
+    assert "Training objectives" in shown
+    assert "published edition" in shown
+    facts = json.loads(run("suite", "--suite", toy_suite, "--json", "--figure", tmp_path / "suite.svg").stdout)
+    assert facts["digest"] in run("list", "--suite", toy_suite).stdout
+    assert facts["tasks"]["toy/blend"]["masked_lines"] == 4
+    assert [item["tasks"] for item in facts["categories"]] == [1]
+    assert (tmp_path / "suite.svg").read_text().lstrip().startswith("<?xml")
+    refused = run("suite", "--suite", toy_suite, "--figure", tmp_path / "suite.xyz")
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+
+
 @pytest.mark.parametrize("command", ["", "list", "show", "export", "collect", "grade", "doctor"])
 def test_every_command_explains_itself(command):
     result = run(*command.split(), "--help")

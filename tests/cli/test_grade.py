@@ -176,3 +176,23 @@ def test_an_answer_can_be_put_in_an_earlier_ones_place(toy_suite, tmp_path):
         assert run("collect", "answer.py", *arguments, cwd=tmp_path).returncode == 0
     (line,) = (tmp_path / "submissions.jsonl").read_text().splitlines()
     assert "return 2" in json.loads(line)["code"]
+
+
+def test_a_task_that_changed_since_it_was_graded_is_named(two_papers, tmp_path):
+    write(tmp_path / "answers.jsonl", {}, {"task": "other/blend"})
+    arguments = ("grade", "answers.jsonl", "--suite", two_papers, "--seed", 0, "--out", "run")
+    assert run(*arguments, cwd=tmp_path).returncode == 0
+    check = two_papers / "toy" / "checks" / "blend.py"
+    check.write_text(check.read_text() + "\n# Another version.\n")
+    result = run(*arguments, cwd=tmp_path)
+    assert (
+        "lmrbench: run: graded before these tasks changed, the grades no longer hold: toy/blend\n" in result.stderr
+    ), result.stderr
+    assert "no longer hold" not in run(*arguments, cwd=tmp_path).stderr
+
+
+def test_at_most_so_many_versions_of_each_task_are_graded(toy_suite, tmp_path):
+    arguments = ("--rewrites", "--wrong", "--most", 1, "--suite", toy_suite, "--seed", 0)
+    result = run("grade", *arguments, "--json", cwd=tmp_path)
+    graded = [item["system"] for item in json.loads(result.stdout)["grades"]]
+    assert {name: graded.count(name) for name in graded} == {"rewrites": 1, "wrong": 1}

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 
 from lmrbench.authoring.certificate import read_certificate
-from lmrbench.pysource.functions import find
+from lmrbench.authoring.sizes import masked_lines
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.workspace import repository_files
 
@@ -26,17 +25,6 @@ def suite_page(tasks: Sequence[Task]) -> str:
     rows = [_row(task) for task in tasks]
     papers = len({task.paper.slug for task in tasks})
     return _HEAD.format(tasks=len(tasks), papers=papers) + "".join(f"| {' | '.join(row)} |\n" for row in rows)
-
-
-def masked_lines(task: Task) -> int:
-    """How many lines the mask takes away: those of the targets' bodies without their docstrings."""
-    files = repository_files(task)
-    count = 0
-    for target in task.targets:
-        node = find(files[target.file], target.qualname).node
-        statements = node.body[1:] if ast.get_docstring(node) is not None else node.body
-        count += (statements[-1].end_lineno or 0) - statements[0].lineno + 1
-    return count
 
 
 def _row(task: Task) -> list[str]:

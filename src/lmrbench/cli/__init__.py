@@ -27,6 +27,7 @@ from lmrbench.cli import (
     report,
     show,
     solve,
+    suite,
     why,
 )
 from lmrbench.cli.interrupt import Interrupted, raise_interrupted
@@ -65,6 +66,7 @@ def common(
 
 
 app.command("list")(list_tasks.list_tasks)
+app.command("suite")(suite.suite)
 app.command("show")(show.show)
 app.command("export")(export.export)
 app.command("collect")(collect.collect)

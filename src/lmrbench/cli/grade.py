@@ -42,6 +42,9 @@ def grade(
     nearest: Annotated[
         bool, typer.Option("--nearest", help="Grade a solver without a model, which copies the most similar function.")
     ] = False,
+    most: Annotated[
+        int | None, typer.Option(min=1, help="Grade at most this many rewrites, and wrong versions, of each task.")
+    ] = None,
     task: TasksOption = None,
     seed: SeedOption = None,
     seeds: Annotated[
@@ -97,7 +100,8 @@ def grade(
         submissions = [item for item in handed_in if item.task in names]
         folder = out or (path if path.is_dir() else RUNS / path.stem)
     else:
-        submissions = [item for name in chosen for item in submissions_of(name, tasks)]
+        offered = (item for name in chosen for item in submissions_of(name, tasks))
+        submissions = [item for item in offered if most is None or item.sample < most]
         folder = out or RUNS / "-".join(chosen)
     if not submissions:
         raise UsageError(f"{path or ', '.join(chosen)}: no submission for {', '.join(sorted(names))}")
@@ -165,9 +169,11 @@ def grade_with_progress(
 
     tasks: the whole suite.
     """
-    from lmrbench.grading.runs import grade_run
+    from lmrbench.grading.runs import changed_tasks, grade_run
     from lmrbench.sandbox.registry import open_pool
 
+    if folder.is_dir() and (changed := changed_tasks(folder, tasks)):
+        warn(f"{folder}: graded before these tasks changed, the grades no longer hold: {', '.join(changed)}")
     with open_pool(sandbox, [suite], workers, isolate) as pool, progress() as bars:
         needed = {item.task for item in submissions}
         goldens = bars.add_task("golden", total=len(needed) * len(seeds))

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from lmrbench.cli.options import PATTERN_HELP, JsonOption, SuiteOption, load_tasks, print_json
+from lmrbench.cli.options import PATTERN_HELP, JsonOption, SuiteOption, load_all_and_some, print_json
 from lmrbench.cli.tables import sheet, show
-from lmrbench.cli.terminal import console
+from lmrbench.cli.terminal import console, say
 
 
 def list_tasks(
@@ -18,7 +18,9 @@ def list_tasks(
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the page docs/suite.md.")] = False,
 ) -> None:
     """List the tasks of the suite."""
-    tasks = load_tasks(suite, patterns)
+    from lmrbench.tasks.digests import suite_digest
+
+    every_task, tasks = load_all_and_some(suite, patterns)
     if markdown:
         from lmrbench.authoring.overview import suite_page
 
@@ -44,3 +46,4 @@ def list_tasks(
     columns = ("task", "category", "venue", "target", "paper")
     title = f"{len(tasks)} tasks" if len(tasks) != 1 else "1 task"
     show(sheet(title, columns, rows, spare=("category", "venue", "target", "paper")), console())
+    say(f"{tasks[0].suite or 'a suite'}: {len(every_task)} tasks, digest {suite_digest(every_task)}")

@@ -23,7 +23,7 @@ from lmrbench.records import read_record
 from lmrbench.sandbox.environment import fingerprint
 from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.storage import append_whole, locked, read_plain, write_whole
-from lmrbench.tasks.digests import suite_digest
+from lmrbench.tasks.digests import grading_digest, suite_digest
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import third_party_imports
@@ -96,6 +96,14 @@ def read_run(folder: Path) -> Run:
     kept = {key: item for key, item in grades.items() if key not in unanswered}
     foreign = sum(not made_here[key] for key in kept)
     return Run(folder, facts, tuple(submissions), tuple(kept.values()), tuple(usages), foreign)
+
+
+def changed_tasks(folder: Path, tasks: Iterable[Task]) -> tuple[str, ...]:
+    """The tasks whose grades in a run folder are of another version of the task, or of none that there is now."""
+    now = {task.id: grading_digest(task) for task in tasks}
+    lines = whole_lines(folder / GRADES)
+    grades = {_key(item): item for item in (read_record(unsigned(line), Grade, str(folder)) for _, line in lines)}
+    return tuple(dict.fromkeys(item.task for item in grades.values() if item.task_digest != now.get(item.task)))
 
 
 def append_grade(folder: Path, item: Grade) -> None:
