@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable, Mapping
 
 from lmrbench.tasks.model import Limits, Task
+from lmrbench.tasks.workspace import instruction
 
 # Named in every digest, so that another default counts. A limit that is added later counts where a task sets it.
 _LIMITS_OF_A_GRADE = frozenset({"memory_mb", "processes", "output_mb", "disk_mb", "open_files"})
@@ -54,8 +55,12 @@ def _graded(task: Task) -> dict[str, bytes]:
 
 
 def _told(task: Task) -> dict[str, bytes]:
-    entry = task.model_dump(mode="json", include={"paper", "name", "category", "instruction", "context", "siblings"})
-    return {"told": _json(entry), "summary": task.files.summary.encode()}
+    entry = task.model_dump(mode="json", include={"paper", "name", "category", "context", "siblings"})
+    return {
+        "told": _json(entry),
+        "instruction": instruction(task, "full").encode(),
+        "summary": task.files.summary.encode(),
+    }
 
 
 def _limits(limits: Limits) -> dict[str, object]:

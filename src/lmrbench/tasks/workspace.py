@@ -30,6 +30,14 @@ _NO_FOLDERS = frozenset(
 )
 _NO_SUFFIXES = (".pyc", ".pyo")
 _NO_FILES = frozenset({".DS_Store", ".git", ".coverage"})
+RULES = (
+    "What holds for every task: values are of the plain types that the documents name, not of subclasses, and tensors "
+    "are dense and lie on the CPU. The functions may be called any number of times, in any order, with other arguments "
+    "and other settings, and nothing of an earlier call may show. What they return is read, and not changed, by who "
+    "gets it. Where arguments, models or objects are left unchanged, so are flags, modes and hooks. Models and modules "
+    "are called as such, so that their hooks run. Nothing is called under `torch.inference_mode`, and no second "
+    "derivatives are taken. What neither a document says nor a caller in the repository needs is not checked."
+)
 
 
 def is_litter(path: PurePosixPath) -> bool:
@@ -97,7 +105,7 @@ def workspace_files(task: Task, inputs: Inputs) -> dict[str, bytes]:
     masked = masked_files(task)
     shown = {"full": tuple(masked), "paper+file": task.goal_files, "paper": ()}[inputs]
     files = {f"{REPO}/{path}": masked[path] for path in shown}
-    files |= {"paper.md": task.files.summary.encode(), "instruction.md": _instruction(task, inputs).encode()}
+    files |= {"paper.md": task.files.summary.encode(), "instruction.md": instruction(task, inputs).encode()}
     return dict(sorted(files.items()))
 
 
@@ -158,7 +166,8 @@ def _without_outputs(data: bytes, place: str) -> bytes:
     return json.dumps(notebook, indent=1, ensure_ascii=False).encode() + b"\n"
 
 
-def _instruction(task: Task, inputs: Inputs) -> str:
+def instruction(task: Task, inputs: Inputs) -> str:
+    """What a solver is asked, in Markdown: the task's own instruction, and what holds for every task."""
     targets = ", ".join(f"`{target}`" for target in task.targets)
     seen = {
         "full": f"The repository is in `{REPO}/`; the bodies of these functions are missing. Fill them in there.",
@@ -175,6 +184,7 @@ def _instruction(task: Task, inputs: Inputs) -> str:
         f"Packages that may be imported besides Python's own: {packages}.",
         also_masked(task) if inputs != "paper" else "",
         task.instruction.strip(),
+        RULES,
     ]
     if inputs == "paper":
         parts += [f"`{target}`:\n\n```python\n{text}\n```" for target, text in goal_signatures(task).items()]

@@ -67,7 +67,9 @@ def cases(seed):
     zeros["inputs"][3][2] = -zeros["inputs"][0][2, :1]
     zeros["inputs"][3][2, 1] = 0
     yield zeros
-    yield case("as many pairs of tokens as a byte can tell", (16, 32, 16), (16, 8, 15))
+    for masks in (torch.int64, torch.uint8, torch.int8):
+        lengths = (16, 32, 16, 12, 130), (16, 8, 15, 12, 3)
+        yield case(f"more tokens than a byte can tell, masks in {masks}", *lengths, masks=masks)
     level = case("nearly at right angles", (1, 2), (1, 1), width=2)
     level["inputs"][0][:] = torch.tensor([2.0, 0.0])
     level["inputs"][3][:] = torch.tensor([[3e-9, 3.0]])

@@ -67,6 +67,11 @@ def cases(seed):
     yield case("all end early", call(MANY, 0.5, 60, 1.1), end_bias=40.0)
     yield case("no token asked for", call(MANY[:3], 0.5, 0, 0.9))
     yield case("a model in training", call(MANY, alphas[0], 10, 0.9), training=True)
+    yield case("a model with a hook", call(MANY, alphas[0], 10, 0.9), hooked=True)
+    yield case("padding is likely", call(MANY, alphas[2], 4, 0.9), padding_bias=4.0)
+    refilled = [call(MANY[:1], 0.5, 6, 0.9, words=WORDS[:9]) for _ in range(2)]
+    refilled[1]["weights"] = refilled[0]["weights"]
+    yield case("called again with what the same tensors then hold", *refilled, refilled=True)
     yield case("without a generator", call(MANY, alphas[1], 10, 0.9), generator=False)
     yield case("laid out by columns", call(MANY, alphas[2], 10, 0.9), by_columns=True)
     first, other = call(MANY, alphas[3], 8, 0.9), call(MANY, 2 * alphas[4], 14, 0.4)
@@ -100,16 +105,25 @@ def observe(case):
     model = ModeAware(len(tokenizer), tokenizer.pad_id).train(case["training"])
     model.earlier.requires_grad_(False)
     generator = torch.Generator().manual_seed(case["seed"]) if case.get("generator", True) else None
-    observed = []
+    if "hooked" in case:
+        model.register_forward_hook(lambda _, given, logits: logits.flip(-1))
+    observed, earlier = [], None
     for call in case["calls"]:
         weights = call["weights"][0].clone(), 0.5 * call["weights"][1]
         weights[0][:, tokenizer.eos_id] += case["end_bias"]
+        weights[0][:, tokenizer.pad_id] += case.get("padding_bias", 0.0)
         model.last.data, model.earlier.data = (part.clone() for part in weights)
         prompts = [build_prompt(tokenizer, query, context) for context, query in call["rows"]]
         input_ids = left_pad(prompts, tokenizer.pad_id)
         context_ids = left_pad([tokenizer.encode(context) for context, _ in call["rows"]], tokenizer.pad_id)
         if "by_columns" in case:
             input_ids, context_ids = (ids.T.contiguous().T for ids in (input_ids, context_ids))
+        if "refilled" in case and earlier:
+            # The tensors of the call before, which now hold other prompts.
+            input_ids, context_ids = (
+                old.copy_(new) for old, new in zip(earlier, (input_ids, context_ids), strict=True)
+            )
+        earlier = input_ids, context_ids
         given = [part.clone() for part in (input_ids, context_ids, *weights)]
         before, chance = state(), torch.get_rng_state()
         ids = context_aware_sampling(model, tokenizer, input_ids, context_ids, generator=generator, **call["options"])

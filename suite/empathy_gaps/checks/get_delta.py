@@ -33,6 +33,9 @@ def cases(seed):
     yield {"name": "laid out by columns", "group_option": "ethnicity", "matrix": np.asfortranarray(matrix(19))}
     yield {"name": "every other cell", "group_option": "religion", "matrix": matrix(12)[::2, ::2]}
     yield {"name": "rows of lists", "group_option": "religion", "matrix": matrix(6).tolist()}
+    mixed = matrix(6).tolist()
+    mixed[0][0], mixed[2][3] = 1, -2
+    yield {"name": "rows of lists, whole numbers among them", "group_option": "religion", "matrix": mixed}
     whole = generator.integers(-9, 9, size=(6, 6))
     yield {"name": "whole numbers", "group_option": "religion", "matrix": whole}
     large = generator.integers(2**20, 2**22, size=(22, 22)) * 2**38

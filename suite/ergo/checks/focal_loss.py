@@ -107,7 +107,7 @@ def cases(seed):
         yield {"name": f"no pairs, average {average}", **given, "settings": [weights(3), 2.0, 3, average]}
     given = {"preds": scores(2, 6, 3), "labels": classes(2, 6, count=3, ignored=0.2)}
     yield {"name": "defaults", **given, "settings": []}
-    for kind, alpha in (("a factor", 333.3125 / 1000), ("weights", (333.3125, 1.0625, 0.0078125))):
+    for kind, alpha in (("a factor", 341 / 1024), ("weights", (333.3125, 1.0625, 0.0078125))):
         yield {"name": f"{kind}, after half precision", **given, "settings": [alpha, 2.0, 3, True], "earlier": HALF[0]}
     yield {"name": "the positives' weight is the integer 1", **given, "settings": [1, 2, 3, True]}
     for directed in (True, False):
@@ -145,6 +145,8 @@ def observe(case):
             torch.equal(labels, case["labels"]),
         ],
         "settings": [settings, _settings(criterion)],
+        # Nothing that was left on them touches what other losses of the same scores give.
+        "other_losses": torch.autograd.grad(preds.sum(), preds)[0].sum(),
     }
     if preds.dtype.itemsize < 4:
         # There right versions round in different places.

@@ -21,11 +21,12 @@ class GivenEmbeddings(nn.Module):
         self.part = nn.Identity()
         # Its dtype is not that of the embeddings.
         self.unused = nn.Parameter(torch.zeros((), dtype=torch.float32))
-        self.seen = []
+        self.seen, self.made = [], []
 
     def forward(self, features):
         self.seen.append(features["position"])
-        return {"sentence_embedding": features["points"] * (1.0 if self.training else 0.5)}
+        self.made.append({"sentence_embedding": features["points"] * (1.0 if self.training else 0.5)})
+        return self.made[-1]
 
 
 def cases(seed):
@@ -67,6 +68,10 @@ def cases(seed):
     for name, weights in (("no clustering", (0.0, 1.6)), ("no centripetal force", (0.8, 0.0))):
         given = {"points": points(10, 6), "labels": labels(10)}
         yield {"name": name, **given, "settings": [weights[0], 1.2, weights[1], 0.3]}
+    for dtype in (torch.uint8, torch.bool, torch.float64):
+        given = {"points": points(5, 6, torch.float32), "labels": labels(5).to(dtype)}
+        yield {"name": f"labels in {dtype}", **given, "settings": settings()}
+    yield {"name": "no weight at all", **given, "settings": [0.0, 1.2, 0.0, 0.3]}
     given = {"points": points(10, 6), "labels": labels(10), "settings": settings()}
     yield {"name": "in evaluation", **given, "training": False}
     earlier = {"points": points(10, 6), "labels": labels(10), "settings": settings(), "curvature": 0.11}
@@ -157,7 +162,9 @@ def observe(case):
     first = case.get("earlier", case)
     model = GivenEmbeddings(ball(first)).train(case.get("training", True))
     if "hooked" in case:
-        model.register_forward_hook(lambda _, given, made: {name: 0.5 * value for name, value in made.items()})
+        model.register_forward_hook(
+            lambda _, given, made: made | {"sentence_embedding": 0.5 * made["sentence_embedding"]}
+        )
     loss_function = HierarchyTransformerLoss(model, *first["settings"])
     model.part.train(not model.training)
     if first is not case:
@@ -166,6 +173,7 @@ def observe(case):
         for name, value in zip(SETTINGS, case["settings"], strict=True):
             setattr(loss_function, name, value)
     model.seen.clear()
+    model.made.clear()
     before, labels = state(), case["labels"].clone()
     features = [{"points": column, "position": position} for position, column in enumerate(points)]
     if "same" in case:
@@ -181,7 +189,7 @@ def observe(case):
         "features": [sorted(column) for column in features],
         "objects": state() == before,
         "labels": bool(torch.equal(labels, case["labels"])),
-        "seen": list(model.seen),
+        "seen": [model.seen, [sorted(made) for made in model.made]],
     }
     slopes = {name: gradients(value, points) for name, value in results.items()}
     if case["name"] in ("parents are the entities", "the same features twice"):
