@@ -18,9 +18,9 @@ def usage():
 
 
 def _grade(system, task, passed, sample=0, verdict="mismatch", reason="differs"):
-    cases = (CaseVerdict(seed=1, case=0, name="small", verdict="match"),)
+    cases = [CaseVerdict(seed=1, case=0, name="small", verdict="match")]
     if not passed:
-        cases += (CaseVerdict(seed=1, case=1, name="large", verdict=verdict, reason=reason),)
+        cases.append(CaseVerdict(seed=1, case=1, name="large", verdict=verdict, reason=reason))
     return Grade(
         system=system,
         task=task,
@@ -28,7 +28,7 @@ def _grade(system, task, passed, sample=0, verdict="mismatch", reason="differs")
         label="",
         category=task.partition("/")[0],
         passed=passed,
-        cases=cases,
+        cases=tuple(cases),
         seconds=1.0,
         peak_mb=0.0,
         warnings=(),

@@ -18,6 +18,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -140,7 +141,7 @@ class WatchedSandbox:
 
     def __init__(self, name: str) -> None:
         self.sandbox = make_sandbox(name, [SUITE])
-        self.name = name
+        self.name, self.advice = name, ""
         self.launched: list[Worker] = []
 
     def start(self, imports):
@@ -236,7 +237,7 @@ def host_servers() -> Iterator[list[socket.socket]]:
         yield servers
 
 
-def _binds(server: socket.socket, address: object) -> bool:
+def _binds(server: socket.socket, address: Any) -> bool:
     try:
         server.bind(address)
         if server.type == socket.SOCK_STREAM:
@@ -293,7 +294,15 @@ def no_more_processes_than(count: int) -> bool:
 
 def strays() -> list[str]:
     """What attacks would have left on the host, had they got there."""
-    folders = ["/", "/tmp", "/var/tmp", "/dev/shm", os.getcwd(), Path.home(), Path(os.__file__).parent]
+    folders: list[str | Path] = [
+        "/",
+        "/tmp",
+        "/var/tmp",
+        "/dev/shm",
+        os.getcwd(),
+        Path.home(),
+        Path(os.__file__).parent,
+    ]
     return [str(path) for folder in folders for path in Path(folder).glob("attack-was-here*")]
 
 

@@ -65,11 +65,11 @@ def test_a_damaged_observation_is_refused_or_is_another(value, changes):
 @example({"a": 1}, {1: "a"})
 def test_two_observations_can_always_be_compared(golden, observed):
     try:
-        pair = [decode(encode(value)) for value in (golden, observed)]
+        one, other = (decode(encode(value)) for value in (golden, observed))
     except (TypeError, ValueError):
         return
-    difference = compare(*pair, TOLERANCE)
-    factor = margin(*pair, TOLERANCE)
+    difference = compare(one, other, TOLERANCE)
+    factor = margin(one, other, TOLERANCE)
 
     assert difference is None or isinstance(difference, str)
     assert (difference is None) == (factor is not None and factor <= 1)

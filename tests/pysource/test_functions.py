@@ -13,7 +13,7 @@ from lmrbench.pysource.functions import find, functions_named, mask
 from lmrbench.pysource.source import Source, decode
 from lmrbench.pysource.transplant import transplant
 
-STDLIB = [Path(module.__file__) for module in (dataclasses, fractions, textwrap)]
+STDLIB = [Path(str(module.__file__)) for module in (dataclasses, fractions, textwrap)]
 
 
 def masked(source, *names):

@@ -1,5 +1,7 @@
 """Only the target is taken, and what it needs beside it."""
 
+from typing import Any
+
 import pytest
 
 from lmrbench.errors import SubmissionError
@@ -81,7 +83,7 @@ def test_text_takes_the_masks_indentation_and_line_ends_but_strings_stay_as_they
     mask = MASK.replace(b"\n", b"\r\n").replace(b"    ", b"\t")
     result = into('class Model:\n  def loss(x):\n    """Doc\n      deep."""\n    return x\n', mask)
     assert b"\n" not in result.data.replace(b"\r\n", b"")
-    namespace = {}
+    namespace: dict[str, Any] = {}
     exec(compile(result.data, "m.py", "exec"), namespace)
     assert namespace["Model"].loss(3) == 3
     assert namespace["Model"].loss.__doc__ == "Doc\n      deep."

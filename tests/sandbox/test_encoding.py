@@ -4,6 +4,7 @@ import json
 import math
 import pickle
 import struct
+from typing import Any
 
 import numpy as np
 import pytest
@@ -103,11 +104,11 @@ class Equal:
     def __eq__(self, other):
         return True
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
 
 def _recursive():
-    value = []
+    value: list[Any] = []
     value.append(value)
     return value
 
@@ -172,9 +173,9 @@ def test_every_truncation_and_many_flips_of_a_payload_decode_or_are_refused():
     generator = np.random.default_rng(0)
     damaged = [payload[:length] for length in range(len(payload))]
     for _ in range(300):
-        data = bytearray(payload)
-        data[generator.integers(len(data))] ^= 1 << generator.integers(8)
-        damaged.append(bytes(data))
+        changed = bytearray(payload)
+        changed[generator.integers(len(changed))] ^= 1 << generator.integers(8)
+        damaged.append(bytes(changed))
     for data in damaged:
         try:
             decode(data)

@@ -183,7 +183,7 @@ def test_a_package_that_a_task_imports_comes_with_what_it_requires_and_nothing_e
 class CountingSandbox:
     """Counts the workers that it starts."""
 
-    name = "process"
+    name, advice = "process", ""
 
     def __init__(self):
         self.started = 0

@@ -7,6 +7,7 @@ from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 from lmrbench.solving.attendance import SMALL_REQUEST
 
@@ -41,7 +42,7 @@ class Reply:
     text: str = ""
     finish: str = "stop"
     refusal: bool = False
-    code: str = "error"
+    code: str | int = "error"
     message: str = "scripted"
     tool: tuple[str, dict] | None = None
     status: int = 200
@@ -120,7 +121,7 @@ def serving(script, small=lambda: Reply("OK")):
                     log.answered[key] += 1
 
         def send_completion(self, body, reply):
-            message = {"role": "assistant", "content": reply.text or None}
+            message: dict[str, Any] = {"role": "assistant", "content": reply.text or None}
             if reply.refusal:
                 message |= {"content": None, "refusal": reply.text}
             if reply.tool:
@@ -140,12 +141,14 @@ def serving(script, small=lambda: Reply("OK")):
                 choice = {"index": 0, "message": message, "finish_reason": reason}
                 self.send_json(200, {**head, "object": "chat.completion", "choices": [choice], "usage": usage})
                 return
-            chunks = [{"role": "assistant", "content": ""}]
+            chunks: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
             name = "refusal" if reply.refusal else "content"
             chunks += [{name: reply.text[start : start + 50]} for start in range(0, len(reply.text), 50)]
             if reply.tool:
                 chunks.append({"tool_calls": [{"index": 0, **message["tool_calls"][0]}]})
-            events = [{"choices": [{"index": 0, "delta": chunk, "finish_reason": None}]} for chunk in chunks]
+            events: list[dict[str, Any]] = [
+                {"choices": [{"index": 0, "delta": chunk, "finish_reason": None}]} for chunk in chunks
+            ]
             events.append({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})
             events.append({"choices": [], "usage": usage})
             self.stream([("", {**head, "object": "chat.completion.chunk", **event}) for event in events])
@@ -184,7 +187,7 @@ def serving(script, small=lambda: Reply("OK")):
                 self.send_json(200, response)
                 return
             empty = {**response, "status": "in_progress", "output": [], "usage": None}
-            events = [
+            events: list[tuple[str, dict[str, Any]]] = [
                 ("response.created", {"response": empty}),
                 ("response.output_item.added", {"output_index": 0, "item": item}),
                 ("response.output_item.done", {"output_index": 0, "item": item}),

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import zipfile
+from typing import Any
 
 import pytest
 from inspect_ai import eval
@@ -64,7 +65,7 @@ PASS = ("right", "slow", "truncates late")
 
 def test_only_what_the_machinery_failed_at_is_unanswered_and_asked_again(tmp_path):
     run = tmp_path / "run"
-    recovered = []
+    recovered: list[bool] = []
 
     def script(request):
         task = asked_for(request)
@@ -169,7 +170,7 @@ def test_an_agents_program_that_never_ran_is_no_score(tmp_path):
     for path in (tmp_path, folder):
         path.chmod(0o755)
     cases(**runs_ | {"crash": "exec python3 -c 'import nothing_there'", "missing": "exec no-such-agent"})
-    healthy = []
+    healthy: list[bool] = []
 
     def script(request):
         task = asked_for(request)
@@ -205,7 +206,7 @@ def test_an_answer_that_is_paid_for_is_taken_whatever_the_limit(tmp_path):
     (log,) = eval(lmr_bench(tasks="dpo"), model=model, token_limit=5, log_dir=str(tmp_path), display="none")
 
     score = log.samples[0].scores["unit_tests"]
-    assert score.value["passed"] == 1
+    assert score.as_dict()["passed"] == 1
     assert score.metadata["status"] == "limit"
 
 
@@ -216,7 +217,8 @@ def test_silence_until_a_limit_of_inspects_own_is_no_score(tmp_path, monkeypatch
             monkeypatch.setenv(name, value)
         # Inspect keeps a client for each model; this server needs one of its own.
         model = get_model(MODEL, memoize=False)
-        (log,) = eval(lmr_bench(tasks="dpo"), model=model, log_dir=str(tmp_path), display="none", **{limit: 3})
+        limited: dict[str, Any] = {limit: 3}
+        (log,) = eval(lmr_bench(tasks="dpo"), model=model, log_dir=str(tmp_path), display="none", **limited)
 
     assert not log.samples[0].scores
     assert "no call of the model came back" in log.samples[0].error.message

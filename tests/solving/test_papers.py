@@ -10,6 +10,7 @@ import threading
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from pydantic import HttpUrl
 from tests.solving.helpers import TASKS, command
 
 from lmrbench.solving.papers import PaperError, address, latex_text
@@ -141,7 +142,7 @@ def test_where_papers_are(page, form, expected):
 
 def test_where_a_source_is_not():
     with pytest.raises(PaperError, match="only arXiv does"):
-        address(Paper(slug="x", title="X", year=2024, venue="V", url="https://aclanthology.org/x"), "latex")
+        address(Paper(slug="x", title="X", year=2024, venue="V", url=HttpUrl("https://aclanthology.org/x")), "latex")
 
 
 def test_a_source_of_one_file_and_one_that_includes_itself(tmp_path):

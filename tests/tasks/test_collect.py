@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ BARE = "def blend(self, values):\n    return 42\n"
 
 
 def result_of(text, targets=METHOD, name="Blender"):
-    namespace = {}
+    namespace: dict[str, Any] = {}
     exec(from_response(text, targets), namespace)
     return namespace[name]().blend([]) if name else namespace["f"](1)
 
