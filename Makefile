@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test quick fuzz audit suite-page format lint docs bench clean
+.PHONY: demo test coverage quick fuzz audit suite-page format lint docs bench clean
 
 demo: .venv/installed system
 	$(BIN)/lmrbench grade --golden --mask --wrong --most 3 --out runs/demo
@@ -10,6 +10,10 @@ demo: .venv/installed system
 test: .venv/installed system lint
 	$(BIN)/lmrbench audit --quick
 	$(BIN)/pytest -n auto --dist worksteal
+
+# The floor stands in pyproject.toml. What runs inside of sandboxes is not measured.
+coverage: .venv/installed system
+	$(BIN)/pytest -n auto --dist worksteal --cov --cov-report=term
 
 # Needs neither a sandbox nor torch.
 quick: .venv/installed lint
@@ -36,6 +40,7 @@ audit: .venv/installed system
 
 suite-page: .venv/installed
 	$(BIN)/lmrbench list --markdown > docs/suite.md
+	$(BIN)/lmrbench suite --figure docs/pictures/suite.svg >/dev/null
 
 bench: .venv/installed system
 	$(BIN)/python benchmarks/grading.py

@@ -31,3 +31,24 @@ def test_a_folder_that_was_renamed_forged_and_graded_under_other_seeds_is_report
     facts = json.loads((tmp_path / "renamed" / "run.json").read_text())
     assert [item["seeds"] for item in report["grades"]] == [facts["seeds"]] * 2
     assert len(facts["seeds"]) == 1
+
+
+def test_a_run_grows_by_samples_and_asks_for_those_alone(tmp_path):
+    def script(request):
+        code = golden(asked_for(request))
+        return Reply(fenced(code if len(log.requests) % 2 else "no"))
+
+    arguments = ("--model", MODEL, "--task", "dpo", "--out", tmp_path / "run")
+    with serving(script) as (base, log):
+        lmrbench(base, "solve", *arguments)
+        first = (tmp_path / "run" / "submissions.jsonl").read_text()
+        asked = len(log.requests)
+        grown = lmrbench(base, "solve", *arguments, "--samples", 3, "--json")
+        fewer = lmrbench(base, "solve", *arguments, "--samples", 2)
+
+    assert asked == 1
+    assert len(log.requests) == 3
+    assert sorted(item["sample"] for item in json.loads(grown.stdout)["grades"]) == [0, 1, 2]
+    assert (tmp_path / "run" / "submissions.jsonl").read_text().startswith(first)
+    assert fewer.returncode == 2
+    assert "is a run with another samples" in fewer.stderr

@@ -1,11 +1,14 @@
-"""Figures, drawn with matplotlib (extra `figures`)."""
+"""Figures, drawn with matplotlib."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
 
-from lmrbench.errors import SandboxError, UsageError
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from lmrbench.errors import UsageError
 
 
 def draw_suite(
@@ -16,11 +19,6 @@ def draw_suite(
     categories: by title, the number of tasks here and in the published edition. lines: by task, masked and of the
     repository. The file's ending names its format. Raises UsageError for one that matplotlib does not write.
     """
-    try:
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise SandboxError(f"figures need matplotlib ({error}): pip install 'lmrbench[figures]'") from error
     with mpl.rc_context({"svg.hashsalt": "lmrbench", "svg.fonttype": "none", "font.size": 9}):
         figure = Figure(figsize=(10, 4), layout="constrained")
         left, right = figure.subplots(1, 2)

@@ -15,6 +15,8 @@ _HEAD = """# The suite
 rewrites, wrong versions and the scores of mutants of one expression and of behaviour are what the
 [audit](writing-a-task.md#the-audit) ran. This page is written by `make suite-page`.
 
+![Tasks of each category, here and as published; masked lines against lines of the repository](pictures/suite.svg)
+
 | task | paper | category | target | lines | files | cases | rewrites | wrong | mutants | behaviours |
 |---|---|---|---|--:|--:|--:|--:|--:|--:|--:|
 """

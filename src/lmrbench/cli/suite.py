@@ -21,7 +21,7 @@ def suite(
     suite: SuiteOption = None,
     figure: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Draw it: FILE.svg, .png or .pdf; needs lmrbench[figures]."),
+        typer.Option(metavar="FILE", help="Draw it: FILE.svg, .png or .pdf."),
     ] = None,
     json: JsonOption = False,
 ) -> None:

@@ -207,8 +207,10 @@ def _other_conditions(before: RunFacts, settings: Settings) -> list[str]:
     """The settings in which a run differs from these; it may have been no run of a model at all."""
     if before.solving is None:
         return ["kind"]
-    earlier, wanted = (Settings.model_validate(item).conditions for item in (before.solving, settings.recorded()))
-    return [key for key, value in wanted.items() if earlier.get(key) != value]
+    earlier, wanted = (Settings.model_validate(item) for item in (before.solving, settings.recorded()))
+    # A run may grow: further samples of a task are asked beside those that are there.
+    grown = earlier.model_copy(update={"samples": max(earlier.samples, wanted.samples)})
+    return [key for key, value in grown.conditions.items() if wanted.conditions[key] != value]
 
 
 @contextmanager

@@ -1,0 +1,61 @@
+"""Settings of the model, of the texts and of the probes."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """A small transformer.
+
+    reach: how many words back one layer looks. sharpness: how much of its attention goes there.
+    pull: how strongly strings that are no words draw attention.
+    outlier: its largest weights. longest: what the length of hidden states is bounded to.
+    """
+
+    width: int = 32
+    layers: int = 8
+    hidden: int = 24
+    reach: int = 1
+    sharpness: float = 2.5
+    pull: float = 4.0
+    outlier: float = 16.0
+    longest: float = 4.0
+
+
+@dataclass(frozen=True)
+class DataConfig:
+    """Texts on each side of a dataset, and how many of them are read at once."""
+
+    texts: int = 150
+    batch: int = 64
+
+
+@dataclass(frozen=True)
+class ProbeConfig:
+    """The probes of all layers.
+
+    ratio: parts of the rows that a probe is trained on and tested on.
+    seed: of the split.
+    penalty: λ of equation 1.
+    steps: how often a probe is improved, which is more than it takes.
+    """
+
+    ratio: tuple[int, int] = (8, 2)
+    seed: int = 42
+    penalty: float = 4.0
+    steps: int = 25
+
+
+@dataclass(frozen=True)
+class DepthConfig:
+    """jump: variation rate from which on accuracy jumps. flat: distance from 1 below which a rate counts as flat."""
+
+    jump: float = 1.1
+    flat: float = 0.03
+    understood: float = 0.7
+
+
+MODEL = ModelConfig()
+DATA = DataConfig()
+PROBE = ProbeConfig()
+DEPTH = DepthConfig()

@@ -1,0 +1,1 @@
+"""Probing a language model for the source of its knowledge."""

@@ -1,0 +1,1 @@
+"""Probes that tell the source of knowledge from activations."""

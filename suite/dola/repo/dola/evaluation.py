@@ -1,0 +1,80 @@
+"""Do continuations state the facts? Answers to questions, by plain greedy decoding and by contrasting layers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from dola.config import DolaConfig
+from dola.data import TAIL, Fact
+from dola.decoding import DolaOutput, dola_greedy_decode, greedy_decode
+from dola.model import EarlyExitLM
+from dola.processors import Ban, Processor, RepetitionPenalty
+from dola.tokenizer import WordTokenizer, left_pad
+
+ROOM = 6
+"""How many tokens a continuation may have: an answer, its tail and the end token, and some more."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """Shares of the questions.
+
+    factual: the continuation begins with the right answer.
+    popular: it begins with the misconception.
+    fluent: it goes on as every sentence does, and ends.
+    """
+
+    factual: float
+    popular: float
+    fluent: float
+
+
+def question_ids(facts: Sequence[Fact], tokenizer: WordTokenizer) -> Tensor:
+    """The questions as one batch of prompts."""
+    return left_pad([tokenizer.encode_prompt(fact.question) for fact in facts], tokenizer.pad_id)
+
+
+def judge(facts: Sequence[Fact], continuations: Sequence[str]) -> Report:
+    """Compare continuations with the facts word by word."""
+    heads = [text.split()[:1] for text in continuations]
+    tails = [text.split()[1:] for text in continuations]
+    count = len(facts)
+    return Report(
+        factual=sum(head == [fact.answer] for fact, head in zip(facts, heads, strict=True)) / count,
+        popular=sum(head == [fact.popular] for fact, head in zip(facts, heads, strict=True)) / count,
+        fluent=sum(tail == TAIL.split() for tail in tails) / count,
+    )
+
+
+def evaluate_greedy(model: EarlyExitLM, tokenizer: WordTokenizer, facts: Sequence[Fact], layer: int) -> Report:
+    """Plain greedy decoding of one layer."""
+    prompts = question_ids(facts, tokenizer)
+    longest = prompts.shape[1] + ROOM
+    ids = greedy_decode(model, prompts, layer, longest, (tokenizer.eos_id,), tokenizer.pad_id)
+    return judge(facts, [tokenizer.decode(row) for row in ids[:, prompts.shape[1] :].tolist()])
+
+
+def evaluate_dola(
+    model: EarlyExitLM,
+    tokenizer: WordTokenizer,
+    facts: Sequence[Fact],
+    candidates: tuple[int, ...],
+    relative_top: float = 0.1,
+    penalty: float = 1.2,
+) -> tuple[Report, DolaOutput]:
+    """Decoding by contrasting the last layer with candidates, with the paper's repetition penalty."""
+    prompts = question_ids(facts, tokenizer)
+    config = DolaConfig(
+        mature_layer=model.config.num_layers,
+        candidate_layers=candidates,
+        max_length=prompts.shape[1] + ROOM,
+        pad_id=tokenizer.pad_id,
+        eos_ids=(tokenizer.eos_id,),
+        relative_top=relative_top,
+    )
+    special = Ban((tokenizer.pad_id, tokenizer.bos_id, tokenizer.unknown_id))
+    processors: list[Processor] = [special, RepetitionPenalty(penalty)]
+    output = dola_greedy_decode(model, prompts, config, processors)
+    answers = [tokenizer.decode(row) for row in output.sequences[:, prompts.shape[1] :].tolist()]
+    return judge(facts, answers), output

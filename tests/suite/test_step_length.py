@@ -1,0 +1,114 @@
+"""step_length: prompts and rationales by hand, a slow compression, and what the paper says of the number of steps."""
+
+import pytest
+from tests.suite.repository import facts_of
+
+FACTS = """
+import json
+import numpy as np
+from config import METHODS, STRATEGIES
+from data import SIZES, Demo, make_problem
+from experiment import run
+from rationales import manual_demo
+from run_inference import get_sentence
+from steps import add_steps, compress_steps
+
+bus = Demo(
+    "arithmetic",
+    "Ada has 9  pens. Ada buys 4 pens. Ada loses 2 pens. How many pens does Ada have now?",
+    "Ada buys 4, so there are 9 + 4 = 13. Ada loses 2, so there are 13 - 2 = 11",
+    "11",
+)
+coin = Demo("coin", "A coin is heads up. Bo flips the coin. Is the coin still heads up?", "It is tails up.", "no")
+facts = {"prompts": {m: get_sentence([bus, coin], " is  the END near?", m, "Let us  see", "So it is") for m in METHODS}}
+facts["asked"] = get_sentence([bus, coin], coin.question.upper(), "few_shot", "", "So it is")
+names = ["self_verification", "make_equation", "repeat_state", "think_word", "repeat_state", "read_question"]
+facts["added"] = add_steps(bus, names).rationale
+generator = np.random.default_rng(0)
+manual = {dataset: manual_demo(make_problem(dataset, generator)) for dataset in SIZES}
+count = lambda demo: demo.rationale.count(". ") + demo.rationale.count("? ") + 1
+more = lambda one, names: count(add_steps(one, names)) - count(one)
+facts["steps"] = [[more(one, list(STRATEGIES)[:k]) for k in range(6)] for one in manual.values()]
+letters = Demo("letter", "?", "It is 1. It is 2. It is 3. It is 4. It is 5. It is 6.", "x")
+asked = []
+
+def ask(prompt):
+    first, second = (line.partition(": ")[2] for line in prompt.split("\\n")[1:3])
+    asked.append([first, second])
+    useless = {2: "", 3: "No, it is nothing."}
+    return useless.get(len(asked), first[:-1] + second.removeprefix("It is"))
+
+facts["compressed"] = [compress_steps(letters, 5, ask, np.random.default_rng(7)).rationale, asked]
+facts["draws"] = [int(g.integers(p)) for g in [np.random.default_rng(7)] for p in (5, 4, 4, 4, 3)]
+facts["experiments"] = [run(seed) for seed in range(2)]
+print(json.dumps(facts))
+"""
+
+
+@pytest.fixture(scope="module")
+def facts():
+    return facts_of("step_length", FACTS)
+
+
+def test_prompts_of_all_methods_by_hand(facts):
+    bus = "Q: Ada has 9 pens. Ada buys 4 pens. Ada loses 2 pens. How many pens does Ada have now?\nA:"
+    coin = "Q: A coin is heads up. Bo flips the coin. Is the coin still heads up?\nA:"
+    asked = "Q: is the END near?\nA:"
+    steps = "Ada buys 4, so there are 9 + 4 = 13. Ada loses 2, so there are 13 - 2 = 11."
+    assert facts["prompts"] == {
+        "zero_shot": f"{asked} So it is",
+        "zero_shot_cot": f"{asked} Let us see.",
+        "few_shot": f"{bus} So it is 11.\n\n{coin} So it is no.\n\n{asked}",
+        "few_shot_cot": f"{bus} {steps} So it is 11.\n\n{coin} It is tails up. So it is no.\n\n{asked}",
+        "auto_cot": f"{bus} Let us see. {steps} So it is 11.\n\n{coin} Let us see. It is tails up. So it is no.\n\n"
+        f"{asked} Let us see.",
+    }
+
+
+def test_the_question_that_is_asked_is_not_shown(facts):
+    question = "A COIN IS HEADS UP. BO FLIPS THE COIN. IS THE COIN STILL HEADS UP?"
+    assert facts["asked"].endswith(f"So it is 11.\n\nQ: {question}\nA:")
+    assert facts["asked"].count("Q:") == 2
+
+
+def test_added_steps_by_hand(facts):
+    assert facts["added"] == (
+        "The stem of the question is Ada, pens, buys: think about Ada, think about pens, think about buys. "
+        "The question is: How many pens does Ada have now? "
+        "Ada buys 4, so there are 9 + 4 = 13. So far the count is 13. "
+        "Ada loses 2, so there are 13 - 2 = 11. So far the count is 11. "
+        "As an equation we have 9 + 4 - 2 = 11. "
+        "To verify: a count is a whole number and not below 0, and 11 is in line with that."
+    )
+
+
+def test_each_strategy_is_a_step_but_an_equation_of_letters(facts):
+    assert facts["steps"] == [[0, 1, 2, 3, 4, 5], [0, 1, 2, 3, 4, 5], [0, 1, 2, 3, 4, 4], [0, 1, 2, 3, 4, 5]]
+
+
+def test_compression_draws_a_pair_for_each_attempt_and_keeps_it_where_the_reply_is_of_no_use(facts):
+    rationale, asked = facts["compressed"]
+    steps, wanted = [f"It is {number}." for number in range(1, 7)], []
+    for attempt, place in enumerate(facts["draws"], start=1):
+        wanted.append(steps[place : place + 2])
+        if attempt not in (2, 3):
+            steps[place : place + 2] = [steps[place][:-1] + steps[place + 1].removeprefix("It is")]
+    assert asked == wanted
+    assert rationale == " ".join(steps)
+
+
+def test_more_steps_give_better_answers_and_fewer_worse_ones(facts):
+    for figures in facts["experiments"]:
+        for dataset in ("arithmetic", "long arithmetic", "letter", "coin"):
+            for method in ("few_shot_cot", "auto_cot"):
+                plain = figures[f"{dataset}: {method}"]
+                assert figures[f"{dataset}: {method} added, 6"] > plain + 10
+                assert figures[f"{dataset}: {method} merged, 3"] <= plain
+                assert figures[f"{dataset}: {method} added, 3"] >= figures[f"{dataset}: {method} added, 1"] >= plain
+
+
+def test_a_wrong_step_matters_to_coins_and_not_to_arithmetic(facts):
+    for figures in facts["experiments"]:
+        for dataset in ("arithmetic", "long arithmetic", "letter"):
+            assert figures[f"{dataset}: wrong prompt"] == figures[f"{dataset}: few_shot_cot added, 1"]
+        assert figures["coin: wrong prompt"] == figures["coin: few_shot"]
