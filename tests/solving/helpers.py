@@ -18,9 +18,13 @@ USAGE = ModelUsage(input_tokens=10, output_tokens=5, total_tokens=15)
 
 
 def golden(task):
-    """The goal file of the reference."""
-    (file,) = task.goal_files
-    return task.files.repository[file].decode()
+    """The goal files of the reference, one after the other."""
+    return "\n\n".join(goldens(task).values())
+
+
+def goldens(task):
+    """The goal files of the reference by name."""
+    return {file: task.files.repository[file].decode() for file in task.goal_files}
 
 
 def asked_for(request):

@@ -16,6 +16,7 @@ from tests.solving.helpers import (
     environment,
     fenced,
     golden,
+    goldens,
     lines,
     lmrbench,
     replies_of,
@@ -36,8 +37,8 @@ def right(request):
 def working_agent(request):
     """Reads, runs the experiment of the repository, writes the answer with python, submits."""
     task = asked_for(request)
-    (file,) = task.goal_files
-    write = f"import pathlib; print(pathlib.Path('/workspace/repo/{file}').write_text({golden(task)!r}))"
+    write = f"import pathlib\nfor file, text in {goldens(task)!r}.items():\n"
+    write += "    print((pathlib.Path('/workspace/repo') / file).write_text(text))"
     steps = [
         ("bash", {"command": "head -3 instruction.md; wc -c < paper.md; ls repo"}),
         ("python", {"code": write}),

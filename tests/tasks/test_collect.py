@@ -10,7 +10,7 @@ from lmrbench.errors import LmrbenchError, SubmissionError, TaskError
 from lmrbench.grading.reading import collect_diff, collect_workspace
 from lmrbench.pysource.responses import from_response
 from lmrbench.tasks.collect import candidate_files
-from lmrbench.tasks.loading import load_suite, select
+from lmrbench.tasks.loading import default_suite, load_suite, select
 from lmrbench.tasks.pdf import readable
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import export_workspace, masked_files, repository_files, workspace_files
@@ -130,6 +130,27 @@ def test_a_diff_as_git_prints_it_applies_and_one_that_does_not_is_said(task, wor
     assert submission.warnings == ("repo/weighting.py: changed, but is no goal file; left out",)
     with pytest.raises(SubmissionError, match=r"blending.py: the hunk at line \d+ does not apply"):
         collect_diff(task, diff.replace("Return the scaled", "Return some other").encode(), "me")
+
+
+def test_one_response_answers_a_task_whose_targets_stand_in_several_files():
+    (task,) = select(load_suite(default_suite()), ["step_length"])
+    helpers = "def untouched(x):\n    return x\n\ndef joined(steps):\n    return untouched(steps)\n\nUNUSED = 1\n\n"
+    functions = {
+        "get_sentence": "def get_sentence(demo, x, method, cot_trigger, direct_answer_trigger):\n    return untouched(x)\n",
+        "add_steps": "def add_steps(demo, strategies):\n    return joined(strategies)\n",
+        "compress_steps": "def compress_steps(demo, times, ask, generator):\n    return joined(demo)\n",
+    }
+    for text in (helpers + "\n".join(functions.values()), helpers.join(functions.values())):
+        response = f"This is it.\n\n```python\n{text}```\n"
+        files, warnings = candidate_files(task, Submission(system="x", task=task.id, code=response))
+        prompts, steps = files["run_inference.py"].decode(), files["steps.py"].decode()
+        assert functions["get_sentence"] in prompts and "def joined" not in prompts
+        assert functions["add_steps"] in steps and functions["compress_steps"] in steps and "def joined" in steps
+        assert [line for line in warnings if "UNUSED" not in line] == []
+
+    del functions["add_steps"]
+    with pytest.raises(SubmissionError, match="steps.py: .*add_steps"):
+        candidate_files(task, Submission(system="x", task=task.id, code="".join(functions.values())))
 
 
 def test_code_for_a_file_that_is_no_goal_file_is_left_out(task):

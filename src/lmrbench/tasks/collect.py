@@ -47,19 +47,17 @@ def transplanted(
 ) -> tuple[dict[str, bytes], tuple[str, ...]]:
     """The unsolved goal files with the targets of the code in place, and what of the code was left out.
 
-    shown: the goal files as the solver saw them.
+    shown: the goal files as the solver saw them. code: by goal file, or one text that holds the targets of all.
     """
-    if isinstance(code, str):
-        if len(unsolved) != 1:
-            raise SubmissionError(f"the task has {len(unsolved)} goal files; code must be an object by file")
-        code = dict.fromkeys(unsolved, code)
-    warnings = [f"{printable(name)}: is no goal file; left out" for name in code if name not in unsolved]
-    files = {}
+    one_text = isinstance(code, str)
+    by_file = dict.fromkeys(unsolved, code) if isinstance(code, str) else code
+    warnings = [f"{printable(name)}: is no goal file; left out" for name in by_file if name not in unsolved]
+    files, left_out = {}, []
     for file, data in unsolved.items():
-        if file not in code:
+        if file not in by_file:
             raise SubmissionError(f"nothing was handed in for {file}")
         wanted = [target.qualname for target in targets if target.file == file]
-        text = from_response(code[file], wanted)
+        text = from_response(by_file[file], wanted)
         try:
             result = transplant(data, text, wanted)
             # What was changed is told from what was shown, in which the paper's other targets are masked too.
@@ -67,7 +65,10 @@ def transplanted(
         except SubmissionError as error:
             raise SubmissionError(f"{file}: {error}") from error
         files[file] = result.data
-        warnings += seen.warnings
+        left_out.append(seen.warnings)
+    for said in left_out[:1] if one_text else left_out:
+        # What one file has no use for belongs to another of them.
+        warnings += [line for line in said if not one_text or all(line in others for others in left_out)]
     return files, shortened(warnings, MAX_WARNINGS)
 
 
