@@ -15,7 +15,9 @@ FLOORS = (
     ("tasks",),
     ("sandbox",),
     ("grading",),
-    ("analysis", "authoring", "library", "solving"),
+    ("authoring", "library", "solving"),
+    ("judging",),
+    ("analysis",),
     ("cli",),
 )
 ROOMS = [room for floor in FLOORS for room in floor]

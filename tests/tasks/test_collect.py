@@ -136,7 +136,7 @@ def test_one_response_answers_a_task_whose_targets_stand_in_several_files():
     (task,) = select(load_suite(default_suite()), ["step_length"])
     helpers = "def untouched(x):\n    return x\n\ndef joined(steps):\n    return untouched(steps)\n\nUNUSED = 1\n\n"
     functions = {
-        "get_sentence": "def get_sentence(demo, x, method, cot_trigger, direct_answer_trigger):\n    return untouched(x)\n",
+        "get_sentence": "def get_sentence(demo, x, *others):\n    return untouched(x)\n",
         "add_steps": "def add_steps(demo, strategies):\n    return joined(strategies)\n",
         "compress_steps": "def compress_steps(demo, times, ask, generator):\n    return joined(demo)\n",
     }
@@ -144,12 +144,15 @@ def test_one_response_answers_a_task_whose_targets_stand_in_several_files():
         response = f"This is it.\n\n```python\n{text}```\n"
         files, warnings = candidate_files(task, Submission(system="x", task=task.id, code=response))
         prompts, steps = files["run_inference.py"].decode(), files["steps.py"].decode()
-        assert functions["get_sentence"] in prompts and "def joined" not in prompts
-        assert functions["add_steps"] in steps and functions["compress_steps"] in steps and "def joined" in steps
+        assert functions["get_sentence"] in prompts
+        assert "def joined" not in prompts
+        assert functions["add_steps"] in steps
+        assert functions["compress_steps"] in steps
+        assert "def joined" in steps
         assert [line for line in warnings if "UNUSED" not in line] == []
 
     del functions["add_steps"]
-    with pytest.raises(SubmissionError, match="steps.py: .*add_steps"):
+    with pytest.raises(SubmissionError, match=r"steps\.py: .*add_steps"):
         candidate_files(task, Submission(system="x", task=task.id, code="".join(functions.values())))
 
 

@@ -7,7 +7,8 @@ import numpy as np
 from scipy.special import expit
 
 PENALTY = 4.0
-# Scores of test rows at the minimum: no nearer to 0, and none of different labels nearer to each other.
+# Scores of test rows at the minimum: no nearer to 0, and none of different labels nearer to each other, nor by this of
+# their size.
 ROOM = 0.0025
 
 
@@ -20,7 +21,10 @@ def cases(seed):
         return [np.where(generator.random(size) < share, 1 - side, side) for size, share, side in pairs]
 
     def layer(labels, width, dtype, strength, scale, offset, dead, collinear, shared, far):
-        """Rows of a layer. The test rows are put where the probe's score is small and known."""
+        """Rows of a layer. The test rows are put where the probe's score is small and known.
+
+        dead: two columns do not vary in training, and by about this in the test rows.
+        """
         count = len(labels)
         train, test = split(count)
         values = generator.normal(size=(count, width)) @ (np.eye(width) + 0.4 * generator.normal(size=(width, width)))
@@ -34,6 +38,7 @@ def cases(seed):
             values[test, -2] += generator.integers(1, 4, size=len(test))
             values[:, -1] = 0.0
             values[test, -1] = generator.integers(3, 9, size=len(test))
+            values[test, -2:] *= dead
         values = values.astype(dtype)
         mean, deviation = moments(values[train])
         theta = fitted((values[train] - mean) / deviation, labels[train])
@@ -68,7 +73,7 @@ def cases(seed):
     def case(name, sizes=(40, 40), layers=2, probed=None, width=5, mixed=(0.0, 0.0), labels=None, **options):
         batches = options.pop("batches", (16, 16))
         extra = {key: options.pop(key) for key in ("layout", "read_only", "again") if key in options}
-        settings = {"strength": 1.0, "scale": 1.0, "offset": 0.5, "dead": False, "collinear": False, **options}
+        settings = {"strength": 1.0, "scale": 1.0, "offset": 0.5, "dead": 0, "collinear": False, **options}
         settings = {"shared": 0.0, "far": 1.0, **settings}
         dtype = settings.pop("dtype", np.float64)
         labels = labels_of(sizes, mixed) if labels is None else labels
@@ -125,11 +130,13 @@ def cases(seed):
     yield case("columns of unlike scale", scale=10.0 ** np.arange(-3, 4), width=7, sizes=(30, 60))
     yield case("columns that share a part", sizes=(50, 50), width=32, shared=3.0)
     yield case("columns that share nearly all", sizes=(60, 60), width=16, shared=30.0)
+    yield case("many that share a part", sizes=(300, 300), width=64, shared=10.0, mixed=(0.2, 0.2), layers=1)
     yield case("scores far from 0", sizes=(50, 60), far=3e4, layers=1)
     yield case("many positives", sizes=(520, 80), layers=1)
     yield case("told apart with ease", strength=8.0, sizes=(30, 60))
     yield case("told apart hardly at all", strength=0.0, sizes=(50, 60), width=10)
-    yield case("columns that do not vary in training", sizes=(30, 50), dead=True, layers=1)
+    yield case("columns that do not vary in training", sizes=(30, 50), dead=1, layers=1)
+    yield case("the same, and far off in the test rows", sizes=(30, 50), dead=1e9, layers=1)
     yield case("columns that follow from others", sizes=(30, 50), collinear=True, layers=1, width=6)
     for layout in ("columns first", "every other column", "backwards"):
         yield case(f"laid out {layout}", sizes=(30, 40), layout=layout)
@@ -198,7 +205,8 @@ def apart(scores, labels):
     """Are the scores far enough from 0, and those of different labels from each other?"""
     order = np.argsort(scores)
     gaps, changes = np.diff(scores[order]), np.diff(labels[order]) != 0
-    return bool(np.abs(scores).min() >= ROOM and (gaps[changes] >= ROOM).all())
+    sizes = np.maximum(1, np.maximum(np.abs(scores[order][1:]), np.abs(scores[order][:-1])))
+    return bool(np.abs(scores).min() >= ROOM and (gaps >= ROOM * sizes)[changes].all())
 
 
 def batched(rows, lengths):

@@ -87,7 +87,7 @@ def find_opinions(parse: Parse, aspect: tuple[int, int], max_path: int = MAX_PAT
         return bool(between) and tokens[between[-1]].lemma in ADVERSATIVES
 
     def joined(steps: list[Opinion]) -> list[Opinion]:
-        """Words and those that are joined to them."""
+        # Words and those that are joined to them.
         reached = list(steps)
         for step in reached:
             for other in down(step, CONJUNCTS):
@@ -96,7 +96,7 @@ def find_opinions(parse: Parse, aspect: tuple[int, int], max_path: int = MAX_PAT
         return reached
 
     def said_by(predicate: Opinion) -> list[Opinion]:
-        """What a predicate says, and all that share its subject."""
+        # What a predicate says, and all that share its subject.
         words = [predicate, *joined(down(predicate, COMPLEMENTS))]
         said = list(words)
         for word in words:

@@ -24,6 +24,7 @@ from lmrbench.cli import (
     mask,
     new,
     papers,
+    published,
     report,
     show,
     solve,
@@ -74,6 +75,7 @@ app.command("grade")(grade.grade)
 app.command("solve")(solve.solve)
 app.command("run")(solve.run)
 app.command("report")(report.report)
+app.command("published")(published.published)
 app.command("why")(why.why)
 app.add_typer(papers.app, name="papers")
 app.command("new")(new.new)

@@ -17,12 +17,15 @@ SHAPES = (
     ("huge projections", 3, 4, 6, 8.0, 1e6, torch.float64),
     ("half precision", 2, 5, 6, 0.5, 1.0, torch.float16),
     ("brain floating point", 3, 3, 6, 0.3, 1.0, torch.bfloat16),
+    ("eighteen views of two images", 18, 2, 5, 0.9, 1.0, torch.float64),
     ("more images than half precision can count", 2, 258, 3, 0.4, 1.0, torch.bfloat16),
 )
 # Temperature, and the lengths of short and long projections.
 ENDS = {
     torch.float64: (0.001, 1.01e-6, 0.99e6),
     torch.float32: (100.0, 1.01e-6, 0.99e6),
+    torch.float16: (0.001, 0.101, 99.0),
+    torch.bfloat16: (100.0, 0.101, 99.0),
 }
 
 
@@ -86,13 +89,16 @@ def observe(case):
     plain, frozen = case["features"].clone(), case["features"].clone()
     trainer.info_nce_loss(plain)
     with torch.no_grad():
-        trainer.info_nce_loss(frozen)
+        kept, _ = trainer.info_nce_loss(frozen)
+        as_returned = kept.clone()
+        trainer.info_nce_loss(-2 * frozen.flip(0))
     wanting = [item.requires_grad for item in (features, plain, frozen)]
     unchanged = {
         "input": all(torch.equal(given, case["features"]) for given in (features, plain, frozen)),
         "attributes": [sorted(vars(trainer)), sorted(vars(trainer.model)), trainer.model.training],
         "config": trainer.config == config_of(case),
-        "gradients_wanted": [*wanting, features.retains_grad],
+        "gradients_wanted": [*wanting, features.retains_grad, bool(features._backward_hooks)],
+        "earlier_result": torch.equal(kept, as_returned),
     }
     dtype = str(features.dtype).removeprefix("torch.")
     seen = {"labels": labels, "dtype": str(logits.dtype), "unchanged": unchanged}
