@@ -20,10 +20,11 @@ def cases(seed):
         pairs = zip(sizes, mixed, (1, 0), strict=True)
         return [np.where(generator.random(size) < share, 1 - side, side) for size, share, side in pairs]
 
-    def layer(labels, width, dtype, strength, scale, offset, dead, collinear, shared, far):
-        """Rows of a layer. The test rows are put where the probe's score is small and known.
+    def layer(labels, width, dtype, strength, scale, offset, dead, collinear, shared, far, wide):
+        """Rows of a layer.
 
-        dead: two columns do not vary in training, and by about this in the test rows.
+        dead: two columns do not vary in training, and by about this in the test rows. wide: how much farther out the
+        test rows lie than those of training. far: how much larger than 1 their scores are.
         """
         count = len(labels)
         train, test = split(count)
@@ -39,15 +40,19 @@ def cases(seed):
             values[:, -1] = 0.0
             values[test, -1] = generator.integers(3, 9, size=len(test))
             values[test, -2:] *= dead
-        values = values.astype(dtype)
+        return with_scores(values.astype(dtype), labels, far, wide)
+
+    def with_scores(values, labels, far=1.0, wide=1.0):
+        """The rows with those of the test put where the probe's score is small and known."""
+        train, test = split(len(labels))
         mean, deviation = moments(values[train])
         theta = fitted((values[train] - mean) / deviation, labels[train])
         while True:
             rows = values.copy()
-            units = (rows[test] - mean) / deviation
+            units = wide * (rows[test] - mean) / deviation
             missing = far * scores_of(labels[test]) - units @ theta[:-1] - theta[-1]
             units = units + np.outer(missing, theta[:-1]) / (theta[:-1] @ theta[:-1])
-            rows[test] = (units * deviation + mean).astype(dtype)
+            rows[test] = (units * deviation + mean).astype(values.dtype)
             found = (rows[test] - mean) / deviation @ theta[:-1] + theta[-1]
             if apart(found, labels[test]):
                 return rows
@@ -74,7 +79,7 @@ def cases(seed):
         batches = options.pop("batches", (16, 16))
         extra = {key: options.pop(key) for key in ("layout", "read_only", "again") if key in options}
         settings = {"strength": 1.0, "scale": 1.0, "offset": 0.5, "dead": 0, "collinear": False, **options}
-        settings = {"shared": 0.0, "far": 1.0, **settings}
+        settings = {"shared": 0.0, "far": 1.0, "wide": 1.0, **settings}
         dtype = settings.pop("dtype", np.float64)
         labels = labels_of(sizes, mixed) if labels is None else labels
 
@@ -98,6 +103,22 @@ def cases(seed):
         flat = np.empty(sum(sizes), dtype=np.int64)
         flat[train], flat[test] = train_labels, test_labels
         return np.split(flat, [sizes[0]])
+
+    def few_rows():
+        """Five rows, each many times. Newton's method with full steps runs away from the minimum."""
+        counts, marks = (8, 1, 58, 163, 12), (0, 0, 0, 1, 0)
+        rows = np.tile([[-0.394, 1.179], [15.405, 1.564], [0.125, -1.557], [-0.124, 0.306], [0.055, 2.459]], 32)
+        train, test = split(303)
+        values, labels = np.empty((303, 64)), np.empty(303, dtype=np.int64)
+        values[train], labels[train] = np.repeat(rows, counts, axis=0), np.repeat(marks, counts)
+        values[test], labels[test] = np.resize(rows, (61, 64)), generator.integers(2, size=61)
+        stacked = np.stack([generator.normal(size=values.shape), with_scores(values, labels)], axis=1)
+        return {
+            "name": "a few rows many times",
+            "features": [batched(side, 16) for side in np.split(stacked, [150])],
+            "labels": np.split(labels, [150]),
+            "n_layers": 1,
+        }
 
     yield case("as many on both sides", layers=3, width=6)
     yield case("few positives", sizes=(18, 82))
@@ -124,14 +145,17 @@ def cases(seed):
     yield case("single precision", dtype=np.float32, layers=3)
     yield case("single precision, far from 0", dtype=np.float32, offset=100.0)
     yield case("far from 0", offset=1e6)
-    yield case("of small magnitude", scale=1e-9, sizes=(30, 50))
-    yield case("of great magnitude", scale=1e8, sizes=(50, 30))
+    yield case("hardly varying", offset=4e6, wide=100.0)
+    yield case("of small magnitude", scale=2.5e-10, sizes=(30, 50), wide=100.0)
+    yield case("of great magnitude", scale=1e8, sizes=(50, 30), batches=(64, 64))
     yield case("of small magnitude, in single precision", scale=1e-9, dtype=np.float32)
     yield case("columns of unlike scale", scale=10.0 ** np.arange(-3, 4), width=7, sizes=(30, 60))
     yield case("columns that share a part", sizes=(50, 50), width=32, shared=3.0)
     yield case("columns that share nearly all", sizes=(60, 60), width=16, shared=30.0)
     yield case("many that share a part", sizes=(300, 300), width=64, shared=10.0, mixed=(0.2, 0.2), layers=1)
     yield case("scores far from 0", sizes=(50, 60), far=3e4, layers=1)
+    yield case("test rows far out", sizes=(100, 100), width=16, wide=2e4)
+    yield few_rows()
     yield case("many positives", sizes=(520, 80), layers=1)
     yield case("told apart with ease", strength=8.0, sizes=(30, 60))
     yield case("told apart hardly at all", strength=0.0, sizes=(50, 60), width=10)

@@ -37,13 +37,13 @@ class ProbeConfig:
     ratio: parts of the rows that a probe is trained on and tested on.
     seed: of the split.
     penalty: λ of equation 1.
-    steps: how often a probe is improved, which is more than it takes.
+    steps: the most often that a probe is improved; its minimum is found before.
     """
 
     ratio: tuple[int, int] = (8, 2)
     seed: int = 42
     penalty: float = 4.0
-    steps: int = 25
+    steps: int = 100
 
 
 @dataclass(frozen=True)

@@ -39,12 +39,20 @@ def probing(
         inputs, tested = (np.column_stack([part, np.ones(len(part))]) for part in standardize(rows[train], rows[test]))
         penalties = np.full(inputs.shape[1], PROBE.penalty)
         penalties[-1] = 0
+
+        def cost(theta: NDArray[np.float64], inputs: NDArray[np.float64] = inputs) -> float:
+            scores = inputs @ theta
+            return float(np.logaddexp(0, scores).sum() - wanted @ scores + penalties @ theta**2 / 2)
+
         theta = np.zeros(len(penalties))
         for _ in range(PROBE.steps):
             chances = expit(inputs @ theta)
             gradient = inputs.T @ (chances - wanted) + penalties * theta
             curvature = (inputs.T * (chances * (1 - chances))) @ inputs + np.diag(penalties)
-            theta = theta - np.linalg.solve(curvature, gradient)
+            step = np.linalg.solve(curvature, gradient)
+            while cost(theta - step) > cost(theta) * (1 + 1e-9):
+                step /= 2
+            theta = theta - step
         scores = tested @ theta
         found = scores > 0
         acc.append(float((found == truth).mean()))

@@ -84,9 +84,11 @@ def cases(seed):
     for family in ("clip", "dinov2_reg"):
         for raising in ("later", "layer"):
             yield vit(f"a model that raises, {family}, {raising}", family, 2, raising=raising, training="some")
+    yield vit("a model that looks where nothing is", "mae", 2, raising="later", fault="IndexError")
     for family, tokens, width in (("clip", 7, 5), ("mae", 5, 7), ("dinov2_reg", 11, 4)):
         states = [whole(tokens, width, 2 + layer, [5e3 + layer, 7e3]) for layer in range(3)]
         yield given(f"states written over, {family}", family, states, 2)
+    yield given("nearly 1,000 times the median", "mae", [whole(6, 5, 8, [8000 - 1 / 128, 8000])], 1)
     # 2.0 and 2.5 are medians, of which the bounds are exact.
     for name, peaks in (("at", [2000]), ("just below", [1999]), ("just above", [2001]), ("both", [2000, 1999, 2001])):
         yield given(f"{name} 1,000 times the median", "clip", [whole(6, 5, 2, peaks)], 1)
@@ -120,7 +122,7 @@ def cases(seed):
     for family in ("clip", "dinov2_reg"):
         yield given(f"many in few places, {family}", family, [crowd], 1)
     large = 0.01 * noise(300, 270)
-    for token, feature in ((299, 269), (0, 0), (257, 3), (12, 260)):
+    for token, feature in ((299, 269), (0, 16), (257, 9), (12, 264)):
         large[token, feature] = -4000 - token
     for family in ("clip", "dinov2_reg"):
         yield given(f"many tokens and features, {family}", family, [large], 1)
@@ -195,7 +197,9 @@ class _GivenModel(nn.Module):
         hidden = None
         for part in self.parts:
             hidden = part(hidden).hidden
-        return self.unit * hidden[:1, :1].sum(dim=-1)
+        found = self.unit * hidden[:1, :1].sum(dim=-1)
+        hidden.fill_(-78.0)
+        return found
 
 
 def _build(call):
@@ -273,11 +277,15 @@ def _observe(call, root, models):
     passed = {"list": list, "tuple": tuple}.get(call.get("layers"), lambda blocks: blocks)(layers)
     outputs = _Outputs()
     noted = {"pictures": [], "modes": [], "outputs": outputs.seen, "figures": []}
+    models["noted"], models["strided"] = noted["pictures"], call.get("strided")
 
     def convert(picture):
-        noted["pictures"].append(bool(np.array_equal(picture, example_picture())))
+        models["noted"].append(bool(np.array_equal(picture, example_picture())))
         values = transform(picture)
-        return values.permute(1, 2, 0).contiguous().permute(2, 0, 1) if call.get("strided") else values
+        models["returned"] = values.permute(1, 2, 0).contiguous().permute(2, 0, 1) if models["strided"] else values
+        return models["returned"]
+
+    convert = models["convert"] = models["convert"] if call.get("reuse") else convert
 
     def watch(module, given):
         modes = any(part.training for part in module.modules())
@@ -291,7 +299,7 @@ def _observe(call, root, models):
         return BlockOutput(FAMILY_OF[call["family"]].images_first(hidden).contiguous(), output.attention)
 
     def fail(*_):
-        raise OverflowError("no")
+        raise IndexError("no") if "fault" in call else OverflowError("no")
 
     def draw(surface, path):
         noted["figures"].append(
@@ -326,7 +334,7 @@ def _observe(call, root, models):
                 result = run_exp1(call["layer"], passed, model, convert, savedir, call["family"], call["size"])
             except ValueError:
                 error = "ValueError"
-            except OverflowError:
+            except (OverflowError, IndexError):
                 error = "passed on"
             after = _state(model), list(model.parameters())
             recording = torch.is_grad_enabled()
@@ -341,6 +349,8 @@ def _observe(call, root, models):
         "noted": noted,
         "model_unchanged": [before[0] == after[0], all(kept), recording, torch.is_grad_enabled()],
         "global_hooks": len(torch.nn.modules.module._global_forward_hooks),
+        "hooks_left": sum(sum(counts) for _, _, _, counts, _ in _state(model)),
+        "returned": list(models["returned"].shape) if noted["pictures"] else None,
         "chance": [random.random(), float(np.random.random()), float(torch.rand(()))],
         "files": _read(root),
     }

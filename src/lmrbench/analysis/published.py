@@ -60,7 +60,8 @@ class Figure(Record):
 @cache
 def outcomes() -> tuple[Outcome, ...]:
     """The 196 published outcomes: seven systems, 28 tasks each."""
-    return tuple(Outcome(**{name: row[name] or None for name in Outcome.model_fields}) for row in _rows("outcomes.csv"))
+    rows = [{name: row[name] or None for name in Outcome.model_fields} for row in _rows("outcomes.csv")]
+    return tuple(map(Outcome.model_validate, rows))
 
 
 def figures() -> list[Figure]:
