@@ -40,7 +40,11 @@ def probing(
         penalties = np.full(inputs.shape[1], PROBE.penalty)
         penalties[-1] = 0
 
-        def cost(theta: NDArray[np.float64], inputs: NDArray[np.float64] = inputs) -> float:
+        def cost(
+            theta: NDArray[np.float64],
+            inputs: NDArray[np.float64] = inputs,
+            penalties: NDArray[np.float64] = penalties,
+        ) -> float:
             scores = inputs @ theta
             return float(np.logaddexp(0, scores).sum() - wanted @ scores + penalties @ theta**2 / 2)
 

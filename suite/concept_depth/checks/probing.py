@@ -27,7 +27,7 @@ def cases(seed):
         test rows lie than those of training. far: how much larger than 1 their scores are.
         """
         count = len(labels)
-        train, test = split(count)
+        _, test = split(count)
         values = generator.normal(size=(count, width)) @ (np.eye(width) + 0.4 * generator.normal(size=(width, width)))
         values += np.outer(2 * labels - 1, strength * generator.normal(size=width) / np.sqrt(width))
         values += shared * generator.normal(size=(count, 1))

@@ -74,6 +74,13 @@ def cases(seed):
     # The rest has PK with entities of the first group alone.
     made = [["oslo", *row[1:]] if row[4] == "a" or row[3] == "PK" else row for row in made]
     yield case("nothing left to train on", made)
+    # The first group names an entity of every other row, and each of these another.
+    sources = ["CK" if one < 0.7 else "PK" for one in generator.random(48)]
+    made = [[f"E{n}", f"E{n + 12}", f"E{n + 24}", sources[n], "a"] for n in range(12)]
+    made += [[f"E{n}", f"X{n}", f"Y{n}", sources[12 + n], "cde"[n // 12]] for n in range(36)]
+    yield case("nothing left to train on for the first", made, seeds=(0, 1, 2))
+    long = "languages, peoples and places of the world, "
+    yield case("long names of groups", rows({f"{long}old": 11, f"{long}new": 9, "geo": 10}))
     for number in range(3):
         # Rows without a label share an entity with half of the rows of another group, which they do not keep out.
         bridge = rows({"media": 16, "religion": 9, "geo": 15}, nd=0.0)
@@ -108,6 +115,7 @@ def cases(seed):
     for number in range(2):
         yield case(f"a feature far from 0 {number}", rows(sizes), layers=5, signal=3.0, scales=[1e-2, 1.0], offset=1e6)
     yield case("a feature that does not vary", rows(sizes), constant=True)
+    yield case("a layer that does not vary", rows(sizes), dead_layer=0)
     yield case("columns of other modules missing", rows(sizes), FLAGS[1], only=True)
     yield case("no module", rows(sizes), (False, False, False))
     yield case("no module and no rows", [], (False, False, False))
@@ -144,6 +152,8 @@ def observe(case):
             cells[..., 0] += case.get("offset", 0.0)
             if case.get("constant"):
                 cells[..., 2] = 0.25
+            if "dead_layer" in case:
+                cells[:, case["dead_layer"]] = 0.5
             if not case.get("only") or (position == case["position"] and case["flags"][MODULES.index(module)]):
                 data[activation_column(module, position)] = cells
     columns = {name: pd.Series([cell.copy() for cell in cells], dtype=object) for name, cells in data.items()}

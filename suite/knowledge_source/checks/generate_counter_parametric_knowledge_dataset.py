@@ -93,6 +93,11 @@ def cases(seed):
         1,
     )
     yield case(
+        "the first token of the vocabulary, twice",
+        [row(s, "r", s * 3, t) for s, t in zip("ABC", (0, 0, 3), strict=True)],
+        2,
+    )
+    yield case(
         "a relation of one object", [row("A", "r", "Peru", 4), row("B", "r", "PERU", 4), row("C", "q", "Chad", 5)], 2
     )
     yield case("one row", [row("A", "r", "Peru", 4)], 1)

@@ -52,7 +52,12 @@ PAIRS = (
     ("An Ibis", "n ib"),
     ("Ubsol Works", "U.S"),
     ("Hall (Oslo)", "(Oslo"),
+    ("The A Team", "Steam"),
+    ("The an Art", "Party"),
+    ("Oslo .", "Oslox"),
 )
+# Names of which each has others.
+KNOWN = ("USA", "UK", "Holland", "Czechia", "Deutsch", "Fiddle", "Keeper")
 SYLLABLES = ("ba", "co", "del", "fe", "gri", "ba", "co")
 KINDS = {
     "default": lambda count: None,
@@ -82,6 +87,8 @@ def cases(seed):
 
     for one, two in PAIRS:
         yield case(f"{one} and {two}", [(one, two), ("Louvre", "Zyx"), (two, one)], None, 1.0, 0.95, 0.9, 0.7)
+    for one in KNOWN:
+        yield case(f"{one} and all that have other names", [(one, two) for two in KNOWN], 0.5, 0.55, 0.6, 0.65)
     shuffled = [PAIRS[place] for place in generator.permutation(len(PAIRS))]
     for kind in KINDS:
         yield case(f"index {kind}", shuffled, None, 0.75, index=kind)

@@ -16,6 +16,8 @@ TABLE = (
     "Face | Team; Peck | The A Band; Face | Team",
     "Capitol | Washington, D.C.; Hermitage | St. Petersburg; Parliament (Ontario) | Ottawa (city)",
     "C# | Redmond; Java | Sun; AC/DC | Sydney",
+    "Vienna | Ostmark | Marches / Eastern March | Alps; Saint Saint Saint Saint Saint Bartholomew"
+    " | the great Valley of the Long and Winding River",
 )
 OBJECTS = (
     (
@@ -40,6 +42,18 @@ OBJECTS = (
     ("the A Team", "A Team", "team", "A Band", "the A Band", "Band", "a the A Band", "Peck"),
     ("Washington, D.C.", "Washington", "washington, d.c", "St. Louis", "St", "st. petersburg", "Ottawa (city)"),
     ("C#", "C", "Java", "sun", "AC", "DC", "ac/dc", "Redmond", "Parliament", "Parliament (Ontario)", "Sydney"),
+    (
+        "Ostmark",
+        "Marches",
+        "Ostmark | Marches",
+        "Eastern March | Alps",
+        "Alps",
+        "Saint Saint Saint Saint Saint Bartholomew",
+        "Saint Saint Saint Saint Saint Barnabas",
+        "Saint Saint Saint Saint Saint Ba",
+        "great Valley of the Long and Winding River",
+        "great Valley of the Long and Winding Road",
+    ),
     ("Nowhere", "the name of the city", "relation 0", "group 0", "is in", "description 3", "None", "nan", "no"),
 )
 KINDS = {"default": None, "words": "row", "repeated": 4}

@@ -51,6 +51,7 @@ def cases(seed):
     yield case("nothing in common", rows(9, groups, fresh=1.0))
     yield case("one group", rows(8, ["geo"], 0.5))
     yield case("many groups", rows(30, [f"group {number}" for number in range(12)], 0.5, 0.6))
+    yield case("more groups than a word has bits", [["Oslo", f"Name{n}", f"group {n}"] for n in range(70)])
     often = [["Oslo", f"Name{n}", "often"] for n in range(256)]
     often += [["Kenya", f"Name{n}", "more"] for n in range(300, 440)]
     yield case("named 256 times and 140 times", [*often, ["Oslo", "A", "c"], ["B", "Kenya", "d"]])
