@@ -5,7 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from lmrbench.analysis.published import actions, against, figures, outcomes
+from lmrbench.analysis.published import against, figures, outcomes, solved_papers
 from lmrbench.cli import app
 
 TABLE_2 = {
@@ -58,14 +58,11 @@ def test_judge_and_people():
     assert [(item.count, item.of) for item in of_annotators] == [(25, 36), (25, 36), (38, 60), (17, 36)]
 
 
-def test_actions_of_the_sessions_that_count():
-    found = actions()
-    assert {name: sum(kinds.values()) for name, kinds in found.items()} == {
-        "OpenHands GPT-4.1": 713,
-        "OpenHands GPT-4o": 408,
-        "OpenHands o4-mini": 760,
-    }
-    assert found["OpenHands o4-mini"]["message"] == 292
+def test_agents_solve_a_paper_where_all_its_functions_pass():
+    solved = solved_papers()
+    assert sum(passed for (agent, _), passed in solved.items() if agent == "OpenHands GPT-4.1") == 9
+    assert ("OpenHands GPT-4.1", "knowledge_source") in solved
+    assert not any(agent.startswith("prompting") for agent, _ in solved)
 
 
 def test_the_command_prints_tables_markdown_and_json():

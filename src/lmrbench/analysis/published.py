@@ -112,12 +112,21 @@ def annotators() -> list[str]:
     return sorted({item.annotator for item in outcomes() if item.annotator})
 
 
-def actions() -> dict[str, dict[str, int]]:
-    """By model: how often its agent did each kind of action, over the sessions that the results name."""
-    sessions = [row for row in _rows("actions.csv") if row["main_session"] == "True"]
+def actions_of_sessions() -> list[tuple[str, str, dict[str, int]]]:
+    """Of each session that the results name: the agent, the paper, and how often it did each kind of action."""
+    return [
+        (_title("openhands", row["model"]), row["paper"], {name: int(row[name]) for name in ACTIONS})
+        for row in _rows("actions.csv")
+        if row["main_session"] == "True"
+    ]
+
+
+def solved_papers() -> dict[tuple[str, str], bool]:
+    """By agent and paper: whether all functions of the paper passed their unit tests. OpenHands alone has records."""
+    agents = [item for item in outcomes() if item.setting == "openhands"]
     return {
-        _title("openhands", model): {name: sum(int(row[name]) for row in items) for name in ACTIONS}
-        for model, items in grouped(sessions, lambda row: row["model"]).items()
+        key: all(item.unit_test == "pass" for item in items)
+        for key, items in grouped(agents, lambda item: (_title(item.setting, item.model), item.paper)).items()
     }
 
 

@@ -15,6 +15,7 @@ import typer
 
 from lmrbench.cli import (
     adversary,
+    analyse,
     audit,
     collect,
     doctor,
@@ -75,6 +76,7 @@ app.command("grade")(grade.grade)
 app.command("solve")(solve.solve)
 app.command("run")(solve.run)
 app.command("report")(report.report)
+app.add_typer(analyse.app, name="analyse")
 app.command("published")(published.published)
 app.command("why")(why.why)
 app.add_typer(papers.app, name="papers")

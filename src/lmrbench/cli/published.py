@@ -21,9 +21,9 @@ def published(
     """Recompute the figures of the LMR-BENCH paper from its published records, beside the printed ones.
 
     Each figure is exact, differs, or is not recomputable, and then the reason is said. Below: how far judge, people and
-    unit tests agree, with intervals that come from drawing whole papers, and what agents did.
+    unit tests agree, with intervals that come from drawing whole papers. What agents did: `lmrbench analyse actions`.
     """
-    from lmrbench.analysis.published import actions, against, annotators, figures
+    from lmrbench.analysis.published import against, annotators, figures
 
     found = figures()
     pairs = {
@@ -37,7 +37,6 @@ def published(
             {
                 "figures": [{**item.model_dump(), "comparison": item.comparison} for item in found],
                 "agreement": {name: item.model_dump() for name, item in pairs.items()},
-                "actions": actions(),
             }
         )
         return
@@ -56,7 +55,6 @@ def published(
         sheet("What the paper prints, and what its records give, in percent", columns, rows),
         sheet("Notes", ["place", "note"], dict.fromkeys((item.place, item.note) for item in found if item.note)),
         _agreement_sheet(pairs),
-        _actions_sheet(actions()),
     ]
     if as_markdown:
         print("\n".join(map(markdown, sheets)))
@@ -84,13 +82,3 @@ def _agreement_sheet(pairs: dict[str, Agreement]) -> Sheet:
     return sheet(
         "How far they agree, with 95% intervals; a passed test counts as CC, a failed one as LI", columns, rows
     )
-
-
-def _actions_sheet(counts: dict[str, dict[str, int]]) -> Sheet:
-    kinds = list(next(iter(counts.values())))
-    rows = []
-    for name, of_kinds in counts.items():
-        total = sum(of_kinds.values())
-        rows.append([name, total, *(f"{of_kinds[kind] / total:.1%}" for kind in kinds)])
-    columns = ["agent", "actions", *kinds]
-    return sheet("Actions of agents, over the sessions that the results name", columns, rows, numbers=columns[1:])
