@@ -20,6 +20,7 @@ from lmrbench.cli import (
     collect,
     doctor,
     export,
+    familiarity,
     grade,
     list_tasks,
     mask,
@@ -76,6 +77,7 @@ app.command("grade")(grade.grade)
 app.command("solve")(solve.solve)
 app.command("run")(solve.run)
 app.command("report")(report.report)
+app.command("familiarity")(familiarity.familiarity)
 app.add_typer(analyse.app, name="analyse")
 app.command("published")(published.published)
 app.command("why")(why.why)

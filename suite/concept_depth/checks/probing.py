@@ -154,7 +154,7 @@ def cases(seed):
     yield case("columns that share nearly all", sizes=(60, 60), width=16, shared=30.0)
     yield case("many that share a part", sizes=(300, 300), width=64, shared=10.0, mixed=(0.2, 0.2), layers=1)
     yield case("scores far from 0", sizes=(50, 60), far=3e4, layers=1)
-    yield case("test rows far out", sizes=(100, 100), width=16, wide=2e4)
+    yield case("test rows far out", sizes=(100, 100), width=16, wide=3e3)
     yield few_rows()
     yield case("many positives", sizes=(520, 80), layers=1)
     yield case("told apart with ease", strength=8.0, sizes=(30, 60))

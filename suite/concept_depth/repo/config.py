@@ -38,12 +38,14 @@ class ProbeConfig:
     seed: of the split.
     penalty: λ of equation 1.
     steps: the most often that a probe is improved; its minimum is found before.
+    tolerance: the norm of the gradient of n J at which it counts as found.
     """
 
     ratio: tuple[int, int] = (8, 2)
     seed: int = 42
     penalty: float = 4.0
-    steps: int = 100
+    steps: int = 50
+    tolerance: float = 1e-9
 
 
 @dataclass(frozen=True)

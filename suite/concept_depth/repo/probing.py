@@ -40,22 +40,24 @@ def probing(
         penalties = np.full(inputs.shape[1], PROBE.penalty)
         penalties[-1] = 0
 
-        def cost(
+        def slope(
             theta: NDArray[np.float64],
             inputs: NDArray[np.float64] = inputs,
             penalties: NDArray[np.float64] = penalties,
-        ) -> float:
-            scores = inputs @ theta
-            return float(np.logaddexp(0, scores).sum() - wanted @ scores + penalties @ theta**2 / 2)
+        ) -> NDArray[np.float64]:
+            return inputs.T @ (expit(inputs @ theta) - wanted) + penalties * theta
 
         theta = np.zeros(len(penalties))
         for _ in range(PROBE.steps):
+            if np.linalg.norm(slope(theta)) < PROBE.tolerance:
+                break
             chances = expit(inputs @ theta)
-            gradient = inputs.T @ (chances - wanted) + penalties * theta
             curvature = (inputs.T * (chances * (1 - chances))) @ inputs + np.diag(penalties)
-            step = np.linalg.solve(curvature, gradient)
-            while cost(theta - step) > cost(theta) * (1 + 1e-9):
-                step /= 2
+            step = np.linalg.solve(curvature, slope(theta))
+            for _ in range(PROBE.steps):
+                if np.linalg.norm(slope(theta - step)) <= np.linalg.norm(slope(theta)):
+                    break
+                step = step / 2
             theta = theta - step
         scores = tested @ theta
         found = scores > 0
