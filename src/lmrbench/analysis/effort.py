@@ -12,9 +12,9 @@ from lmrbench.records import Record
 class Effort(Record):
     """Of one system: all that its answers took, divided by the number of those that pass.
 
-    answers: those that have a usage and a grade. Where none passes, what one takes is not defined, and None; dollars
-    are None too where the price of any answer is not known. With one answer per task this is the effort per solved task.
-    dollars_per_answer: the same sum, divided by all answers.
+    With one answer per task this is the effort per solved task. answers: those that have a usage and a grade. Where
+    none passes, what one takes is not defined, and None; dollars are None too where the price of any answer is not
+    known. dollars_per_answer: the same sum, divided by all answers.
     """
 
     answers: int

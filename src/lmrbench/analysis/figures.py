@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import PercentFormatter
+from matplotlib.ticker import LogLocator, NullFormatter, PercentFormatter, StrMethodFormatter
 
 from lmrbench.analysis.report import Rate
 from lmrbench.errors import UsageError
@@ -100,6 +100,9 @@ def draw_costs(dollars: Mapping[str, float], of_systems: Mapping[str, Rate]) -> 
     least, most = min(dollars.values()), max(dollars.values())
     if least > 0 and most > 10 * least:
         axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axes.xaxis.set_minor_formatter(NullFormatter())
     else:
         axes.set_xlim(0, most * 1.1 or 1)
     _legend(figure, numbers)

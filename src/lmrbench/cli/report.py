@@ -29,7 +29,8 @@ def report(
     ] = None,
     csv: Annotated[Path | None, typer.Option(metavar="DIR", help="Also write each table to a CSV file.")] = None,
     as_latex: Annotated[
-        Path | None, typer.Option("--latex", metavar="FILE", help="Also write all tables as LaTeX (booktabs, graphicx).")
+        Path | None,
+        typer.Option("--latex", metavar="FILE", help="Also write all tables as LaTeX (booktabs, graphicx)."),
     ] = None,
 ) -> None:
     """Report what run folders hold, in tables.

@@ -253,8 +253,8 @@ def _effort(grades: Sequence[Grade], usages: Sequence[Usage]) -> list[Sheet]:
             name="effort",
             note="Dollars, tokens, calls of the model and minutes of work of all graded answers, divided by the number "
             "of those that pass; with one answer per task, that is per solved task. Not defined where none passes. "
-            "Unanswered samples are not counted, prices are those of the day of the run, and minutes depend on the "
-            "provider's load.",
+            "Unanswered samples are not counted; prices are those of the day of the run; minutes are the working time "
+            "of model and tools, without waiting for the provider.",
         )
     ]
 
