@@ -216,7 +216,7 @@ def _attempts(grades: Sequence[Grade]) -> list[Sheet]:
             columns,
             rows,
             numbers=columns[1:],
-            spare=["pass^k over papers", "pass@k over papers", "tasks"],
+            spare=["pass@k over papers", "pass^k over papers", "tasks"],
             name="attempts",
             note="Unbiased estimates from all graded answers, with 95% intervals over papers. pass@k supposes that "
             "somebody picks the right one of k answers, which a user without the check can't do; pass^k says how "
