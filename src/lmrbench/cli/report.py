@@ -11,7 +11,7 @@ import typer
 
 from lmrbench.cli.options import JsonOption, SuiteOption, load_tasks, print_json
 from lmrbench.cli.report_tables import Findings, sheets
-from lmrbench.cli.tables import Sheet, comma_separated, latex, markdown, show
+from lmrbench.cli.tables import comma_separated, latex, markdown, show
 from lmrbench.cli.terminal import console, say, warn
 from lmrbench.storage import write_whole
 
@@ -50,15 +50,15 @@ def report(
     for warning in warnings:
         warn(warning)
     findings = together(found, {item.id: item.category for item in load_tasks(suite, None)})
-    tables = sheets(findings)
-    for file, data in _files(findings, tables, warnings, html, csv, as_latex):
-        write_whole(file, data.encode())
-        if not (json or as_markdown):
-            say(f"{file}: written")
+    if html or csv or as_latex:
+        for file, data in _files(findings, warnings, html, csv, as_latex):
+            write_whole(file, data.encode())
+            if not (json or as_markdown):
+                say(f"{file}: written")
     if json:
         print_findings_as_json(findings)
     elif as_markdown:
-        print("\n".join(map(markdown, tables)))
+        print("\n".join(map(markdown, sheets(findings))))
     else:
         print_findings(findings)
 
@@ -78,13 +78,13 @@ def _warnings(runs: Sequence[Run]) -> list[str]:
 
 def _files(
     findings: Findings,
-    tables: Sequence[Sheet],
     warnings: Sequence[str],
     html: Path | None,
     csv: Path | None,
     as_latex: Path | None,
 ) -> Iterator[tuple[Path, str]]:
     """The files that were asked for, and what belongs into each."""
+    tables = sheets(findings)
     if html is not None:
         from lmrbench.cli.html_page import page
 
