@@ -9,30 +9,36 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
 from lmrbench.analysis.grouping import grouped
+from lmrbench.analysis.resampling import CONFIDENCE, paper_interval, paper_of
 from lmrbench.grading.records import UNANSWERED, Grade, Status, Usage, Verdict
 from lmrbench.records import Record
 
-CONFIDENCE = 0.95
-
 
 class Rate(Record):
-    """The mean over tasks of the share of answers that passed, with its Wilson interval at 95%.
+    """The mean over tasks of the share of answers that passed, with two intervals at 95%.
 
-    Samples that the machinery left unanswered are in no number but the last two: how many they are, and what the rate
-    would be if they were counted as wrong. The interval counts tasks: more answers to the same task make the rate
-    steadier, but tell nothing of other tasks. cases: the mean share of cases that match. Without any answer, the rate,
-    its interval and the share of cases are None.
+    low, high: Wilson's (Journal of the American Statistical Association 22, 1927), which takes tasks as independent.
+    It counts tasks: more answers to the same task make the rate steadier, but tell nothing of other tasks. paper_low,
+    paper_high: from drawing whole papers (`resampling.paper_interval`); None where that is not defined.
+
+    Samples that the machinery left unanswered are in no number but the last three: how many they are, and what the rate
+    would be if all of them were counted as wrong, and if all were counted as right. cases: the mean share of cases that
+    match. Without any answer, the rate, its intervals and the share of cases are None.
     """
 
     tasks: int
+    papers: int
     answers: int
     passes: int
     passed: float | None
     low: float | None
     high: float | None
+    paper_low: float | None
+    paper_high: float | None
     cases: float | None
     unanswered: int
     passed_with_unanswered: float
+    passed_with_unanswered_right: float
 
     def __str__(self) -> str:
         if self.passed is None:
@@ -77,22 +83,26 @@ def rate(grades: Iterable[Grade], unanswered: Iterable[Usage] = ()) -> Rate:
     missing = Counter(item.task for item in unanswered)
     shares = {task: [float(item.passed) for item in items] for task, items in of_tasks.items()}
     passes, answers = (int(sum(map(sum, shares.values()))), sum(map(len, shares.values())))
-    counted = [shares.get(task, []) + [0.0] * missing[task] for task in shares.keys() | missing.keys()]
     passed = _mean(map(_mean, shares.values())) if shares else None
     low = high = None
     if passed is not None:
         low, high = proportion_confint(passed * len(shares), len(shares), alpha=1 - CONFIDENCE, method="wilson")
         low, high = max(0.0, low), min(1.0, high)
+    paper_low, paper_high = paper_interval({task: _mean(values) for task, values in shares.items()}) or (None, None)
     return Rate(
         tasks=len(shares),
+        papers=len(set(map(paper_of, shares))),
         answers=answers,
         passes=passes,
         passed=passed,
         low=low,
         high=high,
+        paper_low=paper_low,
+        paper_high=paper_high,
         cases=_mean(_mean(map(_share, items)) for items in of_tasks.values()) if of_tasks else None,
         unanswered=missing.total(),
-        passed_with_unanswered=_mean(map(_mean, counted)),
+        passed_with_unanswered=_counting(shares, missing, 0.0),
+        passed_with_unanswered_right=_counting(shares, missing, 1.0),
     )
 
 
@@ -150,6 +160,12 @@ def costs(usages: Iterable[Usage]) -> Mapping[str, Cost]:
         )
         for system, items in grouped(usages, lambda item: item.system).items()
     }
+
+
+def _counting(shares: Mapping[str, list[float]], missing: Mapping[str, int], value: float) -> float:
+    """The rate if each missing sample of a task had this value."""
+    tasks = shares.keys() | missing.keys()
+    return _mean(_mean(shares.get(task, []) + [value] * missing.get(task, 0)) for task in sorted(tasks))
 
 
 def _total(dollars: Iterable[float | None]) -> float | None:

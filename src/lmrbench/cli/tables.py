@@ -1,7 +1,9 @@
-"""Tables as values: the same table on a terminal of any width, in a file, and as Markdown."""
+"""Tables as values: the same table on a terminal of any width, and as Markdown, CSV and LaTeX."""
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,12 +14,21 @@ from lmrbench.printable import printable
 if TYPE_CHECKING:
     from rich.console import Console
 
+# What LaTeX would act upon, or its older fonts would show as another character.
+_TEX = str.maketrans(
+    {letter: f"\\{letter}" for letter in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
+    | {"[": "{[}", "]": "{]}", "…": r"\ldots{}"}
+)
+
 
 @dataclass(frozen=True)
 class Sheet:
     """A table. numbers: the columns that are aligned to the right. spare: those that a narrow terminal does without.
 
-    totals: how many of the last rows are set apart.
+    totals: how many of the last rows are set apart. name: what files and links call it. note: in whole sentences, what
+    it shows and what it does not, for a page that is read without the documentation.
     """
 
     title: str
@@ -26,6 +37,8 @@ class Sheet:
     numbers: frozenset[str] = frozenset()
     spare: tuple[str, ...] = ()
     totals: int = 0
+    name: str = ""
+    note: str = ""
 
 
 def sheet(
@@ -35,10 +48,12 @@ def sheet(
     numbers: Iterable[str] = (),
     spare: Iterable[str] = (),
     totals: int = 0,
+    name: str = "",
+    note: str = "",
 ) -> Sheet:
     """A table of values of any kind; None is an empty cell."""
     texts = tuple(tuple("" if value is None else str(value) for value in row) for row in rows)
-    return Sheet(title, tuple(columns), texts, frozenset(numbers), tuple(spare), totals)
+    return Sheet(title, tuple(columns), texts, frozenset(numbers), tuple(spare), totals, name, note)
 
 
 def show(item: Sheet, out: Console) -> None:
@@ -74,6 +89,38 @@ def markdown(item: Sheet) -> str:
     return f"**{item.title}**\n\n{body}\n" if item.title else f"{body}\n"
 
 
+def comma_separated(item: Sheet) -> str:
+    """The table as CSV, columns first."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerows([printable(text, lines=True) for text in line] for line in (item.columns, *item.rows))
+    return file.getvalue()
+
+
+def latex(item: Sheet) -> str:
+    """The table as LaTeX, for the packages booktabs and graphicx; what is wider than a line is made smaller."""
+    places = "".join("r" if column in item.numbers else "l" for column in item.columns)
+    head, *body = [" & ".join(map(_tex, line)) + r" \\" for line in (item.columns, *item.rows)]
+    if item.totals:
+        body.insert(len(body) - item.totals, r"\midrule")
+    lines = [
+        r"\begin{table}",
+        r"\centering",
+        rf"\caption{{{_tex(f'{item.title}. {item.note}' if item.note else item.title)}}}",
+        rf"\label{{tab:{item.name}}}",
+        r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
+        rf"\begin{{tabular}}{{{places}}}",
+        r"\toprule",
+        head,
+        r"\midrule",
+        *body,
+        r"\bottomrule",
+        r"\end{tabular}}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
 def in_one_line(reason: str, most: int = 120) -> str:
     """A reason for a cell: its first words, and its last line, which of a traceback is the error itself."""
     lines = reason.strip().splitlines() or [""]
@@ -86,6 +133,10 @@ def _width(item: Sheet, shown: Sequence[str]) -> int:
     places = [item.columns.index(column) for column in shown]
     cells = [[line for row in (item.columns, *item.rows) for line in row[place].split("\n")] for place in places]
     return sum(max(map(len, lines)) + 2 for lines in cells)
+
+
+def _tex(text: str) -> str:
+    return printable(text, lines=True).replace("\n", " ").translate(_TEX)
 
 
 def _plain(text: str) -> str:

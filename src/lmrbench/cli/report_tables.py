@@ -1,0 +1,352 @@
+"""The tables of a report: each statistic of `analysis` as a sheet, with a sentence that says what it shows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lmrbench.cli.tables import Sheet, in_one_line, sheet
+
+if TYPE_CHECKING:
+    from lmrbench.analysis.comparison import Comparison
+    from lmrbench.analysis.report import Rate
+    from lmrbench.analysis.resampling import Estimate
+    from lmrbench.grading.records import Grade, Usage
+
+UNDEFINED = "not defined"
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What several runs hold together. categories: of the tasks, by id. folders: where it stands."""
+
+    folders: tuple[Path, ...]
+    grades: tuple[Grade, ...]
+    usages: tuple[Usage, ...]
+    categories: Mapping[str, str]
+
+
+def sheets(findings: Findings) -> list[Sheet]:
+    """The tables of a report.
+
+    By task, by category, failures, and what was left unanswered; then intervals, several answers to a task, effort,
+    comparisons, and what difference the tasks can detect, each where there is anything to say.
+    """
+    from lmrbench.analysis.comparison import comparisons
+    from lmrbench.analysis.report import rates
+
+    by_task = rates(findings.grades, findings.usages, lambda task: task)
+    if not by_task:
+        return []
+    groups = rates(findings.grades, findings.usages, findings.categories.__getitem__)
+    overall = rates(findings.grades, findings.usages, lambda task: "all")
+    systems = list(dict.fromkeys(system for of_systems in by_task.values() for system in of_systems))
+    pairs = comparisons(findings.grades)
+    found = [_by_task(by_task, systems, findings.usages), _by_category(groups | overall, systems)]
+    found += [*_failures(findings.grades), *_endings(findings.usages), _intervals(overall["all"])]
+    found += [*_attempts(findings.grades), *_effort(findings.grades, findings.usages)]
+    found += _comparisons(pairs) if pairs else []
+    return [*found, _detectable(len({item.task for item in findings.grades}), pairs)]
+
+
+def _by_task(by_task: Mapping[str, Mapping[str, Rate]], systems: Sequence[str], usages: Sequence[Usage]) -> Sheet:
+    rows = []
+    for task, of_systems in by_task.items():
+        found = [of_systems.get(system) for system in systems]
+        ended = Counter(item.status.replace("_", " ") for item in usages if item.task == task)
+        what = ", ".join(name if count == 1 else f"{count} {name}" for name, count in ended.most_common())
+        rows.append([task, *(f"{item.passes}/{item.answers}" if item else "-" for item in found), what])
+    columns = ["task", *(systems if len(systems) > 1 else ["passed"]), "ended"]
+    if not usages:
+        columns, rows = columns[:-1], [row[:-1] for row in rows]
+    return sheet(
+        "Answers that pass, by task",
+        columns,
+        rows,
+        numbers=columns[1 : len(systems) + 1],
+        spare=["ended"],
+        name="by-task",
+        note="For each task, how many answers pass of those that were graded; a dash where a system was not asked. One "
+        "answer to one task says little of how often the system would pass that task.",
+    )
+
+
+def _by_category(groups: Mapping[str, Mapping[str, Rate]], systems: Sequence[str]) -> Sheet:
+    rows = []
+    for group, of_systems in groups.items():
+        for system, item in of_systems.items():
+            interval, cases = "-", "-"
+            if item.low is not None and item.high is not None and item.cases is not None:
+                interval, cases = f"{item.low:.0%} to {item.high:.0%}", f"{item.cases:.1%}"
+            share = "-" if item.passed is None else f"{item.passed:.1%}"
+            counted = f"{item.passed_with_unanswered:.1%}" if item.unanswered else ""
+            rows.append([group, system, item.tasks, f"{item.passes}/{item.answers}", share, interval, cases, counted])
+    columns = ["category", "system", "tasks", "answers", "passed", "interval", "cases", "unanswered as wrong"]
+    kept = [True, len(systems) > 1, *[True] * 5, any(row[-1] for row in rows)]
+    return sheet(
+        "Share of answers that pass, with 95% Wilson intervals over tasks",
+        [name for name, keep in zip(columns, kept, strict=True) if keep],
+        [[value for value, keep in zip(row, kept, strict=True) if keep] for row in rows],
+        numbers=columns[2:],
+        spare=[name for name in ("tasks", "cases", "answers") if name in columns],
+        totals=len(groups.get("all", ())),
+        name="by-category",
+        note="Passed is the mean over tasks of the share of answers that pass; cases is the mean share of cases that "
+        "match, and is no partial credit. Categories hold few tasks, so that their intervals are wide and most "
+        "differences between categories may be chance.",
+    )
+
+
+def _failures(grades: Sequence[Grade]) -> list[Sheet]:
+    from lmrbench.analysis.report import failures
+
+    rows = [
+        [item.system, item.verdict, item.answers, item.example.task, in_one_line(item.example.reason)]
+        for item in failures(grades)
+    ]
+    if not rows:
+        return []
+    return [
+        sheet(
+            "Answers that fail, by kind",
+            ["system", "first failure", "answers", "for example", "reason"],
+            rows,
+            numbers=["answers"],
+            spare=["system"],
+            name="failures",
+            note="Each answer that fails is counted once, by the verdict on the first case that does not match. The "
+            "reason is of one example, and other answers of the same kind may have failed otherwise.",
+        )
+    ]
+
+
+def _endings(usages: Sequence[Usage]) -> list[Sheet]:
+    """How answers ended, and whose failure it was that there is none."""
+    from lmrbench.analysis.grouping import grouped
+    from lmrbench.grading.records import UNANSWERED
+
+    found = []
+    ways = grouped(usages, lambda item: (item.status in UNANSWERED, item.system, item.status))
+    for machinery, name, title, note in (
+        (
+            False,
+            "endings",
+            "How answers ended",
+            "How many answers ended in which way. It does not say whether they are right: an answer that a limit cut "
+            "short is graded by the code that was there.",
+        ),
+        (
+            True,
+            "unanswered",
+            "Left unanswered by the provider, the agent's program or this machine; in no rate",
+            "Samples without an answer, for which the system is not to blame; they are in no rate. Rates are results "
+            "once this table is gone.",
+        ),
+    ):
+        rows = [
+            [system, status.replace("_", " "), len(items), in_one_line(next((x.detail for x in items if x.detail), ""))]
+            for (apart, system, status), items in ways.items()
+            if apart == machinery
+        ]
+        columns = ["system", "ended", "answers", "for example"]
+        if rows:
+            found.append(sheet(title, columns, rows, numbers=["answers"], spare=["system"], name=name, note=note))
+    return found
+
+
+def _intervals(of_systems: Mapping[str, Rate]) -> Sheet:
+    """Both intervals of each system, and what the samples without an answer could change."""
+    rows = []
+    for system, item in of_systems.items():
+        bracket = ["", "", ""]
+        if item.unanswered:
+            worst, best = item.passed_with_unanswered, item.passed_with_unanswered_right
+            bracket = [str(item.unanswered), f"{worst:.1%}", f"{best:.1%}"]
+        wilson, drawn = _span(item.low, item.high), _span(item.paper_low, item.paper_high)
+        rows.append([system, item.tasks, item.papers, _percent(item.passed), wilson, drawn, *bracket])
+    columns = ["system", "tasks", "papers", "passed", "over tasks", "over papers", "unanswered", "if wrong", "if right"]
+    note = (
+        "Two 95% intervals of the rate of each system. That over tasks (Wilson) takes tasks as independent. That over "
+        "papers draws whole papers, for tasks of one paper are alike; it is not defined for a single paper, and where "
+        "all tasks have the same rate, and it is too narrow where papers are few. Both speak of other tasks like "
+        "these, and neither of another prompt, another sandbox or another version of the model."
+    )
+    if any(row[-1] for row in rows):
+        note += " If wrong and if right are the rates if all unanswered samples were wrong, or were right."
+    else:
+        columns, rows = columns[:-3], [row[:-3] for row in rows]
+    return sheet(
+        "Share of answers that pass, with two kinds of 95% intervals",
+        columns,
+        rows,
+        numbers=columns[1:],
+        spare=["unanswered", "tasks", "papers"] if "unanswered" in columns else ["tasks", "papers"],
+        name="intervals",
+        note=note,
+    )
+
+
+def _attempts(grades: Sequence[Grade]) -> list[Sheet]:
+    """pass@k and pass^k; none where no system has several answers to each task."""
+    from lmrbench.analysis.attempts import attempts
+
+    found = attempts(grades)
+    rows = [
+        [
+            system,
+            item.k,
+            item.tasks,
+            f"{item.pass_at_k.mean:.1%}",
+            _span_of(item.pass_at_k),
+            f"{item.pass_hat_k.mean:.1%}",
+            _span_of(item.pass_hat_k),
+        ]
+        for system, of_system in found.items()
+        for item in of_system
+    ]
+    if all(item.k == 1 for of_system in found.values() for item in of_system):
+        return []
+    columns = ["system", "k", "tasks", "pass@k", "pass@k over papers", "pass^k", "pass^k over papers"]
+    return [
+        sheet(
+            "One of k answers passes (pass@k), and all k pass (pass^k)",
+            columns,
+            rows,
+            numbers=columns[1:],
+            spare=["pass@k over papers", "pass^k over papers", "tasks"],
+            name="attempts",
+            note="Unbiased estimates from all graded answers, with 95% intervals over papers. pass@k supposes that "
+            "somebody picks the right one of k answers, which a user without the check can't do; pass^k says how "
+            "far one can rely on the system. k goes up to the least number of answers that any task has.",
+        )
+    ]
+
+
+def _effort(grades: Sequence[Grade], usages: Sequence[Usage]) -> list[Sheet]:
+    from lmrbench.analysis.effort import effort
+
+    rows = [
+        [
+            system,
+            f"{item.passes}/{item.answers}",
+            "not known" if item.passes and item.dollars is None else _number(item.dollars, ".4f"),
+            _number(item.input_tokens, ",.0f"),
+            _number(item.output_tokens, ",.0f"),
+            _number(item.calls, ".1f"),
+            _number(item.minutes, ".2f"),
+        ]
+        for system, item in effort(grades, usages).items()
+    ]
+    columns = ["system", "passed", "dollars", "tokens in", "tokens out", "calls", "minutes"]
+    if not rows:
+        return []
+    return [
+        sheet(
+            "What one passing answer takes, with the failed ones counted in",
+            columns,
+            rows,
+            numbers=columns[1:],
+            spare=["passed", "tokens in", "calls"],
+            name="effort",
+            note="Dollars, tokens, calls of the model and minutes of work of all graded answers, divided by the number "
+            "of those that pass; with one answer per task, that is per solved task. Not defined where none passes. "
+            "Unanswered samples are not counted; prices are those of the day of the run; minutes are the working time "
+            "of model and tools, without waiting for the provider.",
+        )
+    ]
+
+
+def _comparisons(pairs: Sequence[Comparison]) -> list[Sheet]:
+    rows = [
+        [
+            item.first,
+            item.second,
+            item.tasks,
+            UNDEFINED if item.difference is None else f"{100 * item.difference.mean:+z.1f}",
+            _points(item.difference),
+            f"{item.wins}/{item.losses}",
+            item.test,
+            _p(item.p),
+            _p(item.p_holm),
+        ]
+        for item in pairs
+    ]
+    columns = ["first", "second", "tasks", "difference", "interval", "won/lost", "test", "p", "p (Holm)"]
+    return [
+        sheet(
+            "Systems compared on the tasks that both answered, in percentage points",
+            columns,
+            rows,
+            numbers=["tasks", "difference", "interval", "won/lost", "p", "p (Holm)"],
+            spare=["interval", "won/lost", "tasks", "p", "test"],
+            name="comparisons",
+            note="The rate of the first system minus that of the second, with the 95% interval over papers, and on how "
+            "many tasks the first does better or worse. McNemar's exact test takes tasks as independent; where a "
+            "system has several answers per task, signs of whole papers are flipped instead. p (Holm) is corrected "
+            "for all pairs of this table. A large p does not say that two systems are equally good, and "
+            "a small one does not say that the difference matters.",
+        )
+    ]
+
+
+def _detectable(tasks: int, pairs: Sequence[Comparison]) -> Sheet:
+    from lmrbench.analysis.power import ASSUMED_DISCORDANT, detectable_difference
+
+    rows = []
+    for systems, count, observed in (
+        ("any two systems", tasks, None),
+        *((f"{item.first} and {item.second}", item.tasks, item.discordant) for item in pairs),
+    ):
+        share = observed or ASSUMED_DISCORDANT
+        smallest = detectable_difference(count, share)
+        rows.append(
+            [
+                systems,
+                count,
+                f"{share:.1%}{'' if observed else ' (assumed)'}",
+                UNDEFINED if not count else "none" if smallest is None else f"{100 * smallest:.1f}",
+            ]
+        )
+    columns = ["systems", "tasks", "tasks that differ", "smallest difference"]
+    return sheet(
+        "Smallest difference that McNemar's test would find four times in five, in points",
+        columns,
+        rows,
+        numbers=columns[1:],
+        name="detectable",
+        note="The difference of two rates that the exact test finds with a power of 80% at a level of 5%, for as many "
+        "tasks, one answer each, of which this share is passed by one system alone; the observed share, or 30% "
+        "where none was observed. None means that with so few differing tasks not even the largest possible "
+        "difference is found so often. It is computed for one comparison; a correction for several makes it larger.",
+    )
+
+
+def _percent(value: float | None) -> str:
+    return UNDEFINED if value is None else f"{value:.1%}"
+
+
+def _span(low: float | None, high: float | None) -> str:
+    return UNDEFINED if low is None or high is None else f"{low:.0%} to {high:.0%}"
+
+
+def _span_of(value: Estimate) -> str:
+    return _span(value.low, value.high)
+
+
+def _points(value: Estimate | None) -> str:
+    if value is None or value.low is None or value.high is None:
+        return UNDEFINED
+    return f"{100 * value.low:+z.1f} to {100 * value.high:+z.1f}"
+
+
+def _number(value: float | None, form: str) -> str:
+    return UNDEFINED if value is None else format(value, form)
+
+
+def _p(value: float | None) -> str:
+    if value is None:
+        return UNDEFINED
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
