@@ -15,11 +15,13 @@ import typer
 
 from lmrbench.cli import (
     adversary,
+    agreement,
     audit,
     collect,
     doctor,
     export,
     grade,
+    labels,
     list_tasks,
     mask,
     new,
@@ -77,6 +79,8 @@ app.command("run")(solve.run)
 app.command("report")(report.report)
 app.command("published")(published.published)
 app.command("why")(why.why)
+app.add_typer(labels.app, name="labels")
+app.command("agreement")(agreement.agreement)
 app.add_typer(papers.app, name="papers")
 app.command("new")(new.new)
 app.command("mask")(mask.mask)
