@@ -14,7 +14,9 @@ from lmrbench.cli.terminal import console, say
 
 if TYPE_CHECKING:
     from lmrbench.analysis.raters import Comparison
+    from lmrbench.grading.records import Grade
     from lmrbench.judging.agreement import Agreement, Reliability, Share
+    from lmrbench.judging.scale import Category
 
 
 def agreement(
@@ -33,21 +35,19 @@ def agreement(
     from lmrbench.analysis.raters import compare
     from lmrbench.errors import UsageError
     from lmrbench.grading.runs import read_run
-    from lmrbench.judging.labels import read_labels
+    from lmrbench.judging.labels import Answer, read_labels
     from lmrbench.judging.votes import read_votes
 
-    runs = [read_run(path) for path in paths if path.is_dir()]
-    grades = {}
-    for run in runs:
-        for item in run.grades:
-            key = item.system, item.task, item.sample
-            if key in grades:
-                raise UsageError(f"{run.folder}: {item.system} occurs in another run, too; compare one of them")
-            grades[key] = item
-    votes = {
-        judge: {answer: said for run in runs for answer, said in read_votes(run.folder).get(judge, {}).items()}
-        for judge in sorted({judge for run in runs for judge in read_votes(run.folder)})
-    }
+    grades: dict[Answer, Grade] = {}
+    votes: dict[str, dict[Answer, list[Category]]] = {}
+    for path in (path for path in paths if path.is_dir()):
+        for grade in read_run(path).grades:
+            answer = Answer(grade.system, grade.task, grade.sample)
+            if answer in grades:
+                raise UsageError(f"{path}: {answer} is in another run, too; compare one of them")
+            grades[answer] = grade
+        for judge, said in read_votes(path).items():
+            votes.setdefault(judge, {}).update(said)
     found = compare(read_labels(path for path in paths if not path.is_dir()), votes, grades.values())
     if not found.groups:
         raise UsageError("nobody judged these answers but the unit tests; name a file of labels, too")

@@ -20,7 +20,7 @@ app = typer.Typer(
 )
 KeysOption = Annotated[
     list[Path],
-    typer.Option("--key", metavar="KEY", help="The key of the export. May be repeated, for several exports."),
+    typer.Option("--key", metavar="KEY", help="The key of the export; repeat it for several exports."),
 ]
 LabelsOption = Annotated[Path, typer.Option("--out", metavar="FILE", help="The file of labels to write.")]
 
@@ -140,6 +140,8 @@ def adjudicate(
     left = len(open_) - len({item.answer for item in decided})
     sheet = decisions or out.with_name(f"{out.stem}-disputed.csv")
     if open_ and not decisions:
+        if sheet.exists():
+            raise UsageError(f"{sheet}: is there already; name it with --decisions, or move it away")
         names = {answer: name for name, answer in items.items()}
         if unnamed := [answer for answer in open_ if answer not in names]:
             raise UsageError(f"{unnamed[0]} is in no key; name the keys of all exports with --key")

@@ -40,7 +40,7 @@ def document(name: str, task: Task, submission: Submission) -> str:
             part for file, code in given.items() for part in (f"`{printable(file)}`" if file else "", _code(code))
         ]
     else:
-        parts += [part for pieces in _targets(task, answered).values() for part in pieces]
+        parts += _targets(task, answered)
         for file in task.goal_files:
             added = _added(_others(task, unsolved, file), _others(task, answered, file))
             parts += [f"Added to `{file}` beside it:", _code(added)] if added else []

@@ -160,6 +160,8 @@ def _rows(file: Path) -> list[Row]:
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise RecordError(f"{file}:{line}: is not UTF-8; save the sheet as UTF-8") from error
+    if not text.strip():
+        raise RecordError(f"{file}: is empty")
     found = []
     for line, cells in (_json_rows if file.suffix == ".jsonl" else _csv_rows)(text, file):
         if lacking := [name for name in COLUMNS if name not in cells]:

@@ -25,9 +25,8 @@ def read_votes(folder: Path) -> dict[str, dict[Answer, list[Category]]]:
             item = json.loads(line)
             answer = Answer(str(item["system"]), str(item["task"]), int(item["sample"]))
             vote = f"{item.get('vote')} {item.get('order')}"
-            last[str(item["judge"]), answer, vote] = next(
-                (name for name in CATEGORIES if name == item["category"]), None
-            )
+            category = next((name for name in CATEGORIES if name == item["category"]), None)
+            last[str(item["judge"]), answer, vote] = category
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise RecordError(f"{folder / JUDGEMENTS}:{number}: is no vote of a judge: {error!r}") from error
     votes: dict[str, dict[Answer, list[Category]]] = {}
