@@ -44,10 +44,23 @@ def run_folder(tmp_path):
     for item in items:
         passed = item.code == HELPED
         case = CaseVerdict(seed=1, case=0, name="small", verdict="match" if passed else "mismatch")
-        terms = {"candidate_digest": "", "task_digest": "", "seeds": (1,), "sandbox": "process", "environment": ""}
-        costs = {"seconds": 1.0, "peak_mb": 0.0, "warnings": (), "log": "", "label": ""}
         grade = Grade(
-            system=item.system, task=item.task, sample=0, category="x", passed=passed, cases=(case,), **terms, **costs
+            system=item.system,
+            task=item.task,
+            sample=0,
+            label="",
+            category="x",
+            passed=passed,
+            cases=(case,),
+            seconds=1.0,
+            peak_mb=0.0,
+            warnings=(),
+            log="",
+            candidate_digest="",
+            task_digest="",
+            seeds=(1,),
+            sandbox="process",
+            environment="",
         )
         append_grade(folder, grade)
     return folder

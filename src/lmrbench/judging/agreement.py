@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from statsmodels.stats.inter_rater import cohens_kappa, fleiss_kappa
 
-from lmrbench.judging.scale import CATEGORIES, OPPOSITES, Category
+from lmrbench.judging.scale import CATEGORIES, OPPOSITES
 from lmrbench.records import Record
 
 DRAWS = 2000
@@ -84,7 +84,7 @@ class Reliability(Record):
     alpha_ordinal: Statistic
 
 
-def binary(labels: Sequence[Category]) -> list[str]:
+def binary(labels: Sequence[str]) -> list[str]:
     """The labels on the scale `BINARY`."""
     return [BINARY[label != "CC"] for label in labels]
 
