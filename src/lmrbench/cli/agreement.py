@@ -79,15 +79,15 @@ def _sheets(found: Comparison) -> list[Sheet]:
     rows = []
     for group in found.groups:
         rows += [_group(group.who, group.reliability), _group(f"{group.who}, CC or not", group.binary)]
-    columns = ["who", "raters", "items", "labels", "Fleiss' kappa", "alpha, nominal", "alpha, ordinal"]
+    columns = ["who", "raters", "items", "labels", "by all", "Fleiss' kappa", "alpha, nominal", "alpha, ordinal"]
     title = "How far all of them agree, over items with two labels or more; Fleiss' kappa over those that all labelled"
-    return [*sheets, sheet(title, columns, rows, numbers=columns[1:4], spare=["labels"])]
+    return [*sheets, sheet(title, columns, rows, numbers=columns[1:5], spare=["labels"])]
 
 
 def _group(who: str, item: Reliability) -> list[object]:
     statistics = (item.fleiss, item.alpha_nominal, item.alpha_ordinal)
     cells = [_number(found.value, found.low, found.high, found.why) for found in statistics]
-    return [who, item.raters, item.items, item.labels, *cells]
+    return [who, item.raters, item.items, item.labels, item.complete, *cells]
 
 
 def _share(item: Share) -> str:
