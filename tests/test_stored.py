@@ -12,6 +12,8 @@ from lmrbench.authoring.certificate import Certificate
 from lmrbench.errors import RecordError
 from lmrbench.grading.records import Grade, RunFacts, Usage
 from lmrbench.grading.runs import read_run
+from lmrbench.judging.labels import Label
+from lmrbench.judging.sheets import BlindedItem
 from lmrbench.lines import read_lines
 from lmrbench.records import SCHEMA, StoredRecord, read_record
 from lmrbench.solving.settings import Settings
@@ -53,6 +55,8 @@ def test_every_schema_has_its_files():
         ("usage.jsonl", Usage),
         ("submissions.jsonl", Submission),
         ("adversaries.jsonl", Finding),
+        ("labels.jsonl", Label),
+        ("key.jsonl", BlindedItem),
     ],
 )
 def test_what_a_later_version_added_is_kept_and_what_this_one_does_not_know_is_refused(file, model):
@@ -80,5 +84,5 @@ def test_what_a_later_version_added_inside_of_a_record_is_kept():
 
 def test_every_record_that_is_written_carries_its_schema():
     models = {model.__name__ for model in StoredRecord.__subclasses__()}
-    assert models == {"Certificate", "Finding", "Grade", "RunFacts", "Submission", "Usage"}
+    assert models == {"BlindedItem", "Certificate", "Finding", "Grade", "Label", "RunFacts", "Submission", "Usage"}
     assert Certificate.model_fields["schema_version"].default == SCHEMA

@@ -15,6 +15,7 @@ import typer
 
 from lmrbench.cli import (
     adversary,
+    agreement,
     analyse,
     audit,
     collect,
@@ -22,6 +23,7 @@ from lmrbench.cli import (
     export,
     familiarity,
     grade,
+    labels,
     list_tasks,
     mask,
     new,
@@ -81,6 +83,8 @@ app.command("familiarity")(familiarity.familiarity)
 app.add_typer(analyse.app, name="analyse")
 app.command("published")(published.published)
 app.command("why")(why.why)
+app.add_typer(labels.app, name="labels")
+app.command("agreement")(agreement.agreement)
 app.add_typer(papers.app, name="papers")
 app.command("new")(new.new)
 app.command("mask")(mask.mask)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from lmrbench.cli.agreement import pairs_sheet
 from lmrbench.cli.options import JsonOption, print_json
 from lmrbench.cli.tables import Sheet, markdown, sheet, show
 from lmrbench.cli.terminal import console, say
-
-if TYPE_CHECKING:
-    from lmrbench.judging.agreement import Agreement
 
 
 def published(
@@ -54,7 +52,7 @@ def published(
     sheets = [
         sheet("What the paper prints, and what its records give, in percent", columns, rows),
         sheet("Notes", ["place", "note"], dict.fromkeys((item.place, item.note) for item in found if item.note)),
-        _agreement_sheet(pairs),
+        pairs_sheet(pairs),
     ]
     if as_markdown:
         print("\n".join(map(markdown, sheets)))
@@ -65,20 +63,4 @@ def published(
     say(f"{len(found)} figures: {exact} exact, {sum(item.comparison == 'differs' for item in found)} differ")
 
 
-def _agreement_sheet(pairs: dict[str, Agreement]) -> Sheet:
-    rows = []
-    for name, item in pairs.items():
-        shares = [
-            f"{share.count}/{share.of} = {share.share:.1%} ({share.low:.0%} to {share.high:.0%})"
-            if share.share is not None
-            else "not defined"
-            for share in (item.same, item.conflicts)
-        ]
-        kappa = "not defined"
-        if item.kappa is not None:
-            kappa = f"{item.kappa:.2f} ({item.kappa_low:.2f} to {item.kappa_high:.2f})"
-        rows.append([name, *shares, kappa])
-    columns = ["who", "the same", "CC against LI", "Cohen's kappa"]
-    return sheet(
-        "How far they agree, with 95% intervals; a passed test counts as CC, a failed one as LI", columns, rows
-    )
+        pairs_sheet(pairs),

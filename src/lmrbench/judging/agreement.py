@@ -1,25 +1,36 @@
 """How far do those who judge the same answers agree, and how sure is that?
 
-Agreement of one answer says little of another of the same paper, so intervals come from drawing whole papers.
+Of two: shares, Cohen's kappa and a table (`agreement`). Of any number, each of whom may have left out some items:
+Fleiss' kappa and Krippendorff's alpha (`reliability`). What is not defined is None, and the reason stands beside it.
+
+Agreement on one answer says little of another of the same paper, so intervals come from drawing whole papers; draws in
+which a statistic is not defined are left out, and of one paper alone there is no interval.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from statsmodels.stats.inter_rater import cohens_kappa
+from statsmodels.stats.inter_rater import cohens_kappa, fleiss_kappa
 
 from lmrbench.judging.scale import CATEGORIES, OPPOSITES
 from lmrbench.records import Record
 
 DRAWS = 2000
 CONFIDENCE = 0.95
+# The scale of two categories: completely correct, or anything else.
+BINARY = ("CC", "not CC")
+ONE_PAPER = "all items are of one paper"
 
 
 class Share(Record):
-    """A share of items, with the interval that drawing whole papers gives. Without items it is not defined."""
+    """A share of items, with the interval that drawing whole papers gives.
+
+    Without items it is not defined, and of one paper its interval is not.
+    """
 
     count: int
     of: int
@@ -33,7 +44,8 @@ class Agreement(Record):
 
     same: equal categories. conflicts: one says CC and the other LI. kappa: Cohen's, with its interval; None where both
     gave one and the same category throughout, for which it is not defined. table: how often the first said what is on
-    the left, and the second what is above; both in the order of the scale.
+    the left, and the second what is above; both in the order of the scale. why: the reason why kappa or its interval
+    is not defined; "" where both are.
     """
 
     same: Share
@@ -42,6 +54,39 @@ class Agreement(Record):
     kappa_low: float | None
     kappa_high: float | None
     table: tuple[tuple[int, ...], ...]
+    why: str = ""
+
+
+class Statistic(Record):
+    """A statistic of agreement with its interval. why: the reason why it or its interval is not defined, or ""."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    why: str = ""
+
+
+class Reliability(Record):
+    """How far any number of raters agree.
+
+    raters, items, labels: how many there are; items that nobody or one rater labelled are not counted. complete: the
+    items that all raters labelled. fleiss: Fleiss' kappa (1971), over the complete items, for it knows no missing
+    labels. alpha_nominal, alpha_ordinal: Krippendorff's alpha (2011), over all items; ordinal weighs CC against LI more
+    than CC against LC.
+    """
+
+    raters: int
+    items: int
+    labels: int
+    complete: int
+    fleiss: Statistic
+    alpha_nominal: Statistic
+    alpha_ordinal: Statistic
+
+
+def binary(labels: Sequence[str]) -> list[str]:
+    """The labels on the scale `BINARY`."""
+    return [BINARY[label != "CC"] for label in labels]
 
 
 def agreement(
@@ -73,9 +118,15 @@ def agreement(
     conflicts[np.ix_(ends, ends)] = True
     conflicts &= ~same
     drawn = _drawn(tables, seed)
-    kappas = [value for value in map(_kappa, drawn) if value is not None]
     kappa = _kappa(whole)
-    low, high = _interval(kappas) if kappa is not None else (None, None)
+    low, high = _interval([_kappa(table) for table in drawn]) if kappa is not None else (None, None)
+    why = ""
+    if not whole.sum():
+        why = "no item was judged by both"
+    elif kappa is None:
+        why = f"both say {scale[int(np.argmax(whole.diagonal()))]} of every item"
+    elif low is None:
+        why = ONE_PAPER
     return Agreement(
         same=_share(whole, same, drawn),
         conflicts=_share(whole, conflicts, drawn),
@@ -83,7 +134,107 @@ def agreement(
         kappa_low=low,
         kappa_high=high,
         table=tuple(tuple(map(int, row)) for row in whole),
+        why=why,
     )
+
+
+def reliability(
+    ratings: Sequence[Sequence[str | None]],
+    papers: Sequence[str],
+    scale: Sequence[str] = CATEGORIES,
+    seed: int = 0,
+) -> Reliability:
+    """How far any number of raters agree.
+
+    Args:
+        ratings: for each item what each rater said of it, (items, raters); None where a rater said nothing.
+        papers: the paper of each item.
+        scale: the categories, in order.
+        seed: of the draws for the intervals, of which there are 2,000.
+
+    Raises:
+        ValueError: the lengths differ, or a label is not of the scale.
+    """
+    if len(ratings) != len(papers) or len(set(map(len, ratings))) > 1:
+        raise ValueError("ratings and papers are not of one length")
+    if strange := {label for row in ratings for label in row} - {*scale, None}:
+        raise ValueError(f"{strange} is not of the scale")
+    said = np.array([[list(row).count(name) for name in scale] for row in ratings], dtype=np.int64)
+    said = said.reshape(len(ratings), len(scale))
+    by_rater = list(zip(*ratings, strict=True))
+    raters = sum(any(label is not None for label in labels) for labels in by_rater)
+    several = said.sum(axis=1) >= 2
+    complete = several & (said.sum(axis=1) == raters)
+    names = np.array(papers, dtype=object)
+    missing = "there is one rater only" if raters == 1 else "no item was labelled by two raters"
+    partly = missing if not several.any() else f"no item was labelled by all {raters} raters"
+    return Reliability(
+        raters=raters,
+        items=int(several.sum()),
+        labels=int(said[several].sum()),
+        complete=int(complete.sum()),
+        fleiss=_statistic(said[complete], names[complete], _fleiss, scale, partly, seed),
+        alpha_nominal=_statistic(said[several], names[several], partial(_alpha, ordinal=False), scale, missing, seed),
+        alpha_ordinal=_statistic(said[several], names[several], partial(_alpha, ordinal=True), scale, missing, seed),
+    )
+
+
+def _statistic(
+    said: NDArray[np.int64],
+    papers: NDArray[np.object_],
+    statistic: Callable[[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]], NDArray[np.float64]],
+    scale: Sequence[str],
+    missing: str,
+    seed: int,
+) -> Statistic:
+    """A statistic of counts, (items, categories), with its interval. missing: why there are no items, if so.
+
+    statistic: of the counts, of the number of each item's paper, (items,), and of how often each paper was drawn,
+    (draws, papers), one value for each draw, NaN where it is not defined.
+    """
+    if not len(said):
+        return Statistic(value=None, low=None, high=None, why=missing)
+    used = np.flatnonzero(said.sum(axis=0))
+    if len(used) == 1:
+        return Statistic(value=None, low=None, high=None, why=f"every label is {scale[used[0]]}")
+    names, of_items = np.unique(papers.astype(str), return_inverse=True)
+    (value,) = statistic(said, of_items, np.ones((1, len(names)), dtype=np.int64))
+    drawn = statistic(said, of_items, _draws(len(names), seed))
+    low, high = _interval(drawn[np.isfinite(drawn)])
+    return Statistic(value=float(value), low=low, high=high, why=ONE_PAPER if low is None else "")
+
+
+def _fleiss(said: NDArray[np.int64], of_items: NDArray[np.int64], draws: NDArray[np.int64]) -> NDArray[np.float64]:
+    drawn = (np.repeat(said, counts[of_items], axis=0) for counts in draws)
+    return np.array([fleiss_kappa(table) if np.count_nonzero(table.any(axis=0)) > 1 else np.nan for table in drawn])
+
+
+def _alpha(
+    said: NDArray[np.int64], of_items: NDArray[np.int64], draws: NDArray[np.int64], ordinal: bool
+) -> NDArray[np.float64]:
+    """Krippendorff's alpha: one minus the mean distance of labels of one item over that of any two labels."""
+    # How often two labels stand together, (papers, categories, categories); an item counts as often as it has labels.
+    together = np.zeros((draws.shape[1], said.shape[1], said.shape[1]))
+    of_item = said[:, :, None] * said[:, None, :] - np.einsum("ic,cd->icd", said, np.eye(said.shape[1]))
+    np.add.at(together, of_items, of_item / (said.sum(axis=1) - 1)[:, None, None])
+    drawn = np.tensordot(draws, together, axes=1)
+    totals = drawn.sum(axis=2)
+    distances = np.broadcast_to(1 - np.eye(said.shape[1]), drawn.shape)
+    if ordinal:
+        # From the middle of one category's labels to the middle of the other's, all labels being in order.
+        middles = np.cumsum(totals, axis=1) - totals / 2
+        distances = (middles[:, :, None] - middles[:, None, :]) ** 2
+    observed = (drawn * distances).sum(axis=(1, 2))
+    expected = np.einsum("dc,dce,de->d", totals, distances, totals) / (totals.sum(axis=1) - 1)
+    ratio: NDArray[np.float64] = np.divide(observed, expected, out=np.full_like(observed, np.nan), where=expected > 0)
+    return 1 - ratio
+
+
+def _draws(papers: int, seed: int) -> NDArray[np.int64]:
+    """How often each paper is drawn, with replacement, (draws, papers); no draws of one paper."""
+    if papers < 2:
+        return np.zeros((0, papers), dtype=np.int64)
+    return np.random.default_rng(seed).multinomial(papers, np.full(papers, 1 / papers), size=DRAWS)
 
 
 def _tables(first: Sequence[str], second: Sequence[str], papers: Sequence[str], scale: list[str]) -> NDArray[np.int64]:
@@ -97,11 +248,8 @@ def _tables(first: Sequence[str], second: Sequence[str], papers: Sequence[str], 
 
 def _drawn(tables: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
     """Tables of as many papers, drawn with replacement, (draws, categories, categories)."""
-    if not len(tables):
-        return tables
-    generator = np.random.default_rng(seed)
-    counts = generator.multinomial(len(tables), np.full(len(tables), 1 / len(tables)), size=DRAWS)
-    return np.tensordot(counts, tables, axes=1)
+    drawn: NDArray[np.int64] = np.tensordot(_draws(len(tables), seed), tables, axes=1)
+    return drawn
 
 
 def _kappa(table: NDArray[np.int64]) -> float | None:
@@ -119,6 +267,10 @@ def _share(whole: NDArray[np.int64], chosen: NDArray[np.bool_], drawn: NDArray[n
     return Share(count=count, of=total, share=count / total, low=low, high=high)
 
 
-def _interval(values: Sequence[float] | NDArray[np.float64]) -> tuple[float, float]:
-    low, high = np.quantile(values, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+def _interval(values: Sequence[float | None] | NDArray[np.float64]) -> tuple[float | None, float | None]:
+    """The middle 95% of what is defined; None where nothing is."""
+    defined = [value for value in values if value is not None]
+    if not defined:
+        return None, None
+    low, high = np.quantile(defined, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return float(low), float(high)
