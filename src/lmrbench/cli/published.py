@@ -8,7 +8,7 @@ import typer
 
 from lmrbench.cli.agreement import pairs_sheet
 from lmrbench.cli.options import JsonOption, print_json
-from lmrbench.cli.tables import Sheet, markdown, sheet, show
+from lmrbench.cli.tables import markdown, sheet, show
 from lmrbench.cli.terminal import console, say
 
 
@@ -61,6 +61,3 @@ def published(
         show(item, console())
     exact = sum(item.comparison == "exact" for item in found)
     say(f"{len(found)} figures: {exact} exact, {sum(item.comparison == 'differs' for item in found)} differ")
-
-
-        pairs_sheet(pairs),
