@@ -20,6 +20,7 @@ from lmrbench.cli import (
     doctor,
     export,
     grade,
+    judge,
     list_tasks,
     mask,
     new,
@@ -76,6 +77,7 @@ app.command("solve")(solve.solve)
 app.command("run")(solve.run)
 app.command("report")(report.report)
 app.command("published")(published.published)
+app.command("judge")(judge.judge)
 app.command("why")(why.why)
 app.add_typer(papers.app, name="papers")
 app.command("new")(new.new)
