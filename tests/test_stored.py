@@ -12,6 +12,7 @@ from lmrbench.authoring.certificate import Certificate
 from lmrbench.errors import RecordError
 from lmrbench.grading.records import Grade, RunFacts, Usage
 from lmrbench.grading.runs import read_run
+from lmrbench.judging.records import Judgement
 from lmrbench.lines import read_lines
 from lmrbench.records import SCHEMA, StoredRecord, read_record
 from lmrbench.solving.settings import Settings
@@ -52,6 +53,7 @@ def test_every_schema_has_its_files():
         ("grades.jsonl", Grade),
         ("usage.jsonl", Usage),
         ("submissions.jsonl", Submission),
+        ("judgements.jsonl", Judgement),
         ("adversaries.jsonl", Finding),
     ],
 )
@@ -80,5 +82,5 @@ def test_what_a_later_version_added_inside_of_a_record_is_kept():
 
 def test_every_record_that_is_written_carries_its_schema():
     models = {model.__name__ for model in StoredRecord.__subclasses__()}
-    assert models == {"Certificate", "Finding", "Grade", "RunFacts", "Submission", "Usage"}
+    assert models == {"Certificate", "Finding", "Grade", "Judgement", "RunFacts", "Submission", "Usage"}
     assert Certificate.model_fields["schema_version"].default == SCHEMA

@@ -5,17 +5,24 @@ import json
 import re
 import signal
 import subprocess
+import textwrap
 import time
+from functools import partial
+from types import SimpleNamespace
 
 import pytest
 from inspect_ai.model import ModelOutput
 from tests.solving.helpers import GIVEN_UP, Gate, command, environment, lines, lmrbench
 from tests.solving.server import COMPLETION_TOKENS, PROMPT_TOKENS, Reply, serving
+from typer.testing import CliRunner
 
+from lmrbench import cli
+from lmrbench.errors import LmrbenchError
 from lmrbench.judging.ballots import Ballot
 from lmrbench.judging.prompts import TOOL
 from lmrbench.judging.votes import ATTEMPTS, read_opinion
 from lmrbench.pysource.excerpt import bare
+from lmrbench.solving import runs as solving_runs
 from lmrbench.tasks.loading import default_suite, load_suite
 
 STRICT, KIND = "openai-api/local/strict", "openai-api/local/kind"
@@ -72,7 +79,7 @@ def blocks(prompt):
         if not fence and opening:
             fence = opening[1]
             inside.append("")
-        elif fence and re.fullmatch(r"`{%d,}" % len(fence), line):
+        elif fence and re.fullmatch(f"`{{{len(fence)},}}", line):
             fence = ""
         elif fence:
             inside[-1] += line + "\n"
@@ -102,9 +109,22 @@ def run_folder(folder, **codes):
 
 
 @pytest.fixture
-def judge(toy_suite):
+def judge(toy_suite, monkeypatch):
+    """Call the command in this process, which has Inspect imported already; errors as the command line prints them."""
+    # Inspect keeps models, with the address that they had first.
+    monkeypatch.setattr(solving_runs, "get_model", partial(solving_runs.get_model, memoize=False))
+    monkeypatch.setenv("LOCAL_API_KEY", "key")
+
     def call(base, folder, *arguments):
-        return lmrbench(base, "judge", folder, "--suite", toy_suite, "--retries", 0, "--patience", 30, *arguments)
+        monkeypatch.setenv("LOCAL_BASE_URL", base)
+        options = ("--suite", toy_suite, "--retries", 0, "--patience", 30, *arguments)
+        result = CliRunner().invoke(cli.app, ["judge", *map(str, (folder, *options))])
+        error = result.exception
+        if error is None or isinstance(error, SystemExit):
+            return SimpleNamespace(returncode=result.exit_code, stdout=result.stdout, stderr=result.stderr)
+        if not isinstance(error, LmrbenchError):
+            raise error
+        return SimpleNamespace(returncode=error.exit_code, stdout=result.stdout, stderr=f"lmrbench: {error}")
 
     return call
 
@@ -145,7 +165,7 @@ def test_two_judges_every_vote_is_kept_and_majorities_are_derived(tmp_path, judg
 
 
 def test_a_judge_sees_the_instruction_and_the_targets_and_not_who_wrote_them(tmp_path, judge, toy_suite):
-    folder = run_folder(tmp_path / "run", somebody=WRONG, twin=WRONG)
+    folder = run_folder(tmp_path / "run", alpha_lab=WRONG, beta_lab=WRONG)
     (task,) = load_suite(toy_suite)
     with serving(sees_the_weights) as (base, log):
         missing = judge(base, folder, "--model", KIND, "--evidence")
@@ -153,27 +173,23 @@ def test_a_judge_sees_the_instruction_and_the_targets_and_not_who_wrote_them(tmp
         done = judge(base, folder, "--model", KIND, "--evidence")
 
     assert (missing.returncode, len(missing.stderr.splitlines())) == (2, 1)
-    assert f"no grade of sample 0 of toy/blend by somebody; run lmrbench grade {folder}" in missing.stderr
+    assert f"no grade of sample 0 of toy/blend by alpha_lab; run lmrbench grade {folder}" in missing.stderr
     assert done.returncode == 0, done.stderr
     # The same text is judged once, and stands for both.
     (request,) = log.requests
     assert [(item["system"], item["category"], item["attempts"]) for item in lines(folder / "judgements.jsonl")] == [
-        ("somebody", "LC", 1),
-        ("twin", "LC", 0),
+        ("alpha_lab", "LC", 1),
+        ("beta_lab", "LC", 0),
     ]
     prompt = prompt_of(request)
     inside, outside = blocks(prompt)
     assert task.instruction.strip() in outside
     assert "strict=True" in inside[0]
-    assert ast.unparse(ast.parse(inside[1])) == ast.unparse(
-        ast.parse(
-            "def mean_of(values):\n    return sum(values) / len(values)\nclass Blender:"
-            + WRONG[WRONG.index("\n\n") :].replace("\n", "\n    ")
-        )
-    )
+    helper, method = (textwrap.dedent(part).strip() for part in inside[1].split("class Blender:\n"))
+    assert f"{helper}\n\n{method}" == WRONG.strip()
     assert "2 differ" in outside
     assert "5 values: mismatch: blend" in inside[2]
-    assert not re.search("somebody|twin|def __init__|def weights", prompt)
+    assert not re.search("_lab|def __init__|def weights", prompt)
     assert request.body["tool_choice"] == {"type": "function", "function": {"name": TOOL}}
 
 
@@ -361,17 +377,18 @@ def test_an_empty_or_filtered_answer_is_no_category():
 
 
 def without_idle(text):
+    """The tree without constants that stand alone, and without `pass`."""
     tree = ast.parse(text)
     for node in ast.walk(tree):
         for field in ("body", "orelse", "finalbody"):
             if isinstance(block := getattr(node, field, None), list):
-                kept = [
-                    item
-                    for item in block
-                    if not isinstance(getattr(item, "value", None), ast.Constant) or not isinstance(item, ast.Expr)
-                ]
-                setattr(node, field, [item for item in kept if not isinstance(item, ast.Pass)])
+                setattr(node, field, [item for item in block if not is_idle(item)])
     return ast.dump(tree)
+
+
+def is_idle(item):
+    constants = (ast.Constant, ast.JoinedStr)
+    return isinstance(item, ast.Pass) or (isinstance(item, ast.Expr) and isinstance(item.value, constants))
 
 
 def test_code_without_comments_means_the_same():
@@ -385,7 +402,5 @@ def test_code_without_comments_means_the_same():
     for task in load_suite(default_suite()):
         texts += [data.decode() for name, data in task.files.repository.items() if name.endswith(".py")][:3]
     for text in texts:
-        assert without_idle(bare(text)) == without_idle(text).replace(
-            "Expr(value=JoinedStr(values=[Constant(value='no # comment')])), ", ""
-        )
+        assert without_idle(bare(text)) == without_idle(text)
         assert bare(bare(text)) == bare(text)

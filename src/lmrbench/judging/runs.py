@@ -18,7 +18,7 @@ from lmrbench.errors import RecordError, ServiceError, SubmissionError, UsageErr
 from lmrbench.grading.grade import prepare
 from lmrbench.grading.reading import read_excerpts
 from lmrbench.grading.records import CaseVerdict, Grade
-from lmrbench.grading.runs import SUBMISSIONS, read_run
+from lmrbench.grading.runs import GRADES, SUBMISSIONS, read_run
 from lmrbench.judging.prompts import PROMPT_VERSION, digest_of, judge_message
 from lmrbench.judging.records import Judgement, Order, VoteKey
 from lmrbench.judging.votes import Vote, cast
@@ -198,7 +198,8 @@ def _texts(
     folder: Path, chosen: Sequence[Submission], tasks: Mapping[str, Task], terms: Terms
 ) -> tuple[list[Text], list[Submission]]:
     """What judges read of each submission, and the submissions of which there is nothing to read."""
-    grades = {(item.system, item.task, item.sample): item for item in read_run(folder).grades} if terms.evidence else {}
+    graded = read_run(folder).grades if terms.evidence and (folder / GRADES).exists() else ()
+    grades = {(item.system, item.task, item.sample): item for item in graded}
     references: dict[str, dict[str, str]] = {}
     texts, unusable = [], []
     for item in chosen:
