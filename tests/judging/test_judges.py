@@ -203,20 +203,29 @@ def test_killed_nothing_is_asked_twice_lost_or_made_up(tmp_path, toy_suite):
     arguments = ("judge", folder, "--suite", toy_suite, "--model", KIND, "--votes", 2, "--connections", 3)
     with serving(script) as (base, log):
         gate.open(5)
-        process = subprocess.Popen(command(*arguments), env=environment(base))
-        file, deadline = folder / "judgements.jsonl", time.monotonic() + 60
+        process = subprocess.Popen(command(*arguments), env=environment(base), text=True)
+        file, deadline = folder / "judgements.jsonl", time.monotonic() + 120
         while (not file.exists() or len(lines(file)) < 5) and time.monotonic() < deadline:
             time.sleep(0.05)
         process.send_signal(signal.SIGKILL)
         process.wait()
         gate.give_up()
         before = file.read_bytes()
+        asked = len(log.requests)
+        process = subprocess.Popen(command(*arguments), env=environment(base), stderr=subprocess.PIPE, text=True)
+        while len(log.requests) < asked + 3 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        interrupted = process.communicate(timeout=60)[1], process.returncode
+        gate.give_up()
+        assert file.read_bytes() == before
         # As a kill in the midst of a write would leave it.
         file.write_bytes(before + b'{"system": "s5", "category": "CC"')
         asked = len(log.requests)
         gate.open(100)
         done = lmrbench(base, *arguments)
 
+    assert interrupted == ("lmrbench: interrupted\n", 130)
     assert done.returncode == 0, done.stderr
     assert len(before.splitlines()) == 5
     assert file.read_bytes().startswith(before)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmrbench.cli.interrupt import as_keyboard_interrupt
+from lmrbench.cli.interrupt import as_cancellation
 from lmrbench.cli.options import JsonOption, SuiteOption, TasksOption, load_all_and_some, print_json
 from lmrbench.cli.tables import Sheet, sheet, show
 from lmrbench.cli.terminal import console, is_quiet, progress, say
@@ -88,7 +88,7 @@ def judge(
         set_prices(prices, model[0])
     models = [open_model(Settings(model=name)) for name in model]
     shown = _Shown()
-    with as_keyboard_interrupt(), shown.bar, shown.lines():
+    with as_cancellation(), shown.bar, shown.lines():
         judged = runs.judge_run(
             folder=run,
             submissions=submissions,
@@ -162,8 +162,12 @@ def _sheets(found: Sequence[Shares]) -> list[Sheet]:
     columns = ["system", "judge", "answers", *CATEGORIES, "tie", "unjudged", "unusable", "votes differ"]
     title = "Answers by the category that most votes give"
     tables = [sheet(title, columns, rows, numbers=columns[2:], spare=["votes differ", "answers"])]
-    errors = [[item.system, item.judge, *(item.error_classes.get(name, 0) for name in ERROR_CLASSES)] for item in found]
-    if any(item.error_classes for item in found):
+    errors = [
+        [item.system, item.judge, *(item.error_classes.get(name, 0) for name in ERROR_CLASSES)]
+        for item in found
+        if item.error_classes
+    ]
+    if errors:
         columns = ["system", "judge", *ERROR_CLASSES]
         tables.append(sheet("Votes for LC and LI, by error class", columns, errors, numbers=columns[2:]))
     return tables
