@@ -13,6 +13,7 @@ from lmrbench.errors import RecordError
 from lmrbench.grading.records import Grade, RunFacts, Usage
 from lmrbench.grading.runs import read_run
 from lmrbench.judging.labels import Label
+from lmrbench.judging.records import Judgement
 from lmrbench.judging.sheets import BlindedItem
 from lmrbench.lines import read_lines
 from lmrbench.records import SCHEMA, StoredRecord, read_record
@@ -54,6 +55,7 @@ def test_every_schema_has_its_files():
         ("grades.jsonl", Grade),
         ("usage.jsonl", Usage),
         ("submissions.jsonl", Submission),
+        ("judgements.jsonl", Judgement),
         ("adversaries.jsonl", Finding),
         ("labels.jsonl", Label),
         ("key.jsonl", BlindedItem),
@@ -84,5 +86,16 @@ def test_what_a_later_version_added_inside_of_a_record_is_kept():
 
 def test_every_record_that_is_written_carries_its_schema():
     models = {model.__name__ for model in StoredRecord.__subclasses__()}
-    assert models == {"BlindedItem", "Certificate", "Finding", "Grade", "Label", "RunFacts", "Submission", "Usage"}
+    records = {
+        "BlindedItem",
+        "Certificate",
+        "Finding",
+        "Grade",
+        "Judgement",
+        "Label",
+        "RunFacts",
+        "Submission",
+        "Usage",
+    }
+    assert models == records
     assert Certificate.model_fields["schema_version"].default == SCHEMA

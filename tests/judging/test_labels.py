@@ -4,6 +4,7 @@ import csv
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -12,9 +13,9 @@ from lmrbench.cli import app
 from lmrbench.errors import LmrbenchError, RecordError, UsageError
 from lmrbench.grading.records import CaseVerdict, Grade
 from lmrbench.grading.runs import append_grade, write_submissions
+from lmrbench.judging.ballots import read_votes
 from lmrbench.judging.labels import ADJUDICATED, Answer, Label, adjudicated, disputed, read_labels, write_labels
 from lmrbench.judging.sheets import COLUMNS, blinded, read_keys, read_scale, read_sheets, write_sheet
-from lmrbench.judging.votes import read_votes
 from lmrbench.tasks.submission import Submission
 
 HELPED = """
@@ -346,13 +347,16 @@ def test_the_majority_decides_and_a_third_person_on_ties_and_conflicts():
             adjudicated(labels, [*decisions, bad])
 
 
-def test_votes_are_read_as_far_as_they_are_needed(tmp_path):
+def test_of_a_vote_that_was_asked_for_again_the_last_line_counts(tmp_path):
     assert read_votes(tmp_path) == {}
-    line = {"system": "me", "task": "p1/t", "sample": 0, "judge": "j", "vote": 0, "order": "ab", "category": "LI"}
-    lines = [line | {"category": None}, line | {"order": "ba"}, line | {"category": "CC", "unknown": 1}]
+    stored = Path(__file__).parents[1] / "stored" / "schema_1" / "judgements.jsonl"
+    line = json.loads(stored.read_text()) | {"system": "me", "task": "p1/t", "judge": "j", "category": "LI"}
+    unjudged = line | {"status": "refused", "category": None, "error_class": None}
+    other = line | {"order": "candidate first"}
+    lines = [unjudged, other, line | {"category": "CC", "error_class": None}, unjudged | {"vote": 1}]
     file = tmp_path / "judgements.jsonl"
     file.write_text("".join(json.dumps(item) + "\n" for item in lines) + '{"cut short')
     assert read_votes(tmp_path) == {"j": {KEY["item-1"]: ["CC", "LI"]}}
     file.write_text('{"system": "me"}\n')
-    with pytest.raises(RecordError, match=r"judgements\.jsonl:1: is no vote of a judge"):
+    with pytest.raises(RecordError, match=r"judgements\.jsonl:1"):
         read_votes(tmp_path)

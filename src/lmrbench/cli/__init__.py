@@ -23,6 +23,7 @@ from lmrbench.cli import (
     export,
     familiarity,
     grade,
+    judge,
     labels,
     list_tasks,
     mask,
@@ -82,6 +83,7 @@ app.command("report")(report.report)
 app.command("familiarity")(familiarity.familiarity)
 app.add_typer(analyse.app, name="analyse")
 app.command("published")(published.published)
+app.command("judge")(judge.judge)
 app.command("why")(why.why)
 app.add_typer(labels.app, name="labels")
 app.command("agreement")(agreement.agreement)

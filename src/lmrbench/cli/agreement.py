@@ -35,8 +35,8 @@ def agreement(
     from lmrbench.analysis.raters import compare
     from lmrbench.errors import UsageError
     from lmrbench.grading.runs import read_run
+    from lmrbench.judging.ballots import read_votes
     from lmrbench.judging.labels import Answer, read_labels
-    from lmrbench.judging.votes import read_votes
 
     grades: dict[Answer, Grade] = {}
     votes: dict[str, dict[Answer, list[Category]]] = {}

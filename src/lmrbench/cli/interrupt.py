@@ -37,3 +37,21 @@ def as_keyboard_interrupt() -> Iterator[None]:
     finally:
         for number, handler in zip(numbers, ours, strict=True):
             signal.signal(number, handler)
+
+
+@contextmanager
+def as_cancellation() -> Iterator[None]:
+    """Within, a signal cancels what `asyncio.run` has under way, so that it ends cleanly; it leaves as Interrupted."""
+    # Only this handler makes `asyncio.run` cancel its task.
+    handlers = {
+        signal.SIGINT: signal.default_int_handler,
+        signal.SIGTERM: lambda number, frame: signal.raise_signal(signal.SIGINT),
+    }
+    ours = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise Interrupted from error
+    finally:
+        for number, handler in ours.items():
+            signal.signal(number, handler)

@@ -12,13 +12,13 @@ import os
 import resource
 import signal
 import socket
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, PlainSerializer
 
 from lmrbench.errors import SubmissionError, TaskError
 from lmrbench.records import Record
-from lmrbench.tasks.collect import decoded, patched, transplanted
+from lmrbench.tasks.collect import decoded, excerpts, patched, transplanted
 from lmrbench.tasks.model import Target
 from lmrbench.tasks.submission import Text
 
@@ -36,12 +36,16 @@ Data = Annotated[
 
 
 class Request(Record):
-    """What to read: code for the targets of the unsolved goal files, a diff of the masked ones, or files."""
+    """What to read: code for the targets of the unsolved goal files, a diff of the masked ones, or files.
+
+    excerpts: of the code, reply with what was transplanted alone, with or without comments and docstrings.
+    """
 
     unsolved: dict[str, Data] = Field(default_factory=dict)
     masked: dict[str, Data] = Field(default_factory=dict)
     targets: tuple[Target, ...] = ()
     code: str | dict[str, str] | None = None
+    excerpts: Literal["none", "whole", "stripped"] = "none"
     diff: Data | None = None
     files: dict[str, Data] = Field(default_factory=dict)
 
@@ -60,6 +64,9 @@ def answer(request: Request) -> Reply:
     """Do what a request asks for."""
     if request.code is not None:
         files, warnings = transplanted(request.unsolved, request.masked, request.targets, request.code)
+        if request.excerpts != "none":
+            stripped = request.excerpts == "stripped"
+            return Reply(code=excerpts(request.unsolved, files, request.targets, stripped), warnings=warnings)
         return Reply(files=files, warnings=warnings)
     if request.diff is not None:
         code, warnings = patched(request.masked, decoded(request.diff, "the diff"))

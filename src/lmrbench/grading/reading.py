@@ -38,14 +38,31 @@ def read_submission(task: Task, submission: Submission) -> tuple[dict[str, bytes
 
     Raises SubmissionError for what can't be used, and for what can't be read within the bounds.
     """
+    reply = _ask(_transplantation(task, submission))
+    if reply.files.keys() != set(task.goal_files):
+        raise SubmissionError(_LOST)
+    return {**unsolved_files(task), **reply.files}, reply.warnings
+
+
+def read_excerpts(task: Task, submission: Submission, stripped: bool) -> dict[str, str]:
+    """By goal file, the submission's targets and what is transplanted beside them; the rest of the file is left out.
+
+    stripped: leave comments and docstrings out. Raises SubmissionError as `read_submission` does.
+    """
+    request = _transplantation(task, submission)
+    reply = _ask(request.model_copy(update={"excerpts": "stripped" if stripped else "whole"}))
+    if reply.code.keys() != set(task.goal_files):
+        raise SubmissionError(_LOST)
+    return reply.code
+
+
+def _transplantation(task: Task, submission: Submission) -> Request:
     if submission.code_bytes > MAX_CODE_BYTES:
         raise SubmissionError(f"the code is larger than {MAX_CODE_BYTES} bytes")
-    unsolved, masked = unsolved_files(task), masked_files(task)
-    goals, shown = ({name: files[name] for name in task.goal_files} for files in (unsolved, masked))
-    reply = _ask(Request(unsolved=goals, masked=shown, targets=task.targets, code=submission.code))
-    if reply.files.keys() != goals.keys():
-        raise SubmissionError(_LOST)
-    return {**unsolved, **reply.files}, reply.warnings
+    goals, shown = (
+        {name: files[name] for name in task.goal_files} for files in (unsolved_files(task), masked_files(task))
+    )
+    return Request(unsolved=goals, masked=shown, targets=task.targets, code=submission.code)
 
 
 def collect(task: Task, path: Path, system: str, sample: int = 0) -> Submission:

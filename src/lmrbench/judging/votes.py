@@ -1,36 +1,97 @@
-"""The votes of judges that a run folder holds, in `judgements.jsonl`: one line per vote."""
+"""One vote: a model is asked for an opinion, in a forced form. What else it says is never taken for a category."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from dataclasses import dataclass
+from typing import Any
 
-from lmrbench.errors import RecordError
-from lmrbench.judging.labels import Answer
-from lmrbench.judging.scale import CATEGORIES, Category
-from lmrbench.lines import whole_lines
+from inspect_ai.model import GenerateConfig, Model, ModelOutput, ModelUsage
+from inspect_ai.tool import ToolFunction, ToolInfo, ToolParams
+from inspect_ai.util import JSONSchema
+from pydantic import ValidationError
 
-JUDGEMENTS = "judgements.jsonl"
+from lmrbench.judging.prompts import TOOL
+from lmrbench.judging.records import Opinion, Status
+from lmrbench.judging.scale import CATEGORIES, ERROR_CLASSES
+from lmrbench.solving.status import of_output, one_line, too_long
+
+# How often a judge is asked until its answer is of the form: once, and twice more.
+ATTEMPTS = 3
+_POINTS = JSONSchema(type="array", items=JSONSchema(type="string"))
+_FORM = ToolInfo(
+    name=TOOL,
+    description="Hand in the judgement of the candidate.",
+    parameters=ToolParams(
+        properties={
+            "logic": _POINTS.model_copy(update={"description": "Two to four points on the logic."}),
+            "implementation": _POINTS.model_copy(update={"description": "Two to four points on the implementation."}),
+            "category": JSONSchema(type="string", enum=list(CATEGORIES), description="The category that follows."),
+            "error_class": JSONSchema(
+                type="string", enum=list(ERROR_CLASSES), description="What went wrong; left out for CC."
+            ),
+        },
+        required=["logic", "implementation", "category"],
+    ),
+)
 
 
-def read_votes(folder: Path) -> dict[str, dict[Answer, list[Category]]]:
-    """What each judge of a run said of each answer, a category for each of its votes; {} where nobody judged.
+@dataclass(frozen=True)
+class Vote:
+    """How a vote ended, and what it cost. opinion: there if the status is `judged`. detail: why it is not there."""
 
-    A vote without a category is left out; of a vote that was asked for again, the last line counts. Keys that this
-    does not need are ignored. Raises RecordError, naming file and line, for a line that is no vote.
-    """
-    last: dict[tuple[str, Answer, str], Category | None] = {}
-    for number, line in whole_lines(folder / JUDGEMENTS):
+    status: Status
+    opinion: Opinion | None
+    detail: str
+    attempts: int
+    usage: ModelUsage
+
+
+async def cast(model: Model, message: str, config: GenerateConfig) -> Vote:
+    """Ask a judge until its answer is of the form, at most three times. Each time it reads the very same message."""
+    usage = ModelUsage()
+    status: Status = "unparsable"
+    detail, opinion, attempt = "", None, 0
+    while opinion is None and attempt < ATTEMPTS:
+        attempt += 1
         try:
-            item = json.loads(line)
-            answer = Answer(str(item["system"]), str(item["task"]), int(item["sample"]))
-            vote = f"{item.get('vote')} {item.get('order')}"
-            category = next((name for name in CATEGORIES if name == item["category"]), None)
-            last[str(item["judge"]), answer, vote] = category
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise RecordError(f"{folder / JUDGEMENTS}:{number}: is no vote of a judge: {error!r}") from error
-    votes: dict[str, dict[Answer, list[Category]]] = {}
-    for (judge, answer, _), category in last.items():
-        if category is not None:
-            votes.setdefault(judge, {}).setdefault(answer, []).append(category)
-    return votes
+            output = await model.generate(message, tools=[_FORM], tool_choice=ToolFunction(TOOL), config=config)
+        except Exception as error:
+            # Inspect's own text quotes the whole request.
+            reason = one_line(getattr(error, "provider_message", None) or str(error) or repr(error))
+            return Vote("unparsable" if too_long(reason) else "provider_error", None, reason, attempt, usage)
+        usage += output.usage or ModelUsage()
+        status, opinion, detail = read_opinion(output)
+    return Vote(status, opinion, detail, attempt, usage)
+
+
+def read_opinion(output: ModelOutput) -> tuple[Status, Opinion | None, str]:
+    """What an answer is: how it ended, the opinion if there is one, and otherwise why there is none."""
+    ending = of_output(output)
+    if ending.status == "refused" or not output.choices:
+        return ("refused" if output.choices else "unparsable"), None, ending.detail or "it is empty"
+    try:
+        return "judged", Opinion.model_validate(_arguments(output)), ""
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        reason = f"{place + ': ' if place else ''}{first['msg'].removeprefix('Value error, ')}"
+    except ValueError as error:
+        reason = str(error)
+    if ending.status == "filtered":
+        return "refused", None, ending.detail or "a content filter stopped it"
+    return "unparsable", None, one_line(reason if ending.status == "answered" else f"{ending.status}: {reason}")
+
+
+def _arguments(output: ModelOutput) -> Any:
+    """The values that the judge handed in. Raises ValueError where there are none."""
+    calls = [call for call in output.message.tool_calls or [] if call.function == TOOL]
+    if calls:
+        if calls[0].parse_error:
+            raise ValueError(calls[0].parse_error)
+        return calls[0].arguments
+    text = output.completion
+    start, end = text.find("{"), text.rfind("}")
+    if start < 0 or end < start:
+        raise ValueError("neither a call of the tool nor a JSON object")
+    return json.loads(text[start : end + 1])

@@ -145,7 +145,7 @@ class Source:
             index = self.token_at(self.begin(statement.decorator_list[0]))
             while self.tokens[index].string != "@":
                 index -= 1
-            start = self._place(self.tokens[index])
+            start = self.place(self.tokens[index])
         if not hasattr(statement, "body") and not hasattr(statement, "cases"):
             return start, self.finish(statement)
         index = self.token_at(self.finish(statement))
@@ -153,7 +153,7 @@ class Source:
             index += 1
         last = self.tokens[index].start[0]
         for token in map(self.tokens.__getitem__, range(index + 1, len(self.tokens))):
-            if token.type == tokenize.COMMENT and _width(self.margin(self._place(token))) > _width(self.margin(start)):
+            if token.type == tokenize.COMMENT and _width(self.margin(self.place(token))) > _width(self.margin(start)):
                 last = token.start[0]
             elif token.type != tokenize.NL:
                 break
@@ -185,7 +185,8 @@ class Source:
                 inside.update(range(opened.pop() + 1, token.end[0] + 1))
         return frozenset(inside)
 
-    def _place(self, token: tokenize.TokenInfo) -> int:
+    def place(self, token: tokenize.TokenInfo) -> int:
+        """The offset of a token's first character."""
         return self.starts[token.start[0] - 1] + token.start[1]
 
     def _offset(self, line: int, utf8_column: int) -> int:

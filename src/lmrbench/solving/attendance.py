@@ -64,14 +64,40 @@ class Progress:
 PROGRESS = Progress()
 
 
+class Reachability:
+    """Whether providers answer at all, told by a small request to each."""
+
+    def __init__(self) -> None:
+        self._lock = anyio.Lock()
+        self._proven: set[str] = set()
+        self._failed: dict[str, tuple[float, str]] = {}
+
+    async def prove(self, model: Model) -> None:
+        """Raise ProviderError where a small request fails. A success is believed until `doubt` is called."""
+        name = str(model)
+        async with self._lock:
+            if name in self._proven:
+                return
+            since, fault = self._failed.get(name, (float("-inf"), ""))
+            if time.monotonic() - since > BELIEVED_SECONDS:
+                fault = await small_request(model)
+            if fault:
+                self._failed[name] = (time.monotonic(), fault)
+                raise ProviderError(fault)
+            self._failed.pop(name, None)
+            self._proven.add(name)
+
+    def doubt(self, model: Model) -> None:
+        """The provider gave up on a call: ask again before the next one."""
+        self._proven.discard(str(model))
+
+
 class Attendance:
     """Attends to the samples of one evaluation. seconds: the most working time of one sample, None for no limit."""
 
     def __init__(self, seconds: float | None) -> None:
         self._seconds = seconds
-        self._lock = anyio.Lock()
-        self._proven: set[str] = set()
-        self._failed: dict[str, tuple[float, str]] = {}
+        self._reachable = Reachability()
 
     async def attend(self, state: TaskState, work: Callable[[], Awaitable[TaskState]]) -> TaskState:
         """The state that `work` leaves. Raises UnansweredError where there is nothing to grade for the model."""
@@ -79,7 +105,7 @@ class Attendance:
         PROGRESS.note(sample, "")
         model = get_model()
         try:
-            await self._prove(model)
+            await self._reachable.prove(model)
             try:
                 state = await self._bounded(sample, work)
             except LimitExceededError as error:
@@ -97,26 +123,11 @@ class Attendance:
             return state
         except UnansweredError as error:
             if isinstance(error, ProviderError):
-                self._proven.discard(str(model))
+                self._reachable.doubt(model)
             store().set(UNANSWERED, {"status": error.status, "detail": one_line(str(error))})
             raise
         finally:
             PROGRESS.done(sample)
-
-    async def _prove(self, model: Model) -> None:
-        """Raise ProviderError where a small request fails. A success is believed until the provider gives up on one."""
-        name = str(model)
-        async with self._lock:
-            if name in self._proven:
-                return
-            since, fault = self._failed.get(name, (float("-inf"), ""))
-            if time.monotonic() - since > BELIEVED_SECONDS:
-                fault = await small_request(model)
-            if fault:
-                self._failed[name] = (time.monotonic(), fault)
-                raise ProviderError(fault)
-            self._failed.pop(name, None)
-            self._proven.add(name)
 
     async def _bounded(self, sample: str, work: Callable[[], Awaitable[TaskState]]) -> TaskState:
         """The result of `work`. Raises LimitExceededError where it took too much working time."""

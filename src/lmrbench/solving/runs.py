@@ -15,7 +15,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
@@ -287,13 +287,18 @@ def _usage(sample: EvalSample, system: str) -> Usage:
         status=noted["status"] if ending is None else ending.status,
         detail=noted["detail"] if ending is None else ending.detail,
         calls=len(calls),
-        input_tokens=total.input_tokens + (total.input_tokens_cache_read or 0) + (total.input_tokens_cache_write or 0),
+        input_tokens=input_tokens(total),
         output_tokens=total.output_tokens,
         dollars=total.total_cost,
         seconds=_working_seconds(sample.events),
         limit=sample.limit.type if sample.limit else ended_by_limit(sample.events, None),
         cut=tuple(sorted(sample.metadata.get("cut", {}))),
     )
+
+
+def input_tokens(usage: ModelUsage) -> int:
+    """All tokens that were read, from a provider's cache or not."""
+    return usage.input_tokens + (usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0)
 
 
 def _working_seconds(events: list[Event]) -> float:
@@ -308,17 +313,26 @@ def _working_seconds(events: list[Event]) -> float:
 @contextmanager
 def _progress(folder: Path, expected: int, display: str, out: TextIO | None = None) -> Iterator[None]:
     """Where Inspect shows no progress, a line now and then on standard error."""
+
+    def line() -> str:
+        answered = len({(item.task, item.sample) for item in read_lines(folder / SUBMISSIONS, Submission)})
+        return f"{answered} of {expected} answered, {PROGRESS}"
+
+    with lines_of_progress(line, out) if display == "none" else nullcontext():
+        yield
+
+
+@contextmanager
+def lines_of_progress(line: Callable[[], str], out: TextIO | None = None) -> Iterator[None]:
+    """Print what `line` returns now and then, on standard error or `out`."""
     ended = threading.Event()
     stream = out or sys.stderr
 
     def report() -> None:
         while not ended.wait(PROGRESS_SECONDS):
-            answered = len({(item.task, item.sample) for item in read_lines(folder / SUBMISSIONS, Submission)})
-            print(f"lmrbench: {answered} of {expected} answered, {PROGRESS}", file=stream, flush=True)
+            print(f"lmrbench: {line()}", file=stream, flush=True)
 
-    thread = threading.Thread(target=report, daemon=True)
-    if display == "none":
-        thread.start()
+    threading.Thread(target=report, daemon=True).start()
     try:
         yield
     finally:

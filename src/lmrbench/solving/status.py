@@ -84,7 +84,7 @@ def failure(call: ModelEvent) -> str:
 def provider_fault(events: Sequence[Event]) -> str:
     """The error of the provider with which the last call ended; "" if it succeeded or the input was too long."""
     calls = model_calls(events)
-    return failure(calls[-1]) if calls and not _too_long(calls[-1]) else ""
+    return failure(calls[-1]) if calls and not too_long(calls[-1].error or "") else ""
 
 
 def unheard(events: Sequence[Event]) -> str:
@@ -101,7 +101,7 @@ def answer_text(events: Sequence[Event]) -> str:
     """What the model said last, as a submission: "" for a refusal and for the text of a provider's error."""
     calls = model_calls(events)
     output = calls[-1].output if calls and not calls[-1].error else None
-    if output is None or _of_output(output).status in ("limit", "refused") or not _generated(output):
+    if output is None or of_output(output).status in ("limit", "refused") or not _generated(output):
         return ""
     return output.completion
 
@@ -112,11 +112,11 @@ def judged(events: Sequence[Event], limit: str, refusal: str, untouched: bool) -
     refusal: why nothing can be read out of it, "" if something can. untouched: an agent left the goal file as it was.
     """
     calls = model_calls(events)
-    if calls and _too_long(calls[-1]):
+    if calls and too_long(calls[-1].error or ""):
         return Ending("limit", failure(calls[-1]))
     if limit:
         return Ending("limit", f"limit of {limit}" + (f"; {refusal}" if refusal else ""))
-    ended = _of_output(calls[-1].output) if calls else Ending("empty")
+    ended = of_output(calls[-1].output) if calls else Ending("empty")
     if ended.status == "limit":
         return ended
     if untouched:
@@ -136,7 +136,7 @@ def unanswered(sample: EvalSample) -> Ending:
     return Ending("machine_error", one_line(sample.error.message) if sample.error else "it has no score")
 
 
-def _of_output(output: ModelOutput) -> Ending:
+def of_output(output: ModelOutput) -> Ending:
     """How one call of the model ended, by its output alone."""
     if not output.choices:
         return Ending("empty")
@@ -160,6 +160,6 @@ def _generated(output: ModelOutput) -> bool:
     return output.stop_reason not in ("model_length", "content_filter") or output.usage is not None
 
 
-def _too_long(call: ModelEvent) -> bool:
-    """Whether a call failed because its input does not fit the model."""
-    return bool(_TOO_LONG.search(call.error or "")) and not _NOT_THE_INPUT.search(call.error or "")
+def too_long(error: str) -> bool:
+    """Whether a call failed with this error because its input does not fit the model."""
+    return bool(_TOO_LONG.search(error)) and not _NOT_THE_INPUT.search(error)

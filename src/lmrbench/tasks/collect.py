@@ -16,6 +16,7 @@ from unidiff.patch import PatchedFile, PatchSet
 from lmrbench.errors import SubmissionError
 from lmrbench.printable import printable
 from lmrbench.pysource.differences import shortened
+from lmrbench.pysource.excerpt import bare, excerpt
 from lmrbench.pysource.responses import from_response
 from lmrbench.pysource.source import decode, describe
 from lmrbench.pysource.transplant import transplant
@@ -70,6 +71,21 @@ def transplanted(
         # What one file has no use for belongs to another of them.
         warnings += [line for line in said if not one_text or all(line in others for others in left_out)]
     return files, shortened(warnings, MAX_WARNINGS)
+
+
+def excerpts(
+    unsolved: Mapping[str, bytes], answered: Mapping[str, bytes], targets: Sequence[Target], stripped: bool
+) -> dict[str, str]:
+    """By goal file, the targets of an answered file and what was transplanted beside them.
+
+    answered: the goal files with the targets in place. stripped: leave comments and docstrings out.
+    """
+    found = {}
+    for file, data in unsolved.items():
+        texts = [decode(item)[0] for item in (data, answered[file])]
+        masked, text = map(bare, texts) if stripped else texts
+        found[file] = excerpt(masked, text, [target.qualname for target in targets if target.file == file])
+    return found
 
 
 def is_untouched(task: Task, submission: Submission) -> bool:

@@ -1,0 +1,183 @@
+"""`lmrbench judge`: what do language models say of the answers of a run?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lmrbench.cli.interrupt import as_cancellation
+from lmrbench.cli.options import JsonOption, SuiteOption, TasksOption, load_all_and_some, print_json
+from lmrbench.cli.tables import Sheet, sheet, show
+from lmrbench.cli.terminal import console, is_quiet, progress, say
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
+
+    from lmrbench.judging.ballots import Shares
+    from lmrbench.judging.records import Judgement
+
+
+def judge(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder with submissions.jsonl.")],
+    model: Annotated[
+        list[str] | None,
+        typer.Option("--model", "-m", metavar="MODEL", help="A judge, as Inspect names it. May be repeated."),
+    ] = None,
+    votes: Annotated[int, typer.Option(min=1, help="Votes of each judge on each answer.")] = 1,
+    swap: Annotated[
+        bool, typer.Option("--swap", help="Ask for each vote twice: reference first, and candidate first.")
+    ] = False,
+    evidence: Annotated[
+        bool, typer.Option("--evidence", help="Tell the judge which cases failed, and why; needs grades.")
+    ] = False,
+    strip_comments: Annotated[
+        bool, typer.Option("--strip-comments", help="Show the code without comments and docstrings.")
+    ] = False,
+    prices: Annotated[
+        Path | None,
+        typer.Option("--prices", metavar="FILE", help="JSON: dollars per million tokens, by model."),
+    ] = None,
+    connections: Annotated[int, typer.Option(min=1, help="Requests at once, of each judge.")] = 10,
+    retries: Annotated[
+        int, typer.Option(min=0, help="How often a failed call is tried again, with growing waits.")
+    ] = 7,
+    patience: Annotated[
+        int,
+        typer.Option(min=1, help="Seconds after which a call that does not answer, or only fails, is given up."),
+    ] = 900,
+    task: TasksOption = None,
+    suite: SuiteOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Have language models judge the answers of a run, each beside the reference.
+
+    A judge gives points on the logic and on the implementation, and a category: CC (completely correct), LC (logic
+    correct, implementation faulty) or LI (logic incorrect). It does not learn whose answer it reads.
+
+    Every vote is a line of judgements.jsonl in the run folder. The same command resumes after a kill, and asks for no
+    vote twice. Refusals and answers of another form are unjudged. Where a provider failed, the command exits with 4;
+    the same command then asks again.
+    """
+    from lmrbench.errors import SandboxError, UsageError
+    from lmrbench.grading.runs import read_submissions
+    from lmrbench.solving.settings import Settings
+
+    if not model:
+        raise UsageError("--model is needed: who is to judge, as openai/gpt-5")
+    if twice := [name for name in model if model.count(name) > 1]:
+        raise UsageError(f"--model {twice[0]}: is named twice; more votes are asked for with --votes")
+    if not run.is_dir():
+        raise UsageError(f"{run}: there is no such run folder")
+    every_task, some = load_all_and_some(suite, task)
+    tasks = {item.id: item for item in every_task}
+    submissions = read_submissions(run, tasks)
+    chosen = [item for item in submissions if item.task in {item.id for item in some}]
+    if not chosen:
+        raise UsageError(f"{run}: no submission for {', '.join(item.id for item in some)}")
+    try:
+        from inspect_ai.model import GenerateConfig
+
+        from lmrbench.judging import ballots, runs
+        from lmrbench.judging.records import JUDGEMENTS
+        from lmrbench.solving.runs import open_model, set_prices
+    except ImportError as error:
+        raise SandboxError(f"asking models needs Inspect ({error}): pip install 'lmrbench[models]'") from error
+    if prices is not None:
+        set_prices(prices, model[0])
+    models = [open_model(Settings(model=name)) for name in model]
+    shown = _Shown()
+    with as_cancellation(), shown.bar, shown.lines():
+        judged = runs.judge_run(
+            folder=run,
+            submissions=submissions,
+            chosen=chosen,
+            tasks=tasks,
+            models=models,
+            terms=runs.Terms(votes, swap, evidence, strip_comments),
+            config=GenerateConfig(
+                max_connections=connections, max_retries=retries, timeout=patience, attempt_timeout=patience
+            ),
+            connections=connections,
+            planned=shown.begin,
+            voted=shown.advance,
+        )
+    names = [str(item) for item in models]
+    found = list(ballots.shares(judged.judgements, [item.system for item in judged.unusable], names))
+    if json:
+        of_answers = [
+            {**item.model_dump(), "majority": item.majority, "disagreement": item.disagreement}
+            for item in ballots.ballots(judged.judgements)
+        ]
+        print_json(
+            {
+                "run": str(run),
+                "shares": [item.model_dump() for item in found],
+                "answers": of_answers,
+                "judgements": [item.model_dump(mode="json") for item in judged.judgements],
+            }
+        )
+    else:
+        for table in _sheets(found):
+            show(table, console())
+        _say_costs(found, names)
+        say(f"{len(judged.judgements)} votes on {len(chosen)} answers; they are in {run / JUDGEMENTS}")
+    runs.require_judged(run, judged)
+
+
+class _Shown:
+    """How far it is: a bar on a terminal, a line now and then elsewhere."""
+
+    def __init__(self) -> None:
+        self.bar = progress()
+        self._task = self.bar.add_task("votes", total=None)
+        self._done = self._total = 0
+
+    def begin(self, done: int, total: int) -> None:
+        self._done, self._total = done, total
+        self.bar.update(self._task, completed=done, total=total)
+
+    def advance(self, judgement: Judgement) -> None:
+        self._done += 1
+        self.bar.update(self._task, completed=self._done)
+
+    def lines(self) -> AbstractContextManager[None]:
+        from contextlib import nullcontext
+
+        from lmrbench.solving.runs import lines_of_progress
+
+        quiet = is_quiet() or not self.bar.disable
+        return nullcontext() if quiet else lines_of_progress(lambda: f"{self._done} of {self._total} votes")
+
+
+def _sheets(found: Sequence[Shares]) -> list[Sheet]:
+    """The shares of the categories, and the error classes where there are any."""
+    from lmrbench.judging.scale import CATEGORIES, ERROR_CLASSES
+
+    rows = []
+    for item in found:
+        counts = [*item.categories.values(), item.ties, item.unjudged, item.unusable]
+        rows.append([item.system, item.judge, item.answers, *(f"{n / item.answers:.1%}" for n in counts), item.split])
+    columns = ["system", "judge", "answers", *CATEGORIES, "tie", "unjudged", "unusable", "votes differ"]
+    title = "Answers by the category that most votes give"
+    tables = [sheet(title, columns, rows, numbers=columns[2:], spare=["votes differ", "answers"])]
+    errors = [
+        [item.system, item.judge, *(item.error_classes.get(name, 0) for name in ERROR_CLASSES)]
+        for item in found
+        if item.error_classes
+    ]
+    if errors:
+        columns = ["system", "judge", *ERROR_CLASSES]
+        tables.append(sheet("Votes for LC and LI, by error class", columns, errors, numbers=columns[2:]))
+    return tables
+
+
+def _say_costs(found: Sequence[Shares], judges: Sequence[str]) -> None:
+    for judge in judges:
+        own = [item for item in found if item.judge == judge]
+        known = [item.dollars for item in own if item.dollars is not None]
+        dollars = f", ${sum(known):.4f}" if known else ""
+        read, written = sum(item.input_tokens for item in own), sum(item.output_tokens for item in own)
+        say(f"{judge}: {read:,} tokens in, {written:,} out{dollars}")

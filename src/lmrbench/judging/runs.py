@@ -1,0 +1,266 @@
+"""Judges over a run folder: every vote is one line of judgements.jsonl, written as soon as it is there.
+
+A vote holds for the very text that was judged: judge, number and digest of the text are its key. A vote that holds is
+not asked again, and stands for every submission with that text. Votes that a provider failed at are asked again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from inspect_ai.model import GenerateConfig, Model, ModelUsage
+
+from lmrbench.errors import RecordError, ServiceError, SubmissionError, UsageError
+from lmrbench.grading.grade import prepare
+from lmrbench.grading.reading import read_excerpts
+from lmrbench.grading.records import CaseVerdict, Grade
+from lmrbench.grading.runs import GRADES, SUBMISSIONS, read_run
+from lmrbench.judging.prompts import PROMPT_VERSION, digest_of, judge_message
+from lmrbench.judging.records import JUDGEMENTS, Judgement, Order, VoteKey
+from lmrbench.judging.votes import Vote, cast
+from lmrbench.lines import append_line, whole_lines
+from lmrbench.records import read_record
+from lmrbench.solving.attendance import Reachability
+from lmrbench.solving.runs import input_tokens
+from lmrbench.solving.status import ProviderError
+from lmrbench.storage import locked
+from lmrbench.tasks.collect import excerpts
+from lmrbench.tasks.digests import grading_digest
+from lmrbench.tasks.model import Task
+from lmrbench.tasks.submission import Submission
+from lmrbench.tasks.workspace import repository_files, unsolved_files
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How judges are asked.
+
+    votes: of each judge, on each submission and in each order. swap: ask in both orders. evidence: tell the failed
+    cases. strip_comments: show both sides without comments and docstrings.
+    """
+
+    votes: int = 1
+    swap: bool = False
+    evidence: bool = False
+    strip_comments: bool = False
+
+    @property
+    def orders(self) -> tuple[Order, ...]:
+        """In which orders each vote is asked."""
+        return ("reference first", "candidate first") if self.swap else ("reference first",)
+
+
+class Text(NamedTuple):
+    """What a judge reads of one submission, in one order. of: system, task and sample of the submission."""
+
+    of: tuple[str, str, int]
+    order: Order
+    message: str
+    digest: str
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What judges said of the submissions of a run.
+
+    judgements: one for each submission, judge, vote and order. unusable: the submissions of which nothing could be
+    transplanted, so that there is nothing to judge.
+    """
+
+    submissions: tuple[Submission, ...]
+    judgements: tuple[Judgement, ...]
+    unusable: tuple[Submission, ...]
+
+
+def read_judgements(folder: Path, submissions: Sequence[Submission]) -> list[Judgement]:
+    """The votes of a run folder. Raises RecordError, naming the line, for one on a submission that is not there."""
+    known = {(item.system, item.task, item.sample) for item in submissions}
+    found = []
+    for number, line in whole_lines(folder / JUDGEMENTS):
+        item = read_record(line, Judgement, f"{folder / JUDGEMENTS}:{number}")
+        if item.submission not in known:
+            raise RecordError(
+                f"{folder / JUDGEMENTS}:{number}: judges sample {item.sample} of {item.task} by {item.system}, "
+                f"which is not in {SUBMISSIONS}"
+            )
+        found.append(item)
+    return found
+
+
+def require_judged(folder: Path, judged: Judged) -> None:
+    """Raise ServiceError unless every vote came to an end that is not the provider's failure."""
+    missing = [item for item in judged.judgements if item.status == "provider_error"]
+    if missing:
+        reasons = sorted({f"{item.judge}: {item.detail}" for item in missing})
+        others = f"; other reasons: {len(reasons) - 1}" if len(reasons) > 1 else ""
+        raise ServiceError(
+            f"{folder}: {len(missing)} of {len(judged.judgements)} votes are missing, as the provider failed "
+            f"({reasons[0]}{others}); run the same command again to ask for them"
+        )
+
+
+def judge_run(
+    folder: Path,
+    submissions: Sequence[Submission],
+    chosen: Sequence[Submission],
+    tasks: Mapping[str, Task],
+    models: Sequence[Model],
+    terms: Terms,
+    config: GenerateConfig,
+    connections: int = 10,
+    planned: Callable[[int, int], None] = lambda done, total: None,
+    voted: Callable[[Judgement], None] = lambda judgement: None,
+) -> Judged:
+    """Have the chosen submissions of a run folder judged, as far as they are not yet.
+
+    submissions: all of the folder. tasks: by id. connections: requests at once, of each judge. planned: called with the
+    number of votes that hold already, and of all. voted: called with each new vote, once it is on the disk.
+
+    Raises RecordError if another process is writing to the folder, or it holds a damaged or stray judgement.
+    """
+    with locked(folder):
+        earlier = read_judgements(folder, submissions)
+        texts, unusable = _texts(folder, chosen, tasks, terms)
+        held = {(item.submission, item.key): item for item in earlier if item.status != "provider_error"}
+        by_key = {item.key: item for item in held.values()}
+        wanted = [
+            (text, VoteKey(str(model), number, text.digest))
+            for text in texts
+            for model in models
+            for number in range(terms.votes)
+        ]
+        found = dict(held)
+        todo: dict[VoteKey, list[Text]] = {}
+        for text, key in wanted:
+            if (text.of, key) not in held:
+                todo.setdefault(key, []).append(text)
+        planned(len(wanted) - sum(map(len, todo.values())), len(wanted))
+
+        def keep(item: Judgement) -> None:
+            append_line(folder / JUDGEMENTS, item)
+            found[item.submission, item.key] = item
+            voted(item)
+
+        for key in todo.keys() & by_key.keys():
+            for text in todo.pop(key):
+                keep(_taken_over(by_key[key], text))
+
+        async def ask_all() -> None:
+            asked = [(key, of_key[0].message) for key, of_key in todo.items()]
+            async for key, vote in _votes(asked, {str(model): model for model in models}, config, connections):
+                # Other submissions with the same text share the vote, and cost nothing more.
+                text, *others = todo[key]
+                first = _judgement(text, key, terms, vote)
+                keep(first)
+                for other in others:
+                    keep(_taken_over(first, other))
+
+        asyncio.run(ask_all())
+    votes = tuple(found[text.of, key] for text, key in wanted)
+    return Judged(tuple(chosen), votes, tuple(unusable))
+
+
+async def _votes(
+    asked: Sequence[tuple[VoteKey, str]], models: Mapping[str, Model], config: GenerateConfig, connections: int
+) -> AsyncIterator[tuple[VoteKey, Vote]]:
+    """The votes as they come in. A judge whose provider does not answer at all is not asked in vain again and again."""
+    reachability = Reachability()
+    slots = {name: asyncio.Semaphore(connections) for name in models}
+
+    async def one(key: VoteKey, message: str) -> tuple[VoteKey, Vote]:
+        model = models[key.judge]
+        async with slots[key.judge]:
+            try:
+                await reachability.prove(model)
+            except ProviderError as error:
+                return key, Vote("provider_error", None, str(error), 0, ModelUsage())
+            vote = await cast(model, message, config)
+            if vote.status == "provider_error":
+                reachability.doubt(model)
+            return key, vote
+
+    pending = [asyncio.create_task(one(key, message)) for key, message in asked]
+    try:
+        for done in asyncio.as_completed(pending):
+            yield await done
+    finally:
+        for task in pending:
+            task.cancel()
+
+
+def _texts(
+    folder: Path, chosen: Sequence[Submission], tasks: Mapping[str, Task], terms: Terms
+) -> tuple[list[Text], list[Submission]]:
+    """What judges read of each submission, and the submissions of which there is nothing to read."""
+    graded = read_run(folder).grades if terms.evidence and (folder / GRADES).exists() else ()
+    grades = {(item.system, item.task, item.sample): item for item in graded}
+    references: dict[str, dict[str, str]] = {}
+    texts, unusable = [], []
+    for item in chosen:
+        task = tasks[item.task]
+        try:
+            candidate = read_excerpts(task, item, terms.strip_comments)
+        except SubmissionError:
+            unusable.append(item)
+            continue
+        if task.id not in references:
+            goals = {name: unsolved_files(task)[name] for name in task.goal_files}
+            references[task.id] = excerpts(goals, repository_files(task), task.targets, terms.strip_comments)
+        evidence = _evidence(folder, item, task, grades) if terms.evidence else None
+        for order in terms.orders:
+            message = judge_message(task, references[task.id], candidate, order, evidence)
+            texts.append(Text((item.system, item.task, item.sample), order, message, digest_of(message)))
+    return texts, unusable
+
+
+def _evidence(
+    folder: Path, item: Submission, task: Task, grades: Mapping[tuple[str, str, int], Grade]
+) -> tuple[CaseVerdict, ...]:
+    """The verdicts on a submission, of a grade that is of this very answer to this very task."""
+    grade = grades.get((item.system, item.task, item.sample))
+    now = prepare(item, task).digest, grading_digest(task)
+    if grade is None or (grade.candidate_digest, grade.task_digest) != now:
+        kind = "no grade" if grade is None else "an outdated grade"
+        raise UsageError(
+            f"--evidence: {folder} has {kind} of sample {item.sample} of {item.task} by {item.system}; "
+            f"run lmrbench grade {folder}"
+        )
+    return grade.cases
+
+
+def _judgement(text: Text, key: VoteKey, terms: Terms, vote: Vote) -> Judgement:
+    opinion = vote.opinion
+    system, task, sample = text.of
+    return Judgement(
+        system=system,
+        task=task,
+        sample=sample,
+        judge=key.judge,
+        vote=key.vote,
+        order=text.order,
+        prompt_version=PROMPT_VERSION,
+        evidence=terms.evidence,
+        comments_stripped=terms.strip_comments,
+        digest=key.digest,
+        status=vote.status,
+        category=opinion.category if opinion else None,
+        error_class=opinion.error_class if opinion else None,
+        logic=opinion.logic if opinion else (),
+        implementation=opinion.implementation if opinion else (),
+        detail=vote.detail,
+        attempts=vote.attempts,
+        input_tokens=input_tokens(vote.usage),
+        output_tokens=vote.usage.output_tokens,
+        dollars=vote.usage.total_cost,
+    )
+
+
+def _taken_over(item: Judgement, text: Text) -> Judgement:
+    """The vote on the same text, for another submission; it cost nothing more."""
+    system, task, sample = text.of
+    free = {"attempts": 0, "input_tokens": 0, "output_tokens": 0, "dollars": None}
+    return item.model_copy(update={"system": system, "task": task, "sample": sample, **free})
