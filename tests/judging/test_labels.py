@@ -100,6 +100,15 @@ def label(annotator, category, task="p1/t", **more):
     return Label(system="me", task=task, sample=0, annotator=annotator, category=category, **more)
 
 
+def vote_of(system, task, category, **others):
+    """A line of judgements.jsonl, like the stored one; refused where there is no category."""
+    stored = Path(__file__).parents[1] / "stored" / "schema_1" / "judgements.jsonl"
+    named = {"system": system, "task": task, "judge": "j", "category": category}
+    ended = {"status": "judged" if category else "refused"}
+    error_class = {"error_class": "policy" if category in ("LC", "LI") else None}
+    return {**json.loads(stored.read_text()), **named, **ended, **error_class, **others}
+
+
 def test_the_way_from_a_run_to_agreement(run_folder, toy_suite, tmp_path):
     out, key = tmp_path / "out" / "sheet.csv", tmp_path / "key.jsonl"
     said = call("labels", "export", run_folder, "--out", out, "--key", key, "--suite", toy_suite)
@@ -152,8 +161,7 @@ def test_the_way_from_a_run_to_agreement(run_folder, toy_suite, tmp_path):
         ("secret-two", "LI"),
     ]
     lines = [
-        {"system": system, "task": "toy/blend", "sample": 0, "judge": "j", "vote": number, "order": 0}
-        | {"category": category, "status": "judged", "more": 1}
+        vote_of(system, "toy/blend", category, vote=number)
         for number, (system, category) in enumerate([*votes, ("secret-three", None)])
     ]
     (run_folder / "judgements.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -349,11 +357,12 @@ def test_the_majority_decides_and_a_third_person_on_ties_and_conflicts():
 
 def test_of_a_vote_that_was_asked_for_again_the_last_line_counts(tmp_path):
     assert read_votes(tmp_path) == {}
-    stored = Path(__file__).parents[1] / "stored" / "schema_1" / "judgements.jsonl"
-    line = json.loads(stored.read_text()) | {"system": "me", "task": "p1/t", "judge": "j", "category": "LI"}
-    unjudged = line | {"status": "refused", "category": None, "error_class": None}
-    other = line | {"order": "candidate first"}
-    lines = [unjudged, other, line | {"category": "CC", "error_class": None}, unjudged | {"vote": 1}]
+    lines = [
+        vote_of("me", "p1/t", None),
+        vote_of("me", "p1/t", "LI", order="candidate first"),
+        vote_of("me", "p1/t", "CC"),
+        vote_of("me", "p1/t", None, vote=1),
+    ]
     file = tmp_path / "judgements.jsonl"
     file.write_text("".join(json.dumps(item) + "\n" for item in lines) + '{"cut short')
     assert read_votes(tmp_path) == {"j": {KEY["item-1"]: ["CC", "LI"]}}
