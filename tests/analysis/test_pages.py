@@ -5,6 +5,7 @@ import io
 import json
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -209,7 +210,7 @@ def test_the_new_tables_fit_a_terminal_of_80_columns(grade, usage):
     usages = [usage(name, task, "answered", k, dollars=0.1) for name in names for k in (0, 1) for task in tasks]
     usages.append(usage(names[0], "p0/x", "provider_error", 2))
     out = io.StringIO()
-    for item in sheets(Findings((), tuple(grades), tuple(usages), dict.fromkeys(tasks, "all sorts"))):
+    for item in sheets(Findings((), tuple(grades), tuple(usages), (), dict.fromkeys(tasks, "all sorts"))):
         if item.name in ("intervals", "attempts", "effort", "comparisons", "detectable"):
             show(item, Console(file=out, width=80))
     lines = out.getvalue().splitlines()
@@ -273,3 +274,33 @@ def test_a_run_without_grades_is_said_and_has_a_page_that_says_so(grade, report,
     assert "holds no grades" in result.output
     assert "Traceback" not in result.output
     assert "nothing to report" in html.read_text("utf-8")
+
+
+def test_where_a_judge_says_the_opposite_of_the_tests(grade, tmp_path):
+    stored = Path(__file__).parents[1] / "stored" / "schema_1" / "judgements.jsonl"
+
+    def vote(task, category, number=0):
+        named = {"system": "one", "task": task, "judge": "j", "vote": number, "category": category}
+        return {**json.loads(stored.read_text()), **named, "error_class": None if category == "CC" else "policy"}
+
+    grades = [grade("one", task, task != "c/t") for task in ("a/t", "b/t", "c/t", "d/t")]
+    folder = write_run(tmp_path / "run", grades)
+    votes = [vote("a/t", "LI"), vote("b/t", "LC"), vote("c/t", "CC"), vote("d/t", "CC"), vote("d/t", "LI", 1)]
+    (tmp_path / "run" / "judgements.jsonl").write_text("".join(json.dumps(item) + "\n" for item in votes))
+    result = CliRunner().invoke(app, ["report", folder, "--csv", str(tmp_path / "tables")])
+    assert result.exit_code == 0, result.output
+    (judged,) = csv.DictReader((tmp_path / "tables" / "judges.csv").read_text().splitlines())
+    assert judged == {
+        "system": "one",
+        "judge": "j",
+        "answers": "4",
+        "CC": "25.0%",
+        "LC": "25.0%",
+        "LI": "25.0%",
+        "none": "1",
+    }
+    opposites = csv.DictReader((tmp_path / "tables" / "opposites.csv").read_text().splitlines())
+    assert [(row["task"], row["tests"], row["says"]) for row in opposites] == [
+        ("a/t", "pass", "LI"),
+        ("c/t", "fail", "CC"),
+    ]

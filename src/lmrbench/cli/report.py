@@ -100,6 +100,9 @@ def together(runs: Sequence[Run], categories: Mapping[str, str]) -> Findings:
 
     categories: of the tasks of a suite; tasks without a grade that are not among them are of category "unknown".
     """
+    from lmrbench.judging.records import JUDGEMENTS, Judgement
+    from lmrbench.lines import read_lines
+
     places = {(item.system, run.folder) for run in runs for item in run.grades}
     places |= {(item.system, run.folder) for run in runs for item in run.usages}
     several = {system for system, count in Counter(system for system, _ in places).items() if count > 1}
@@ -111,7 +114,12 @@ def together(runs: Sequence[Run], categories: Mapping[str, str]) -> Findings:
     usages = tuple(item.model_copy(update=name(item.system, run)) for run in runs for item in run.usages)
     known = {item.task: categories.get(item.task, "unknown") for item in usages}
     known |= {item.task: item.category for item in grades}
-    return Findings(tuple(run.folder for run in runs), grades, usages, known)
+    judgements = tuple(
+        item.model_copy(update=name(item.system, run))
+        for run in runs
+        for item in read_lines(run.folder / JUDGEMENTS, Judgement)
+    )
+    return Findings(tuple(run.folder for run in runs), grades, usages, judgements, known)
 
 
 def print_findings(findings: Findings) -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from lmrbench.analysis.report import Rate
     from lmrbench.analysis.resampling import Estimate
     from lmrbench.grading.records import Grade, Usage
+    from lmrbench.judging.records import Judgement
 
 UNDEFINED = "not defined"
 
@@ -26,6 +27,7 @@ class Findings:
     folders: tuple[Path, ...]
     grades: tuple[Grade, ...]
     usages: tuple[Usage, ...]
+    judgements: tuple[Judgement, ...]
     categories: Mapping[str, str]
 
 
@@ -33,7 +35,7 @@ def sheets(findings: Findings) -> list[Sheet]:
     """The tables of a report.
 
     By task, by category, failures, and what was left unanswered; then intervals, several answers to a task, effort,
-    comparisons, and what difference the tasks can detect, each where there is anything to say.
+    comparisons, what judges say, and what difference the tasks can detect, each where there is anything to say.
     """
     from lmrbench.analysis.comparison import comparisons
     from lmrbench.analysis.report import rates
@@ -49,6 +51,7 @@ def sheets(findings: Findings) -> list[Sheet]:
     found += [*_failures(findings.grades), *_endings(findings.usages), _intervals(overall["all"])]
     found += [*_attempts(findings.grades), *_effort(findings.grades, findings.usages)]
     found += _comparisons(pairs) if pairs else []
+    found += _judged(findings.judgements, findings.grades)
     return [*found, _detectable(len({item.task for item in findings.grades}), pairs)]
 
 
@@ -350,3 +353,52 @@ def _p(value: float | None) -> str:
     if value is None:
         return UNDEFINED
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def _judged(judgements: Sequence[Judgement], grades: Sequence[Grade]) -> list[Sheet]:
+    """What judges say of the answers, and where it is the opposite of what the tests say."""
+    from lmrbench.analysis.grouping import grouped
+    from lmrbench.judging.ballots import ballots
+    from lmrbench.judging.scale import CATEGORIES
+
+    if not judgements:
+        return []
+    passed = {(item.system, item.task, item.sample): item.passed for item in grades}
+    rows, opposites = [], []
+    for (system, judge), items in grouped(ballots(judgements), lambda item: (item.system, item.judge)).items():
+        said = Counter(item.majority for item in items)
+        rows.append([system, judge, len(items), *(f"{said[name] / len(items):.1%}" for name in CATEGORIES), said[None]])
+        opposites += [
+            [system, item.task, item.sample, "pass" if right else "fail", judge, item.majority]
+            for item in items
+            if (right := passed.get((item.system, item.task, item.sample))) is not None
+            and item.majority == ("LI" if right else "CC")
+        ]
+    columns = ["system", "judge", "answers", *CATEGORIES, "none"]
+    found = [
+        sheet(
+            "What judges say",
+            columns,
+            rows,
+            numbers=columns[2:],
+            spare=["none"],
+            name="judges",
+            note="The majority of a judge's votes on each answer: completely correct, logic correct, logic incorrect; "
+            "none for a tie and where no vote has a category. A judge reads code and runs none of it.",
+        )
+    ]
+    if opposites:
+        columns = ["system", "task", "sample", "tests", "judge", "says"]
+        found.append(
+            sheet(
+                "Where a judge says the opposite of the tests",
+                columns,
+                opposites,
+                numbers=["sample"],
+                spare=["sample"],
+                name="opposites",
+                note="Answers that pass and are called logic incorrect, or fail and are called completely correct. "
+                "`lmrbench why RUN TASK` shows the code and the cases of each.",
+            )
+        )
+    return found
