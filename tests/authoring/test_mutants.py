@@ -82,7 +82,7 @@ def test_docstring_signature_and_annotations_stay(changed):
 def test_mutants_of_the_suite_differ_from_the_golden_and_from_each_other(task):
     made = mutants(task)
 
-    assert len({mutant.id for mutant in made}) == len({mutant.file for mutant in made}) == len(made) > 20
+    assert len({mutant.id for mutant in made}) == len({mutant.file for mutant in made}) == len(made) >= 5
     assert made == mutants(task)
     for mutant in made:
         compile(mutant.file, "mutant.py", "exec")
