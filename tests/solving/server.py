@@ -65,6 +65,12 @@ class Log:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
+class Server(ThreadingHTTPServer):
+    """Keeps connections waiting that come at once; with five, which is the default, a busy machine loses some."""
+
+    request_queue_size = 64
+
+
 @contextmanager
 def serving(script, small=lambda: Reply("OK")):
     """Serve `script(request) -> Reply`, and `small()` to small requests; yields the base address and the log."""
@@ -223,7 +229,7 @@ def serving(script, small=lambda: Reply("OK")):
             self.end_headers()
             self.wfile.write(data)
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = Server(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
