@@ -118,6 +118,18 @@ def test_the_command_shows_files_and_their_copies(server):
     assert result.exit_code != 0
 
 
+def test_a_local_model_beside_a_run(tiny_model, grade, tmp_path):
+    tasks = ["dpo/preference_loss", "nsa/nsa", "simclr/info_nce_loss"]
+    grades = [grade("one", task, task.startswith("nsa")) for task in tasks]
+    (tmp_path / "grades.jsonl").write_text("".join(item.model_dump_json() + "\n" for item in grades))
+    chosen = [word for task in tasks for word in ("--task", task)]
+    result = CliRunner().invoke(app, ["familiarity", str(tiny_model[0]), str(tmp_path), *chosen, "--window", "64"])
+    assert result.exit_code == 0, result.output
+    assert "one: success against difference over 3 tasks: Spearman's rho" in result.output
+    missing = ["familiarity", str(tiny_model[0]), "--device", "cuda:7", "--task", "dpo"]
+    assert "the model can't be loaded" in str(CliRunner().invoke(app, missing).exception)
+
+
 def test_success_against_familiarity(grade):
     levels = {"a": 0.1, "b": 0.3, "c": 0.2, "d": 0.5}
     found = [

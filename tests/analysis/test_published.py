@@ -69,7 +69,7 @@ def test_the_command_prints_tables_markdown_and_json():
     runner = CliRunner()
     plain = runner.invoke(app, ["published"])
     assert plain.exit_code == 0, plain.output
-    assert "105/168 = 62.5%" in plain.output.replace("\n", " ") or "62.5%" in plain.output
+    assert "62.5%" in plain.output
     found = json.loads(runner.invoke(app, ["published", "--json"]).stdout)
     assert len(found["figures"]) == len(figures())
     assert found["agreement"]["judge and people"]["same"]["count"] == 105

@@ -4,8 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
+from typer.testing import CliRunner
 
 from lmrbench.analysis.structure import _separated, regression, structure
+from lmrbench.cli import app
 from lmrbench.tasks.loading import default_suite, load_suite
 
 TASKS = {task.id: task for task in load_suite(default_suite())}
@@ -65,6 +67,19 @@ def test_coefficients_and_errors_as_statsmodels_has_them(grades_of):
     assert [item.name for item in found.coefficients] == ["constant", *measures.columns, "two"]
     assert [item.value for item in found.coefficients] == pytest.approx(list(fit.params), rel=1e-4)
     assert [item.error for item in found.coefficients] == pytest.approx(list(fit.bse), rel=1e-4)
+
+
+def test_the_command_prints_coefficients_or_the_reason(grades_of, tmp_path):
+    for name, passes in (("some", lambda shape, place: place % 3 == 0), ("all", lambda *_: True)):
+        (tmp_path / name).mkdir()
+        lines = "".join(item.model_dump_json() + "\n" for item in grades_of({"one": passes}))
+        (tmp_path / name / "grades.jsonl").write_text(lines)
+    shown = CliRunner().invoke(app, ["analyse", "structure", str(tmp_path / "some")])
+    assert shown.exit_code == 0, shown.output
+    assert "goal length" in shown.output
+    assert "28 answers, 23 papers" in shown.output
+    shown = CliRunner().invoke(app, ["analyse", "structure", str(tmp_path / "all")])
+    assert shown.output == "not defined: all answers pass (28 answers, 23 papers)\n"
 
 
 def test_where_there_is_no_regression_the_reason_is_said(grades_of):

@@ -8,6 +8,12 @@ import pytest
 from lmrbench.authoring.mutants import mutants
 from lmrbench.tasks.loading import default_suite, load_suite
 
+# Goldens of one or two expressions, of which there is little to change.
+SHORT = {
+    "knowledge_source/is_parametric_object_not_in_the_prompt": 5,
+    "knowledge_source/remove_object_subject_overlap": 20,
+    "knowledge_source/return_entity_overlap_between_relation_groups": 14,
+}
 LOSS = '''
 class Trainer:
     def loss(self, chosen, rejected, mask, beta=0.5):
@@ -82,7 +88,8 @@ def test_docstring_signature_and_annotations_stay(changed):
 def test_mutants_of_the_suite_differ_from_the_golden_and_from_each_other(task):
     made = mutants(task)
 
-    assert len({mutant.id for mutant in made}) == len({mutant.file for mutant in made}) == len(made) >= 5
+    assert len({mutant.id for mutant in made}) == len({mutant.file for mutant in made}) == len(made)
+    assert len(made) == SHORT[task.id] if task.id in SHORT else len(made) > 20
     assert made == mutants(task)
     for mutant in made:
         compile(mutant.file, "mutant.py", "exec")

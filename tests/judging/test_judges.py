@@ -372,6 +372,7 @@ def test_bad_input_is_one_line(tmp_path, judge):
         (("CC", "CC", "LI", None), "CC", pytest.approx(2 / 3)),
         (("CC", "LC", "LI"), None, 1.0),
         (("LC", "LC"), "LC", 0.0),
+        (("CC", "CC", "LC", "LI"), None, pytest.approx(5 / 6)),
     ],
 )
 def test_majority_and_disagreement(votes, majority, disagreement):

@@ -11,7 +11,9 @@ from inspect_ai.log import list_eval_logs, read_eval_log
 from tests.solving.helpers import MODEL, TASKS, asked_for, golden, lines, lmrbench, replies_of
 from tests.solving.server import Reply, serving
 
+from lmrbench.analysis.actions import sessions_of_run
 from lmrbench.errors import LmrbenchError
+from lmrbench.grading.runs import read_run
 from lmrbench.pysource.functions import find
 from lmrbench.solving.agents import named_agent
 
@@ -59,6 +61,9 @@ def test_an_agent_edits_with_the_editor(tmp_path):
 
     assert "1 of 1 answers pass" in result.stdout
     assert any("Direct Preference" in message.text for message in transcript(run).messages if message.role == "tool")
+    (session,) = sessions_of_run(read_run(run))
+    assert (session.system, session.task, session.solved) == (MODEL, "dpo/preference_loss", True)
+    assert session.counts == {"read": 1, "edit": 1, "message": 1}
 
 
 def test_a_hostile_agent_finds_nothing_and_is_graded_by_its_target_alone(tmp_path):

@@ -156,6 +156,16 @@ def test_one_response_answers_a_task_whose_targets_stand_in_several_files():
         candidate_files(task, Submission(system="x", task=task.id, code="".join(functions.values())))
 
 
+@pytest.mark.parametrize("task", load_suite(default_suite()), ids=lambda task: task.id)
+def test_the_reference_as_one_response_is_taken_in_full(task):
+    golden = {name: repository_files(task)[name] for name in task.goal_files}
+    response = "".join(f"```python\n{text.decode()}\n```\n" for text in golden.values())
+    files, warnings = candidate_files(task, Submission(system="x", task=task.id, code=response))
+    assert {name: files[name] for name in golden} == golden
+    # Where a file holds targets of other tasks too, a solver is told that those are kept as they were.
+    assert [line for line in warnings if "which is kept" not in line] == []
+
+
 def test_code_for_a_file_that_is_no_goal_file_is_left_out(task):
     code = {"blending.py": BARE, "weighting.py": "x = 1"}
     files, warnings = candidate_files(task, Submission(system="me", task=task.id, code=code))

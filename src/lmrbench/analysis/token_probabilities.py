@@ -40,7 +40,7 @@ def of_local_model(name: str, window: int, batch: int, device: str) -> Probabili
         tokenizer = AutoTokenizer.from_pretrained(name)
         model: Any = AutoModelForCausalLM.from_pretrained(name)
         model = model.to(device).eval()
-    except (OSError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError, RuntimeError, AssertionError) as error:
         raise UsageError(f"{name}: the model can't be loaded: {str(error).splitlines()[0]}") from error
     window = min(window, getattr(model.config, "max_position_embeddings", None) or window)
 
@@ -84,11 +84,15 @@ def of_server(url: str, model: str) -> Probabilities:
         except OpenAIError as error:
             raise ServiceError(f"{url}: {error}") from error
         scores = answer.choices[0].logprobs if answer.choices else None
-        if scores is None or scores.token_logprobs is None or scores.text_offset is None:
-            raise ServiceError(f"{url}: {model} returns no log-probabilities of a prompt")
-        pairs = zip(scores.token_logprobs, scores.text_offset, strict=True)
+        # A server that does not know `echo` returns its own tokens, which stand behind the prompt.
+        pairs = zip(
+            getattr(scores, "token_logprobs", None) or (), getattr(scores, "text_offset", None) or (), strict=True
+        )
         known = [score for score, offset in pairs if offset < len(text)]
-        return [math.exp(score) for score in known[1:] if score is not None]
+        chances = [math.exp(score) for score in known[1:] if score is not None]
+        if not chances:
+            raise ServiceError(f"{url}: {model} returns no log-probabilities of a prompt")
+        return chances
 
     return probabilities
 

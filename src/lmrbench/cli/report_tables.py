@@ -358,14 +358,14 @@ def _p(value: float | None) -> str:
 def _judged(judgements: Sequence[Judgement], grades: Sequence[Grade]) -> list[Sheet]:
     """What judges say of the answers, and where it is the opposite of what the tests say."""
     from lmrbench.analysis.grouping import grouped
-    from lmrbench.judging.ballots import ballots
+    from lmrbench.judging.ballots import ballots, latest
     from lmrbench.judging.scale import CATEGORIES
 
     if not judgements:
         return []
     passed = {(item.system, item.task, item.sample): item.passed for item in grades}
     rows, opposites = [], []
-    for (system, judge), items in grouped(ballots(judgements), lambda item: (item.system, item.judge)).items():
+    for (system, judge), items in grouped(ballots(latest(judgements)), lambda item: (item.system, item.judge)).items():
         said = Counter(item.majority for item in items)
         rows.append([system, judge, len(items), *(f"{said[name] / len(items):.1%}" for name in CATEGORIES), said[None]])
         opposites += [
@@ -384,7 +384,8 @@ def _judged(judgements: Sequence[Judgement], grades: Sequence[Grade]) -> list[Sh
             spare=["none"],
             name="judges",
             note="The majority of a judge's votes on each answer: completely correct, logic correct, logic incorrect; "
-            "none for a tie and where no vote has a category. A judge reads code and runs none of it.",
+            "none where no category has more than half of the votes. Of a vote that was asked again the last one "
+            "counts. A judge reads code and runs none of it.",
         )
     ]
     if opposites:

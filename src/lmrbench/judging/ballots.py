@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from lmrbench.judging.labels import Answer
+from lmrbench.judging.labels import Answer, majority
 from lmrbench.judging.records import JUDGEMENTS, Judgement
 from lmrbench.judging.scale import CATEGORIES, Category, ErrorClass
 from lmrbench.lines import read_lines
@@ -32,10 +32,8 @@ class Ballot(Record):
 
     @property
     def majority(self) -> Category | None:
-        """The most frequent category; None where there is no vote, or a tie."""
-        ranked = Counter(self.cast).most_common()
-        tied = len(ranked) > 1 and ranked[0][1] == ranked[1][1]
-        return ranked[0][0] if ranked and not tied else None
+        """The category of more than half of the votes that have one; None where there is none."""
+        return majority(self.cast)
 
     @property
     def disagreement(self) -> float | None:
@@ -50,9 +48,9 @@ class Ballot(Record):
 class Shares(Record):
     """What one judge, or all judges together, said of the answers of one system.
 
-    answers: all, of which so many have a majority for each category, a tie, no vote with a category (unjudged), or
-    nothing that could be judged (unusable). split: answers whose votes are not all the same. error_classes: votes
-    by error class. The dollars are None where no price is known.
+    answers: all, of which so many have a majority for each category, none (ties), no vote with a category
+    (unjudged), or nothing that could be judged (unusable). split: answers whose votes are not all the same.
+    error_classes: votes by error class. The dollars are None where no price is known.
     """
 
     system: str
@@ -83,18 +81,21 @@ def ballots(judgements: Iterable[Judgement]) -> list[Ballot]:
     ]
 
 
+def latest(judgements: Iterable[Judgement]) -> list[Judgement]:
+    """Of each vote on a submission, in each order, the last judgement: those before it were asked again or outdated."""
+    return list({(item.submission, item.judge, item.vote, item.order): item for item in judgements}.values())
+
+
 def read_votes(folder: Path) -> dict[str, dict[Answer, list[Category]]]:
     """What each judge of a run said of each answer, a category for each of its votes; {} where nobody judged.
 
     A vote without a category is left out; of a vote that was asked for again, the last line counts. Raises RecordError,
     naming file and line, for a line that is no judgement.
     """
-    items = read_lines(folder / JUDGEMENTS, Judgement)
-    last = {(item.judge, Answer(*item.submission), item.vote, item.order): item.category for item in items}
     votes: dict[str, dict[Answer, list[Category]]] = {}
-    for (judge, answer, _, _), category in last.items():
-        if category is not None:
-            votes.setdefault(judge, {}).setdefault(answer, []).append(category)
+    for item in latest(read_lines(folder / JUDGEMENTS, Judgement)):
+        if item.category is not None:
+            votes.setdefault(item.judge, {}).setdefault(Answer(*item.submission), []).append(item.category)
     return votes
 
 
