@@ -22,6 +22,7 @@ from lmrbench.cli import (
     doctor,
     export,
     familiarity,
+    forge,
     grade,
     judge,
     labels,
@@ -81,6 +82,7 @@ app.command("solve")(solve.solve)
 app.command("run")(solve.run)
 app.command("report")(report.report)
 app.command("familiarity")(familiarity.familiarity)
+app.command("forge")(forge.forge)
 app.add_typer(analyse.app, name="analyse")
 app.command("published")(published.published)
 app.command("judge")(judge.judge)

@@ -18,7 +18,7 @@ from lmrbench.printable import printable
 from lmrbench.pysource.differences import shortened
 from lmrbench.pysource.excerpt import bare, excerpt
 from lmrbench.pysource.responses import from_response
-from lmrbench.pysource.source import decode, describe
+from lmrbench.pysource.source import decode, describe, syntax_tree
 from lmrbench.pysource.transplant import transplant
 from lmrbench.tasks.foreign import entries, read_foreign
 from lmrbench.tasks.model import Target, Task
@@ -48,9 +48,12 @@ def transplanted(
 ) -> tuple[dict[str, bytes], tuple[str, ...]]:
     """The unsolved goal files with the targets of the code in place, and what of the code was left out.
 
-    shown: the goal files as the solver saw them. code: by goal file, or one text that holds the targets of all.
+    Goal files without targets are taken whole. shown: the goal files as the solver saw them. code: by goal file, or one
+    text that holds the targets of all.
     """
     one_text = isinstance(code, str)
+    if one_text and not targets:
+        raise SubmissionError(f"each of these files must be handed in whole: {', '.join(unsolved)}")
     by_file = dict.fromkeys(unsolved, code) if isinstance(code, str) else code
     warnings = [f"{printable(name)}: is no goal file; left out" for name in by_file if name not in unsolved]
     files, left_out = {}, []
@@ -58,6 +61,9 @@ def transplanted(
         if file not in by_file:
             raise SubmissionError(f"nothing was handed in for {file}")
         wanted = [target.qualname for target in targets if target.file == file]
+        if not wanted:
+            files[file] = _whole(by_file[file], file)
+            continue
         text = from_response(by_file[file], wanted)
         try:
             result = transplant(data, text, wanted)
@@ -71,6 +77,15 @@ def transplanted(
         # What one file has no use for belongs to another of them.
         warnings += [line for line in said if not one_text or all(line in others for others in left_out)]
     return files, shortened(warnings, MAX_WARNINGS)
+
+
+def _whole(text: str, file: str) -> bytes:
+    """A file that is handed in whole."""
+    try:
+        syntax_tree(text)
+    except SyntaxError as error:
+        raise SubmissionError(f"{file}: {printable(describe(error))}") from error
+    return text.encode()
 
 
 def excerpts(

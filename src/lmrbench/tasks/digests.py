@@ -60,6 +60,7 @@ def _told(task: Task) -> dict[str, bytes]:
         "told": _json(entry),
         "instruction": instruction(task, "full").encode(),
         "summary": task.files.summary.encode(),
+        **({"results": task.files.results.encode()} if task.files.results else {}),
     }
 
 

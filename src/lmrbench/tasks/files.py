@@ -26,8 +26,13 @@ def read_text(file: Path) -> str:
 
 def read_table(file: Path) -> dict[str, Any]:
     """The table that a TOML file holds."""
+    return parsed_table(read_text(file), file)
+
+
+def parsed_table(text: str, file: Path) -> dict[str, Any]:
+    """The table that the text of a TOML file holds."""
     try:
-        return tomllib.loads(read_text(file))
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise TaskError(f"{file}: {error}") from error
 

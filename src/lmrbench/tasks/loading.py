@@ -15,7 +15,8 @@ from typing import Any
 from lmrbench.errors import TaskError
 from lmrbench.pysource.functions import find
 from lmrbench.tasks.files import read_table, read_text, validated
-from lmrbench.tasks.model import Paper, Suite, Target, Task, TaskEntry, TaskFiles
+from lmrbench.tasks.logged import RESULTS
+from lmrbench.tasks.model import Paper, Suite, Target, Task, TaskEntry, TaskFiles, Tier
 from lmrbench.tasks.workspace import folder_files
 from lmrbench.tasks.wrong import wrong_versions
 
@@ -83,22 +84,25 @@ def load_paper(folder: Path, suite: Suite | None = None) -> tuple[Task, ...]:
     )
 
 
-def select(tasks: Iterable[Task], patterns: Iterable[str]) -> tuple[Task, ...]:
-    """The tasks that a pattern names: a task id, a paper's slug, a category or a glob; all of them without patterns.
+def select(tasks: Iterable[Task], patterns: Iterable[str], tier: Tier = "function") -> tuple[Task, ...]:
+    """The tasks of a tier that a pattern names: a paper's slug, a category or a glob; all of them without patterns.
 
-    A pattern that names nothing is a TaskError, so that a typing error never grades less than was meant.
+    A task id names a task of any tier. A pattern that names nothing is a TaskError, so that a typing error never grades
+    less than was meant.
     """
     tasks = tuple(tasks)
+    of_tier = [task for task in tasks if task.tier == tier]
     chosen: set[str] = set()
     patterns = tuple(patterns)
     for pattern in patterns:
-        named = {
-            task.id for task in tasks if pattern in (task.paper.slug, task.category) or fnmatchcase(task.id, pattern)
+        named = {task.id for task in tasks if task.id == pattern} or {
+            task.id for task in of_tier if pattern in (task.paper.slug, task.category) or fnmatchcase(task.id, pattern)
         }
         if not named:
-            raise TaskError(f"no task is named {pattern!r}; `lmrbench list` shows them all")
+            where = "" if tier == "function" else f" of the tier {tier}"
+            raise TaskError(f"no task{where} is named {pattern!r}; `lmrbench list` shows them all")
         chosen |= named
-    return tuple(task for task in tasks if not patterns or task.id in chosen)
+    return tuple(task for task in tasks if task.id in chosen) if patterns else tuple(of_tier)
 
 
 def equivalents_file(task: Task) -> Path:
@@ -119,6 +123,8 @@ def _entry(table: dict[str, Any], folder: Path, key: str, repository: Mapping[st
         if name not in repository:
             where = "targets" if name in goal_files else "context"
             raise TaskError(f"{file}: {key}.{where}: there is no file repo/{name}")
+    if entry.tier not in ("function", "method"):
+        raise TaskError(f"{file}: {key}.tier: {entry.tier!r} tasks are made of others, and are not listed here")
     for target in entry.targets:
         try:
             find(repository[target.file], target.qualname)
@@ -131,7 +137,9 @@ def _files(entry: TaskEntry, folder: Path, key: str, repository: Mapping[str, by
     for name in (entry.check, "paper.md"):
         if not (folder / name).is_file():
             raise TaskError(f"{folder / 'task.toml'}: {key}: there is no file {name}")
-    equivalents = folder / "equivalent" / f"{entry.name}.toml"
+    equivalents, deviations = folder / "equivalent" / f"{entry.name}.toml", folder / "deviations.toml"
+    if entry.tier == "method" and not (folder / RESULTS).is_file():
+        raise TaskError(f"{folder / 'task.toml'}: {key}: there is no file {RESULTS}; `lmrbench results` writes it")
     return TaskFiles(
         repository=repository,
         check=read_text(folder / entry.check),
@@ -139,15 +147,22 @@ def _files(entry: TaskEntry, folder: Path, key: str, repository: Mapping[str, by
         rewrites={file.stem: read_text(file) for file in sorted((folder / "rewrites" / entry.name).glob("*.py"))},
         wrong=wrong_versions(folder, entry.name),
         equivalents=read_text(equivalents) if equivalents.is_file() else "",
+        deviations=read_text(deviations) if deviations.is_file() else "",
+        results=read_text(folder / RESULTS) if entry.tier == "method" else "",
     )
 
 
 def _siblings(entry: TaskEntry, entries: Iterable[TaskEntry]) -> tuple[Target, ...]:
-    """The targets of the other tasks that can be masked beside this task's own: none that lies in another, or holds it.
+    """The targets of the tier's other tasks that can be masked beside this task's own: none is in another, or holds it.
 
     A function inside of one that is masked is gone with it.
     """
-    others = dict.fromkeys(target for other in entries for target in other.targets if target not in entry.targets)
+    others = dict.fromkeys(
+        target
+        for other in entries
+        for target in other.targets
+        if other.tier == entry.tier and target not in entry.targets
+    )
     return tuple(
         target
         for target in others

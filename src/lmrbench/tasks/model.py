@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal
 
@@ -21,6 +21,10 @@ def _stays_inside(text: str) -> str:
 
 # How much a solver sees: the masked repository, its goal files only, or no code but the signatures.
 Inputs = Literal["full", "paper+file", "paper"]
+
+# What is asked: one function; all that carry a method; the changes that a program's logs hold; or the function of an
+# altered paper.
+Tier = Literal["function", "method", "forensic", "twin"]
 
 RelativePath = Annotated[str, AfterValidator(_stays_inside)]
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_]*$")]
@@ -106,25 +110,47 @@ class TaskFiles:
 
     repository: the golden, by path. summary: ours, of the paper, in Markdown. rewrites, wrong: the code of each
     version, by name. equivalents: the text of the file that declares mutants equivalent; empty if there is none.
+    deviations: the text of the file with the paper's pool of them; empty if there is none. results: what the golden's
+    experiment logged, as JSON, where a solver sees it; empty elsewhere. shown: goal files that a solver sees as they
+    are here, and hands in whole.
     """
 
     repository: Mapping[str, bytes]
     check: str
     summary: str
-    rewrites: Mapping[str, str]
-    wrong: Mapping[str, str]
-    equivalents: str
+    rewrites: Mapping[str, str] = field(default_factory=dict)
+    wrong: Mapping[str, str] = field(default_factory=dict)
+    equivalents: str = ""
+    deviations: str = ""
+    results: str = ""
+    shown: Mapping[str, bytes] = field(default_factory=dict)
+
+
+class Draw(Record):
+    """Some deviations of a paper's pool, by name: those of a number, a seed and an attempt.
+
+    attempt: the first, counted from 0, whose draw is fair. separable: the share of the deviations each of which, alone,
+    gives some metric the value that all of them together give it.
+    """
+
+    count: int = Field(ge=1)
+    seed: int = Field(ge=0, lt=2**31)
+    attempt: int = Field(ge=0)
+    deviations: tuple[Name, ...] = ()
+    separable: float | None = None
 
 
 class TaskEntry(Record):
     """One `[[task]]` of task.toml.
 
-    targets: the functions that are masked. context: the files that standard prompting shows beside the goal file.
+    tier: forensic tasks and twins are made of others, and stand in files of their own. targets: the functions that are
+    masked. context: the files that standard prompting shows beside the goal file.
     check: the file with `cases(seed)` and `observe(case)`. tolerances: overrides of `tolerance` for one top-level key
     of the observations.
     """
 
     name: Name
+    tier: Tier = "function"
     category: Name
     targets: tuple[Target, ...] = Field(min_length=1)
     instruction: str = Field(min_length=1)
@@ -139,14 +165,17 @@ class Task(TaskEntry):
     """A task as it was loaded: its entry, its paper, and its files.
 
     folder: where it was loaded from; what an audit finds is written there. suite: None for one without a suite.toml.
-    siblings: the targets of the paper's other tasks, which a solver of this one must not see either.
+    targets: none where files are handed in whole. draw: what was changed, of a forensic task.
+    siblings: the targets of the paper's other tasks of this tier, which a solver of this one must not see either.
     """
 
+    targets: tuple[Target, ...] = ()
     suite: Suite | None = None
     paper: Paper
     folder: Path
     files: TaskFiles = Field(repr=False)
     siblings: tuple[Target, ...] = ()
+    draw: Draw | None = None
 
     @property
     def id(self) -> str:
@@ -155,5 +184,5 @@ class Task(TaskEntry):
 
     @property
     def goal_files(self) -> tuple[str, ...]:
-        """The files of the repository that hold a target, each once, in the order of the targets."""
-        return tuple(dict.fromkeys(target.file for target in self.targets))
+        """The files that an answer is taken from, each once: those that hold a target, or are handed in whole."""
+        return tuple(dict.fromkeys([*(target.file for target in self.targets), *self.files.shown]))

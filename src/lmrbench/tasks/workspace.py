@@ -21,6 +21,7 @@ from typing import Any
 from lmrbench.errors import TaskError, UsageError
 from lmrbench.pysource.functions import find, mask
 from lmrbench.pysource.source import decode
+from lmrbench.tasks.logged import EXPERIMENT, REPLAY, RESULTS, replay
 from lmrbench.tasks.model import Inputs, Target, Task, TaskFiles
 
 REPO = "repo"
@@ -68,12 +69,12 @@ def masked_files(task: Task) -> dict[str, bytes]:
 
     What notebooks printed is left out too. A file of which the repository holds a second copy is a TaskError.
     """
-    return dict(_masked(task.id, task.files, (*task.targets, *task.siblings)))
+    return dict(_masked(task.id, task.files, (*task.targets, *task.siblings))) | dict(task.files.shown)
 
 
 def unsolved_files(task: Task) -> dict[str, bytes]:
     """The repository that an answer is put into: without the bodies of the task's own targets, and of no others."""
-    return dict(_masked(task.id, task.files, task.targets))
+    return dict(_masked(task.id, task.files, task.targets)) | dict(task.files.shown)
 
 
 def answered_files(task: Task) -> dict[str, bytes]:
@@ -106,6 +107,10 @@ def workspace_files(task: Task, inputs: Inputs) -> dict[str, bytes]:
     shown = {"full": tuple(masked), "paper+file": task.goal_files, "paper": ()}[inputs]
     files = {f"{REPO}/{path}": masked[path] for path in shown}
     files |= {"paper.md": task.files.summary.encode(), "instruction.md": instruction(task, inputs).encode()}
+    if task.files.results and inputs == "full":
+        near = task.tolerances.get(EXPERIMENT, task.tolerance)
+        program = replay(third_party_imports(task), near.rtol, near.atol)
+        files |= {RESULTS: task.files.results.encode(), REPLAY: program.encode()}
     return dict(sorted(files.items()))
 
 
@@ -168,27 +173,41 @@ def _without_outputs(data: bytes, place: str) -> bytes:
 
 def instruction(task: Task, inputs: Inputs) -> str:
     """What a solver is asked, in Markdown: the task's own instruction, and what holds for every task."""
+    packages = ", ".join(third_party_imports(task)) or "none"
+    summarised = f"`paper.md` is a summary of: {task.paper.title} ({task.paper.venue} {task.paper.year})."
+    imported = f"Packages that may be imported besides Python's own: {packages}."
+    if not task.targets:
+        files = ", ".join(f"`{REPO}/{path}`" for path in task.goal_files)
+        taken = f"{summarised} Only these files are taken from your work: {files}. Edits elsewhere do not count."
+        return "\n\n".join([f"# {task.id}", task.instruction.strip(), f"{taken} {imported}"]) + "\n"
     targets = ", ".join(f"`{target}`" for target in task.targets)
     seen = {
         "full": f"The repository is in `{REPO}/`; the bodies of these functions are missing. Fill them in there.",
         "paper+file": f"Of the repository you see only the goal file, in `{REPO}/`. Fill in the function there.",
         "paper": "You see nothing of the repository but the functions below. Write them into `answer.py`.",
     }[inputs]
-    packages = ", ".join(third_party_imports(task)) or "none"
     parts = [
         f"# {task.id}",
-        f"Implement {targets} as the paper describes it. `paper.md` is a summary of: {task.paper.title} "
-        f"({task.paper.venue} {task.paper.year}).",
+        f"Implement {targets} as the paper describes it. {summarised}",
         f"{seen} Only these functions are taken from your work, and new helpers, constants and imports that they need "
-        "in the same file. Edits elsewhere do not count. "
-        f"Packages that may be imported besides Python's own: {packages}.",
+        f"in the same file. Edits elsewhere do not count. {imported}",
         also_masked(task) if inputs != "paper" else "",
+        logged_results() if task.files.results and inputs == "full" else "",
         task.instruction.strip(),
         RULES,
     ]
     if inputs == "paper":
         parts += [f"`{target}`:\n\n```python\n{text}\n```" for target, text in goal_signatures(task).items()]
     return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def logged_results() -> str:
+    """What a solver is told of the results that the complete repository logged."""
+    return (
+        f"`{RESULTS}` holds what `run(seed)` of the complete repository's `experiment.py` returned under some seeds. "
+        f"`python {REPLAY}` runs yours in the same way (one thread, double precision) and prints each metric that "
+        "differs. Your work is graded under other seeds."
+    )
 
 
 def also_masked(task: Task) -> str:

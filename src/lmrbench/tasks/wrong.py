@@ -7,25 +7,14 @@ which. Both come out as the text of a Python file that begins with a docstring.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
-from pydantic import Field, StringConstraints
+from pydantic import Field
 
 from lmrbench.errors import TaskError
 from lmrbench.records import Record
+from lmrbench.tasks.edits import Edit, Sentence, edited
 from lmrbench.tasks.files import read_table, read_text, validated
-
-# What stands between the quotation marks of a docstring of one line.
-Sentence = Annotated[str, StringConstraints(pattern=r'^[^\n\\]*[^\s\\"]$')]
-
-
-class Edit(Record):
-    """Whole lines that stand in the base once, and those that take their place."""
-
-    old: str = Field(min_length=1)
-    new: str
 
 
 class EditedVersion(Record):
@@ -51,42 +40,13 @@ def _edited_versions(file: Path) -> dict[str, str]:
     if not isinstance(base, str):
         raise TaskError(f"{file}: base: a text is needed, which the versions are edits of")
     return {
-        name: _text(validated(EditedVersion, entry, file, name), _lines(base), f"{file}: {name}")
+        name: _text(validated(EditedVersion, entry, file, name), base, f"{file}: {name}")
         for name, entry in table.items()
     }
 
 
-def _text(version: EditedVersion, base: Sequence[str], where: str) -> str:
+def _text(version: EditedVersion, base: str, where: str) -> str:
     """The file that a version stands for, with the blank lines that ruff puts below a docstring."""
-    code = "\n".join(_edited(base, version.edits, where))
+    code = edited(base, version.edits, where).removesuffix("\n")
     gap = "\n\n" if code.startswith(("def ", "class ", "@")) else "\n"
     return f'"""{version.why}"""\n{gap}{code}\n'
-
-
-def _edited(base: Sequence[str], edits: Sequence[Edit], where: str) -> list[str]:
-    lines = list(base)
-    places = [(_place(base, edit, where), edit) for edit in edits]
-    untouched = len(base)
-    # From the last edit to the first, so that the places of those before it stay what they were.
-    for place, edit in sorted(places, key=lambda item: item[0], reverse=True):
-        end = place + len(_lines(edit.old))
-        if end > untouched:
-            raise TaskError(f"{where}: another edit changes lines of {edit.old!r} too")
-        lines[place:end] = _lines(edit.new)
-        untouched = place
-    return lines
-
-
-def _place(base: Sequence[str], edit: Edit, where: str) -> int:
-    """The number of the line of the base at which the old lines of an edit begin."""
-    old = _lines(edit.old)
-    if old == _lines(edit.new):
-        raise TaskError(f"{where}: an edit changes nothing: {edit.old!r}")
-    places = [place for place in range(len(base)) if base[place : place + len(old)] == old]
-    if len(places) != 1:
-        raise TaskError(f"{where}: the old lines must stand in base once, not {len(places)} times: {edit.old!r}")
-    return places[0]
-
-
-def _lines(text: str) -> list[str]:
-    return text.removesuffix("\n").split("\n") if text else []

@@ -1,0 +1,269 @@
+"""Which draws of deviations are fair, and what does a changed program log?
+
+A draw is fair if the changed program runs and still trains, and if only the whole draw explains its logs: each
+deviation alone changes them well above the tolerance, and neither a part of the draw, nor the draw with one deviation
+exchanged for another of the pool, nor any single one, gives the same. All of that is run in a sandbox.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import Any
+
+from pydantic import ValidationError
+
+from lmrbench.errors import TaskError
+from lmrbench.grading.compare import compare
+from lmrbench.grading.golden import environment_digest, golden_outputs
+from lmrbench.grading.signatures import signed, verified
+from lmrbench.records import Record
+from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.sandbox.protocol import Job
+from lmrbench.sandbox.worker_program.encoding import decode
+from lmrbench.storage import PRIVATE, cache_folder, read_plain, write_whole
+from lmrbench.tasks.deviations import (
+    DeviationPool,
+    changed,
+    chosen,
+    deviation_pool,
+    forensic_name,
+    forensic_task,
+    pool_digest,
+)
+from lmrbench.tasks.logged import EXPERIMENT, PUBLISHED_SEEDS, published_check
+from lmrbench.tasks.model import Draw, Task, Tolerance
+from lmrbench.tasks.workspace import third_party_imports
+
+# Logs are different if they are so many tolerances apart.
+WELL_ABOVE = 100
+MOST_ATTEMPTS = 100
+
+Advance = Callable[[str, int, int], None]
+Metrics = Mapping[str, float]
+
+
+def forged(task: Task, count: int, seed: int, workers: WorkerPool, advance: Advance = lambda *_: None) -> Task:
+    """The forensic task of so many deviations of a paper, and a seed. task: any of the paper's.
+
+    Its draw is the published one, the one that was found here before, or the first fair one; its results are what the
+    changed program logs. advance: called with a stage's name, what is done of it, and its total. Raises TaskError where
+    no draw is fair.
+    """
+    pool = deviation_pool(task)
+    digest = pool_digest(task, pool)
+    file = cache_folder() / "draws" / f"{digest[:32]}-{count}-{seed}-{environment_digest(task)}.json"
+    known = next((draw for draw in pool.draws if (draw.count, draw.seed) == (count, seed)), None) or _kept(file)
+    if known is None:
+        known = fair_draw(task, pool, count, seed, workers, advance)
+        write_whole(file, signed(known.model_dump_json()), PRIVATE)
+    draw = known.model_copy(update={"deviations": tuple(chosen(task, pool, known))})
+    return forensic_task(task, pool, draw, logged_results(forensic_task(task, pool, draw), workers))
+
+
+def logged_results(task: Task, workers: WorkerPool) -> str:
+    """What the golden's experiment returns under the published seeds, as JSON: metrics by seed."""
+    check = published_check(third_party_imports(task))
+    logging = task.model_copy(update={"files": replace(task.files, check=check)})
+    outputs = golden_outputs([logging], [0], workers)[task.id, 0]
+    values = (decode(item)[EXPERIMENT] for item in outputs.observations)
+    return json.dumps(dict(zip(map(str, PUBLISHED_SEEDS), values, strict=True)), indent=1) + "\n"
+
+
+def fair_draw(
+    task: Task,
+    pool: DeviationPool,
+    count: int,
+    seed: int,
+    workers: WorkerPool,
+    advance: Advance = lambda *_: None,
+    refused: Callable[[Draw, str], None] = lambda draw, why: None,
+) -> Draw:
+    """The first fair draw of these numbers. refused: called with each that is not, and the reason."""
+    laboratory = _Laboratory(task, pool, workers, advance)
+    for attempt in range(MOST_ATTEMPTS):
+        draw = Draw(count=count, seed=seed, attempt=attempt)
+        names = frozenset(chosen(task, pool, draw))
+        draw = draw.model_copy(update={"deviations": tuple(sorted(names))})
+        if (why := laboratory.unfair(names)) is None:
+            return draw.model_copy(update={"separable": laboratory.separable(names)})
+        refused(draw, why)
+    raise TaskError(
+        f"{task.paper.slug}/{forensic_name(count, seed)}: none of {MOST_ATTEMPTS} draws is fair; the last: {why}"
+    )
+
+
+class Effect(Record):
+    """What one deviation of a pool does alone: how many of the metrics it moves.
+
+    fault: what is wrong with it, if anything: it does not run, does not train, moves nothing, or can't be told from another.
+    """
+
+    name: str
+    file: str
+    why: str
+    moved: int
+    metrics: int
+    fault: str
+
+
+def effects(task: Task, workers: WorkerPool, advance: Advance = lambda *_: None) -> list[Effect]:
+    """What each deviation of a paper's pool does alone. task: any of the paper's."""
+    pool = deviation_pool(task)
+    return _Laboratory(task, pool, workers, advance).effects()
+
+
+@dataclass
+class _Laboratory:
+    """What changed programs of one paper log under the first published seed; each is run once."""
+
+    task: Task
+    pool: DeviationPool
+    workers: WorkerPool
+    advance: Advance
+    _logs: dict[frozenset[str], Metrics | None] = field(default_factory=dict)
+
+    def effects(self) -> list[Effect]:
+        """What each deviation does alone."""
+        faithful, found = frozenset[str](), []
+        alone = {name: frozenset({name}) for name in self.pool.deviation}
+        self._run("single deviations", [faithful, *alone.values()])
+        before = self._logs[faithful]
+        if before is None:
+            raise TaskError(f"{self.task.paper.slug}: the experiment does not run")
+        for name, item in self.pool.deviation.items():
+            logs = self._logs[alone[name]]
+            twin = next((other for other in alone if other != name and self._same(alone[name], alone[other])), "")
+            moved = [key for key in before if logs and not self._near(logs.get(key), before[key], WELL_ABOVE)]
+            fault = ""
+            if logs is None:
+                fault = "does not run"
+            elif not moved:
+                fault = "moves no metric"
+            elif twin:
+                fault = f"gives the same logs as {twin}"
+            fault = fault or self._not_training(logs or {}) or ""
+            found.append(
+                Effect(name=name, file=item.file, why=item.why, moved=len(moved), metrics=len(before), fault=fault)
+            )
+        return found
+
+    def unfair(self, draw: frozenset[str]) -> str | None:
+        """Why a draw is not fair, in words; None if it is."""
+        name = ", ".join(sorted(draw))
+        self._run("the changed program", [draw, frozenset()])
+        whole = self._logs[draw]
+        if whole is None:
+            return f"{name}: the changed program does not run"
+        if said := self._not_training(whole):
+            return f"{name}: {said}"
+        singles = [frozenset({item}) for item in sorted(self.pool.deviation)]
+        without = [draw - {item} for item in sorted(draw)]
+        self._run("single deviations", [*singles, *without])
+        for item in sorted(draw):
+            if self._same(frozenset({item}), frozenset()):
+                return f"{item} alone changes no metric"
+        parts = [frozenset(part) for size in range(len(draw)) for part in combinations(sorted(draw), size)]
+        others = [
+            draw - {item} | {other}
+            for item in sorted(draw)
+            for other in sorted(self.pool.deviation.keys() - draw)
+            if self._fit(draw - {item} | {other})
+        ]
+        for stage, rivals in (("single", singles + without), ("parts", parts), ("exchanges", others)):
+            self._run(stage, rivals)
+            for rival in rivals:
+                if rival != draw and self._same(rival, draw):
+                    return f"{', '.join(sorted(rival)) or 'the faithful program'} gives the same logs as {name}"
+        return None
+
+    def separable(self, draw: frozenset[str]) -> float:
+        """The share of the deviations of a draw each of which alone gives some metric the draw's value."""
+        whole, faithful = self._logs[draw], self._logs[frozenset()]
+        assert whole is not None
+        assert faithful is not None
+        found = 0
+        for item in draw:
+            alone = self._logs[frozenset({item})] or {}
+            found += any(
+                self._near(alone.get(key), whole[key], 1) and not self._near(faithful.get(key), whole[key], WELL_ABOVE)
+                for key in whole
+            )
+        return found / len(draw)
+
+    def _fit(self, names: frozenset[str]) -> bool:
+        try:
+            changed(self.task.files.repository, {name: self.pool.deviation[name] for name in names})
+        except TaskError:
+            return False
+        return True
+
+    def _not_training(self, metrics: Metrics) -> str | None:
+        for key, value in _flat(metrics):
+            if isinstance(value, float) and not math.isfinite(value):
+                return f"{key} is {value}"
+        for key, (least, most) in self.pool.trains.items():
+            if key not in metrics:
+                raise TaskError(f"{self.task.folder}: deviations.toml: trains: the experiment returns no {key!r}")
+            if not least <= metrics[key] <= most:
+                return f"does not train: {key} is {metrics[key]:.4g}, not between {least} and {most}"
+        return None
+
+    def _same(self, one: frozenset[str], other: frozenset[str]) -> bool:
+        first, second = self._logs[one], self._logs[other]
+        return first is not None and second is not None and self._near(first, second, WELL_ABOVE)
+
+    def _near(self, one: object, other: object, factor: float) -> bool:
+        near = self.pool.tolerance
+        return compare(other, one, Tolerance.model_construct(rtol=factor * near.rtol, atol=factor * near.atol)) is None
+
+    def _run(self, stage: str, sets: Iterable[frozenset[str]]) -> None:
+        todo = [names for names in dict.fromkeys(sets) if names not in self._logs]
+        if not todo:
+            return
+        imports = third_party_imports(self.task)
+        jobs = [
+            Job(
+                owner="forging",
+                files={**self.task.files.repository, **changed(self.task.files.repository, self._deviations(names))},
+                check=published_check(imports, PUBLISHED_SEEDS[:1]),
+                seed=0,
+                limits=self.task.limits,
+                task_seconds=self.task.limits.seconds,
+                imports=imports,
+            )
+            for names in todo
+        ]
+        self.advance(stage, 0, len(jobs))
+        for done, (number, outcome) in enumerate(self.workers.run(jobs), start=1):
+            case = outcome.cases[0] if outcome.cases else None
+            observed = case is not None and case.status == "observed"
+            self._logs[todo[number]] = decode(case.payload)[EXPERIMENT] if observed and case is not None else None
+            self.advance(stage, done, len(jobs))
+
+    def _deviations(self, names: Iterable[str]) -> dict[str, Any]:
+        return {name: self.pool.deviation[name] for name in names}
+
+
+def _flat(value: object, path: str = "") -> Iterator[tuple[str, object]]:
+    items: Iterable[tuple[object, object]]
+    if isinstance(value, dict):
+        items = value.items()
+    elif isinstance(value, list):
+        items = enumerate(value)
+    else:
+        yield path, value
+        return
+    for key, item in items:
+        yield from _flat(item, f"{path}.{key}".lstrip("."))
+
+
+def _kept(file: Any) -> Draw | None:
+    try:
+        data = verified(read_plain(file))
+        return None if data is None else Draw.model_validate_json(data)
+    except (FileNotFoundError, ValidationError):
+        return None

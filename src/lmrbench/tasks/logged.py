@@ -1,0 +1,112 @@
+"""How is an experiment run so that what it logs can be compared? On one thread, in double precision, under given seeds.
+
+`experiment.run(seed)` of a repository returns its metrics by name. A solver who sees what was logged under the
+published seeds also gets a program that runs the same and shows the differences; checks use other seeds.
+"""
+
+from __future__ import annotations
+
+RESULTS, REPLAY = "results.json", "replay.py"
+# The key of an observation under which metrics stand.
+EXPERIMENT = "experiment"
+PUBLISHED_SEEDS = (0, 1, 2)
+FRESH_SEEDS_OF_A_CHECK = 2
+
+_WITH_TORCH = '''
+def logged(seed):
+    """What the experiment returns, on one thread and in double precision."""
+    import torch
+
+    threads, dtype = torch.get_num_threads(), torch.get_default_dtype()
+    torch.set_num_threads(1)
+    torch.set_default_dtype(torch.float64)
+    try:
+        from experiment import run
+
+        return run(seed)
+    finally:
+        torch.set_num_threads(threads)
+        torch.set_default_dtype(dtype)
+'''
+_WITHOUT_TORCH = '''
+def logged(seed):
+    """What the experiment returns."""
+    from experiment import run
+
+    return run(seed)
+'''
+_CASES = '''"""The experiment alone."""
+{logged}
+
+def cases(seed):
+    for number in {seeds}:
+        yield {{"name": f"experiment, seed {{number}}", "seed": number}}
+
+
+def observe(case):
+    return {{"experiment": logged(case["seed"])}}
+'''
+_REPLAY = '''"""Run the experiment of repo/ under the seeds of results.json, and show where its metrics differ from those.
+
+    python replay.py [SEED...]
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+RTOL, ATOL = {rtol}, {atol}
+{logged}
+
+def flat(value, path=""):
+    """Every number and text of a nested value, by path."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else None
+    if items is None:
+        return {{path: value}}
+    return {{name: leaf for key, item in items for name, leaf in flat(item, f"{{path}}/{{key}}".lstrip("/")).items()}}
+
+
+def main():
+    results = json.loads((HERE / "results.json").read_text())
+    os.chdir(HERE / "repo")
+    sys.path.insert(0, str(HERE / "repo"))
+    for seed in sys.argv[1:] or results:
+        wanted, found = flat(results[seed]), flat(json.loads(json.dumps(logged(int(seed)))))
+        far = 0
+        for name in [*wanted, *(name for name in found if name not in wanted)]:
+            one, other = wanted.get(name), found.get(name)
+            same = one == other
+            if isinstance(one, (int, float)) and isinstance(other, (int, float)):
+                same = abs(one - other) <= ATOL + RTOL * abs(one) or (one != one and other != other)
+            if not same:
+                far += 1
+                print(f"seed {{seed}}: {{name}}: logged {{one!r}}, now {{other!r}}")
+        print(f"seed {{seed}}: {{len(wanted) - far}} of {{len(wanted)}} metrics agree")
+
+
+if __name__ == "__main__":
+    main()
+'''
+
+
+def fresh_check(imports: tuple[str, ...]) -> str:
+    """A check that observes the experiment under seeds that are not published. imports: of the repository."""
+    first, count = max(PUBLISHED_SEEDS) + 1, FRESH_SEEDS_OF_A_CHECK
+    seeds = f"[{first} + ({count} * seed + number) % 10**6 for number in range({count})]"
+    return _CASES.format(logged=_logged(imports), seeds=seeds)
+
+
+def published_check(imports: tuple[str, ...], seeds: tuple[int, ...] = PUBLISHED_SEEDS) -> str:
+    """A check that observes the experiment under published seeds."""
+    return _CASES.format(logged=_logged(imports), seeds=list(seeds))
+
+
+def replay(imports: tuple[str, ...], rtol: float, atol: float) -> str:
+    """The program that shows a solver where the experiment differs from `results.json`."""
+    return _REPLAY.format(logged=_logged(imports), rtol=rtol, atol=atol)
+
+
+def _logged(imports: tuple[str, ...]) -> str:
+    return _WITH_TORCH if "torch" in imports else _WITHOUT_TORCH
