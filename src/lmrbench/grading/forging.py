@@ -99,7 +99,7 @@ def fair_draw(
 class Effect(Record):
     """What one deviation of a pool does alone: how many of the metrics it moves.
 
-    fault: what is wrong with it, if anything: it does not run, does not train, moves nothing, or can't be told from another.
+    fault: that it does not run, does not train, moves nothing, or can't be told from another; empty for a good one.
     """
 
     name: str

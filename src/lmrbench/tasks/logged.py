@@ -46,7 +46,7 @@ def cases(seed):
 def observe(case):
     return {{"experiment": logged(case["seed"])}}
 '''
-_REPLAY = '''"""Run the experiment of repo/ under the seeds of results.json, and show where its metrics differ from those.
+_REPLAY = '''"""Run the experiment of repo/ under the seeds of results.json, and show where its metrics differ.
 
     python replay.py [SEED...]
 """
