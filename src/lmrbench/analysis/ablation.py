@@ -79,13 +79,13 @@ def _ablation(system: str, runs: Sequence[tuple[Settings, Run]]) -> Ablation:
     elif not common:
         problem = f"no task has an answer under each of the inputs {', '.join(of_inputs)}"
     kept = {
-        inputs: [item.model_copy(update={"system": inputs}) for item in of_run if item.task in common and not problem]
-        for inputs, of_run in grades.items()
+        inputs: [item.model_copy(update={"system": inputs}) for item in of_run if item.task in common]
+        for inputs, of_run in ({} if problem else grades).items()
     }
     return Ablation(
         system=system,
         tasks=len(common),
-        rates={} if problem else {inputs: rate(of_run) for inputs, of_run in kept.items()},
+        rates={inputs: rate(of_run) for inputs, of_run in kept.items()},
         differences=tuple(comparisons(item for of_run in kept.values() for item in of_run)),
         differing=_differing([settings for settings, _ in of_inputs.values()]),
         problem=problem,

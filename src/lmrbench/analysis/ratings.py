@@ -107,10 +107,7 @@ def ratings(judgements: Iterable[Judgement], labels: Sequence[Label]) -> list[Ra
     Of a vote that was asked for again, the last judgement counts. People together are a rater where several annotators
     labelled, or something was adjudicated.
     """
-    of_raters: list[tuple[str, Sequence[Judgement | Label]]] = [
-        *_of_judges(latest(judgements)),
-        *_of_people(list(labels)),
-    ]
+    of_raters: list[tuple[str, Sequence[Judgement | Label]]] = [*_of_judges(latest(judgements)), *_of_people(labels)]
     return [
         _rating(rater, answer, said)
         for rater, items in of_raters

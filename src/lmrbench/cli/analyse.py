@@ -103,10 +103,10 @@ def structure(runs: Runs, suite: SuiteOption = None, json: JsonOption = False) -
 
 @app.command()
 def ablation(runs: Runs, json: JsonOption = False) -> None:
-    """Compare what a system does with all inputs, with paper and goal file, and with the paper alone.
+    """Compare the rates of a system under different inputs: full, paper+file and paper.
 
-    Give the runs of one or several systems under different `--inputs`. For each system: the rate with each inputs on
-    the tasks that all of its runs answered, and the paired differences, with the tests of `lmrbench report`.
+    Name the runs of one or several systems under different --inputs. For each system: the rate with each inputs, on the
+    tasks that have an answer in all of its runs, and the paired differences, with the tests of `lmrbench report`.
     """
     from lmrbench.analysis.ablation import ablations
     from lmrbench.grading.runs import read_run

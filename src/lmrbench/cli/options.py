@@ -38,7 +38,7 @@ WorkersOption = Annotated[
 LabelFilesOption = Annotated[
     list[Path] | None,
     typer.Option(
-        "--labels", metavar="FILE", help="What people say of the answers, as `lmrbench labels` writes it; repeatable."
+        "--labels", metavar="FILE", help="What people say of the answers, by `lmrbench labels`. May be repeated."
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of a table.")]
