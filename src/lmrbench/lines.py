@@ -49,10 +49,13 @@ def read_submitted_lines(path: Path, model: type[AnyStored]) -> list[AnyStored]:
                     line = line.removeprefix(codecs.BOM_UTF8)
                 if len(line) > MAX_LINE_BYTES:
                     raise RecordError(f"{path}:{number}: longer than {MAX_LINE_BYTES} bytes")
+                line.decode()
                 if line.strip():
                     records.append(read_record(line, model, f"{path}:{number}"))
                 if not line:
                     break
+    except UnicodeDecodeError as error:
+        raise RecordError(f"{path}:{number}: is not UTF-8") from error
     except OSError as error:
         raise RecordError(f"{path}: {error.strerror}") from error
     return records

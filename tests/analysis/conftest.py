@@ -1,8 +1,16 @@
-"""Grades and usages for tests of analyses."""
+"""Grades, usages, votes and labels for tests of analyses, and run folders that hold them."""
+
+import json
+from pathlib import Path
 
 import pytest
 
-from lmrbench.grading.records import CaseVerdict, Grade, Usage
+from lmrbench.grading.records import CaseVerdict, Grade, RunFacts, Usage
+from lmrbench.judging.labels import Label
+from lmrbench.judging.records import Judgement
+from lmrbench.solving.settings import Settings
+
+STORED = Path(__file__).parents[1] / "stored" / "schema_1"
 
 
 @pytest.fixture
@@ -15,6 +23,24 @@ def grade():
 def usage():
     """Makes the usage of one sample."""
     return _usage
+
+
+@pytest.fixture
+def vote():
+    """Makes a vote of a judge, like the stored one; refused where there is no category."""
+    return _vote
+
+
+@pytest.fixture
+def label():
+    """Makes a label of an annotator."""
+    return _label
+
+
+@pytest.fixture
+def write_run():
+    """Writes a run folder, and gives its name. settings: of the model that was asked, if one was."""
+    return _write_run
 
 
 def _grade(system, task, passed, sample=0, verdict="mismatch", reason="differs"):
@@ -56,3 +82,34 @@ def _usage(system, task, status, sample=0, dollars=None):
         limit="",
         cut=(),
     )
+
+
+def _vote(system, task, category, error_class=None, judge="j", number=0, sample=0):
+    named = {"system": system, "task": task, "sample": sample, "judge": judge, "vote": number}
+    error_class = None if category in (None, "CC") else error_class or "policy"
+    said = {"category": category, "error_class": error_class, "status": "judged" if category else "refused"}
+    return Judgement(**{**json.loads((STORED / "judgements.jsonl").read_text()), **named, **said})
+
+
+def _label(system, task, category, error_class=None, annotator="ann", sample=0):
+    return Label(
+        system=system, task=task, sample=sample, annotator=annotator, category=category, error_class=error_class
+    )
+
+
+def _write_run(folder, grades, usages=(), votes=(), **settings):
+    folder.mkdir()
+    for name, items in (("grades", grades), ("usage", usages), ("judgements", votes)):
+        (folder / f"{name}.jsonl").write_text("".join(item.model_dump_json() + "\n" for item in items))
+    if settings:
+        facts = RunFacts(
+            lmrbench="0",
+            suite_digest="",
+            tasks=(),
+            seeds=(1,),
+            sandbox="process",
+            environment={},
+            solving=Settings(**settings).recorded(),
+        )
+        (folder / "run.json").write_text(facts.model_dump_json())
+    return str(folder)

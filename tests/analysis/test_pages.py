@@ -5,7 +5,6 @@ import io
 import json
 import re
 from html.parser import HTMLParser
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -54,15 +53,8 @@ class Page(HTMLParser):
             self.tables[self.section][-1][-1] += data
 
 
-def write_run(folder, grades, usages=()):
-    folder.mkdir()
-    (folder / "grades.jsonl").write_text("".join(item.model_dump_json() + "\n" for item in grades))
-    (folder / "usage.jsonl").write_text("".join(item.model_dump_json() + "\n" for item in usages))
-    return str(folder)
-
-
 @pytest.fixture
-def five_systems(grade, usage, tmp_path):
+def five_systems(grade, usage, write_run, tmp_path):
     """A run of three systems that need no model, and of two models with prices, samples and trouble."""
     tasks = ["a/one", "a/two", "b/one", "c/one", "c/two", "d/one"]
     grades = [
@@ -197,7 +189,8 @@ def test_json_holds_the_numbers_of_each_table(five_systems, report):
 
 
 def test_the_new_tables_fit_a_terminal_of_80_columns(grade, usage):
-    from lmrbench.cli.report_tables import Findings, sheets
+    from lmrbench.cli.findings import Findings
+    from lmrbench.cli.report_tables import sheets
 
     names = ("openai/gpt-5", "anthropic/opus")
     tasks = [f"p{number}/x" for number in range(8)]
@@ -210,7 +203,8 @@ def test_the_new_tables_fit_a_terminal_of_80_columns(grade, usage):
     usages = [usage(name, task, "answered", k, dollars=0.1) for name in names for k in (0, 1) for task in tasks]
     usages.append(usage(names[0], "p0/x", "provider_error", 2))
     out = io.StringIO()
-    for item in sheets(Findings((), tuple(grades), tuple(usages), (), dict.fromkeys(tasks, "all sorts"))):
+    findings = Findings((), tuple(grades), tuple(usages), (), (), dict.fromkeys(tasks, "all sorts"), {}, ())
+    for item in sheets(findings):
         if item.name in ("intervals", "attempts", "effort", "comparisons", "detectable"):
             show(item, Console(file=out, width=80))
     lines = out.getvalue().splitlines()
@@ -223,7 +217,7 @@ def test_the_new_tables_fit_a_terminal_of_80_columns(grade, usage):
     assert any(line.endswith("p (Holm)") for line in lines)
 
 
-def test_one_system_of_one_paper_has_no_comparison_and_no_interval_over_papers(grade, report, tmp_path):
+def test_one_system_of_one_paper_has_no_comparison_and_no_interval_over_papers(grade, report, write_run, tmp_path):
     run = write_run(tmp_path / "run", [grade("me", "a/one", True), grade("me", "a/two", False)])
     html = tmp_path / "x.html"
 
@@ -237,7 +231,7 @@ def test_one_system_of_one_paper_has_no_comparison_and_no_interval_over_papers(g
 
 
 @pytest.mark.parametrize("passed", [True, False])
-def test_all_passed_and_all_failed(grade, usage, report, tmp_path, passed, recwarn):
+def test_all_passed_and_all_failed(grade, usage, report, write_run, tmp_path, passed, recwarn):
     tasks = [f"p{number}/x" for number in range(6)]
     grades = [grade(name, task, passed) for name in ("me", "you") for task in tasks]
     run = write_run(tmp_path / "run", grades, [usage("me", task, "answered", dollars=0.0) for task in tasks])
@@ -251,7 +245,7 @@ def test_all_passed_and_all_failed(grade, usage, report, tmp_path, passed, recwa
     assert not [item for item in recwarn if issubclass(item.category, RuntimeWarning)]
 
 
-def test_no_task_in_common_and_a_model_without_any_answer(grade, usage, report, tmp_path):
+def test_no_task_in_common_and_a_model_without_any_answer(grade, usage, report, write_run, tmp_path):
     grades = [grade("me", "a/one", True), grade("you", "b/one", True)]
     run = write_run(tmp_path / "run", grades, [usage("silent", "a/one", "provider_error")])
 
@@ -274,41 +268,3 @@ def test_a_run_without_grades_is_said_and_has_a_page_that_says_so(grade, report,
     assert "holds no grades" in result.output
     assert "Traceback" not in result.output
     assert "nothing to report" in html.read_text("utf-8")
-
-
-def test_where_a_judge_says_the_opposite_of_the_tests(grade, tmp_path):
-    stored = Path(__file__).parents[1] / "stored" / "schema_1" / "judgements.jsonl"
-
-    def vote(task, category, number=0):
-        named = {"system": "one", "task": task, "judge": "j", "vote": number, "category": category}
-        return {**json.loads(stored.read_text()), **named, "error_class": None if category == "CC" else "policy"}
-
-    grades = [grade("one", task, task != "c/t") for task in ("a/t", "b/t", "c/t", "d/t")]
-    folder = write_run(tmp_path / "run", grades)
-    # The first vote on a/t was on an answer that was replaced since.
-    votes = [
-        vote("a/t", "CC"),
-        vote("a/t", "LI"),
-        vote("b/t", "LC"),
-        vote("c/t", "CC"),
-        vote("d/t", "CC"),
-        vote("d/t", "LI", 1),
-    ]
-    (tmp_path / "run" / "judgements.jsonl").write_text("".join(json.dumps(item) + "\n" for item in votes))
-    result = CliRunner().invoke(app, ["report", folder, "--csv", str(tmp_path / "tables")])
-    assert result.exit_code == 0, result.output
-    (judged,) = csv.DictReader((tmp_path / "tables" / "judges.csv").read_text().splitlines())
-    assert judged == {
-        "system": "one",
-        "judge": "j",
-        "answers": "4",
-        "CC": "25.0%",
-        "LC": "25.0%",
-        "LI": "25.0%",
-        "none": "1",
-    }
-    opposites = csv.DictReader((tmp_path / "tables" / "opposites.csv").read_text().splitlines())
-    assert [(row["task"], row["tests"], row["says"]) for row in opposites] == [
-        ("a/t", "pass", "LI"),
-        ("c/t", "fail", "CC"),
-    ]

@@ -54,9 +54,13 @@ def comparisons(grades: Iterable[Grade]) -> list[Comparison]:
         }
         for system, items in grouped(grades, lambda item: item.system).items()
     }
-    found = [_compared(first, second, answers) for first, second in combinations(answers, 2)]
-    corrected = iter(holm([item.p for item in found if item.p is not None]))
-    return [item if item.p is None else item.model_copy(update={"p_holm": next(corrected)}) for item in found]
+    return corrected([_compared(first, second, answers) for first, second in combinations(answers, 2)])
+
+
+def corrected(found: Sequence[Comparison]) -> list[Comparison]:
+    """Comparisons with `p_holm` for all of those that have a p."""
+    ps = iter(holm([item.p for item in found if item.p is not None]))
+    return [item if item.p is None else item.model_copy(update={"p_holm": next(ps)}) for item in found]
 
 
 def mcnemar_p(wins: int, losses: int) -> float:

@@ -12,7 +12,7 @@ from itertools import combinations
 
 from lmrbench.grading.records import Grade
 from lmrbench.judging.agreement import BINARY, Agreement, Reliability, agreement, binary, reliability
-from lmrbench.judging.labels import ADJUDICATED, Answer, Label, majority
+from lmrbench.judging.labels import ADJUDICATED, Answer, Label, majority, of_people
 from lmrbench.judging.scale import CATEGORIES, Category
 from lmrbench.records import Record
 
@@ -45,7 +45,7 @@ class Comparison(Record):
 
 
 def compare(
-    labels: Iterable[Label], votes: Mapping[str, Mapping[Answer, Sequence[Category]]], grades: Iterable[Grade]
+    labels: Sequence[Label], votes: Mapping[str, Mapping[Answer, Sequence[Category]]], grades: Iterable[Grade]
 ) -> Comparison:
     """How far people, judges and unit tests agree.
 
@@ -65,11 +65,7 @@ def compare(
     }
     people: dict[str, Ratings] = {}
     if verdicts or len(persons) > 1:
-        together: dict[Answer, list[Category]] = {}
-        for said in persons.values():
-            for answer, category in said.items():
-                together.setdefault(answer, []).append(category)
-        together |= {answer: [category] for answer, category in verdicts.items()}
+        together = {answer: [item.category for item in items] for answer, items in of_people(labels).items()}
         people["people"] = _majorities(together, ties, "people")
     passed: dict[Answer, Category] = {
         Answer(item.system, item.task, item.sample): "CC" if item.passed else "LI" for item in grades

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmrbench.cli.options import JsonOption, SuiteOption, load_tasks, print_json
-from lmrbench.cli.tables import sheet, show
-from lmrbench.cli.terminal import console, say
+from lmrbench.cli.cells import UNDEFINED, number, percent, span
+from lmrbench.cli.findings import together, warnings_of
+from lmrbench.cli.options import JsonOption, LabelFilesOption, SuiteOption, load_tasks, print_json
+from lmrbench.cli.rated_tables import errors_sheet
+from lmrbench.cli.report_tables import COMPARED, compared
+from lmrbench.cli.tables import Sheet, sheet, show
+from lmrbench.cli.terminal import console, say, warn
 
 if TYPE_CHECKING:
+    from lmrbench.analysis.ablation import Ablation
     from lmrbench.analysis.actions import Session
 
 app = typer.Typer(no_args_is_help=True, help="The analyses of the LMR-BENCH paper, on runs and published records.")
@@ -58,8 +64,8 @@ def actions(
             item.system,
             item.solved,
             item.unsolved,
-            "not defined" if item.distance is None else f"{item.distance:.3f}",
-            "not defined" if item.p is None else f"{item.p:.4f}",
+            number(item.distance, ".3f"),
+            number(item.p, ".4f"),
         ]
         for item in tests
     ]
@@ -84,7 +90,7 @@ def structure(runs: Runs, suite: SuiteOption = None, json: JsonOption = False) -
         print_json(found.model_dump())
         return
     if found.problem:
-        say(f"not defined: {found.problem} ({found.answers} answers, {found.papers} papers)")
+        say(f"{UNDEFINED}: {found.problem} ({found.answers} answers, {found.papers} papers)")
         return
     rows = [
         [item.name, f"{item.value:.3f}", f"{item.error:.3f}", f"{item.z:.2f}", f"{item.p:.3f}"]
@@ -93,6 +99,102 @@ def structure(runs: Runs, suite: SuiteOption = None, json: JsonOption = False) -
     columns = ["", "coefficient", "standard error", "z", "p"]
     show(sheet("Passing by structure of the repository", columns, rows, numbers=columns[1:]), console())
     say(f"{found.answers} answers, {found.papers} papers; measures in standard deviations")
+
+
+@app.command()
+def ablation(runs: Runs, json: JsonOption = False) -> None:
+    """Compare the rates of a system under different inputs: full, paper+file and paper.
+
+    Name the runs of one or several systems under different --inputs. For each system: the rate with each inputs, on the
+    tasks that have an answer in all of its runs, and the paired differences, with the tests of `lmrbench report`.
+    """
+    from lmrbench.analysis.ablation import ablations
+    from lmrbench.grading.runs import read_run
+
+    held = [read_run(folder) for folder in runs]
+    found = ablations(held)
+    for warning in (*warnings_of(held), *_differing(found)):
+        warn(warning)
+    if json:
+        print_json([item.model_dump() for item in found])
+        return
+    for table in _ablation_sheets([item for item in found if not item.problem]):
+        show(table, console())
+    for item in found:
+        if item.problem:
+            say(f"{item.system}: {UNDEFINED}: {item.problem}")
+
+
+@app.command()
+def errors(runs: Runs, labels: LabelFilesOption = None, json: JsonOption = False) -> None:
+    """Count the errors of answers that judges or people do not call completely correct, by class.
+
+    For each system and for everyone who judged or labelled its answers; an answer counts once.
+    """
+    from lmrbench.analysis.ratings import ratings, tallies
+    from lmrbench.grading.runs import read_run
+
+    findings = together([read_run(folder) for folder in runs], None, labels or ())
+    for warning in findings.warnings:
+        warn(warning)
+    found = tallies(ratings(findings.judgements, findings.labels))
+    if json:
+        print_json([{**item.model_dump(), "faulty": item.faulty, "error_shares": item.error_shares} for item in found])
+    elif found:
+        show(errors_sheet(found), console())
+    else:
+        say(
+            f"{', '.join(map(str, runs))}: nobody judged these answers, and no labels are named: `lmrbench judge` asks "
+            "models, `lmrbench labels` has people label answers, and --labels names what they said"
+        )
+
+
+def _ablation_sheets(found: Sequence[Ablation]) -> list[Sheet]:
+    """Rates and differences; none where there is no system that has any."""
+    rates = [
+        [
+            item.system,
+            inputs,
+            item.tasks,
+            f"{rate.passes}/{rate.answers}",
+            percent(rate.passed),
+            span(rate.low, rate.high),
+            span(rate.paper_low, rate.paper_high),
+        ]
+        for item in found
+        for inputs, rate in item.rates.items()
+    ]
+    differences = [
+        [item.system, pair.first, pair.second, *compared(pair)] for item in found for pair in item.differences
+    ]
+    if not rates:
+        return []
+    columns = ["system", "inputs", "tasks", "answers", "passed", "over tasks", "over papers"]
+    pairs = ["system", "first", "second", *COMPARED]
+    return [
+        sheet(
+            "Share of answers that pass by inputs, on the tasks that all of them answered, with 95% intervals",
+            columns,
+            rates,
+            numbers=columns[2:],
+            spare=["answers", "over papers"],
+        ),
+        sheet(
+            "First inputs minus second, in percentage points, with Holm's correction for all rows",
+            pairs,
+            differences,
+            numbers=[column for column in COMPARED if column != "test"],
+            spare=["interval", "won/lost", "tasks", "p", "test"],
+        ),
+    ]
+
+
+def _differing(found: Iterable[Ablation]) -> list[str]:
+    return [
+        f"{item.system}: its runs differ in {', '.join(item.differing)} too, so that no difference is of inputs alone"
+        for item in found
+        if item.differing
+    ]
 
 
 def _sessions(runs: list[Path], events: list[Path]) -> list[Session]:

@@ -10,7 +10,7 @@ from lmrbench.printable import printable
 from lmrbench.version import __version__
 
 if TYPE_CHECKING:
-    from lmrbench.cli.report_tables import Findings
+    from lmrbench.cli.findings import Findings
     from lmrbench.cli.tables import Sheet
 
 
@@ -22,10 +22,10 @@ class Drawing(NamedTuple):
     note: str
 
 
-def page(findings: Findings, tables: Sequence[Sheet], warnings: Sequence[str]) -> str:
+def page(findings: Findings, tables: Sequence[Sheet]) -> str:
     """The page. Names and reasons are text there, whatever they hold.
 
-    tables: of the findings. warnings: what a reader must know before the numbers.
+    tables: of the findings.
     """
     from jinja2 import Environment, StrictUndefined
 
@@ -35,7 +35,7 @@ def page(findings: Findings, tables: Sequence[Sheet], warnings: Sequence[str]) -
     return template.render(
         folders=[str(folder) for folder in findings.folders],
         grades=len(findings.grades),
-        warnings=warnings,
+        warnings=findings.warnings,
         drawings=_drawings(findings),
         tables=tables,
         version=__version__,

@@ -35,6 +35,12 @@ SandboxOption = Annotated[
 WorkersOption = Annotated[
     int | None, typer.Option("--workers", min=1, help="Warm workers side by side; by default one per core.")
 ]
+LabelFilesOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--labels", metavar="FILE", help="What people say of the answers, by `lmrbench labels`. May be repeated."
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of a table.")]
 
 

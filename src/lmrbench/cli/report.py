@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from lmrbench.cli.options import JsonOption, SuiteOption, load_tasks, print_json
-from lmrbench.cli.report_tables import Findings, sheets
+from lmrbench.cli.findings import Findings, together
+from lmrbench.cli.options import JsonOption, LabelFilesOption, SuiteOption, print_json
+from lmrbench.cli.report_tables import sheets
 from lmrbench.cli.tables import comma_separated, latex, markdown, show
 from lmrbench.cli.terminal import console, say, warn
 from lmrbench.storage import write_whole
 
-if TYPE_CHECKING:
-    from lmrbench.grading.runs import Run
-
 
 def report(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders, of `lmrbench run` or `grade`.")],
+    labels: LabelFilesOption = None,
     suite: SuiteOption = None,
     json: JsonOption = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
@@ -36,8 +34,8 @@ def report(
     """Report what run folders hold, in tables.
 
     By task and by category with 95% intervals, failures by kind, how answers ended, costs, pass@k where there are
-    several answers to a task, what a passing answer takes, systems compared in pairs, and how small a difference the
-    tasks can detect.
+    several answers to a task, what a passing answer takes, systems compared in pairs, how small a difference the tasks
+    can detect, and what judges and people say, beside the tests.
 
     A run may be finished, killed half-way or made elsewhere; nothing is asked, graded or changed. Several folders are
     shown side by side. Samples that a provider or an agent's program left unanswered are listed apart, and are in no
@@ -45,13 +43,11 @@ def report(
     """
     from lmrbench.grading.runs import read_run
 
-    found = [read_run(folder) for folder in runs]
-    warnings = _warnings(found)
-    for warning in warnings:
+    findings = together([read_run(folder) for folder in runs], suite, labels or ())
+    for warning in findings.warnings:
         warn(warning)
-    findings = together(found, {item.id: item.category for item in load_tasks(suite, None)})
     if html or csv or as_latex:
-        for file, data in _files(findings, warnings, html, csv, as_latex):
+        for file, data in _files(findings, html, csv, as_latex):
             write_whole(file, data.encode())
             if not (json or as_markdown):
                 say(f"{file}: written")
@@ -63,22 +59,8 @@ def report(
         print_findings(findings)
 
 
-def _warnings(runs: Sequence[Run]) -> list[str]:
-    """What a reader must know before the numbers."""
-    found = []
-    for run in runs:
-        if not run.grades:
-            found.append(f"{run.folder}: holds no grades, so that there is no rate of it")
-        if run.unsigned:
-            found.append(f"{run.folder}: {run.unsigned} of {len(run.grades)} grades were not made by this installation")
-    if len({run.facts.suite_digest for run in runs if run.facts}) > 1:
-        found.append("these runs are of different versions of the suite; their rates are not to be compared")
-    return found
-
-
 def _files(
     findings: Findings,
-    warnings: Sequence[str],
     html: Path | None,
     csv: Path | None,
     as_latex: Path | None,
@@ -88,38 +70,11 @@ def _files(
     if html is not None:
         from lmrbench.cli.html_page import page
 
-        yield html, page(findings, tables, warnings)
+        yield html, page(findings, tables)
     if csv is not None:
         yield from ((csv / f"{item.name}.csv", comma_separated(item)) for item in tables)
     if as_latex is not None:
         yield as_latex, "\n".join(map(latex, tables))
-
-
-def together(runs: Sequence[Run], categories: Mapping[str, str]) -> Findings:
-    """Several runs as one. A system that occurs in more than one folder is named with its folder.
-
-    categories: of the tasks of a suite; tasks without a grade that are not among them are of category "unknown".
-    """
-    from lmrbench.judging.records import JUDGEMENTS, Judgement
-    from lmrbench.lines import read_lines
-
-    places = {(item.system, run.folder) for run in runs for item in run.grades}
-    places |= {(item.system, run.folder) for run in runs for item in run.usages}
-    several = {system for system, count in Counter(system for system, _ in places).items() if count > 1}
-
-    def name(system: str, run: Run) -> dict[str, str]:
-        return {"system": f"{system} ({run.folder})" if system in several else system}
-
-    grades = tuple(item.model_copy(update=name(item.system, run)) for run in runs for item in run.grades)
-    usages = tuple(item.model_copy(update=name(item.system, run)) for run in runs for item in run.usages)
-    known = {item.task: categories.get(item.task, "unknown") for item in usages}
-    known |= {item.task: item.category for item in grades}
-    judgements = tuple(
-        item.model_copy(update=name(item.system, run))
-        for run in runs
-        for item in read_lines(run.folder / JUDGEMENTS, Judgement)
-    )
-    return Findings(tuple(run.folder for run in runs), grades, usages, judgements, known)
 
 
 def print_findings(findings: Findings) -> None:
@@ -145,8 +100,10 @@ def print_findings_as_json(findings: Findings) -> None:
     from lmrbench.analysis.comparison import comparisons
     from lmrbench.analysis.effort import effort
     from lmrbench.analysis.power import ASSUMED_DISCORDANT, detectable_difference
+    from lmrbench.analysis.ratings import beside_tests, opposites, ratings, tallies
     from lmrbench.analysis.report import costs, failures, rates, statuses
 
+    rated = ratings(findings.judgements, findings.labels)
     groups = rates(findings.grades, findings.usages, lambda task: "all")
     groups |= rates(findings.grades, findings.usages, findings.categories.__getitem__)
     print_json(
@@ -175,6 +132,12 @@ def print_findings_as_json(findings: Findings) -> None:
             "detectable_difference": detectable_difference(
                 len({item.task for item in findings.grades}), ASSUMED_DISCORDANT
             ),
+            "tallies": [item.model_dump() for item in tallies(rated)],
+            "beside_tests": [item.model_dump() for item in beside_tests(rated, findings.grades)],
+            "opposites": [
+                {**item.model_dump(), "command": findings.commands[item.answer]}
+                for item in opposites(rated, findings.grades)
+            ],
             "grades": [item.model_dump(mode="json") for item in findings.grades],
             "usage": [item.model_dump(mode="json") for item in findings.usages],
         }

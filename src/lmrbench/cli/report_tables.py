@@ -1,48 +1,41 @@
-"""The tables of a report: each statistic of `analysis` as a sheet, with a sentence that says what it shows."""
+"""The tables of a report: each statistic of `analysis` as a sheet, with a sentence that says what it shows.
+
+Those of what unit tests say stand here; `rated_tables` has those of what judges and people say.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lmrbench.cli.cells import UNDEFINED, number, p_value, percent, points, span, span_of
+from lmrbench.cli.rated_tables import rated_sheets
 from lmrbench.cli.tables import Sheet, in_one_line, sheet
 
 if TYPE_CHECKING:
     from lmrbench.analysis.comparison import Comparison
     from lmrbench.analysis.report import Rate
-    from lmrbench.analysis.resampling import Estimate
+    from lmrbench.cli.findings import Findings
     from lmrbench.grading.records import Grade, Usage
-    from lmrbench.judging.records import Judgement
 
-UNDEFINED = "not defined"
-
-
-@dataclass(frozen=True)
-class Findings:
-    """What several runs hold together. categories: of the tasks, by id. folders: where it stands."""
-
-    folders: tuple[Path, ...]
-    grades: tuple[Grade, ...]
-    usages: tuple[Usage, ...]
-    judgements: tuple[Judgement, ...]
-    categories: Mapping[str, str]
+# The columns of a comparison, after those that say of what it is.
+COMPARED = ("tasks", "difference", "interval", "won/lost", "test", "p", "p (Holm)")
 
 
 def sheets(findings: Findings) -> list[Sheet]:
     """The tables of a report.
 
     By task, by category, failures, and what was left unanswered; then intervals, several answers to a task, effort,
-    comparisons, what judges say, and what difference the tasks can detect, each where there is anything to say.
+    comparisons, what difference the tasks can detect, and what judges and people say, each where there is anything to
+    say.
     """
     from lmrbench.analysis.comparison import comparisons
     from lmrbench.analysis.report import rates
 
     by_task = rates(findings.grades, findings.usages, lambda task: task)
     if not by_task:
-        return []
+        return rated_sheets(findings)
     groups = rates(findings.grades, findings.usages, findings.categories.__getitem__)
     overall = rates(findings.grades, findings.usages, lambda task: "all")
     systems = list(dict.fromkeys(system for of_systems in by_task.values() for system in of_systems))
@@ -51,8 +44,7 @@ def sheets(findings: Findings) -> list[Sheet]:
     found += [*_failures(findings.grades), *_endings(findings.usages), _intervals(overall["all"])]
     found += [*_attempts(findings.grades), *_effort(findings.grades, findings.usages)]
     found += _comparisons(pairs) if pairs else []
-    found += _judged(findings.judgements, findings.grades)
-    return [*found, _detectable(len({item.task for item in findings.grades}), pairs)]
+    return [*found, _detectable(len({item.task for item in findings.grades}), pairs), *rated_sheets(findings)]
 
 
 def _by_task(by_task: Mapping[str, Mapping[str, Rate]], systems: Sequence[str], usages: Sequence[Usage]) -> Sheet:
@@ -168,8 +160,8 @@ def _intervals(of_systems: Mapping[str, Rate]) -> Sheet:
         if item.unanswered:
             worst, best = item.passed_with_unanswered, item.passed_with_unanswered_right
             bracket = [str(item.unanswered), f"{worst:.1%}", f"{best:.1%}"]
-        wilson, drawn = _span(item.low, item.high), _span(item.paper_low, item.paper_high)
-        rows.append([system, item.tasks, item.papers, _percent(item.passed), wilson, drawn, *bracket])
+        wilson, drawn = span(item.low, item.high), span(item.paper_low, item.paper_high)
+        rows.append([system, item.tasks, item.papers, percent(item.passed), wilson, drawn, *bracket])
     columns = ["system", "tasks", "papers", "passed", "over tasks", "over papers", "unanswered", "if wrong", "if right"]
     note = (
         "Two 95% intervals of the rate of each system. That over tasks (Wilson) takes tasks as independent. That over "
@@ -203,9 +195,9 @@ def _attempts(grades: Sequence[Grade]) -> list[Sheet]:
             item.k,
             item.tasks,
             f"{item.pass_at_k.mean:.1%}",
-            _span_of(item.pass_at_k),
+            span_of(item.pass_at_k),
             f"{item.pass_hat_k.mean:.1%}",
-            _span_of(item.pass_hat_k),
+            span_of(item.pass_hat_k),
         ]
         for system, of_system in found.items()
         for item in of_system
@@ -235,11 +227,11 @@ def _effort(grades: Sequence[Grade], usages: Sequence[Usage]) -> list[Sheet]:
         [
             system,
             f"{item.passes}/{item.answers}",
-            "not known" if item.passes and item.dollars is None else _number(item.dollars, ".4f"),
-            _number(item.input_tokens, ",.0f"),
-            _number(item.output_tokens, ",.0f"),
-            _number(item.calls, ".1f"),
-            _number(item.minutes, ".2f"),
+            "not known" if item.passes and item.dollars is None else number(item.dollars, ".4f"),
+            number(item.input_tokens, ",.0f"),
+            number(item.output_tokens, ",.0f"),
+            number(item.calls, ".1f"),
+            number(item.minutes, ".2f"),
         ]
         for system, item in effort(grades, usages).items()
     ]
@@ -262,28 +254,28 @@ def _effort(grades: Sequence[Grade], usages: Sequence[Usage]) -> list[Sheet]:
     ]
 
 
-def _comparisons(pairs: Sequence[Comparison]) -> list[Sheet]:
-    rows = [
-        [
-            item.first,
-            item.second,
-            item.tasks,
-            UNDEFINED if item.difference is None else f"{100 * item.difference.mean:+z.1f}",
-            _points(item.difference),
-            f"{item.wins}/{item.losses}",
-            item.test,
-            _p(item.p),
-            _p(item.p_holm),
-        ]
-        for item in pairs
+def compared(item: Comparison) -> list[str]:
+    """The cells of a comparison, from `tasks` to `p (Holm)`."""
+    return [
+        str(item.tasks),
+        UNDEFINED if item.difference is None else f"{100 * item.difference.mean:+z.1f}",
+        points(item.difference),
+        f"{item.wins}/{item.losses}",
+        item.test,
+        p_value(item.p),
+        p_value(item.p_holm),
     ]
-    columns = ["first", "second", "tasks", "difference", "interval", "won/lost", "test", "p", "p (Holm)"]
+
+
+def _comparisons(pairs: Sequence[Comparison]) -> list[Sheet]:
+    rows = [[item.first, item.second, *compared(item)] for item in pairs]
+    columns = ["first", "second", *COMPARED]
     return [
         sheet(
             "Systems compared on the tasks that both answered, in percentage points",
             columns,
             rows,
-            numbers=["tasks", "difference", "interval", "won/lost", "p", "p (Holm)"],
+            numbers=[column for column in COMPARED if column != "test"],
             spare=["interval", "won/lost", "tasks", "p", "test"],
             name="comparisons",
             note="The rate of the first system minus that of the second, with the 95% interval over papers, and on how "
@@ -325,81 +317,3 @@ def _detectable(tasks: int, pairs: Sequence[Comparison]) -> Sheet:
         "where none was observed. None means that with so few differing tasks not even the largest possible "
         "difference is found so often. It is computed for one comparison; a correction for several makes it larger.",
     )
-
-
-def _percent(value: float | None) -> str:
-    return UNDEFINED if value is None else f"{value:.1%}"
-
-
-def _span(low: float | None, high: float | None) -> str:
-    return UNDEFINED if low is None or high is None else f"{low:.0%} to {high:.0%}"
-
-
-def _span_of(value: Estimate) -> str:
-    return _span(value.low, value.high)
-
-
-def _points(value: Estimate | None) -> str:
-    if value is None or value.low is None or value.high is None:
-        return UNDEFINED
-    return f"{100 * value.low:+z.1f} to {100 * value.high:+z.1f}"
-
-
-def _number(value: float | None, form: str) -> str:
-    return UNDEFINED if value is None else format(value, form)
-
-
-def _p(value: float | None) -> str:
-    if value is None:
-        return UNDEFINED
-    return "< 0.001" if value < 0.001 else f"{value:.3f}"
-
-
-def _judged(judgements: Sequence[Judgement], grades: Sequence[Grade]) -> list[Sheet]:
-    """What judges say of the answers, and where it is the opposite of what the tests say."""
-    from lmrbench.analysis.grouping import grouped
-    from lmrbench.judging.ballots import ballots, latest
-    from lmrbench.judging.scale import CATEGORIES
-
-    if not judgements:
-        return []
-    passed = {(item.system, item.task, item.sample): item.passed for item in grades}
-    rows, opposites = [], []
-    for (system, judge), items in grouped(ballots(latest(judgements)), lambda item: (item.system, item.judge)).items():
-        said = Counter(item.majority for item in items)
-        rows.append([system, judge, len(items), *(f"{said[name] / len(items):.1%}" for name in CATEGORIES), said[None]])
-        opposites += [
-            [system, item.task, item.sample, "pass" if right else "fail", judge, item.majority]
-            for item in items
-            if (right := passed.get((item.system, item.task, item.sample))) is not None
-            and item.majority == ("LI" if right else "CC")
-        ]
-    columns = ["system", "judge", "answers", *CATEGORIES, "none"]
-    found = [
-        sheet(
-            "What judges say",
-            columns,
-            rows,
-            numbers=columns[2:],
-            spare=["none"],
-            name="judges",
-            note="The majority of a judge's votes on each answer: completely correct, logic correct, logic incorrect; "
-            "none where no category has more than half of the votes. Of a vote that was asked again the last one "
-            "counts. A judge reads code and runs none of it.",
-        )
-    ]
-    if opposites:
-        columns = ["system", "task", "sample", "tests", "judge", "says"]
-        found.append(
-            sheet(
-                "Where a judge says the opposite of the tests",
-                columns,
-                opposites,
-                numbers=["sample"],
-                spare=["sample"],
-                name="opposites",
-                note="Answers that pass and are called logic incorrect, or fail and are called completely correct. "
-                "`lmrbench why RUN TASK` shows the code and the cases of each.",
-            )
-        )
-    return found

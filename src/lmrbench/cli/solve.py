@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lmrbench.cli.derived import with_settings
+from lmrbench.cli.findings import together
 from lmrbench.cli.grade import RUNS, grade_with_progress, say_set_aside
 from lmrbench.cli.interrupt import as_keyboard_interrupt
 from lmrbench.cli.options import (
@@ -21,10 +22,9 @@ from lmrbench.cli.options import (
     TasksOption,
     WorkersOption,
     load_all_and_some,
-    load_tasks,
     suite_folder,
 )
-from lmrbench.cli.report import print_findings, print_findings_as_json, together
+from lmrbench.cli.report import print_findings, print_findings_as_json
 from lmrbench.cli.terminal import is_quiet, say
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 
@@ -67,7 +67,7 @@ def solve(settings: dict[str, Any], asked: Asked, json: JsonOption = False) -> N
         raise UsageError("--model is needed: whom to ask, as openai/gpt-5")
     run = _solved(settings, asked)
     if json:
-        print_findings_as_json(together([run], _categories(asked.suite)))
+        print_findings_as_json(together([run], asked.suite))
     else:
         passed = sum(item.passed for item in run.grades)
         say(f"{passed} of {len(run.grades)} answers pass; the run is in {run.folder}")
@@ -84,7 +84,7 @@ def run(settings: dict[str, Any], asked: Asked, json: JsonOption = False) -> Non
     answers = _solved if settings.get("model") else _built_ins
     done = answers(settings, asked)
     print_all = print_findings_as_json if json else print_findings
-    print_all(together([done], _categories(asked.suite)))
+    print_all(together([done], asked.suite))
     if settings.get("model"):
         _require_finished(done)
 
@@ -94,10 +94,6 @@ def _require_finished(run: Run) -> None:
     from lmrbench.solving.runs import require_finished
 
     require_finished(run)
-
-
-def _categories(suite: Path | None) -> dict[str, str]:
-    return {item.id: item.category for item in load_tasks(suite, None)}
 
 
 def _solved(given: dict[str, Any], asked: Asked) -> Run:

@@ -91,6 +91,14 @@ def by_answer(labels: Iterable[Label]) -> dict[Answer, list[Label]]:
     return groups
 
 
+def of_people(labels: Iterable[Label]) -> dict[Answer, list[Label]]:
+    """What people together say of each answer: what was adjudicated, or else all of its labels."""
+    return {
+        answer: [item for item in items if item.annotator == ADJUDICATED] or items
+        for answer, items in by_answer(labels).items()
+    }
+
+
 def majority(categories: Sequence[Category]) -> Category | None:
     """The category that more than half of them are; None if there is none."""
     if not categories:

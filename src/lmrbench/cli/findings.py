@@ -1,0 +1,140 @@
+"""What several runs hold together: what reports and analyses of more than one run are made of."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lmrbench.cli.options import load_tasks
+
+if TYPE_CHECKING:
+    from lmrbench.grading.records import Grade, Usage
+    from lmrbench.grading.runs import Run
+    from lmrbench.judging.labels import Answer, Label
+    from lmrbench.judging.records import Judgement
+    from lmrbench.tasks.submission import Submission
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What several runs hold, and what people say of their answers.
+
+    folders: where it stands. categories: of the tasks, by id. commands: what to call to see an answer that has a grade.
+    warnings: what a reader must know before the numbers.
+    """
+
+    folders: tuple[Path, ...]
+    grades: tuple[Grade, ...]
+    usages: tuple[Usage, ...]
+    judgements: tuple[Judgement, ...]
+    labels: tuple[Label, ...]
+    categories: Mapping[str, str]
+    commands: Mapping[Answer, str]
+    warnings: tuple[str, ...]
+
+
+def together(runs: Sequence[Run], suite: Path | None, label_files: Sequence[Path] = ()) -> Findings:
+    """Several runs as one. A system that occurs in more than one folder is named with its folder.
+
+    suite: its folder; tasks without a grade that are not in it are of category "unknown". label_files: what people say
+    of the answers. Raises UsageError where labels are of no answer of the runs, or of one that two runs have.
+    """
+    from lmrbench.judging.labels import Answer
+    from lmrbench.judging.records import JUDGEMENTS, Judgement
+    from lmrbench.lines import read_lines
+
+    places = {(item.system, run.folder) for run in runs for item in run.grades}
+    places |= {(item.system, run.folder) for run in runs for item in run.usages}
+    several = {system for system, count in Counter(system for system, _ in places).items() if count > 1}
+
+    def name(system: str, run: Run) -> dict[str, str]:
+        return {"system": f"{system} ({run.folder})" if system in several else system}
+
+    grades = tuple(item.model_copy(update=name(item.system, run)) for run in runs for item in run.grades)
+    usages = tuple(item.model_copy(update=name(item.system, run)) for run in runs for item in run.usages)
+    tasks = {item.id: item.category for item in load_tasks(suite, None)}
+    categories = {item.task: tasks.get(item.task, "unknown") for item in usages}
+    categories |= {item.task: item.category for item in grades}
+    judgements = tuple(
+        item.model_copy(update=name(item.system, run))
+        for run in runs
+        for item in read_lines(run.folder / JUDGEMENTS, Judgement)
+    )
+    labels, left_out = _labels(runs, label_files)
+    commands = {
+        Answer(name(item.system, run)["system"], item.task, item.sample): command
+        for run in runs
+        for item, command in _commands(run, suite)
+    }
+    return Findings(
+        folders=tuple(run.folder for run in runs),
+        grades=grades,
+        usages=usages,
+        judgements=judgements,
+        labels=tuple(item.model_copy(update=name(item.system, run)) for item, run in labels),
+        categories=categories,
+        commands=commands,
+        warnings=(*warnings_of(runs), *left_out),
+    )
+
+
+def warnings_of(runs: Sequence[Run]) -> list[str]:
+    """What a reader must know of some runs before their numbers."""
+    found = []
+    for run in runs:
+        if not run.grades:
+            found.append(f"{run.folder}: holds no grades, so that there is no rate of it")
+        if run.unsigned:
+            found.append(f"{run.folder}: {run.unsigned} of {len(run.grades)} grades were not made by this installation")
+    if len({run.facts.suite_digest for run in runs if run.facts}) > 1:
+        found.append("these runs are of different versions of the suite; their rates are not to be compared")
+    return found
+
+
+def _labels(runs: Sequence[Run], files: Sequence[Path]) -> tuple[list[tuple[Label, Run]], list[str]]:
+    """The labels of answers of the runs, each with the run of its answer; and a warning if there are other labels.
+
+    Raises UsageError where all are of other answers, or one is of an answer that two runs have.
+    """
+    from lmrbench.errors import UsageError
+    from lmrbench.judging.labels import Answer, read_labels
+
+    holders: dict[Answer, dict[Path, Run]] = {}
+    for run in runs:
+        answers: list[Submission | Grade] = [*run.submissions, *run.grades]
+        for item in answers:
+            holders.setdefault(Answer(item.system, item.task, item.sample), {})[run.folder] = run
+    found, others = [], []
+    for label in read_labels(files):
+        match list(holders.get(label.answer, {}).values()):
+            case []:
+                others.append(label)
+            case [run]:
+                found.append((label, run))
+            case [run, other, *_]:
+                raise UsageError(
+                    f"{label.answer} is in {run.folder} and in {other.folder}, so that it can't be known which of them "
+                    "is labelled; report one of them"
+                )
+    if not others:
+        return found, []
+    names = ", ".join(map(str, files))
+    if not found:
+        raise UsageError(f"{names}: holds no label of an answer of these runs; the first one is of {others[0].answer}")
+    count = f"{len(others)} of {len(others) + len(found)} labels"
+    return found, [f"{names}: {count} are of no answer of these runs, and left out; the first is of {others[0].answer}"]
+
+
+def _commands(run: Run, suite: Path | None) -> Iterator[tuple[Grade, str]]:
+    """The `lmrbench why` that shows each answer of a run."""
+    several = len({item.system for item in run.grades}) > 1
+    for item in run.grades:
+        words = ["lmrbench", "why", str(run.folder), item.task]
+        words += ["--system", item.system] if several else []
+        words += ["--sample", str(item.sample)] if item.sample else []
+        words += ["--suite", str(suite)] if suite is not None else []
+        yield item, shlex.join(words)
