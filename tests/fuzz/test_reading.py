@@ -169,7 +169,7 @@ LINE = '{"system": "s", "task": "dpo/preference_loss", "code": "x"}'
 def test_any_file_of_submissions_is_read_or_named(tmp_path_factory, lines):
     file = tmp_path_factory.mktemp("fuzz") / "submissions.jsonl"
     file.write_bytes(b"\n".join(lines))
-    found, refusal = outcome(RecordError, read_submissions, file, TASKS)
+    found, refusal = outcome(RecordError, read_submissions, file)
     assert found is not None or str(file) in refusal
 
 

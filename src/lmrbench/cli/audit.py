@@ -13,6 +13,7 @@ from lmrbench.cli.options import (
     JsonOption,
     SandboxOption,
     SuiteOption,
+    TierOption,
     WorkersOption,
     load_all_and_some,
     print_json,
@@ -50,6 +51,7 @@ def audit(
     out: Annotated[
         Path, typer.Option(metavar="FILE", help="With --adversary: where the versions and their grades are kept.")
     ] = Path("adversaries.jsonl"),
+    tier: TierOption = "function",
     suite: SuiteOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -67,7 +69,7 @@ def audit(
     """
     from lmrbench.authoring.certificate import read_certificate
 
-    every_task, tasks = load_all_and_some(suite, patterns)
+    every_task, tasks = load_all_and_some(suite, patterns, tier)
     if adversary is not None:
         findings = attack_with_progress(
             list(tasks), adversary, wrong, right, out, workers, suite_folder(suite), sandbox

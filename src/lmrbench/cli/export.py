@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from lmrbench.cli.options import PATTERN_HELP, SuiteOption, load_tasks
+from lmrbench.cli.options import PATTERN_HELP, FreshOption, SuiteOption, TierOption, load_tasks
 from lmrbench.cli.terminal import say
 from lmrbench.tasks.model import Inputs
 
@@ -18,12 +18,14 @@ def export(
     inputs: Annotated[
         Inputs, typer.Option(help="What is shown: full (the masked repository), paper+file, or paper.")
     ] = "full",
+    tier: TierOption = "function",
+    fresh: FreshOption = None,
     suite: SuiteOption = None,
 ) -> None:
     """Write what a solver sees of each task: masked repository, summary of the paper, instruction, and no answer."""
     from lmrbench.tasks.workspace import export_workspace
 
-    for task in load_tasks(suite, patterns):
+    for task in load_tasks(suite, patterns, tier, fresh):
         folder = to / task.paper.slug / task.name
         export_workspace(task, folder, inputs)
         say(str(folder))

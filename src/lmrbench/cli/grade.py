@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lmrbench.cli.options import (
+    FreshOption,
     JsonOption,
     SandboxOption,
     SeedOption,
     SuiteOption,
     TasksOption,
+    TierOption,
     WorkersOption,
+    forged_tasks,
     load_all_and_some,
     print_json,
     suite_folder,
@@ -46,6 +49,8 @@ def grade(
         int | None, typer.Option(min=1, help="Grade at most this many rewrites, and wrong versions, of each task.")
     ] = None,
     task: TasksOption = None,
+    tier: TierOption = "function",
+    fresh: FreshOption = None,
     seed: SeedOption = None,
     seeds: Annotated[
         int | None, typer.Option(min=1, max=100, help="Draw this many fresh seeds; every one must be passed.")
@@ -81,7 +86,7 @@ def grade(
     """
     from lmrbench.errors import UsageError
     from lmrbench.grading.golden import fresh_seed, installation_seed
-    from lmrbench.grading.runs import drawn_seeds, read_submissions
+    from lmrbench.grading.runs import drawn_seeds, read_submissions, require_known
     from lmrbench.grading.systems import BUILT_INS, MUST_PASS, submissions_of
 
     chosen: list[BuiltIn] = [
@@ -93,10 +98,14 @@ def grade(
         )
     if seed is not None and seeds is not None:
         raise UsageError("--seed and --seeds can't be used together")
-    every_task, tasks = load_all_and_some(suite, task)
+    every_task, tasks = load_all_and_some(suite, task, tier, fresh, sandbox)
+    if path is not None:
+        handed_in = read_submissions(path)
+        if not task:
+            every_task, tasks = with_tiers_of(every_task, handed_in, suite_folder(suite), sandbox)
+        require_known(path, handed_in, {item.id: item for item in every_task})
     names = {item.id for item in tasks}
     if path is not None:
-        handed_in = read_submissions(path, {item.id: item for item in every_task})
         submissions = [item for item in handed_in if item.task in names]
         folder = out or (path if path.is_dir() else RUNS / path.stem)
     else:
@@ -140,6 +149,19 @@ def grade(
         warn(f"expected {item.system} {item.label} to {due} on {item.task}, but it {what}".replace("  ", " "))
     if amiss:
         raise typer.Exit(1)
+
+
+def with_tiers_of(
+    tasks: tuple[Task, ...], handed_in: list[Submission], suite: Path, sandbox: str
+) -> tuple[tuple[Task, ...], tuple[Task, ...]]:
+    """All tasks, with the forensic ones that were answered, and those of the tiers of which anything was handed in."""
+    from lmrbench.tasks.deviations import draws_of, is_forensic
+
+    answered = {item.task for item in handed_in}
+    drawn = sorted(filter(is_forensic, answered))
+    made = forged_tasks(draws_of(tasks, drawn, (), "function", None), suite, sandbox)
+    tiers = {item.tier for item in tasks if item.id in answered}
+    return (*tasks, *made), (*(item for item in tasks if item.tier in tiers), *made)
 
 
 def say_set_aside(folder: Path, count: int) -> None:

@@ -62,7 +62,7 @@ def judge(
     the same command then asks again.
     """
     from lmrbench.errors import SandboxError, UsageError
-    from lmrbench.grading.runs import read_submissions
+    from lmrbench.grading.runs import read_submissions, require_known
     from lmrbench.solving.settings import Settings
 
     if not model:
@@ -73,7 +73,8 @@ def judge(
         raise UsageError(f"{run}: there is no such run folder")
     every_task, some = load_all_and_some(suite, task)
     tasks = {item.id: item for item in every_task}
-    submissions = read_submissions(run, tasks)
+    submissions = read_submissions(run)
+    require_known(run, submissions, tasks)
     chosen = [item for item in submissions if item.task in {item.id for item in some}]
     if not chosen:
         raise UsageError(f"{run}: no submission for {', '.join(item.id for item in some)}")

@@ -6,13 +6,14 @@ from typing import Annotated
 
 import typer
 
-from lmrbench.cli.options import PATTERN_HELP, JsonOption, SuiteOption, load_all_and_some, print_json
+from lmrbench.cli.options import PATTERN_HELP, JsonOption, SuiteOption, TierOption, load_all_and_some, print_json
 from lmrbench.cli.tables import sheet, show
 from lmrbench.cli.terminal import console, say
 
 
 def list_tasks(
     patterns: Annotated[list[str] | None, typer.Argument(metavar="[TASK]...", help=PATTERN_HELP)] = None,
+    tier: TierOption = "function",
     suite: SuiteOption = None,
     json: JsonOption = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the page docs/suite.md.")] = False,
@@ -20,7 +21,7 @@ def list_tasks(
     """List the tasks of the suite."""
     from lmrbench.tasks.digests import suite_digest
 
-    every_task, tasks = load_all_and_some(suite, patterns)
+    every_task, tasks = load_all_and_some(suite, patterns, tier)
     if markdown:
         from lmrbench.authoring.overview import suite_page
 
@@ -30,6 +31,7 @@ def list_tasks(
         facts = [
             {
                 "id": task.id,
+                "tier": task.tier,
                 "category": task.category,
                 "targets": [str(target) for target in task.targets],
                 "paper": task.paper.model_dump(mode="json"),
@@ -40,10 +42,11 @@ def list_tasks(
         return
     rows = []
     for task in tasks:
-        first, *others = task.targets
+        first, *others = task.targets or task.goal_files
         target = str(first) if not others else f"{first} and {len(others)} more"
         rows.append((task.id, task.category, f"{task.paper.venue} {task.paper.year}", target, task.paper.title))
     columns = ("task", "category", "venue", "target", "paper")
-    title = f"{len(tasks)} tasks" if len(tasks) != 1 else "1 task"
+    kind = "" if tier == "function" else f" of the tier {tier}"
+    title = f"{len(tasks)} tasks{kind}" if len(tasks) != 1 else f"1 task{kind}"
     show(sheet(title, columns, rows, spare=("category", "venue", "target", "paper")), console())
     say(f"{tasks[0].suite or 'a suite'}: {len(every_task)} tasks, digest {suite_digest(every_task)}")

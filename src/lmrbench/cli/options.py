@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
+from lmrbench.tasks.model import Tier
 
 if TYPE_CHECKING:
     from lmrbench.tasks.model import Task
@@ -41,6 +45,20 @@ LabelFilesOption = Annotated[
         "--labels", metavar="FILE", help="What people say of the answers, by `lmrbench labels`. May be repeated."
     ),
 ]
+TierOption = Annotated[
+    Tier,
+    typer.Option("--tier", help="Which tier's tasks: function, the headline; method; forensic; twin. See concepts."),
+]
+FreshOption = Annotated[
+    int | None,
+    typer.Option(
+        "--fresh",
+        metavar="SEED",
+        min=0,
+        max=2**31 - 1,
+        help="With --tier forensic: draw tasks of 1, 3, 5 and 8 deviations from this seed, not the published ones.",
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of a table.")]
 
 
@@ -51,9 +69,11 @@ def suite_folder(suite: Path | None) -> Path:
     return suite or default_suite()
 
 
-def load_tasks(suite: Path | None, patterns: list[str] | None) -> tuple[Task, ...]:
-    """The tasks of a suite that the patterns name."""
-    return load_all_and_some(suite, patterns)[1]
+def load_tasks(
+    suite: Path | None, patterns: list[str] | None, tier: Tier = "function", fresh: int | None = None
+) -> tuple[Task, ...]:
+    """The tasks of a suite and a tier that the patterns name."""
+    return load_all_and_some(suite, patterns, tier, fresh)[1]
 
 
 def load_task(suite: Path | None, name: str) -> Task:
@@ -66,12 +86,52 @@ def load_task(suite: Path | None, name: str) -> Task:
     return found[0]
 
 
-def load_all_and_some(suite: Path | None, patterns: list[str] | None) -> tuple[tuple[Task, ...], tuple[Task, ...]]:
-    """All tasks of a suite, and those of them that the patterns name."""
+def load_all_and_some(
+    suite: Path | None,
+    patterns: Iterable[str] | None,
+    tier: Tier = "function",
+    fresh: int | None = None,
+    sandbox: str = DEFAULT_SANDBOX,
+) -> tuple[tuple[Task, ...], tuple[Task, ...]]:
+    """All tasks of a suite, and those of a tier that the patterns name; an id names a task of any tier.
+
+    fresh: draw the forensic tasks anew from this seed. sandbox: where the forensic tasks that are named are run, to see
+    what they log; these are among all tasks too.
+    """
+    from lmrbench.errors import UsageError
+    from lmrbench.tasks.deviations import draws_of, is_forensic
     from lmrbench.tasks.loading import load_suite, select
 
+    if fresh is not None and tier != "forensic":
+        raise UsageError("--fresh is for --tier forensic")
+    wanted = list(patterns or ())
     tasks = load_suite(suite_folder(suite))
-    return tasks, select(tasks, patterns or ())
+    drawn = [pattern for pattern in wanted if is_forensic(pattern)]
+    others = [pattern for pattern in wanted if pattern not in drawn]
+    made = forged_tasks(draws_of(tasks, drawn, others, tier, fresh), suite_folder(suite), sandbox)
+    chosen = select(tasks, others, tier) if tier != "forensic" and (others or not drawn) else ()
+    return (*tasks, *made), (*chosen, *made)
+
+
+def forged_tasks(draws: Sequence[tuple[Task, int, int]], suite: Path, sandbox: str) -> tuple[Task, ...]:
+    """The forensic tasks of these draws: a task of the paper, how many deviations, and a seed, for each."""
+    if not draws:
+        return ()
+    from lmrbench.cli.terminal import progress
+    from lmrbench.grading.forging import forged
+    from lmrbench.sandbox.registry import open_pool
+
+    with open_pool(sandbox, [suite]) as pool, progress() as bars:
+        every, one = bars.add_task("forensic tasks", total=len(draws)), bars.add_task("changed programs", total=None)
+
+        def advance(stage: str, done: int, total: int) -> None:
+            bars.update(one, description=stage, completed=done, total=total)
+
+        made = []
+        for task, count, seed in draws:
+            made.append(forged(task, count, seed, pool, advance))
+            bars.advance(every)
+    return tuple(made)
 
 
 def print_json(value: object) -> None:

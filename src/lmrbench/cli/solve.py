@@ -15,11 +15,13 @@ from lmrbench.cli.findings import together
 from lmrbench.cli.grade import RUNS, grade_with_progress, say_set_aside
 from lmrbench.cli.interrupt import as_keyboard_interrupt
 from lmrbench.cli.options import (
+    FreshOption,
     JsonOption,
     SandboxOption,
     SeedOption,
     SuiteOption,
     TasksOption,
+    TierOption,
     WorkersOption,
     load_all_and_some,
     suite_folder,
@@ -37,6 +39,8 @@ class Asked:
     """What is asked, and where its answers are graded and kept: the options that `solve` and `run` share."""
 
     task: TasksOption = None
+    tier: TierOption = "function"
+    fresh: FreshOption = None
     prices: Annotated[
         Path | None,
         typer.Option("--prices", metavar="FILE", help="JSON: dollars per million tokens, by model."),
@@ -111,7 +115,7 @@ def _solved(given: dict[str, Any], asked: Asked) -> Run:
         from lmrbench.solving import runs
     except ImportError as error:
         raise SandboxError(f"asking models needs Inspect ({error}): pip install 'lmrbench[models]'") from error
-    tasks, chosen = load_all_and_some(asked.suite, asked.task)
+    tasks, chosen = load_all_and_some(asked.suite, asked.task, asked.tier, asked.fresh, asked.sandbox)
     if asked.prices is not None:
         settings = settings.model_copy(update={"prices": runs.set_prices(asked.prices, settings.model)})
         if settings.cost_limit is not None and not settings.prices:
@@ -146,7 +150,7 @@ def _built_ins(given: dict[str, Any], asked: Asked) -> Run:
     set_here = [name for name, value in given.items() if value != Settings.model_fields[name].default]
     if unused := [*set_here, *(["prices"] if asked.prices is not None else [])]:
         raise UsageError(f"--{unused[0].replace('_', '-')} needs --model")
-    every_task, chosen = load_all_and_some(asked.suite, asked.task)
+    every_task, chosen = load_all_and_some(asked.suite, asked.task, asked.tier, asked.fresh, asked.sandbox)
     systems: tuple[BuiltIn, ...] = ("golden", "mask", "nearest")
     submissions = [item for system in systems for item in submissions_of(system, chosen)]
     folder = asked.out or RUNS / "built-in"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -71,7 +73,12 @@ def why(
 
 
 def _show_code(out: Console, task: Task, submission: Submission) -> None:
-    """For each target the masked function and what was taken of the answer, with the lines of their files."""
+    """For each target the masked function and what was taken of the answer, with the lines of their files.
+
+    Of files that are handed in whole, what was changed.
+    """
+    from rich.syntax import Syntax
+
     from lmrbench.errors import SubmissionError
     from lmrbench.grading.reading import read_submission
     from lmrbench.tasks.workspace import target_texts, unsolved_files
@@ -83,6 +90,9 @@ def _show_code(out: Console, task: Task, submission: Submission) -> None:
         say(f"nothing was taken of this answer: {error}")
         code = submission.code if isinstance(submission.code, str) else "\n\n".join(submission.code.values())
         out.print(_code(code, 1))
+        return
+    if not task.targets:
+        out.print(Syntax(printable(_diff(task.files.shown, answered), lines=True), "diff", background_color="default"))
         return
     masked, taken = target_texts(task, unsolved), target_texts(task, answered)
     for target in task.targets:
@@ -99,6 +109,15 @@ def _show_code(out: Console, task: Task, submission: Submission) -> None:
                 out.print(cell(f"{target} ({title})", style="bold"))
                 out.print(_code(text, line))
         out.print()
+
+
+def _diff(shown: Mapping[str, bytes], answered: Mapping[str, bytes]) -> str:
+    """What an answer changed of the files that it was shown."""
+    lines: list[str] = []
+    for path, data in shown.items():
+        before, after = (item.decode("utf-8", "replace").splitlines() for item in (data, answered[path]))
+        lines += difflib.unified_diff(before, after, path, path, lineterm="", n=1)
+    return "\n".join(lines) or "nothing was changed"
 
 
 def _code(text: str, first_line: int) -> Syntax:

@@ -22,6 +22,7 @@ from lmrbench.printable import printable
 from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.sandbox.protocol import CaseOutcome, Job, Outcome, Status
 from lmrbench.sandbox.worker_program.encoding import decode
+from lmrbench.tasks.deviations import share_found
 from lmrbench.tasks.digests import files_digest, grading_digest
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
@@ -194,11 +195,16 @@ def _all_missing(golden: GoldenOutputs, seed: int, reason: str) -> Iterator[Case
 
 
 def _grade(candidate: Candidate, terms: Terms, cases: Sequence[CaseVerdict], outcomes: Sequence[Outcome]) -> Grade:
+    passed = bool(cases) and all(case.verdict == "match" for case in cases)
+    found = None
+    if candidate.task.draw is not None:
+        found = 1.0 if passed else share_found(candidate.task, candidate.files or {})
     return Grade(
         **terms._asdict(),
         label=candidate.submission.label,
         category=candidate.task.category,
-        passed=bool(cases) and all(case.verdict == "match" for case in cases),
+        passed=passed,
+        found=found,
         cases=tuple(cases),
         seconds=sum(outcome.seconds for outcome in outcomes),
         peak_mb=max((outcome.peak_mb for outcome in outcomes), default=0.0),

@@ -57,7 +57,8 @@ class Grade(StoredRecord):
     """The grade of one submission: passed if every case under every seed matches.
 
     What it holds for, its terms, is written beside it. log: the end of what the candidate printed, under the first
-    seed.
+    seed. found: of a forensic task, the share of the changes that were found, of which some may have been overlooked
+    unless it passes.
     """
 
     system: str
@@ -76,6 +77,7 @@ class Grade(StoredRecord):
     seeds: tuple[int, ...]
     sandbox: str
     environment: str
+    found: float | None = None
 
     @property
     def terms(self) -> Terms:
@@ -85,7 +87,7 @@ class Grade(StoredRecord):
     def blinded(self) -> Grade:
         """The grade without what tells of expected values, inputs, or how long a candidate took over which case."""
         cases = tuple(case.model_copy(update={"name": "", "reason": "", "seconds": 0.0}) for case in self.cases)
-        return self.model_copy(update={"cases": cases, "log": ""})
+        return self.model_copy(update={"cases": cases, "log": "", "found": None})
 
     @property
     def first_failure(self) -> CaseVerdict | None:

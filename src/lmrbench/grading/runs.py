@@ -33,11 +33,10 @@ SUBMISSIONS, GRADES, FACTS, USAGE = "submissions.jsonl", "grades.jsonl", "run.js
 UNVERIFIED = "grades.unverified.jsonl"
 
 
-def read_submissions(path: Path, tasks: Mapping[str, Task]) -> list[Submission]:
+def read_submissions(path: Path) -> list[Submission]:
     """The submissions of a file or of a run folder.
 
-    Raises RecordError, naming the line, for one that is damaged, of an unknown task, or handed in twice, and for a file
-    without any.
+    Raises RecordError, naming the line, for one that is damaged or handed in twice, and for a file without any.
     """
     file = path / SUBMISSIONS if path.is_dir() else path
     submissions = read_lines(file, Submission) if path.is_dir() else read_submitted_lines(file, Submission)
@@ -45,8 +44,6 @@ def read_submissions(path: Path, tasks: Mapping[str, Task]) -> list[Submission]:
         raise RecordError(f"{file}: holds no submissions")
     seen: set[tuple[str, str, int]] = set()
     for number, item in enumerate(submissions, 1):
-        if item.task not in tasks:
-            raise RecordError(f"{file}: submission {number}: there is no task {item.task!r} in this suite")
         if _key(item) in seen:
             raise RecordError(
                 f"{file}: submission {number}: {item.system} has handed in sample {item.sample} of {item.task} twice; "
@@ -54,6 +51,13 @@ def read_submissions(path: Path, tasks: Mapping[str, Task]) -> list[Submission]:
             )
         seen.add(_key(item))
     return submissions
+
+
+def require_known(path: Path, submissions: Iterable[Submission], tasks: Mapping[str, Task]) -> None:
+    """Raise RecordError, naming the first, unless all submissions are of these tasks, by id."""
+    for number, item in enumerate(submissions, 1):
+        if item.task not in tasks:
+            raise RecordError(f"{path}: submission {number}: there is no task {item.task!r} in this suite")
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lmrbench.errors import UsageError
 from lmrbench.pysource.source import decode
 from lmrbench.solving.papers import paper_text
 from lmrbench.solving.settings import Form
@@ -28,8 +29,11 @@ class Message:
 def prompt_message(task: Task, inputs: Inputs, paper: Form, limit: int) -> Message:
     """The one message of the prompt setting, of at most `limit` characters unless goal file and instruction are longer.
 
-    inputs: `full` shows the context files too, `paper` nothing of the repository but the signatures.
+    Raises UsageError for a forensic task, in which programs must be run. inputs: `full` shows the context files too,
+    `paper` nothing of the repository but the signatures.
     """
+    if not task.targets:
+        raise UsageError(f"{task.id}: forensic tasks are for agents: --setting agent")
     files = masked_files(task)
     targets = ", ".join(f"`{target}`" for target in task.targets)
     opening = (
@@ -40,6 +44,11 @@ def prompt_message(task: Task, inputs: Inputs, paper: Form, limit: int) -> Messa
     if inputs != "paper":
         goals = {name: _fenced(decode(files[name])[0]) for name in task.goal_files}
     kept = [f"\n## {f'Goal file `{name}`' if name else 'The function'}\n\n{text}\n" for name, text in goals.items()]
+    if task.files.results and inputs == "full":
+        kept.append(
+            "\n## Logged results\n\nWhat `run(seed)` of the complete repository's `experiment.py` returned in double "
+            f"precision, by seed.\n\n```json\n{task.files.results.strip()}\n```\n"
+        )
     packages = ", ".join(third_party_imports(task)) or "none"
     others = f"{also_masked(task)}\n\n" if inputs != "paper" and task.siblings else ""
     closing = (
@@ -76,10 +85,15 @@ def _shortened(text: str, room: int) -> str:
 def agent_message(task: Task, workspace: str) -> str:
     """What an agent is told of its workspace; the rest stands in files there."""
     targets = ", ".join(f"`{target}`" for target in task.targets)
+    asked = (
+        f"`repo/`, where there is one, is a repository in which {targets} is missing. Implement it where it stands, as "
+        "the instruction says."
+        if task.targets
+        else "`repo/` is the paper's repository. Change it as the instruction says."
+    )
     return (
-        f"You work in `{workspace}`. `instruction.md` says what to do, `paper.md` is about the paper, and `repo/`, "
-        f"where there is one, is a repository in which {targets} is missing. Implement it where it stands, as the "
-        "instruction says. What counts in the end is the state of the goal file in the workspace; there is no network."
+        f"You work in `{workspace}`. `instruction.md` says what to do, `paper.md` is about the paper, and {asked} What "
+        "counts in the end is the state of the goal file in the workspace; there is no network."
     )
 
 

@@ -24,6 +24,7 @@ from inspect_ai.solver import TaskState
 from inspect_ai.util import OutputLimitExceededError, sandbox, store
 
 from lmrbench.errors import SubmissionError
+from lmrbench.grading.forging import forged
 from lmrbench.grading.golden import installation_seed
 from lmrbench.grading.grade import grade
 from lmrbench.grading.reading import collect_workspace, read_submission
@@ -46,6 +47,7 @@ from lmrbench.solving.status import (
     unheard,
 )
 from lmrbench.tasks.collect import ANSWER, is_untouched
+from lmrbench.tasks.deviations import draws_of, is_forensic
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import MAX_CODE_BYTES, Submission
@@ -184,7 +186,23 @@ def _score(submission: Submission, result: Grade, ending: Ending) -> Score:
     )
 
 
+class SuiteTasks(dict[str, Task]):
+    """All tasks of a suite's folder by id, and each forensic task that is asked for."""
+
+    def __init__(self, suite: Path) -> None:
+        super().__init__((task.id, task) for task in load_suite(suite))
+        self.suite = suite
+
+    def __missing__(self, name: str) -> Task:
+        if not is_forensic(name):
+            raise KeyError(name)
+        ((task, count, seed),) = draws_of(tuple(self.values()), [name], (), "function", None)
+        with open_pool(DEFAULT_SANDBOX, [self.suite], 1) as pool:
+            self[name] = forged(task, count, seed, pool)
+        return self[name]
+
+
 @cache
-def suite_tasks(suite: str) -> dict[str, Task]:
-    """All tasks of a suite's folder by id, read once."""
-    return {task.id: task for task in load_suite(Path(suite))}
+def suite_tasks(suite: str) -> SuiteTasks:
+    """The tasks of a suite's folder, read once."""
+    return SuiteTasks(Path(suite))

@@ -28,12 +28,14 @@ from lmrbench.solving.attendance import Attendance
 from lmrbench.solving.papers import paper_text
 from lmrbench.solving.prompts import agent_message, prompt_message
 from lmrbench.solving.provider import BubblewrapConfig
-from lmrbench.solving.scoring import suite_tasks, unit_tests
+from lmrbench.solving.scoring import SuiteTasks, suite_tasks, unit_tests
 from lmrbench.solving.session import WORKSPACE
 from lmrbench.solving.settings import TASK_FIELDS, Settings, checked
 from lmrbench.solving.status import answer_text
+from lmrbench.tasks.deviations import draws_of, forensic_name, is_forensic
 from lmrbench.tasks.loading import default_suite, select
 from lmrbench.tasks.model import Task as SuiteTask
+from lmrbench.tasks.model import Tier
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import third_party_imports, workspace_files
 
@@ -45,6 +47,8 @@ class OptionError(LmrbenchError, PrerequisiteError):
 @task
 def lmr_bench(
     tasks: str | list[str] = "",
+    tier: Tier = "function",
+    fresh: int | None = None,
     seed: int | None = None,
     suite: str = "",
     run_folder: str | None = None,
@@ -54,6 +58,8 @@ def lmr_bench(
 
     Args:
         tasks: Task ids, papers, categories or globs, separated by commas; all if empty.
+        tier: function, method, forensic or twin; an id names a task of any tier.
+        fresh: With tier forensic, the seed of draws that are not the published ones.
         seed: Of the checks' cases; this machine's own if not given.
         suite: The folder of another suite.
         run_folder: Where to write submissions and grades too.
@@ -67,7 +73,8 @@ def lmr_bench(
             raise UsageError(f"{unknown[0]}=: there is no such option; there are {', '.join(TASK_FIELDS)}")
         given = checked(settings, spelling="{name}={value}")
         in_workspace = given.setting == "agent"
-        chosen = select(suite_tasks(str(folder)).values(), filter(None, patterns))
+        known = suite_tasks(str(folder))
+        chosen = _chosen(known, [pattern for pattern in patterns if pattern], tier, fresh)
         dataset = [_agent_sample(item, given) if in_workspace else _prompt_sample(item, given) for item in chosen]
         return Task(
             dataset=MemoryDataset(dataset, name="lmr_bench"),
@@ -82,6 +89,16 @@ def lmr_bench(
         )
     except LmrbenchError as error:
         raise OptionError(str(error)) from error
+
+
+def _chosen(known: SuiteTasks, patterns: list[str], tier: Tier, fresh: int | None) -> tuple[SuiteTask, ...]:
+    """The tasks that patterns name, as in `cli.options.load_all_and_some`."""
+    drawn = [pattern for pattern in patterns if is_forensic(pattern)]
+    others = [pattern for pattern in patterns if pattern not in drawn]
+    draws = draws_of(tuple(known.values()), drawn, others, tier, fresh)
+    made = [known[f"{task.paper.slug}/{forensic_name(count, seed)}"] for task, count, seed in draws]
+    chosen = select(known.values(), others, tier) if tier != "forensic" and (others or not drawn) else ()
+    return (*chosen, *made)
 
 
 @solver

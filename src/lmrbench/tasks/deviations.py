@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,11 +23,14 @@ from lmrbench.records import Record
 from lmrbench.tasks.digests import files_digest
 from lmrbench.tasks.edits import Edit, Sentence, edited, place_of
 from lmrbench.tasks.files import parsed_table, validated
+from lmrbench.tasks.loading import select
 from lmrbench.tasks.logged import EXPERIMENT, fresh_check
-from lmrbench.tasks.model import Draw, Limits, Name, RelativePath, Task, TaskFiles, Tolerance
+from lmrbench.tasks.model import Draw, Limits, Name, RelativePath, Task, TaskFiles, Tier, Tolerance
 from lmrbench.tasks.workspace import third_party_imports
 
 FILE = "deviations.toml"
+# How many deviations fresh draws have.
+FRESH_COUNTS = (1, 3, 5, 8)
 _NAME = re.compile(r"forensic_(\d+)_(\d+)")
 _INSTRUCTION = """
 The repository in `repo/` does what the paper says. A changed copy of it was run, in which {places} where a programmer
@@ -132,6 +135,37 @@ def pool_digest(task: Task, pool: DeviationPool) -> str:
     bounds = pool.model_dump(mode="json", include={"trains", "tolerance"})
     files = {"deviations": json.dumps([deviations, bounds], sort_keys=True).encode()}
     return files_digest({**files, **{f"repo/{path}": data for path, data in task.files.repository.items()}})
+
+
+def draws_of(
+    tasks: Sequence[Task], ids: Iterable[str], patterns: Iterable[str], tier: Tier, fresh: int | None
+) -> list[tuple[Task, int, int]]:
+    """The forensic tasks that are asked for: a task of the paper, how many deviations, and the seed, for each.
+
+    ids: of forensic tasks. patterns: of papers and categories, if the tier is forensic, whose published draws are
+    meant, or those of 1, 3, 5 and 8 deviations of a fresh seed. Raises TaskError for an id of a paper that is not
+    there, and for a pattern that names no paper with a pool.
+    """
+    papers = {task.paper.slug: task for task in reversed(tasks)}
+    found: dict[str, tuple[Task, int, int]] = {}
+    for name in ids:
+        slug, _, rest = name.partition("/")
+        numbers = numbers_of(rest)
+        if slug not in papers or numbers is None:
+            raise TaskError(f"no paper is named {slug!r}; `lmrbench list` shows them all")
+        found[name] = (papers[slug], *numbers)
+    if tier == "forensic" and (list(patterns) or not found):
+        with_pool = [task for task in tasks if task.files.deviations and papers[task.paper.slug] is task]
+        for task in select(with_pool, patterns):
+            published = [(draw.count, draw.seed) for draw in deviation_pool(task).draws]
+            for count, seed in published if fresh is None else [(count, fresh) for count in FRESH_COUNTS]:
+                found[f"{task.paper.slug}/{forensic_name(count, seed)}"] = (task, count, seed)
+    return list(found.values())
+
+
+def is_forensic(task_id: str) -> bool:
+    """Whether this is the id of a forensic task, such as dpo/forensic_3_17."""
+    return numbers_of(task_id.partition("/")[2]) is not None
 
 
 def forensic_name(count: int, seed: int) -> str:
