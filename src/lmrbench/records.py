@@ -17,7 +17,7 @@ from lmrbench.errors import RecordError
 
 # Of everything that is stored. Raise it with each change that a reader of old files would notice, and say in
 # MIGRATIONS how to get there from the number before. Records without a number are of schema 0.
-SCHEMA = 1
+SCHEMA = 2
 
 
 class Record(BaseModel):
