@@ -203,7 +203,17 @@ def test_the_new_tables_fit_a_terminal_of_80_columns(grade, usage):
     usages = [usage(name, task, "answered", k, dollars=0.1) for name in names for k in (0, 1) for task in tasks]
     usages.append(usage(names[0], "p0/x", "provider_error", 2))
     out = io.StringIO()
-    findings = Findings((), tuple(grades), tuple(usages), (), (), dict.fromkeys(tasks, "all sorts"), {}, ())
+    findings = Findings(
+        (),
+        tuple(grades),
+        tuple(usages),
+        (),
+        (),
+        dict.fromkeys(tasks, "all sorts"),
+        dict.fromkeys(tasks, "function"),
+        {},
+        (),
+    )
     for item in sheets(findings):
         if item.name in ("intervals", "attempts", "effort", "comparisons", "detectable"):
             show(item, Console(file=out, width=80))

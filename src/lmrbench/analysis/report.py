@@ -12,6 +12,7 @@ from lmrbench.analysis.grouping import grouped
 from lmrbench.analysis.resampling import CONFIDENCE, paper_interval, paper_of
 from lmrbench.grading.records import UNANSWERED, Grade, Status, Usage, Verdict
 from lmrbench.records import Record
+from lmrbench.tasks.deviations import numbers_of
 
 
 class Rate(Record):
@@ -73,6 +74,31 @@ class Failures(Record):
     verdict: Verdict
     answers: int
     example: Example
+
+
+class ChangesFound(Record):
+    """Of the answers of a system to forensic tasks with so many changes: those that pass, and the mean share found."""
+
+    system: str
+    changes: int
+    answers: int
+    passes: int
+    found: float
+
+
+def changes_found(grades: Iterable[Grade]) -> list[ChangesFound]:
+    """By system and number of changes; grades of other tiers have no part in it."""
+    graded = [(numbers[0], item) for item in grades if (numbers := numbers_of(item.task.partition("/")[2]))]
+    return [
+        ChangesFound(
+            system=system,
+            changes=changes,
+            answers=len(items),
+            passes=sum(item.passed for _, item in items),
+            found=sum(item.found or 0.0 for _, item in items) / len(items),
+        )
+        for (system, changes), items in sorted(grouped(graded, lambda pair: (pair[1].system, pair[0])).items())
+    ]
 
 
 def rate(grades: Iterable[Grade], unanswered: Iterable[Usage] = ()) -> Rate:

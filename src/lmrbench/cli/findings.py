@@ -5,11 +5,12 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lmrbench.cli.options import load_tasks
+from lmrbench.cli.options import suite_folder
+from lmrbench.tasks.model import TIERS, Tier
 
 if TYPE_CHECKING:
     from lmrbench.grading.records import Grade, Usage
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 class Findings:
     """What several runs hold, and what people say of their answers.
 
-    folders: where it stands. categories: of the tasks, by id. commands: what to call to see an answer that has a grade.
-    warnings: what a reader must know before the numbers.
+    folders: where it stands. categories, tiers: of the tasks, by id. commands: what to call to see an answer that has a
+    grade. warnings: what a reader must know before the numbers.
     """
 
     folders: tuple[Path, ...]
@@ -33,6 +34,7 @@ class Findings:
     judgements: tuple[Judgement, ...]
     labels: tuple[Label, ...]
     categories: Mapping[str, str]
+    tiers: Mapping[str, Tier]
     commands: Mapping[Answer, str]
     warnings: tuple[str, ...]
 
@@ -46,6 +48,8 @@ def together(runs: Sequence[Run], suite: Path | None, label_files: Sequence[Path
     from lmrbench.judging.labels import Answer
     from lmrbench.judging.records import JUDGEMENTS, Judgement
     from lmrbench.lines import read_lines
+    from lmrbench.tasks.deviations import is_forensic
+    from lmrbench.tasks.loading import load_suite
 
     places = {(item.system, run.folder) for run in runs for item in run.grades}
     places |= {(item.system, run.folder) for run in runs for item in run.usages}
@@ -56,9 +60,13 @@ def together(runs: Sequence[Run], suite: Path | None, label_files: Sequence[Path
 
     grades = tuple(item.model_copy(update=name(item.system, run)) for run in runs for item in run.grades)
     usages = tuple(item.model_copy(update=name(item.system, run)) for run in runs for item in run.usages)
-    tasks = {item.id: item.category for item in load_tasks(suite, None)}
-    categories = {item.task: tasks.get(item.task, "unknown") for item in usages}
+    tasks = {item.id: item for item in load_suite(suite_folder(suite))}
+    categories = {item.task: tasks[item.task].category if item.task in tasks else "unknown" for item in usages}
     categories |= {item.task: item.category for item in grades}
+    tiers: dict[str, Tier] = {
+        name: tasks[name].tier if name in tasks else "forensic" if is_forensic(name) else "function"
+        for name in categories
+    }
     judgements = tuple(
         item.model_copy(update=name(item.system, run))
         for run in runs
@@ -77,9 +85,26 @@ def together(runs: Sequence[Run], suite: Path | None, label_files: Sequence[Path
         judgements=judgements,
         labels=tuple(item.model_copy(update=name(item.system, run)) for item, run in labels),
         categories=categories,
+        tiers=tiers,
         commands=commands,
         warnings=(*warnings_of(runs), *left_out),
     )
+
+
+def by_tier(findings: Findings) -> dict[Tier, Findings]:
+    """The findings of each tier of which there are any, the headline first."""
+    found: dict[Tier, Findings] = {}
+    for tier in TIERS:
+        of_tier = {task for task, its in findings.tiers.items() if its == tier}
+        if of_tier or (tier == "function" and not findings.tiers):
+            found[tier] = replace(
+                findings,
+                grades=tuple(item for item in findings.grades if item.task in of_tier),
+                usages=tuple(item for item in findings.usages if item.task in of_tier),
+                judgements=tuple(item for item in findings.judgements if item.task in of_tier),
+                labels=tuple(item for item in findings.labels if item.task in of_tier),
+            )
+    return found
 
 
 def warnings_of(runs: Sequence[Run]) -> list[str]:

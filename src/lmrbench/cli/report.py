@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from lmrbench.cli.findings import Findings, together
+from lmrbench.cli.findings import Findings, by_tier, together
 from lmrbench.cli.options import JsonOption, LabelFilesOption, SuiteOption, print_json
 from lmrbench.cli.report_tables import sheets
 from lmrbench.cli.tables import comma_separated, latex, markdown, show
@@ -84,9 +84,11 @@ def print_findings(findings: Findings) -> None:
     out = console()
     for item in sheets(findings):
         show(item, out)
-    for of_systems in rates(findings.grades, findings.usages, lambda task: "all").values():
-        for system, rate in of_systems.items():
-            say(f"{system}: {rate}")
+    parts = by_tier(findings)
+    for tier, part in parts.items():
+        for of_systems in rates(part.grades, part.usages, lambda task: "all").values():
+            for system, rate in of_systems.items():
+                say(f"{system}{f', {tier} tier' if len(parts) > 1 else ''}: {rate}")
     for system, cost in costs(findings.usages).items():
         dollars = f", ${cost.dollars:.4f}" if cost.dollars is not None else ""
         tokens = f"{cost.input_tokens:,} tokens in, {cost.output_tokens:,} out"
@@ -96,49 +98,56 @@ def print_findings(findings: Findings) -> None:
 
 def print_findings_as_json(findings: Findings) -> None:
     """Print the numbers of all tables, and the records that they were made of."""
+    parts = by_tier(findings)
+    facts = {"runs": [str(folder) for folder in findings.folders]}
+    if len(parts) == 1:
+        print_json({**facts, "tier": next(iter(parts)), **_numbers(findings)})
+    else:
+        print_json({**facts, "tiers": {tier: _numbers(part) for tier, part in parts.items()}})
+
+
+def _numbers(findings: Findings) -> dict[str, object]:
+    """The numbers of all tables of one tier."""
     from lmrbench.analysis.attempts import attempts
     from lmrbench.analysis.comparison import comparisons
     from lmrbench.analysis.effort import effort
     from lmrbench.analysis.power import ASSUMED_DISCORDANT, detectable_difference
     from lmrbench.analysis.ratings import beside_tests, opposites, ratings, tallies
-    from lmrbench.analysis.report import costs, failures, rates, statuses
+    from lmrbench.analysis.report import changes_found, costs, failures, rates, statuses
 
     rated = ratings(findings.judgements, findings.labels)
     groups = rates(findings.grades, findings.usages, lambda task: "all")
     groups |= rates(findings.grades, findings.usages, findings.categories.__getitem__)
-    print_json(
-        {
-            "runs": [str(folder) for folder in findings.folders],
-            "rates": {
-                group: {system: item.model_dump() for system, item in of_systems.items()}
-                for group, of_systems in groups.items()
-            },
-            "failures": [item.model_dump() for item in failures(findings.grades)],
-            "statuses": statuses(findings.usages),
-            "costs": {system: item.model_dump() for system, item in costs(findings.usages).items()},
-            "attempts": {
-                system: [item.model_dump() for item in of_system]
-                for system, of_system in attempts(findings.grades).items()
-            },
-            "effort": {system: item.model_dump() for system, item in effort(findings.grades, findings.usages).items()},
-            "comparisons": [
-                {
-                    **item.model_dump(),
-                    "discordant": item.discordant,
-                    "detectable_difference": detectable_difference(item.tasks, item.discordant or ASSUMED_DISCORDANT),
-                }
-                for item in comparisons(findings.grades)
-            ],
-            "detectable_difference": detectable_difference(
-                len({item.task for item in findings.grades}), ASSUMED_DISCORDANT
-            ),
-            "tallies": [item.model_dump() for item in tallies(rated)],
-            "beside_tests": [item.model_dump() for item in beside_tests(rated, findings.grades)],
-            "opposites": [
-                {**item.model_dump(), "command": findings.commands[item.answer]}
-                for item in opposites(rated, findings.grades)
-            ],
-            "grades": [item.model_dump(mode="json") for item in findings.grades],
-            "usage": [item.model_dump(mode="json") for item in findings.usages],
-        }
-    )
+    return {
+        "rates": {
+            group: {system: item.model_dump() for system, item in of_systems.items()}
+            for group, of_systems in groups.items()
+        },
+        "changes_found": [item.model_dump() for item in changes_found(findings.grades)],
+        "failures": [item.model_dump() for item in failures(findings.grades)],
+        "statuses": statuses(findings.usages),
+        "costs": {system: item.model_dump() for system, item in costs(findings.usages).items()},
+        "attempts": {
+            system: [item.model_dump() for item in of_system] for system, of_system in attempts(findings.grades).items()
+        },
+        "effort": {system: item.model_dump() for system, item in effort(findings.grades, findings.usages).items()},
+        "comparisons": [
+            {
+                **item.model_dump(),
+                "discordant": item.discordant,
+                "detectable_difference": detectable_difference(item.tasks, item.discordant or ASSUMED_DISCORDANT),
+            }
+            for item in comparisons(findings.grades)
+        ],
+        "detectable_difference": detectable_difference(
+            len({item.task for item in findings.grades}), ASSUMED_DISCORDANT
+        ),
+        "tallies": [item.model_dump() for item in tallies(rated)],
+        "beside_tests": [item.model_dump() for item in beside_tests(rated, findings.grades)],
+        "opposites": [
+            {**item.model_dump(), "command": findings.commands[item.answer]}
+            for item in opposites(rated, findings.grades)
+        ],
+        "grades": [item.model_dump(mode="json") for item in findings.grades],
+        "usage": [item.model_dump(mode="json") for item in findings.usages],
+    }

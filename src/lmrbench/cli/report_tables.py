@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lmrbench.cli.cells import UNDEFINED, number, p_value, percent, points, span, span_of
+from lmrbench.cli.findings import by_tier
 from lmrbench.cli.rated_tables import rated_sheets
 from lmrbench.cli.tables import Sheet, in_one_line, sheet
 
@@ -24,7 +26,19 @@ COMPARED = ("tasks", "difference", "interval", "won/lost", "test", "p", "p (Holm
 
 
 def sheets(findings: Findings) -> list[Sheet]:
-    """The tables of a report.
+    """The tables of a report, those of each tier apart."""
+    parts = by_tier(findings)
+    if len(parts) == 1:
+        return _sheets(findings)
+    return [
+        replace(item, title=f"{tier} tier: {item.title}", name=f"{tier}-{item.name}")
+        for tier, part in parts.items()
+        for item in _sheets(part)
+    ]
+
+
+def _sheets(findings: Findings) -> list[Sheet]:
+    """The tables of one tier.
 
     By task, by category, failures, and what was left unanswered; then intervals, several answers to a task, effort,
     comparisons, what difference the tasks can detect, and what judges and people say, each where there is anything to
@@ -41,7 +55,12 @@ def sheets(findings: Findings) -> list[Sheet]:
     systems = list(dict.fromkeys(system for of_systems in by_task.values() for system in of_systems))
     pairs = comparisons(findings.grades)
     found = [_by_task(by_task, systems, findings.usages), _by_category(groups | overall, systems)]
-    found += [*_failures(findings.grades), *_endings(findings.usages), _intervals(overall["all"])]
+    found += [
+        *_changes_found(findings.grades),
+        *_failures(findings.grades),
+        *_endings(findings.usages),
+        _intervals(overall["all"]),
+    ]
     found += [*_attempts(findings.grades), *_effort(findings.grades, findings.usages)]
     found += _comparisons(pairs) if pairs else []
     return [*found, _detectable(len({item.task for item in findings.grades}), pairs), *rated_sheets(findings)]
@@ -93,6 +112,29 @@ def _by_category(groups: Mapping[str, Mapping[str, Rate]], systems: Sequence[str
         "match, and is no partial credit. Categories hold few tasks, so that their intervals are wide and most "
         "differences between categories may be chance.",
     )
+
+
+def _changes_found(grades: Sequence[Grade]) -> list[Sheet]:
+    from lmrbench.analysis.report import changes_found
+
+    rows = [
+        [item.system, item.changes, item.answers, f"{item.passes / item.answers:.1%}", f"{item.found:.1%}"]
+        for item in changes_found(grades)
+    ]
+    if not rows:
+        return []
+    columns = ["system", "changes", "answers", "passed", "changes found"]
+    return [
+        sheet(
+            "Forensic tasks by how many changes there were to find",
+            columns,
+            rows,
+            numbers=columns[1:],
+            name="changes-found",
+            note="An answer passes if it gives all metrics of the changed program. Of those that do not, the changes "
+            "count as found that stand in the answer word for word, so that the share is a lower bound.",
+        )
+    ]
 
 
 def _failures(grades: Sequence[Grade]) -> list[Sheet]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, Field, HttpUrl, StringConstraints, ValidationError
 
@@ -25,6 +25,7 @@ Inputs = Literal["full", "paper+file", "paper"]
 # What is asked: one function; all that carry a method; the changes that a program's logs hold; or the function of an
 # altered paper.
 Tier = Literal["function", "method", "forensic", "twin"]
+TIERS: tuple[Tier, ...] = get_args(Tier)
 
 RelativePath = Annotated[str, AfterValidator(_stays_inside)]
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_]*$")]
