@@ -1,0 +1,288 @@
+"""Forensic tasks: what a changed program logs tells which changes it holds, and an answer that makes them passes."""
+
+import json
+import shutil
+
+import pytest
+from typer.testing import CliRunner
+
+from lmrbench.cli import app
+from lmrbench.errors import TaskError, UsageError
+from lmrbench.grading.forging import effects, fair_draw, forged
+from lmrbench.grading.grade import grade
+from lmrbench.sandbox.registry import open_pool
+from lmrbench.solving.prompts import prompt_message
+from lmrbench.solving.scoring import SuiteTasks
+from lmrbench.tasks.deviations import chosen, deviation_pool, draws_of, share_found
+from lmrbench.tasks.loading import load_suite
+from lmrbench.tasks.model import Draw
+from lmrbench.tasks.submission import Submission
+from lmrbench.tasks.workspace import workspace_files
+
+EXPERIMENT = '''
+"""Blends random values."""
+
+from random import Random
+
+from blending import Blender
+
+RATE = 0.5
+COUNT = 6
+
+
+def run(seed: int = 0) -> dict[str, float]:
+    """Two blends, and their ratio."""
+    draws = Random(seed)
+    values = [draws.random() for _ in range(COUNT)]
+    first = Blender(2.0).blend(values)
+    second = Blender(2.0).blend([value * RATE for value in values[1:]])
+    return {"first": first, "second": second, "ratio": first / second}
+'''
+POOL = """
+draws = [{ count = 2, seed = 4, attempt = 0 }]
+[trains]
+first = [0.0, 3.0]
+[deviation.rate]
+file = "experiment.py"
+why = "Another rate."
+old = "RATE = 0.5"
+new = "RATE = 0.25"
+[deviation.faster]
+file = "experiment.py"
+why = "A rate above one."
+old = "RATE = 0.5"
+new = "RATE = 1.25"
+[deviation.count]
+file = "experiment.py"
+why = "More values."
+old = "COUNT = 6"
+new = "COUNT = 8"
+[deviation.from_zero]
+file = "weighting.py"
+why = "Weights from zero."
+old = "    return [float(position + 1) for position in range(count)]"
+new = "    return [float(position) for position in range(count)]"
+[deviation.squares]
+file = "weighting.py"
+why = "Squares."
+old = "    return [float(position + 1) for position in range(count)]"
+new = "    return [float(position + 1) ** 2 for position in range(count)]"
+"""
+BAD = """
+[deviation.silent]
+file = "blending.py"
+why = "What nobody sees."
+old = "            return 0.0"
+new = "            return 1.0"
+[deviation.quarter]
+file = "experiment.py"
+why = "The rate, said otherwise."
+old = "    second = Blender(2.0).blend([value * RATE for value in values[1:]])"
+new = "    second = Blender(2.0).blend([value / 4 for value in values[1:]])"
+[deviation.broken]
+file = "experiment.py"
+why = "Divides by nothing."
+old = '    return {"first": first, "second": second, "ratio": first / second}'
+new = '    return {"first": first, "second": second, "ratio": first / 0}'
+[deviation.loud]
+file = "blending.py"
+why = "Far too large."
+old = "        self.scale = scale"
+new = "        self.scale = scale * 100"
+"""
+
+
+@pytest.fixture
+def suite(toy_suite, tmp_path):
+    folder = shutil.copytree(toy_suite, tmp_path / "suite")
+    (folder / "toy" / "repo" / "experiment.py").write_text(EXPERIMENT)
+    (folder / "toy" / "deviations.toml").write_text(POOL)
+    return folder
+
+
+def task_of(suite, pool=POOL):
+    (suite / "toy" / "deviations.toml").write_text(pool)
+    return load_suite(suite)[0]
+
+
+def answer(task, **edits):
+    """The goal files with some edits, by file: what stands there, and what takes its place."""
+    files = {path: data.decode() for path, data in task.files.shown.items()}
+    for name, (old, new) in edits.items():
+        assert old in files[f"{name}.py"]
+        files[f"{name}.py"] = files[f"{name}.py"].replace(old, new)
+    return Submission(system="me", task=task.id, code=files)
+
+
+def test_who_makes_the_changes_passes_and_who_makes_one_of_two_has_found_half(suite):
+    base = task_of(suite)
+    draw = next(iter(deviation_pool(base).draws))
+    names = chosen(base, deviation_pool(base), draw)
+    edits = {item.file.removesuffix(".py"): (item.old, item.new) for item in names.values()}
+    with open_pool("bubblewrap", (), 1) as workers:
+        task = forged(base, 2, 4, workers)
+        assert set(task.draw.deviations) == set(names)
+        submissions = [
+            answer(task, **edits).model_copy(update={"system": "both"}),
+            answer(task, **dict([next(iter(edits.items()))])).model_copy(update={"system": "one"}),
+            answer(task).model_copy(update={"system": "none"}),
+            Submission(system="text", task=task.id, code="RATE = 0.25"),
+            answer(task, experiment=("RATE = 0.5", "RATE = (")).model_copy(update={"system": "broken"}),
+        ]
+        found = {item.system: item for item in grade(submissions, {task.id: task}, (7,), workers)}
+    assert {name: item.passed for name, item in found.items()} == {
+        "both": True,
+        "one": False,
+        "none": False,
+        "text": False,
+        "broken": False,
+    }
+    assert {name: item.found for name, item in found.items()} == {
+        "both": 1.0,
+        "one": 0.5 if len(edits) == 2 else found["one"].found,
+        "none": 0.0,
+        "text": 0.0,
+        "broken": 0.0,
+    }
+    assert "handed in whole" in found["text"].cases[0].reason
+    assert "experiment.py: line" in found["broken"].cases[0].reason
+    assert found["both"].blinded().found is None
+
+
+def test_a_workspace_holds_the_logs_and_the_faithful_repository_and_no_change(suite):
+    base = task_of(suite)
+    with open_pool("bubblewrap", (), 1) as workers:
+        task = forged(base, 2, 4, workers)
+    files = workspace_files(task, "full")
+    assert {name.removeprefix("repo/"): data for name, data in files.items() if name.startswith("repo/")} == dict(
+        base.files.repository
+    )
+    logs = json.loads(files["results.json"])
+    assert list(logs) == ["0", "1", "2"]
+    assert set(logs["0"]) == {"first", "second", "ratio"}
+    text = b"\n".join(files.values()).decode()
+    made = deviation_pool(base).deviation
+    assert not any(made[name].new in text or made[name].why in text for name in task.draw.deviations)
+    with pytest.raises(UsageError, match="--setting agent"):
+        prompt_message(task, "full", "summary", 1000)
+
+
+def test_a_draw_is_a_function_of_its_numbers_and_changes_no_line_twice(suite):
+    task = task_of(suite)
+    pool = deviation_pool(task)
+    draws = {tuple(chosen(task, pool, Draw(count=3, seed=seed, attempt=0))) for seed in range(40)}
+    assert draws == {tuple(chosen(task, pool, Draw(count=3, seed=seed, attempt=0))) for seed in range(40)}
+    assert len(draws) == 4
+    assert not any({"rate", "faster"} <= set(draw) or {"from_zero", "squares"} <= set(draw) for draw in draws)
+    with pytest.raises(UsageError, match="no 4 deviations that can be made at once"):
+        chosen(task, pool, Draw(count=4, seed=0, attempt=0))
+
+
+def test_what_is_wrong_with_a_deviation_is_said(suite):
+    task = task_of(suite, POOL + BAD)
+    with open_pool("bubblewrap", (), 1) as workers:
+        found = {item.name: item for item in effects(task, workers)}
+    assert found["silent"].fault == "moves no metric"
+    assert found["broken"].fault == "does not run"
+    assert found["loud"].fault.startswith("does not train: first is")
+    assert found["quarter"].fault == "gives the same logs as rate"
+    assert (found["rate"].moved, found["rate"].metrics) == (2, 3)
+    assert [found[name].fault for name in ("faster", "count", "from_zero", "squares")] == [""] * 4
+
+
+def test_an_unfair_draw_is_refused_with_the_reason(suite):
+    # Whoever sees the logs of one of these can't tell whether it is the other.
+    task = task_of(suite, POOL + BAD)
+    refused = {}
+    with open_pool("bubblewrap", (), 1) as workers:
+        for seed in range(6):
+            draw = fair_draw(
+                task, deviation_pool(task), 1, seed, workers, refused=lambda draw, why: refused.update({draw: why})
+            )
+            assert draw.deviations[0] in ("faster", "count", "from_zero", "squares")
+            assert draw.separable == 1.0
+        with pytest.raises(TaskError, match="none of 100 draws is fair"):
+            fair_draw(task, deviation_pool(task_of(suite, BAD.partition("[deviation.quarter]")[0])), 1, 0, workers)
+    assert any("the changed program does not run" in why or "the same logs" in why for why in refused.values())
+
+
+def test_the_same_change_in_another_layout_is_found(suite):
+    base = task_of(suite)
+    with open_pool("bubblewrap", (), 1) as workers:
+        task = forged(base, 2, 4, workers)
+    files = dict(task.files.shown)
+    for name in task.draw.deviations:
+        item = deviation_pool(base).deviation[name]
+        files[item.file] = files[item.file].replace(item.old.encode(), (item.new + "  # changed").encode())
+    assert share_found(task, files) == 1.0
+    assert share_found(task, {}) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("pool", "said"),
+    [
+        ("", "there is no such file"),
+        ("[deviation.x]\n", "deviation.x"),
+        (POOL.replace('"weighting.py"', '"nowhere.py"'), "there is no file repo/nowhere.py"),
+        (POOL.replace('old = "COUNT = 6"', 'old = "COUNT = 7"'), "must stand in base once, not 0 times"),
+        (POOL.replace('new = "COUNT = 8"', 'new = "COUNT = ("'), "deviation.count"),
+        (POOL + "\nspeed = 1\n", "speed"),
+    ],
+)
+def test_a_bad_pool_is_one_line_that_names_what_is_wrong(suite, pool, said):
+    with pytest.raises(TaskError, match=r"deviations\.toml") as raised:
+        deviation_pool(task_of(suite, pool))
+    assert said in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_which_draws_are_meant(suite):
+    tasks = load_suite(suite)
+
+    def named(ids, patterns, tier, fresh):
+        return [(task.id, count, seed) for task, count, seed in draws_of(tasks, ids, patterns, tier, fresh)]
+
+    assert named([], [], "function", None) == []
+    assert named([], [], "forensic", None) == [("toy/blend", 2, 4)]
+    assert named([], ["toy"], "forensic", 9) == [("toy/blend", count, 9) for count in (1, 3, 5, 8)]
+    assert named(["toy/forensic_1_3"], [], "forensic", None) == [("toy/blend", 1, 3)]
+    with pytest.raises(TaskError, match="no paper is named 'nobody'"):
+        named(["nobody/forensic_1_3"], [], "function", None)
+    with pytest.raises(TaskError, match="no task is named 'nobody'"):
+        named([], ["nobody"], "forensic", None)
+
+
+def test_an_evaluation_makes_the_task_of_a_draw_that_it_is_asked_for(suite):
+    tasks = SuiteTasks(suite)
+    assert tasks["toy/forensic_2_4"].tier == "forensic"
+    with pytest.raises(KeyError):
+        tasks["toy/nothing"]
+
+
+def test_the_whole_way_on_the_command_line(suite, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words):
+        result = CliRunner().invoke(app, [*map(str, words), "--suite", str(suite)])
+        assert result.exception is None, result.output
+        return result.output
+
+    assert "5 deviations" in run("forge", "toy")
+    drawn = json.loads(run("forge", "toy", "-k", 2, "--seed", 4, "--json"))
+    assert len(drawn["deviations"]) == 2
+    assert "toy/forensic_2_4" in run("list", "--tier", "forensic")
+    assert "forensic" not in run("list")
+    run("export", "toy", "--tier", "forensic", "--to", "work")
+    workspace = tmp_path / "work" / "toy" / "forensic_2_4"
+    pool = deviation_pool(load_suite(suite)[0])
+    for name in drawn["deviations"]:
+        item = pool.deviation[name]
+        file = workspace / "repo" / item.file
+        file.write_text(file.read_text().replace(item.old, item.new))
+    run("collect", workspace, "--system", "me")
+    assert "100.0%" in run("grade", "submissions.jsonl", "--out", "run")
+    assert "passed" in run("why", "run", "toy/forensic_2_4")
+    assert "Forensic tasks by how many changes" in run("report", "run", "--markdown")
+    assert "1/1" in run("grade", "--golden", "--mask", "--tier", "forensic", "--out", "built-in")
+    refused = CliRunner().invoke(app, ["export", "toy", "--fresh", "3", "--to", "x", "--suite", str(suite)])
+    assert "--fresh is for --tier forensic" in str(refused.exception)
