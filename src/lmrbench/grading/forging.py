@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
@@ -49,17 +50,12 @@ Metrics = Mapping[str, float]
 def forged(task: Task, count: int, seed: int, workers: WorkerPool, advance: Advance = lambda *_: None) -> Task:
     """The forensic task of so many deviations of a paper, and a seed. task: any of the paper's.
 
-    Its draw is the published one, the one that was found here before, or the first fair one; its results are what the
-    changed program logs. advance: called with a stage's name, what is done of it, and its total. Raises TaskError where
-    no draw is fair.
+    Its draw is the published one, or the first fair one; its results are what the changed program logs. advance: called
+    with a stage's name, what is done of it, and its total. Raises TaskError where no draw is fair.
     """
     pool = deviation_pool(task)
-    digest = pool_digest(task, pool)
-    file = cache_folder() / "draws" / f"{digest[:32]}-{count}-{seed}-{environment_digest(task)}.json"
-    known = next((draw for draw in pool.draws if (draw.count, draw.seed) == (count, seed)), None) or _kept(file)
-    if known is None:
-        known = fair_draw(task, pool, count, seed, workers, advance)
-        write_whole(file, signed(known.model_dump_json()), PRIVATE)
+    published = next((draw for draw in pool.draws if (draw.count, draw.seed) == (count, seed)), None)
+    known = published or fair_draw(task, pool, count, seed, workers, advance)
     draw = known.model_copy(update={"deviations": tuple(chosen(task, pool, known))})
     return forensic_task(task, pool, draw, logged_results(forensic_task(task, pool, draw), workers))
 
@@ -82,14 +78,23 @@ def fair_draw(
     advance: Advance = lambda *_: None,
     refused: Callable[[Draw, str], None] = lambda draw, why: None,
 ) -> Draw:
-    """The first fair draw of these numbers. refused: called with each that is not, and the reason."""
+    """The first fair draw of these numbers; what was found here once is kept in the cache.
+
+    refused: called with each that is not fair, and the reason, where they are tried. Raises TaskError where none is.
+    """
+    digest = pool_digest(task, pool)
+    file = cache_folder() / "draws" / f"{digest[:32]}-{count}-{seed}-{environment_digest(task)}.json"
+    if (kept := _kept(file)) is not None:
+        return kept
     laboratory = _Laboratory(task, pool, workers, advance)
     for attempt in range(MOST_ATTEMPTS):
         draw = Draw(count=count, seed=seed, attempt=attempt)
         names = frozenset(chosen(task, pool, draw))
         draw = draw.model_copy(update={"deviations": tuple(sorted(names))})
         if (why := laboratory.unfair(names)) is None:
-            return draw.model_copy(update={"separable": laboratory.separable(names)})
+            found = draw.model_copy(update={"separable": laboratory.separable(names)})
+            write_whole(file, signed(found.model_dump_json()), PRIVATE)
+            return found
         refused(draw, why)
     raise TaskError(
         f"{task.paper.slug}/{forensic_name(count, seed)}: none of {MOST_ATTEMPTS} draws is fair; the last: {why}"
@@ -261,7 +266,7 @@ def _flat(value: object, path: str = "") -> Iterator[tuple[str, object]]:
         yield from _flat(item, f"{path}.{key}".lstrip("."))
 
 
-def _kept(file: Any) -> Draw | None:
+def _kept(file: Path) -> Draw | None:
     try:
         data = verified(read_plain(file))
         return None if data is None else Draw.model_validate_json(data)
