@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test coverage quick fuzz audit suite-page format lint docs bench clean
+.PHONY: demo test coverage quick fuzz audit draws suite-page format lint docs bench clean
 
 demo: .venv/installed system
 	$(BIN)/lmrbench grade --golden --mask --wrong --most 3 --out runs/demo
@@ -39,6 +39,12 @@ lint: .venv/installed
 
 audit: .venv/installed system
 	$(BIN)/lmrbench audit
+
+# All published forensic tasks, and some two hundred that nobody has seen; takes hours.
+draws: FIRST ?= 1
+draws: .venv/installed system
+	$(BIN)/lmrbench audit --tier forensic
+	for seed in 0 1 2 3; do $(BIN)/lmrbench audit --tier forensic --fresh $$(($(FIRST) + seed)) || exit 1; done
 
 suite-page: .venv/installed
 	$(BIN)/lmrbench list --markdown > docs/suite.md

@@ -10,6 +10,7 @@ import typer
 from lmrbench.cli.adversary import attack_with_progress, print_findings
 from lmrbench.cli.options import (
     PATTERN_HELP,
+    FreshOption,
     JsonOption,
     SandboxOption,
     SuiteOption,
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from lmrbench.tasks.model import Task
 
 QUICK_SEEDS = 3
+# Two threads may take so much of the tolerance of a forensic task.
+MOST_OF_TOLERANCE = 0.1
 
 
 def audit(
@@ -52,6 +55,7 @@ def audit(
         Path, typer.Option(metavar="FILE", help="With --adversary: where the versions and their grades are kept.")
     ] = Path("adversaries.jsonl"),
     tier: TierOption = "function",
+    fresh: FreshOption = None,
     suite: SuiteOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -65,10 +69,15 @@ def audit(
     With --adversary a model that never sees the check writes versions of each task's targets. Wrong ones that pass and
     right ones that fail are listed; called again, the command asks only for what is missing.
 
+    With --tier forensic each published draw is tried, or with --fresh some new ones: is it fair, and is it the same on
+    two threads? Nothing is written.
+
     Exits with 1 if a task falls short.
     """
     from lmrbench.authoring.certificate import read_certificate
 
+    if tier == "forensic":
+        raise typer.Exit(int(_audit_draws(patterns or [], fresh, workers, suite, sandbox, json)))
     every_task, tasks = load_all_and_some(suite, patterns, tier)
     if adversary is not None:
         findings = attack_with_progress(
@@ -96,6 +105,47 @@ def audit(
         _print_table(found, shortfalls)
     if any(shortfalls.values()):
         raise typer.Exit(1)
+
+
+def _audit_draws(
+    patterns: list[str], fresh: int | None, workers: int | None, suite: Path | None, sandbox: str, json: bool
+) -> bool:
+    """Try forensic tasks and show what came of it; whether one of them falls short."""
+    from lmrbench.analysis.grouping import grouped
+    from lmrbench.grading.forging import audited_draws
+    from lmrbench.sandbox.registry import open_pool
+    from lmrbench.tasks.deviations import draws_of, is_forensic
+    from lmrbench.tasks.loading import load_suite
+
+    drawn = [pattern for pattern in patterns if is_forensic(pattern)]
+    others = [pattern for pattern in patterns if pattern not in drawn]
+    draws = draws_of(load_suite(suite_folder(suite)), drawn, others, "forensic", fresh)
+    found = []
+    with open_pool(sandbox, [suite_folder(suite)], workers) as pool, progress() as bars:
+        bar, stages = bars.add_task("draws", total=len(draws)), bars.add_task("", total=None)
+
+        def advance(stage: str, done: int, total: int) -> None:
+            bars.update(stages, description=stage, completed=done, total=total)
+
+        for items in grouped(draws, lambda item: item[0].id).values():
+            for item in audited_draws(items[0][0], [draw[1:] for draw in items], pool, advance):
+                found.append(item)
+                bars.advance(bar)
+    if json:
+        print_json([item.model_dump() for item in found])
+    else:
+        rows = [
+            (
+                item.task,
+                f"{item.draw.separable:.0%}" if item.draw.separable is not None else "-",
+                "-" if item.margin is None else f"{item.margin:.2g}",
+                item.unfair or "-",
+            )
+            for item in found
+        ]
+        columns = ("task", "separable", "two threads", "not fair")
+        show(sheet(f"{len(found)} draws", columns, rows, numbers=columns[1:3]), console())
+    return any(item.unfair or item.margin is None or item.margin > MOST_OF_TOLERANCE for item in found)
 
 
 def audit_with_progress(

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
 from lmrbench.errors import TaskError
-from lmrbench.grading.compare import compare
+from lmrbench.grading.compare import compare, margin
 from lmrbench.grading.golden import environment_digest, golden_outputs
 from lmrbench.grading.signatures import signed, verified
 from lmrbench.records import Record
@@ -99,6 +98,38 @@ def fair_draw(
     raise TaskError(
         f"{task.paper.slug}/{forensic_name(count, seed)}: none of {MOST_ATTEMPTS} draws is fair; the last: {why}"
     )
+
+
+class AuditedDraw(Record):
+    """Whether a draw is fair, and how much of the tolerance two threads instead of one take.
+
+    unfair: why it is not fair; empty if it is. margin: None if two threads give other metrics than one.
+    """
+
+    task: str
+    draw: Draw
+    unfair: str
+    margin: float | None
+
+
+def audited_draws(
+    task: Task, draws: Sequence[tuple[int, int]], workers: WorkerPool, advance: Advance = lambda *_: None
+) -> Iterator[AuditedDraw]:
+    """Try draws of a paper: those that are published, as they are, and the first fair ones of other numbers.
+
+    draws: how many deviations, and the seed, of each. Raises TaskError where no draw of some numbers is fair.
+    """
+    pool = deviation_pool(task)
+    laboratory = _Laboratory(task, pool, workers, advance)
+    published = {(draw.count, draw.seed): draw for draw in pool.draws}
+    for count, seed in draws:
+        known = published.get((count, seed)) or fair_draw(task, pool, count, seed, workers, advance)
+        names = frozenset(chosen(task, pool, known))
+        unfair = laboratory.unfair(names) or ""
+        separable = None if unfair else laboratory.separable(names)
+        draw = known.model_copy(update={"deviations": tuple(sorted(names)), "separable": separable})
+        name = f"{task.paper.slug}/{forensic_name(count, seed)}"
+        yield AuditedDraw(task=name, draw=draw, unfair=unfair, margin=laboratory.margin_of_threads(names))
 
 
 class Effect(Record):
@@ -185,6 +216,11 @@ class _Laboratory:
                     return f"{', '.join(sorted(rival)) or 'the faithful program'} gives the same logs as {name}"
         return None
 
+    def margin_of_threads(self, draw: frozenset[str]) -> float | None:
+        """How much of the tolerance two threads take, instead of the one on which a changed program is run."""
+        one, two = self._logs[draw], self._observed("two threads", [draw], threads=2)[0]
+        return None if one is None or two is None else margin(one, two, self.pool.tolerance)
+
     def separable(self, draw: frozenset[str]) -> float:
         """The share of the deviations of a draw each of which alone gives some metric the draw's value."""
         whole, faithful = self._logs[draw], self._logs[frozenset()]
@@ -229,28 +265,30 @@ class _Laboratory:
         todo = [names for names in dict.fromkeys(sets) if names not in self._logs]
         if not todo:
             return
-        imports = third_party_imports(self.task)
+        self._logs.update(zip(todo, self._observed(stage, todo), strict=True))
+
+    def _observed(self, stage: str, sets: Sequence[frozenset[str]], threads: int = 1) -> list[Metrics | None]:
+        repository, imports = self.task.files.repository, third_party_imports(self.task)
+        check = published_check(imports, PUBLISHED_SEEDS[:1], threads)
         jobs = [
             Job(
                 owner="forging",
-                files={**self.task.files.repository, **changed(self.task.files.repository, self._deviations(names))},
-                check=published_check(imports, PUBLISHED_SEEDS[:1]),
+                files={**repository, **changed(repository, {name: self.pool.deviation[name] for name in names})},
+                check=check,
                 seed=0,
                 limits=self.task.limits,
                 task_seconds=self.task.limits.seconds,
                 imports=imports,
             )
-            for names in todo
+            for names in sets
         ]
+        found: list[Metrics | None] = [None] * len(jobs)
         self.advance(stage, 0, len(jobs))
         for done, (number, outcome) in enumerate(self.workers.run(jobs), start=1):
-            case = outcome.cases[0] if outcome.cases else None
-            observed = case is not None and case.status == "observed"
-            self._logs[todo[number]] = decode(case.payload)[EXPERIMENT] if observed and case is not None else None
+            if outcome.cases and outcome.cases[0].status == "observed":
+                found[number] = decode(outcome.cases[0].payload)[EXPERIMENT]
             self.advance(stage, done, len(jobs))
-
-    def _deviations(self, names: Iterable[str]) -> dict[str, Any]:
-        return {name: self.pool.deviation[name] for name in names}
+        return found
 
 
 def _flat(value: object, path: str = "") -> Iterator[tuple[str, object]]:

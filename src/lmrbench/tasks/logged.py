@@ -12,13 +12,14 @@ EXPERIMENT = "experiment"
 PUBLISHED_SEEDS = (0, 1, 2)
 FRESH_SEEDS_OF_A_CHECK = 2
 
+# THREADS stands for their number.
 _WITH_TORCH = '''
 def logged(seed):
-    """What the experiment returns, on one thread and in double precision."""
+    """What the experiment returns, in double precision and on one thread."""
     import torch
 
     threads, dtype = torch.get_num_threads(), torch.get_default_dtype()
-    torch.set_num_threads(1)
+    torch.set_num_threads(THREADS)
     torch.set_default_dtype(torch.float64)
     try:
         from experiment import run
@@ -98,9 +99,9 @@ def fresh_check(imports: tuple[str, ...]) -> str:
     return _CASES.format(logged=_logged(imports), seeds=seeds)
 
 
-def published_check(imports: tuple[str, ...], seeds: tuple[int, ...] = PUBLISHED_SEEDS) -> str:
-    """A check that observes the experiment under published seeds."""
-    return _CASES.format(logged=_logged(imports), seeds=list(seeds))
+def published_check(imports: tuple[str, ...], seeds: tuple[int, ...] = PUBLISHED_SEEDS, threads: int = 1) -> str:
+    """A check that observes the experiment under published seeds. threads: on another number of them than one."""
+    return _CASES.format(logged=_logged(imports, threads), seeds=list(seeds))
 
 
 def replay(imports: tuple[str, ...], rtol: float, atol: float) -> str:
@@ -108,5 +109,5 @@ def replay(imports: tuple[str, ...], rtol: float, atol: float) -> str:
     return _REPLAY.format(logged=_logged(imports), rtol=rtol, atol=atol)
 
 
-def _logged(imports: tuple[str, ...]) -> str:
-    return _WITH_TORCH if "torch" in imports else _WITHOUT_TORCH
+def _logged(imports: tuple[str, ...], threads: int = 1) -> str:
+    return _WITH_TORCH.replace("THREADS", str(threads)) if "torch" in imports else _WITHOUT_TORCH
