@@ -15,6 +15,7 @@ from lmrbench.analysis.figures import draw_categories, draw_costs, draw_rates
 from lmrbench.analysis.report import rate
 from lmrbench.cli import app
 from lmrbench.cli.tables import comma_separated, latex, sheet, show
+from lmrbench.tasks.model import Tier
 
 EVIL = '<script src="http://evil.example/x.js">&amp;$x_1$ \\input{x} 100% #1\x1b[31m'
 TABLES = ["by-task", "by-category", "failures", "endings", "unanswered"]
@@ -203,17 +204,9 @@ def test_the_new_tables_fit_a_terminal_of_80_columns(grade, usage):
     usages = [usage(name, task, "answered", k, dollars=0.1) for name in names for k in (0, 1) for task in tasks]
     usages.append(usage(names[0], "p0/x", "provider_error", 2))
     out = io.StringIO()
-    findings = Findings(
-        (),
-        tuple(grades),
-        tuple(usages),
-        (),
-        (),
-        dict.fromkeys(tasks, "all sorts"),
-        dict.fromkeys(tasks, "function"),
-        {},
-        (),
-    )
+    categories = dict.fromkeys(tasks, "all sorts")
+    tiers: dict[str, Tier] = dict.fromkeys(tasks, "function")
+    findings = Findings((), tuple(grades), tuple(usages), (), (), categories, tiers, {}, {}, ())
     for item in sheets(findings):
         if item.name in ("intervals", "attempts", "effort", "comparisons", "detectable"):
             show(item, Console(file=out, width=80))

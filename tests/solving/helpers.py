@@ -10,9 +10,9 @@ from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from tests.solving.server import Reply
 
 from lmrbench.solving.attendance import SMALL_REQUEST
-from lmrbench.tasks.loading import default_suite, load_suite
+from lmrbench.tasks.loading import default_suite, load_suite, select
 
-TASKS = {task.id: task for task in load_suite(default_suite())}
+TASKS = {task.id: task for task in select(load_suite(default_suite()), [])}
 MODEL = "openai-api/local/model"
 USAGE = ModelUsage(input_tokens=10, output_tokens=5, total_tokens=15)
 

@@ -20,7 +20,7 @@ from lmrbench.errors import RecordError
 from lmrbench.records import Record, StoredRecord
 from lmrbench.storage import write_whole
 from lmrbench.tasks.digests import audit_digest
-from lmrbench.tasks.model import Task
+from lmrbench.tasks.model import Task, Tier
 
 MUTATION_SCORE = 0.95
 LEAK_SHARE = 0.3
@@ -94,7 +94,10 @@ class Cost(Record):
 
 
 class Certificate(StoredRecord):
-    """Everything that the audit of one task measured. sandbox: the back end that it ran in."""
+    """Everything that the audit of one task measured. sandbox: the back end that it ran in.
+
+    A twin needs no rewrites, and its wrong versions are what is right for its original.
+    """
 
     task: str
     digest: str
@@ -112,6 +115,7 @@ class Certificate(StoredRecord):
     missing: Missing
     proposed_tolerance_factor: float | None
     cost: Cost
+    tier: Tier = "function"
 
     @property
     def shortfalls(self) -> tuple[str, ...]:
@@ -129,9 +133,9 @@ class Certificate(StoredRecord):
         ]
         found += [f"the wrong version {item.name} passes" for item in self.wrong if item.passed]
         found += [f"the cheat that {item.name} passes" for item in self.cheats if item.passed]
-        if len(self.rewrites) < 3:
+        if self.tier != "twin" and len(self.rewrites) < 3:
             found.append(f"{len(self.rewrites)} rewrites, fewer than 3")
-        if len(self.wrong) < 8:
+        if self.tier != "twin" and len(self.wrong) < 8:
             found.append(f"{len(self.wrong)} wrong versions, fewer than 8")
         if self.mutation.score < MUTATION_SCORE:
             found.append(f"mutation score {self.mutation.score:.3f}, below {MUTATION_SCORE}")

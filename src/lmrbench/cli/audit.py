@@ -173,7 +173,8 @@ def audit_with_progress(
                 bars.update(stages, description=f"{name}: {stage}", completed=done, total=total)
 
             # The same seeds on every machine: a certificate can be made again and compared.
-            found[task.id] = audit_task(task, range(count), pool, advance)
+            measured = audit_task(task, range(count), pool, advance)
+            found[task.id] = measured.model_copy(update={"tier": task.tier})
             if write:
                 write_certificate(task, found[task.id])
             bars.advance(bar)

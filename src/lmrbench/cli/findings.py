@@ -25,7 +25,7 @@ class Findings:
     """What several runs hold, and what people say of their answers.
 
     folders: where it stands. categories, tiers: of the tasks, by id. commands: what to call to see an answer that has a
-    grade. warnings: what a reader must know before the numbers.
+    grade. originals: the ids of tasks by those of their twins. warnings: what a reader must know before the numbers.
     """
 
     folders: tuple[Path, ...]
@@ -36,6 +36,7 @@ class Findings:
     categories: Mapping[str, str]
     tiers: Mapping[str, Tier]
     commands: Mapping[Answer, str]
+    originals: Mapping[str, str]
     warnings: tuple[str, ...]
 
 
@@ -87,6 +88,7 @@ def together(runs: Sequence[Run], suite: Path | None, label_files: Sequence[Path
         categories=categories,
         tiers=tiers,
         commands=commands,
+        originals={item.id: item.twin_of for item in tasks.values() if item.twin_of},
         warnings=(*warnings_of(runs), *left_out),
     )
 

@@ -98,12 +98,15 @@ def print_findings(findings: Findings) -> None:
 
 def print_findings_as_json(findings: Findings) -> None:
     """Print the numbers of all tables, and the records that they were made of."""
+    from lmrbench.analysis.memory import memory_effects
+
     parts = by_tier(findings)
     facts = {"runs": [str(folder) for folder in findings.folders]}
     if len(parts) == 1:
         print_json({**facts, "tier": next(iter(parts)), **_numbers(findings)})
     else:
-        print_json({**facts, "tiers": {tier: _numbers(part) for tier, part in parts.items()}})
+        memory = [item.model_dump() for item in memory_effects(findings.grades, findings.originals)]
+        print_json({**facts, "tiers": {tier: _numbers(part) for tier, part in parts.items()}, "memory": memory})
 
 
 def _numbers(findings: Findings) -> dict[str, object]:

@@ -34,7 +34,7 @@ def sheets(findings: Findings) -> list[Sheet]:
         replace(item, title=f"{tier} tier: {item.title}", name=f"{tier}-{item.name}")
         for tier, part in parts.items()
         for item in _sheets(part)
-    ]
+    ] + _memory(findings)
 
 
 def _sheets(findings: Findings) -> list[Sheet]:
@@ -112,6 +112,28 @@ def _by_category(groups: Mapping[str, Mapping[str, Rate]], systems: Sequence[str
         "match, and is no partial credit. Categories hold few tasks, so that their intervals are wide and most "
         "differences between categories may be chance.",
     )
+
+
+def _memory(findings: Findings) -> list[Sheet]:
+    from lmrbench.analysis.memory import memory_effects
+
+    rows = [[item.system, *compared(item.comparison)] for item in memory_effects(findings.grades, findings.originals)]
+    if not rows:
+        return []
+    columns = ["system", *COMPARED]
+    return [
+        sheet(
+            "Originals minus their twins, in percentage points, with Holm's correction over systems",
+            columns,
+            rows,
+            numbers=[column for column in COMPARED if column != "test"],
+            spare=["interval", "won/lost", "tasks", "p", "test"],
+            name="memory",
+            note="A twin is a task whose paper and code differ from the original's in one decisive thing. A system "
+            "that knows published code by heart, and does not read, does better on the originals. Tasks of which only "
+            "one of the two was answered are left out.",
+        )
+    ]
 
 
 def _changes_found(grades: Sequence[Grade]) -> list[Sheet]:

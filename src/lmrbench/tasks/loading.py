@@ -17,6 +17,7 @@ from lmrbench.pysource.functions import find
 from lmrbench.tasks.files import read_table, read_text, validated
 from lmrbench.tasks.logged import RESULTS
 from lmrbench.tasks.model import Paper, Suite, Target, Task, TaskEntry, TaskFiles, Tier
+from lmrbench.tasks.twins import twins
 from lmrbench.tasks.workspace import folder_files
 from lmrbench.tasks.wrong import wrong_versions
 
@@ -71,7 +72,7 @@ def load_paper(folder: Path, suite: Suite | None = None) -> tuple[Task, ...]:
     names = [entry.name for entry in checked]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise TaskError(f"{file}: task.name: {twice[0]!r} is used twice")
-    return tuple(
+    tasks = tuple(
         Task(
             **dict(entry),
             suite=suite,
@@ -82,6 +83,7 @@ def load_paper(folder: Path, suite: Suite | None = None) -> tuple[Task, ...]:
         )
         for index, entry in enumerate(checked)
     )
+    return (*tasks, *twins(folder, tasks))
 
 
 def select(tasks: Iterable[Task], patterns: Iterable[str], tier: Tier = "function") -> tuple[Task, ...]:

@@ -166,7 +166,8 @@ class Task(TaskEntry):
     """A task as it was loaded: its entry, its paper, and its files.
 
     folder: where it was loaded from; what an audit finds is written there. suite: None for one without a suite.toml.
-    targets: none where files are handed in whole. draw: what was changed, of a forensic task.
+    targets: none where files are handed in whole. twin_of: the id of the task of which this is a twin; "" for others.
+    draw: what was changed, of a forensic task.
     siblings: the targets of the paper's other tasks of this tier, which a solver of this one must not see either.
     """
 
@@ -176,6 +177,7 @@ class Task(TaskEntry):
     folder: Path
     files: TaskFiles = Field(repr=False)
     siblings: tuple[Target, ...] = ()
+    twin_of: str = ""
     draw: Draw | None = None
 
     @property
