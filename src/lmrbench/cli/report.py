@@ -36,8 +36,8 @@ def report(
     """Report what run folders hold, in tables.
 
     By task and by category with 95% intervals, failures by kind, how answers ended, costs, pass@k where there are
-    several answers to a task, what a passing answer takes, systems compared in pairs, and how small a difference the
-    tasks can detect.
+    several answers to a task, what a passing answer takes, how fast passing answers are where they were timed,
+    systems compared in pairs, and how small a difference the tasks can detect.
 
     A run may be finished, killed half-way or made elsewhere; nothing is asked, graded or changed. Several folders are
     shown side by side. Samples that a provider or an agent's program left unanswered are listed apart, and are in no
@@ -146,6 +146,7 @@ def print_findings_as_json(findings: Findings) -> None:
     from lmrbench.analysis.effort import effort
     from lmrbench.analysis.power import ASSUMED_DISCORDANT, detectable_difference
     from lmrbench.analysis.report import costs, failures, rates, statuses
+    from lmrbench.analysis.speed import speeds
 
     groups = rates(findings.grades, findings.usages, lambda task: "all")
     groups |= rates(findings.grades, findings.usages, findings.categories.__getitem__)
@@ -164,6 +165,7 @@ def print_findings_as_json(findings: Findings) -> None:
                 for system, of_system in attempts(findings.grades).items()
             },
             "effort": {system: item.model_dump() for system, item in effort(findings.grades, findings.usages).items()},
+            "speeds": {system: item.model_dump() for system, item in speeds(findings.grades).items()},
             "comparisons": [
                 {
                     **item.model_dump(),

@@ -36,6 +36,29 @@ class CaseVerdict(Part):
     seconds: float = 0.0
 
 
+class Ratio(Part):
+    """What the golden took over what an answer took: the median over rounds, with its 95% interval."""
+
+    median: float
+    low: float
+    high: float
+
+
+class Timing(Part):
+    """How fast an answer that passes is, and how much memory it takes, beside the golden; see `grading.speed`.
+
+    speed, memory: above 1 where the answer takes less than the golden; None where there is none, and reason says why.
+    rounds: how often both were measured. golden_seconds, golden_mb: what the golden took, the median over rounds.
+    """
+
+    speed: Ratio | None = None
+    memory: Ratio | None = None
+    rounds: int = 0
+    golden_seconds: float = 0.0
+    golden_mb: float = 0.0
+    reason: str = ""
+
+
 class Terms(NamedTuple):
     """All that a verdict depends on: two grades with the same terms are of the same thing.
 
@@ -57,7 +80,7 @@ class Grade(StoredRecord):
     """The grade of one submission: passed if every case under every seed matches.
 
     What it holds for, its terms, is written beside it. log: the end of what the candidate printed, under the first
-    seed.
+    seed. timing: None where it was not measured; no verdict depends on it.
     """
 
     system: str
@@ -76,6 +99,7 @@ class Grade(StoredRecord):
     seeds: tuple[int, ...]
     sandbox: str
     environment: str
+    timing: Timing | None = None
 
     @property
     def terms(self) -> Terms:
