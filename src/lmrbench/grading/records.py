@@ -109,7 +109,7 @@ class Grade(StoredRecord):
     def blinded(self) -> Grade:
         """The grade without what tells of expected values, inputs, or how long a candidate took over which case."""
         cases = tuple(case.model_copy(update={"name": "", "reason": "", "seconds": 0.0}) for case in self.cases)
-        return self.model_copy(update={"cases": cases, "log": ""})
+        return self.model_copy(update={"cases": cases, "log": "", "timing": None})
 
     @property
     def first_failure(self) -> CaseVerdict | None:

@@ -3,8 +3,8 @@
 `run.json` holds the conditions, `submissions.jsonl` what is graded, `grades.jsonl` one line per grade, as it is made.
 Grading the same submissions into the same folder again takes over every grade that still holds and makes the others
 anew. Conditions and grades are signed, and only those are taken over that this installation wrote: the others are moved
-to `grades.unverified.jsonl`. No submission and no grade is ever lost. What is timed later is
-appended as a grade with its timing, in the place of the one before.
+to `grades.unverified.jsonl`. No submission and no grade is ever lost. A grade that is timed later is appended once
+more, with its timing; the last one counts.
 """
 
 from __future__ import annotations
