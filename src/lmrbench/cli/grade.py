@@ -26,7 +26,7 @@ from lmrbench.cli.terminal import console, progress, say, warn
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 
 if TYPE_CHECKING:
-    from lmrbench.grading.records import Grade
+    from lmrbench.grading.records import Grade, Ratio, Timing
     from lmrbench.grading.systems import BuiltIn
     from lmrbench.tasks.model import Task
     from lmrbench.tasks.submission import Submission
@@ -60,6 +60,13 @@ def grade(
         typer.Option(
             "--blind",
             help="Write no reasons, logs and names of cases, and draw a fresh seed: for grades that submitters get.",
+        ),
+    ] = False,
+    speed: Annotated[
+        bool,
+        typer.Option(
+            "--speed",
+            help="Also measure how fast the answers that pass are beside the reference, where a task has timed inputs.",
         ),
     ] = False,
     out: Annotated[
@@ -98,6 +105,8 @@ def grade(
         )
     if seed is not None and seeds is not None:
         raise UsageError("--seed and --seeds can't be used together")
+    if blind and speed:
+        raise UsageError("--blind and --speed can't be used together: why an answer has no speed tells of the check")
     every_task, tasks = load_all_and_some(suite, task, tier, fresh, sandbox)
     if path is not None:
         handed_in = read_submissions(path)
@@ -133,6 +142,8 @@ def grade(
         blind,
         isolate,
     )
+    if speed:
+        grades = time_with_progress(folder, grades, submissions, every_task, sandbox, suite_folder(suite))
     left_out = _not_submitted(grades, names)
     if json:
         items = [item.model_dump(mode="json") for item in grades]
@@ -219,6 +230,36 @@ def grade_with_progress(
     return sorted(grades, key=lambda item: order[item.system, item.task, item.sample])
 
 
+def time_with_progress(
+    folder: Path,
+    grades: list[Grade],
+    submissions: list[Submission],
+    tasks: tuple[Task, ...],
+    sandbox: str,
+    suite: Path,
+) -> list[Grade]:
+    """Time the answers of a run folder that pass, with a progress bar; all its grades, in their order.
+
+    tasks: the whole suite.
+    """
+    from lmrbench.grading.runs import time_run
+    from lmrbench.grading.speed import has_timed_inputs
+    from lmrbench.sandbox.registry import open_pool
+
+    by_id = {item.id: item for item in tasks}
+    due = [item for item in grades if item.passed and has_timed_inputs(by_id[item.task])]
+    if not due:
+        warn("no answer that passes is to a task with timed inputs, so that there is no speed to measure")
+    found = {item.terms: item for item in grades}
+    # One worker, when nothing else is graded.
+    with open_pool(sandbox, [suite], 1) as pool, progress() as bars:
+        bar = bars.add_task("speed", total=len(due))
+        for item in time_run(folder, due, submissions, by_id, pool):
+            found[item.terms] = item
+            bars.advance(bar)
+    return list(found.values())
+
+
 def _not_submitted(grades: list[Grade], tasks: set[str]) -> dict[str, list[str]]:
     """For each system the tasks that it handed in nothing for; built-in and other systems alike."""
     found = {item.system: tasks - {other.task for other in grades if other.system == item.system} for item in grades}
@@ -233,6 +274,8 @@ def _print_tables(grades: list[Grade], folder: Path, sandbox: str, seeds: tuple[
     if failed:
         show(sheet("Answers that fail", FAILED, map(_failure, failed), numbers=["cases"], spare=["cases"]), out)
         say(f"`lmrbench why {folder} TASK` shows all failed cases of an answer")
+    if timed := [(item, item.timing) for item in grades if item.timing]:
+        show(_speeds(timed), out)
     say(f"{len(grades)} grades in {folder} (sandbox {sandbox}, seed {', '.join(map(str, seeds))})")
 
 
@@ -255,6 +298,35 @@ def _shares(title: str, group: dict[str, str], grades: list[Grade]) -> Sheet:
 
 def _passed(grades: list[Grade]) -> int:
     return sum(item.passed for item in grades)
+
+
+def _speeds(timed: list[tuple[Grade, Timing]]) -> Sheet:
+    """How fast each answer is, and how much memory it takes; or why that is not known."""
+    rows = [
+        [
+            item.system,
+            item.task,
+            item.label or item.sample,
+            _ratio(timing.speed),
+            _ratio(timing.memory),
+            timing.rounds,
+            in_one_line(timing.reason),
+        ]
+        for item, timing in timed
+    ]
+    columns = ["system", "task", "answer", "speed", "memory", "rounds", "no speed because"]
+    kept = columns if any(row[-1] for row in rows) else columns[:-1]
+    return sheet(
+        "What the reference took over what the answer took, on timed inputs, with 95% intervals over rounds",
+        kept,
+        [row[: len(kept)] for row in rows],
+        numbers=["speed", "memory", "rounds"],
+        spare=["rounds"],
+    )
+
+
+def _ratio(value: Ratio | None) -> str:
+    return "none" if value is None else f"{value.median:.3g} ({value.low:.3g} to {value.high:.3g})"
 
 
 FAILED = ("system", "task", "cases", "first failure")

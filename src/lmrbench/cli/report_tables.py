@@ -18,6 +18,7 @@ from lmrbench.cli.tables import Sheet, in_one_line, sheet
 if TYPE_CHECKING:
     from lmrbench.analysis.comparison import Comparison
     from lmrbench.analysis.report import Rate
+    from lmrbench.analysis.resampling import Estimate
     from lmrbench.cli.findings import Findings
     from lmrbench.grading.records import Grade, Usage
 
@@ -41,8 +42,8 @@ def _sheets(findings: Findings) -> list[Sheet]:
     """The tables of one tier.
 
     By task, by category, failures, and what was left unanswered; then intervals, several answers to a task, effort,
-    comparisons, what difference the tasks can detect, and what judges and people say, each where there is anything to
-    say.
+    speeds, comparisons, what difference the tasks can detect, and what judges and people say, each where there is
+    anything to say.
     """
     from lmrbench.analysis.comparison import comparisons
     from lmrbench.analysis.report import rates
@@ -62,6 +63,7 @@ def _sheets(findings: Findings) -> list[Sheet]:
         _intervals(overall["all"]),
     ]
     found += [*_attempts(findings.grades), *_effort(findings.grades, findings.usages)]
+    found += _speeds(findings.grades)
     found += _comparisons(pairs) if pairs else []
     return [*found, _detectable(len({item.task for item in findings.grades}), pairs), *rated_sheets(findings)]
 
@@ -316,6 +318,48 @@ def _effort(grades: Sequence[Grade], usages: Sequence[Usage]) -> list[Sheet]:
             "of model and tools, without waiting for the provider.",
         )
     ]
+
+
+def _speeds(grades: Sequence[Grade]) -> list[Sheet]:
+    """How fast the answers of each system are; none where no answer was timed."""
+    from lmrbench.analysis.speed import speeds
+
+    rows = [
+        [
+            system,
+            item.tasks,
+            item.answers,
+            *(text for of in (item.speed, item.memory) for text in _ratio(of)),
+            item.void or "",
+        ]
+        for system, item in speeds(grades).items()
+    ]
+    if not rows:
+        return []
+    columns = ["system", "tasks", "answers", "speed", "over papers", "memory", "memory over papers", "no speed"]
+    kept = columns if any(row[-1] for row in rows) else columns[:-1]
+    return [
+        sheet(
+            "How fast answers are that pass, and how little memory they take: the reference's over theirs",
+            kept,
+            [row[: len(kept)] for row in rows],
+            numbers=kept[1:],
+            spare=["memory over papers", "no speed", "answers", "over papers"],
+            name="speed",
+            note="Above 1 is faster than the reference, or takes less memory. Geometric means over tasks, each task's "
+            "being that of its answers, with 95% intervals over papers. Only answers that pass are timed, so two "
+            "systems may be timed on different tasks; the reference is written to be read, not to be fast. No speed: "
+            "answers that are wrong, or give up, on the larger inputs that are timed.",
+        )
+    ]
+
+
+def _ratio(value: Estimate | None) -> tuple[str, str]:
+    if value is None:
+        return UNDEFINED, UNDEFINED
+    if value.low is None or value.high is None:
+        return f"{value.mean:.3g}", UNDEFINED
+    return f"{value.mean:.3g}", f"{value.low:.3g} to {value.high:.3g}"
 
 
 def compared(item: Comparison) -> list[str]:

@@ -97,7 +97,7 @@ def golden_outputs(
     ]
     for number, outcome in pool.run(jobs):
         task, seed, file = todo[number]
-        outputs = _outputs(task, seed, outcome)
+        outputs = outputs_of(task, seed, outcome)
         write_whole(file, signed(outputs.model_dump_json()), PRIVATE)
         found[task.id, seed] = outputs
         observed(task, seed)
@@ -112,7 +112,8 @@ def _kept(file: Path) -> GoldenOutputs | None:
         return None
 
 
-def _outputs(task: Task, seed: int, outcome: Outcome) -> GoldenOutputs:
+def outputs_of(task: Task, seed: int, outcome: Outcome) -> GoldenOutputs:
+    """What a golden's job brought. Raises TaskError where it fails its own check, SandboxError where it was lost."""
     if outcome.lost:
         raise SandboxError(f"{task.id}: while the golden was observed, {outcome.broken or outcome.cases[-1].message}")
     if outcome.broken is not None:

@@ -115,7 +115,7 @@ def grade(
             cases = [
                 case
                 for seed in seeds
-                for case in _verdicts(candidate.task, seed, goldens[candidate.task.id, seed], of_seeds[seed])
+                for case in verdicts(candidate.task, seed, goldens[candidate.task.id, seed], of_seeds[seed])
             ]
             yield _grade(candidate, grading.terms(candidate), cases, [of_seeds[seed] for seed in seeds])
 
@@ -159,7 +159,8 @@ def _job(candidate: Candidate, seed: int, goldens: Mapping[tuple[str, int], Gold
     )
 
 
-def _verdicts(task: Task, seed: int, golden: GoldenOutputs, outcome: Outcome) -> Iterator[CaseVerdict]:
+def verdicts(task: Task, seed: int, golden: GoldenOutputs, outcome: Outcome) -> Iterator[CaseVerdict]:
+    """The verdict on each case of a candidate's job, against what the golden returned under the same seed."""
     if outcome.broken is not None:
         # The golden ran under the same check, so whatever broke it here came with the candidate.
         yield from _all_missing(golden, seed, outcome.broken.strip())

@@ -36,6 +36,29 @@ class CaseVerdict(Part):
     seconds: float = 0.0
 
 
+class Ratio(Part):
+    """What the golden took over what an answer took: the median over rounds, with its 95% interval."""
+
+    median: float
+    low: float
+    high: float
+
+
+class Timing(Part):
+    """How fast an answer that passes is, and how much memory it takes, beside the golden; see `grading.speed`.
+
+    speed, memory: above 1 where the answer takes less than the golden; None where there is none, and reason says why.
+    rounds: how often both were measured. golden_seconds, golden_mb: what the golden took, the median over rounds.
+    """
+
+    speed: Ratio | None = None
+    memory: Ratio | None = None
+    rounds: int = 0
+    golden_seconds: float = 0.0
+    golden_mb: float = 0.0
+    reason: str = ""
+
+
 class Terms(NamedTuple):
     """All that a verdict depends on: two grades with the same terms are of the same thing.
 
@@ -58,7 +81,7 @@ class Grade(StoredRecord):
 
     What it holds for, its terms, is written beside it. log: the end of what the candidate printed, under the first
     seed. found: of a forensic task, the share of the changes that were found, of which some may have been overlooked
-    unless it passes.
+    unless it passes. timing: None where it was not measured; no verdict depends on it.
     """
 
     system: str
@@ -78,6 +101,7 @@ class Grade(StoredRecord):
     sandbox: str
     environment: str
     found: float | None = None
+    timing: Timing | None = None
 
     @property
     def terms(self) -> Terms:
@@ -87,7 +111,7 @@ class Grade(StoredRecord):
     def blinded(self) -> Grade:
         """The grade without what tells of expected values, inputs, or how long a candidate took over which case."""
         cases = tuple(case.model_copy(update={"name": "", "reason": "", "seconds": 0.0}) for case in self.cases)
-        return self.model_copy(update={"cases": cases, "log": "", "found": None})
+        return self.model_copy(update={"cases": cases, "log": "", "found": None, "timing": None})
 
     @property
     def first_failure(self) -> CaseVerdict | None:

@@ -3,7 +3,8 @@
 `run.json` holds the conditions, `submissions.jsonl` what is graded, `grades.jsonl` one line per grade, as it is made.
 Grading the same submissions into the same folder again takes over every grade that still holds and makes the others
 anew. Conditions and grades are signed, and only those are taken over that this installation wrote: the others are moved
-to `grades.unverified.jsonl`. No submission and no grade is ever lost.
+to `grades.unverified.jsonl`. No submission and no grade is ever lost. A grade that is timed later is appended once
+more, with its timing; the last one counts.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from lmrbench.errors import RecordError
-from lmrbench.grading.grade import grade
+from lmrbench.grading.grade import grade, prepare
 from lmrbench.grading.records import UNANSWERED, Grade, RunFacts, Usage
 from lmrbench.grading.signatures import signed, unsigned, verified
+from lmrbench.grading.speed import measure
 from lmrbench.lines import read_lines, read_submitted_lines, whole_lines
 from lmrbench.records import read_record
 from lmrbench.sandbox.environment import fingerprint
@@ -245,6 +247,28 @@ def _take_over(folder: Path) -> tuple[list[Grade], int]:
     if others:
         write_whole(folder / GRADES, b"".join(line + b"\n" for line in ours))
     return grades, len(others)
+
+
+def time_run(
+    folder: Path,
+    grades: Iterable[Grade],
+    submissions: Sequence[Submission],
+    tasks: Mapping[str, Task],
+    pool: WorkerPool,
+) -> Iterator[Grade]:
+    """Time answers of a run folder; yields each grade with its timing, once that is on the disk.
+
+    grades: of answers that pass, to tasks with timed inputs; those that have a timing are given back. submissions: with
+    these answers. pool: see `speed.measure`. Raises RecordError if another process is writing to the folder.
+    """
+    answers = {_key(item): item for item in submissions}
+    with locked(folder):
+        for item in grades:
+            if item.timing is None:
+                candidate = prepare(answers[_key(item)], tasks[item.task])
+                item = item.model_copy(update={"timing": measure(candidate, item.seeds[0], pool)})
+                append_grade(folder, item)
+            yield item
 
 
 def _key(item: Submission | Grade) -> tuple[str, str, int]:

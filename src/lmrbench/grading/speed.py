@@ -1,0 +1,145 @@
+"""How fast is an answer that passes, and how much memory does it take, beside the golden?
+
+A check may define `timed(seed)`, which yields inputs of realistic size. Golden and candidate observe them in turns, in
+one worker, which serves no grading. Each round draws other inputs, and what the candidate returns must be right.
+
+A candidate can forge what its own process reports, so it is charged the seconds of its whole job as the host sees them,
+less what the golden's job of the same round took beside its cases. Memory is the peak that the kernel reports of the
+process, less that of a job which draws the inputs and observes nothing. What a candidate can still do to its own
+speed stands in docs/security.md, and is why no verdict depends on it.
+"""
+
+from __future__ import annotations
+
+import ast
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from lmrbench.grading.golden import outputs_of
+from lmrbench.grading.grade import CHECK_SECONDS, Candidate, verdicts
+from lmrbench.grading.records import Ratio, Timing
+from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.sandbox.protocol import Job
+from lmrbench.tasks.model import Task
+from lmrbench.tasks.workspace import third_party_imports
+
+# With fewer rounds, the median has no interval at 95%.
+LEAST_ROUNDS = 6
+MOST_ROUNDS = 30
+MOST_SECONDS = 60.0
+# How far apart the ends of the interval of the speed may be, as a ratio, for the measurement to end early.
+NARROW = 1.1
+# How many times as long as the golden a candidate may take.
+SLOWER = 20.0
+# A golden that is faster can't be told from the noise of starting a job.
+LEAST_GOLDEN_SECONDS = 0.05
+# Whoever takes less is counted as taking so much.
+LEAST_SECONDS = 0.005
+LEAST_MB = 8.0
+
+_TIMED = "\ncases = timed\n"
+_IDLE = f"{_TIMED}def observe(case):\n    return None\n"
+
+
+@dataclass(frozen=True)
+class _Round:
+    golden_seconds: float
+    golden_mb: float
+    seconds: float
+    mb: float
+
+
+def has_timed_inputs(task: Task) -> bool:
+    """Whether the task's check defines `timed`."""
+    return any(isinstance(node, ast.FunctionDef) and node.name == "timed" for node in ast.parse(task.files.check).body)
+
+
+def measure(candidate: Candidate, seed: int, pool: WorkerPool) -> Timing:
+    """Measure an answer that passes, whose task has timed inputs, in rounds under `seed` and those that follow it.
+
+    pool: of a single worker, so that nothing else runs meanwhile. Rounds end when the interval of the speed is narrow
+    enough, or after `MOST_ROUNDS` or `MOST_SECONDS`, but not before `LEAST_ROUNDS`. Raises TaskError where the golden
+    fails on its own timed inputs, SandboxError where the machine fails.
+    """
+    task = candidate.task
+    idle, first = (outcome for _, outcome in pool.run([_golden(candidate, seed, end) for end in (_IDLE, _TIMED)]))
+    golden_seconds = sum(outputs_of(task, seed, first).case_seconds)
+    if golden_seconds < LEAST_GOLDEN_SECONDS:
+        reason = f"the golden takes {golden_seconds:.3f} s over the timed inputs, too little to measure"
+        return Timing(golden_seconds=golden_seconds, reason=reason)
+    most_seconds = max(CHECK_SECONDS, SLOWER * first.seconds)
+    began = time.monotonic()
+    rounds: list[_Round] = []
+    while not _is_enough(rounds, time.monotonic() - began):
+        of_round = (seed + len(rounds)) % 2**31
+        jobs = {"golden": _golden(candidate, of_round, _TIMED), "own": _own(candidate, of_round, most_seconds)}
+        # Whoever comes second may find the machine in another state, so they take turns in that, too.
+        order = list(jobs) if len(rounds) % 2 == 0 else list(jobs)[::-1]
+        outcomes = {order[number]: outcome for number, outcome in pool.run([jobs[name] for name in order])}
+        golden, own = outcomes["golden"], outcomes["own"]
+        outputs = outputs_of(task, of_round, golden)
+        for case in verdicts(task, of_round, outputs, own):
+            if case.verdict != "match":
+                reason = f"timed input {case.name or case.case}: {case.verdict}: {case.reason}"
+                return Timing(rounds=len(rounds), golden_seconds=golden_seconds, reason=reason)
+        golden_seconds = sum(outputs.case_seconds)
+        rounds.append(
+            _Round(
+                golden_seconds=golden_seconds,
+                golden_mb=golden.peak_mb - idle.peak_mb,
+                seconds=golden_seconds + own.seconds - golden.seconds,
+                mb=own.peak_mb - idle.peak_mb,
+            )
+        )
+    return Timing(
+        speed=_speed(rounds),
+        memory=_ratio([max(item.golden_mb, LEAST_MB) / max(item.mb, LEAST_MB) for item in rounds]),
+        rounds=len(rounds),
+        golden_seconds=median(item.golden_seconds for item in rounds),
+        golden_mb=median(item.golden_mb for item in rounds),
+    )
+
+
+def _golden(candidate: Candidate, seed: int, end: str) -> Job:
+    return _job(candidate, candidate.task.files.repository, seed, candidate.task.limits.seconds, end)
+
+
+def _own(candidate: Candidate, seed: int, seconds: float) -> Job:
+    assert candidate.files is not None
+    return _job(candidate, candidate.files, seed, seconds, _TIMED)
+
+
+def _job(candidate: Candidate, files: Mapping[str, bytes], seed: int, seconds: float, end: str) -> Job:
+    return Job(
+        # The golden runs in the same worker, so it must be one that no verdict comes from.
+        owner=f"speed of system {candidate.submission.system}",
+        files=files,
+        check=candidate.task.files.check + end,
+        seed=seed,
+        limits=candidate.task.limits,
+        task_seconds=seconds,
+        imports=third_party_imports(candidate.task),
+    )
+
+
+def _is_enough(rounds: Sequence[_Round], seconds: float) -> bool:
+    if len(rounds) < LEAST_ROUNDS:
+        return False
+    if len(rounds) >= MOST_ROUNDS or seconds > MOST_SECONDS:
+        return True
+    speed = _speed(rounds)
+    return speed.high <= NARROW * speed.low
+
+
+def _speed(rounds: Sequence[_Round]) -> Ratio:
+    return _ratio([item.golden_seconds / max(item.seconds, LEAST_SECONDS) for item in rounds])
+
+
+def _ratio(values: Sequence[float]) -> Ratio:
+    """The median with its interval by order statistics, which supposes no distribution and withstands outliers."""
+    from scipy.stats import quantile_test
+
+    interval = quantile_test(values, p=0.5).confidence_interval(0.95)
+    return Ratio(median=median(values), low=float(interval.low), high=float(interval.high))
