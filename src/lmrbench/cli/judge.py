@@ -81,13 +81,15 @@ def judge(
         from inspect_ai.model import GenerateConfig
 
         from lmrbench.judging import ballots, runs
+        from lmrbench.judging.asking import Terms
         from lmrbench.judging.records import JUDGEMENTS
         from lmrbench.solving.runs import open_model, set_prices
     except ImportError as error:
         raise SandboxError(f"asking models needs Inspect ({error}): pip install 'lmrbench[models]'") from error
     if prices is not None:
         set_prices(prices, model[0])
-    models = [open_model(Settings(model=name)) for name in model]
+    settings = Settings(connections=connections, retries=retries, patience=patience)
+    models = [open_model(settings.model_copy(update={"model": name})) for name in model]
     shown = _Shown()
     with as_cancellation(), shown.bar, shown.lines():
         judged = runs.judge_run(
@@ -96,10 +98,8 @@ def judge(
             chosen=chosen,
             tasks=tasks,
             models=models,
-            terms=runs.Terms(votes, swap, evidence, strip_comments),
-            config=GenerateConfig(
-                max_connections=connections, max_retries=retries, timeout=patience, attempt_timeout=patience
-            ),
+            terms=Terms(votes=votes, swap=swap, evidence=evidence, strip_comments=strip_comments),
+            config=GenerateConfig(**settings.requests()),
             connections=connections,
             planned=shown.begin,
             voted=shown.advance,
