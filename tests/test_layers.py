@@ -17,7 +17,7 @@ FLOORS = (
     ("grading",),
     ("authoring", "library", "solving"),
     ("judging",),
-    ("analysis",),
+    ("analysis", "inspect_registry"),
     ("cli",),
 )
 ROOMS = [room for floor in FLOORS for room in floor]

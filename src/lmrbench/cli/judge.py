@@ -64,6 +64,7 @@ def judge(
     from lmrbench.errors import SandboxError, UsageError
     from lmrbench.grading.runs import read_submissions, require_known
     from lmrbench.solving.settings import Settings
+    from lmrbench.tasks.deviations import is_forensic
 
     if not model:
         raise UsageError("--model is needed: who is to judge, as openai/gpt-5")
@@ -73,7 +74,8 @@ def judge(
         raise UsageError(f"{run}: there is no such run folder")
     every_task, some = load_all_and_some(suite, task)
     tasks = {item.id: item for item in every_task}
-    submissions = read_submissions(run)
+    # Forensic tasks have no target that could be read beside a reference.
+    submissions = [item for item in read_submissions(run) if not is_forensic(item.task)]
     require_known(run, submissions, tasks)
     chosen = [item for item in submissions if item.task in {item.id for item in some}]
     if not chosen:
@@ -82,13 +84,15 @@ def judge(
         from inspect_ai.model import GenerateConfig
 
         from lmrbench.judging import ballots, runs
+        from lmrbench.judging.asking import Terms
         from lmrbench.judging.records import JUDGEMENTS
         from lmrbench.solving.runs import open_model, set_prices
     except ImportError as error:
         raise SandboxError(f"asking models needs Inspect ({error}): pip install 'lmrbench[models]'") from error
     if prices is not None:
         set_prices(prices, model[0])
-    models = [open_model(Settings(model=name)) for name in model]
+    settings = Settings(connections=connections, retries=retries, patience=patience)
+    models = [open_model(settings.model_copy(update={"model": name})) for name in model]
     shown = _Shown()
     with as_cancellation(), shown.bar, shown.lines():
         judged = runs.judge_run(
@@ -97,10 +101,8 @@ def judge(
             chosen=chosen,
             tasks=tasks,
             models=models,
-            terms=runs.Terms(votes, swap, evidence, strip_comments),
-            config=GenerateConfig(
-                max_connections=connections, max_retries=retries, timeout=patience, attempt_timeout=patience
-            ),
+            terms=Terms(votes=votes, swap=swap, evidence=evidence, strip_comments=strip_comments),
+            config=GenerateConfig(**settings.requests()),
             connections=connections,
             planned=shown.begin,
             voted=shown.advance,

@@ -10,57 +10,24 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
-from inspect_ai.model import GenerateConfig, Model, ModelUsage
+from inspect_ai.model import GenerateConfig, Model
 
 from lmrbench.errors import RecordError, ServiceError, SubmissionError, UsageError
 from lmrbench.grading.grade import prepare
 from lmrbench.grading.reading import read_excerpts
 from lmrbench.grading.records import CaseVerdict, Grade
 from lmrbench.grading.runs import GRADES, SUBMISSIONS, read_run
-from lmrbench.judging.prompts import PROMPT_VERSION, digest_of, judge_message
-from lmrbench.judging.records import JUDGEMENTS, Judgement, Order, VoteKey
-from lmrbench.judging.votes import Vote, cast
+from lmrbench.judging.asking import Terms, Text, ask, judgement, texts
+from lmrbench.judging.records import JUDGEMENTS, Judgement, VoteKey
+from lmrbench.judging.votes import Vote
 from lmrbench.lines import append_line, whole_lines
 from lmrbench.records import read_record
 from lmrbench.solving.attendance import Reachability
-from lmrbench.solving.runs import input_tokens
-from lmrbench.solving.status import ProviderError
 from lmrbench.storage import locked
-from lmrbench.tasks.collect import excerpts
 from lmrbench.tasks.digests import grading_digest
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
-from lmrbench.tasks.workspace import repository_files, unsolved_files
-
-
-@dataclass(frozen=True)
-class Terms:
-    """How judges are asked.
-
-    votes: of each judge, on each submission and in each order. swap: ask in both orders. evidence: tell the failed
-    cases. strip_comments: show both sides without comments and docstrings.
-    """
-
-    votes: int = 1
-    swap: bool = False
-    evidence: bool = False
-    strip_comments: bool = False
-
-    @property
-    def orders(self) -> tuple[Order, ...]:
-        """In which orders each vote is asked."""
-        return ("reference first", "candidate first") if self.swap else ("reference first",)
-
-
-class Text(NamedTuple):
-    """What a judge reads of one submission, in one order. of: system, task and sample of the submission."""
-
-    of: tuple[str, str, int]
-    order: Order
-    message: str
-    digest: str
 
 
 @dataclass(frozen=True)
@@ -124,12 +91,12 @@ def judge_run(
     """
     with locked(folder):
         earlier = read_judgements(folder, submissions)
-        texts, unusable = _texts(folder, chosen, tasks, terms)
+        asked, unusable = _texts(folder, chosen, tasks, terms)
         held = {(item.submission, item.key): item for item in earlier if item.status != "provider_error"}
         by_key = {item.key: item for item in held.values()}
         wanted = [
             (text, VoteKey(str(model), number, text.digest))
-            for text in texts
+            for text in asked
             for model in models
             for number in range(terms.votes)
         ]
@@ -150,11 +117,11 @@ def judge_run(
                 keep(_taken_over(by_key[key], text))
 
         async def ask_all() -> None:
-            asked = [(key, of_key[0].message) for key, of_key in todo.items()]
-            async for key, vote in _votes(asked, {str(model): model for model in models}, config, connections):
+            messages = [(key, of_key[0].message) for key, of_key in todo.items()]
+            async for key, vote in _votes(messages, {str(model): model for model in models}, config, connections):
                 # Other submissions with the same text share the vote, and cost nothing more.
                 text, *others = todo[key]
-                first = _judgement(text, key, terms, vote)
+                first = judgement(text, key, terms, vote)
                 keep(first)
                 for other in others:
                     keep(_taken_over(first, other))
@@ -167,21 +134,13 @@ def judge_run(
 async def _votes(
     asked: Sequence[tuple[VoteKey, str]], models: Mapping[str, Model], config: GenerateConfig, connections: int
 ) -> AsyncIterator[tuple[VoteKey, Vote]]:
-    """The votes as they come in. A judge whose provider does not answer at all is not asked in vain again and again."""
+    """The votes as they come in."""
     reachability = Reachability()
     slots = {name: asyncio.Semaphore(connections) for name in models}
 
     async def one(key: VoteKey, message: str) -> tuple[VoteKey, Vote]:
-        model = models[key.judge]
         async with slots[key.judge]:
-            try:
-                await reachability.prove(model)
-            except ProviderError as error:
-                return key, Vote("provider_error", None, str(error), 0, ModelUsage())
-            vote = await cast(model, message, config)
-            if vote.status == "provider_error":
-                reachability.doubt(model)
-            return key, vote
+            return key, await ask(models[key.judge], message, config, reachability)
 
     pending = [asyncio.create_task(one(key, message)) for key, message in asked]
     try:
@@ -198,8 +157,7 @@ def _texts(
     """What judges read of each submission, and the submissions of which there is nothing to read."""
     graded = read_run(folder).grades if terms.evidence and (folder / GRADES).exists() else ()
     grades = {(item.system, item.task, item.sample): item for item in graded}
-    references: dict[str, dict[str, str]] = {}
-    texts, unusable = [], []
+    found, unusable = [], []
     for item in chosen:
         task = tasks[item.task]
         try:
@@ -207,14 +165,9 @@ def _texts(
         except SubmissionError:
             unusable.append(item)
             continue
-        if task.id not in references:
-            goals = {name: unsolved_files(task)[name] for name in task.goal_files}
-            references[task.id] = excerpts(goals, repository_files(task), task.targets, terms.strip_comments)
         evidence = _evidence(folder, item, task, grades) if terms.evidence else None
-        for order in terms.orders:
-            message = judge_message(task, references[task.id], candidate, order, evidence)
-            texts.append(Text((item.system, item.task, item.sample), order, message, digest_of(message)))
-    return texts, unusable
+        found += texts(task, item, candidate, terms, evidence)
+    return found, unusable
 
 
 def _evidence(
@@ -230,33 +183,6 @@ def _evidence(
             f"run lmrbench grade {folder}"
         )
     return grade.cases
-
-
-def _judgement(text: Text, key: VoteKey, terms: Terms, vote: Vote) -> Judgement:
-    opinion = vote.opinion
-    system, task, sample = text.of
-    return Judgement(
-        system=system,
-        task=task,
-        sample=sample,
-        judge=key.judge,
-        vote=key.vote,
-        order=text.order,
-        prompt_version=PROMPT_VERSION,
-        evidence=terms.evidence,
-        comments_stripped=terms.strip_comments,
-        digest=key.digest,
-        status=vote.status,
-        category=opinion.category if opinion else None,
-        error_class=opinion.error_class if opinion else None,
-        logic=opinion.logic if opinion else (),
-        implementation=opinion.implementation if opinion else (),
-        detail=vote.detail,
-        attempts=vote.attempts,
-        input_tokens=input_tokens(vote.usage),
-        output_tokens=vote.usage.output_tokens,
-        dollars=vote.usage.total_cost,
-    )
 
 
 def _taken_over(item: Judgement, text: Text) -> Judgement:

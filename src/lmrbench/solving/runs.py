@@ -120,7 +120,7 @@ def open_model(settings: Settings) -> Model:
         )
     except Exception as error:
         # Each provider raises what it likes: a missing package, key or address, an argument it does not know.
-        raise UsageError(f"--model {settings.model}: {_reason(error)}") from error
+        raise UsageError(f"the model {settings.model} can't be asked: {_reason(error)}") from error
 
 
 def address(model: Model) -> str:
@@ -181,11 +181,8 @@ def solve(
                 cache=CachePolicy(expiry=None),
                 token_limit=settings.token_limit,
                 cost_limit=settings.cost_limit,
-                max_connections=settings.connections,
                 max_samples=settings.connections,
-                max_retries=settings.retries,
-                timeout=settings.patience,
-                attempt_timeout=settings.patience,
+                **settings.requests(),
                 **settings.generation(),
             )
         except PrerequisiteError as error:

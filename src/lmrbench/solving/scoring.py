@@ -53,6 +53,9 @@ from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import MAX_CODE_BYTES, Submission
 from lmrbench.tasks.workspace import REPO, workspace_files
 
+# Where a sample's store holds its submission, for scorers that come when its sandbox is gone.
+SUBMISSION = "lmrbench:submission"
+
 
 @dataclass(frozen=True)
 class Grader:
@@ -133,6 +136,7 @@ def unit_tests(
             await anyio.to_thread.run_sync(read_submission, task, submission)
         except SubmissionError as error:
             refusal = str(error)
+        store().set(SUBMISSION, submission.model_dump(mode="json"))
         ending = judged(events, limit, refusal, untouched)
         result = await anyio.to_thread.run_sync(grader.grade, submission)
         return _score(submission, result, ending)

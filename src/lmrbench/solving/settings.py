@@ -108,6 +108,15 @@ class Settings(Part):
         """The model's own settings, as Inspect names them, where they are given."""
         return self.model_dump(include={"temperature", "max_tokens", "reasoning_effort"}, exclude_none=True)
 
+    def requests(self) -> dict[str, Any]:
+        """How many requests are made at once, and when one is given up, as Inspect names it; times are seconds."""
+        return {
+            "max_connections": self.connections,
+            "max_retries": self.retries,
+            "timeout": self.patience,
+            "attempt_timeout": self.patience,
+        }
+
     def recorded(self) -> dict[str, Any]:
         """The record for run.json, without what may be secret."""
         safe = {key: "not recorded" if _SECRET.search(key) else value for key, value in self.model_args.items()}

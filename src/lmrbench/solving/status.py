@@ -11,8 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
-from inspect_ai.event import Event, ModelEvent, SampleLimitEvent
+from inspect_ai.event import Event, ModelEvent, SampleLimitEvent, SpanBeginEvent
 from inspect_ai.log import EvalSample
 from inspect_ai.model import ContentText, ModelOutput
 
@@ -67,12 +68,19 @@ def one_line(text: str) -> str:
 
 
 def model_calls(events: Sequence[Event]) -> list[ModelEvent]:
-    """The calls of the model that came to an end of their own, in order; each attempt is one."""
+    """The calls of the model that came to an end of their own, in order; each attempt is one.
+
+    What scorers call, such as a judge, comes after all of them and is left out.
+    """
     return [
         event
-        for event in events
+        for event in takewhile(lambda event: not _begins_scoring(event), events)
         if isinstance(event, ModelEvent) and not event.pending and not _CANCELLED.search(event.error or "")
     ]
+
+
+def _begins_scoring(event: Event) -> bool:
+    return isinstance(event, SpanBeginEvent) and event.name == "scorers"
 
 
 def failure(call: ModelEvent) -> str:

@@ -33,6 +33,7 @@ from lmrbench.solving.session import WORKSPACE
 from lmrbench.solving.settings import TASK_FIELDS, Settings, checked
 from lmrbench.solving.status import answer_text
 from lmrbench.tasks.deviations import draws_of, forensic_name, is_forensic
+from lmrbench.tasks.digests import grading_digest
 from lmrbench.tasks.loading import default_suite, select
 from lmrbench.tasks.model import Task as SuiteTask
 from lmrbench.tasks.model import Tier
@@ -171,6 +172,7 @@ def _metadata(item: SuiteTask, settings: Settings) -> dict[str, object]:
         "targets": [str(target) for target in item.targets],
         "inputs": settings.inputs,
         "paper_form": settings.paper,
+        "task_digest": grading_digest(item),
     }
 
 

@@ -1,7 +1,8 @@
 """What Inspect finds of lmrbench: the entry point group `inspect_ai` names this module."""
 
+from lmrbench.judging.scoring import judge
 from lmrbench.solving.provider import BubblewrapSandboxEnvironment
 from lmrbench.solving.scoring import unit_tests
 from lmrbench.solving.task import lmr_bench
 
-__all__ = ["BubblewrapSandboxEnvironment", "lmr_bench", "unit_tests"]
+__all__ = ["BubblewrapSandboxEnvironment", "judge", "lmr_bench", "unit_tests"]
