@@ -75,6 +75,11 @@ def model_calls(events: Sequence[Event]) -> list[ModelEvent]:
     ]
 
 
+def turns(events: Sequence[Event]) -> list[ModelEvent]:
+    """The calls of the model that succeeded, in order."""
+    return [call for call in model_calls(events) if not call.error]
+
+
 def failure(call: ModelEvent) -> str:
     """The error that a call ended with, in one line; "" if it succeeded."""
     timeout = re.search(r"attempt_timeout '(\d+)'", call.error or "")
