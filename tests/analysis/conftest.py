@@ -1,8 +1,8 @@
-"""Grades and usages for tests of analyses."""
+"""Grades, usages and snapshots for tests of analyses."""
 
 import pytest
 
-from lmrbench.grading.records import CaseVerdict, Grade, Usage
+from lmrbench.grading.records import CaseVerdict, Grade, Snapshot, Usage
 
 
 @pytest.fixture
@@ -15,6 +15,12 @@ def grade():
 def usage():
     """Makes the usage of one sample."""
     return _usage
+
+
+@pytest.fixture
+def snapshot():
+    """Makes a snapshot with so many of four cases right; each turn took 100 tokens, two tool calls and 30 seconds."""
+    return _snapshot
 
 
 def _grade(system, task, passed, sample=0, verdict="mismatch", reason="differs"):
@@ -55,4 +61,21 @@ def _usage(system, task, status, sample=0, dollars=None):
         seconds=3.0,
         limit="",
         cut=(),
+    )
+
+
+def _snapshot(turn, matched, task="a/one", sample=0, system="me", price=0.5):
+    return Snapshot(
+        system=system,
+        task=task,
+        sample=sample,
+        turn=turn,
+        input_tokens=90 * turn,
+        output_tokens=10 * turn,
+        tool_calls=2 * turn,
+        seconds=30.0 * turn,
+        dollars=None if price is None else price * turn,
+        matched=matched,
+        cases=4,
+        passed=matched == 4,
     )

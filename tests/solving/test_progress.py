@@ -5,11 +5,18 @@ import signal
 import subprocess
 import time
 
+import anyio
+import inspect_ai
 import pytest
 from inspect_ai.log import list_eval_logs, read_eval_log
+from inspect_ai.model import ModelOutput, get_model
 from tests.conftest import TOY_SUITE
 from tests.solving.helpers import GIVEN_UP, MODEL, Gate, command, environment, lines, lmrbench, replies_of
 from tests.solving.server import COMPLETION_TOKENS, PROMPT_TOKENS, Reply, serving
+
+from lmrbench.solving import snapshots
+from lmrbench.solving.attendance import SMALL_REQUEST
+from lmrbench.solving.task import lmr_bench
 
 FILE = "/workspace/repo/blending.py"
 RIGHT = (TOY_SUITE / "toy" / "repo" / "blending.py").read_text()
@@ -83,9 +90,10 @@ def traced(tmp_path_factory):
 
 
 def test_each_change_has_a_line_with_its_verdict_and_what_was_spent_until_then(traced):
-    _, run, _ = traced
+    result, run, _ = traced
     found = lines(run / "progress.jsonl")
 
+    assert "until right" in result.stdout
     assert outcomes(run) == STATES
     for item in found:
         assert (item["system"], item["task"], item["sample"]) == (MODEL, "toy/blend", 0)
@@ -149,6 +157,31 @@ def test_each_call_of_a_program_is_a_turn(tmp_path):
     assert outcomes(tmp_path / "run") == [(1, 4, 4, True), (2, 1, 4, False), (3, 1, 4, False)]
 
 
+def test_taking_snapshots_is_no_work_of_the_agent(tmp_path, monkeypatch):
+    read = snapshots.read_workspace
+
+    async def slow(paths):
+        await anyio.sleep(0.5)
+        return await read(paths)
+
+    def output(messages, *_):
+        if messages[0].text == SMALL_REQUEST:
+            return ModelOutput.from_content("mockllm/model", "OK")
+        name, given = WORK[sum(message.role == "assistant" for message in messages)]
+        return ModelOutput.for_tool_call("mockllm/model", name, given)
+
+    monkeypatch.setattr(snapshots, "read_workspace", slow)
+    task = lmr_bench(suite=str(TOY_SUITE), setting="agent", trace_progress=True)
+    model = get_model("mockllm/model", custom_outputs=output)
+    (log,) = inspect_ai.eval(task, model=model, log_dir=str(tmp_path), display="none")
+
+    (sample,) = log.samples
+    noted = next(iter(sample.scores.values())).metadata["snapshots"]
+    assert [tuple(item[name] for name in OUTCOME) for item in noted] == STATES
+    # One snapshot before the agent begins, and one between any two turns.
+    assert sample.total_time - sample.working_time >= 0.5 * len(WORK)
+
+
 def test_a_kill_loses_and_doubles_nothing(tmp_path):
     gate = Gate()
 
@@ -166,10 +199,10 @@ def test_a_kill_loses_and_doubles_nothing(tmp_path):
         process.wait()
         gate.give_up()
         gate.open(1000)
-        for _ in range(2):
-            result = lmrbench(base, *arguments(run, "--trace-progress"))
-            assert result.returncode == 0, result.stderr
-            assert outcomes(run) == STATES
+        result = lmrbench(base, *arguments(run, "--trace-progress"))
+
+    assert result.returncode == 0, result.stderr
+    assert outcomes(run) == STATES
 
 
 def test_a_run_is_traced_from_the_start_or_not_at_all(traced):

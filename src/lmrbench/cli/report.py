@@ -36,8 +36,8 @@ def report(
     """Report what run folders hold, in tables.
 
     By task and by category with 95% intervals, failures by kind, how answers ended, costs, pass@k where there are
-    several answers to a task, what a passing answer takes, systems compared in pairs, and how small a difference the
-    tasks can detect.
+    several answers to a task, what a passing answer takes, when agents that were traced were first right, systems
+    compared in pairs, and how small a difference the tasks can detect.
 
     A run may be finished, killed half-way or made elsewhere; nothing is asked, graded or changed. Several folders are
     shown side by side. Samples that a provider or an agent's program left unanswered are listed apart, and are in no
@@ -112,6 +112,7 @@ def together(runs: Sequence[Run], categories: Mapping[str, str]) -> Findings:
 
     grades = tuple(item.model_copy(update=name(item.system, run)) for run in runs for item in run.grades)
     usages = tuple(item.model_copy(update=name(item.system, run)) for run in runs for item in run.usages)
+    snapshots = tuple(item.model_copy(update=name(item.system, run)) for run in runs for item in run.snapshots)
     known = {item.task: categories.get(item.task, "unknown") for item in usages}
     known |= {item.task: item.category for item in grades}
     judgements = tuple(
@@ -119,7 +120,7 @@ def together(runs: Sequence[Run], categories: Mapping[str, str]) -> Findings:
         for run in runs
         for item in read_lines(run.folder / JUDGEMENTS, Judgement)
     )
-    return Findings(tuple(run.folder for run in runs), grades, usages, judgements, known)
+    return Findings(tuple(run.folder for run in runs), grades, usages, snapshots, judgements, known)
 
 
 def print_findings(findings: Findings) -> None:
@@ -145,6 +146,7 @@ def print_findings_as_json(findings: Findings) -> None:
     from lmrbench.analysis.comparison import comparisons
     from lmrbench.analysis.effort import effort
     from lmrbench.analysis.power import ASSUMED_DISCORDANT, detectable_difference
+    from lmrbench.analysis.progress import curves, first_right
     from lmrbench.analysis.report import costs, failures, rates, statuses
 
     groups = rates(findings.grades, findings.usages, lambda task: "all")
@@ -164,6 +166,8 @@ def print_findings_as_json(findings: Findings) -> None:
                 for system, of_system in attempts(findings.grades).items()
             },
             "effort": {system: item.model_dump() for system, item in effort(findings.grades, findings.usages).items()},
+            "first_right": {system: item.model_dump() for system, item in first_right(findings.snapshots).items()},
+            "curves": curves(findings.snapshots),
             "comparisons": [
                 {
                     **item.model_dump(),
@@ -177,5 +181,6 @@ def print_findings_as_json(findings: Findings) -> None:
             ),
             "grades": [item.model_dump(mode="json") for item in findings.grades],
             "usage": [item.model_dump(mode="json") for item in findings.usages],
+            "progress": [item.model_dump(mode="json") for item in findings.snapshots],
         }
     )

@@ -202,7 +202,8 @@ def solve(
         pass
     run = read_run(folder)
     grades = tuple(item for item in run.grades if (item.task, item.sample) in expected)
-    return replace(run, grades=grades, usages=tuple(usages))
+    snapshots = tuple(item for item in run.snapshots if (item.task, item.sample) in expected)
+    return replace(run, grades=grades, usages=tuple(usages), snapshots=snapshots)
 
 
 def _other_conditions(before: RunFacts, settings: Settings) -> list[str]:
