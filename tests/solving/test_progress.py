@@ -11,11 +11,10 @@ import pytest
 from inspect_ai.log import list_eval_logs, read_eval_log
 from inspect_ai.model import ModelOutput, get_model
 from tests.conftest import TOY_SUITE
-from tests.solving.helpers import GIVEN_UP, MODEL, Gate, command, environment, lines, lmrbench, replies_of
+from tests.solving.helpers import GIVEN_UP, MODEL, USAGE, Gate, command, environment, lines, lmrbench, replies_of
 from tests.solving.server import COMPLETION_TOKENS, PROMPT_TOKENS, Reply, serving
 
 from lmrbench.solving import snapshots
-from lmrbench.solving.attendance import SMALL_REQUEST
 from lmrbench.solving.task import lmr_bench
 
 FILE = "/workspace/repo/blending.py"
@@ -165,10 +164,10 @@ def test_taking_snapshots_is_no_work_of_the_agent(tmp_path, monkeypatch):
         return await read(paths)
 
     def output(messages, *_):
-        if messages[0].text == SMALL_REQUEST:
-            return ModelOutput.from_content("mockllm/model", "OK")
-        name, given = WORK[sum(message.role == "assistant" for message in messages)]
-        return ModelOutput.for_tool_call("mockllm/model", name, given)
+        call = WORK[sum(message.role == "assistant" for message in messages)]
+        said = ModelOutput.for_tool_call("mockllm/model", *call)
+        said.usage = USAGE
+        return said
 
     monkeypatch.setattr(snapshots, "read_workspace", slow)
     task = lmr_bench(suite=str(TOY_SUITE), setting="agent", trace_progress=True)
