@@ -10,7 +10,7 @@ from lmrbench import records
 from lmrbench.authoring.adversaries import Finding
 from lmrbench.authoring.certificate import Certificate
 from lmrbench.errors import RecordError
-from lmrbench.grading.records import Grade, RunFacts, Usage
+from lmrbench.grading.records import Grade, RunFacts, Snapshot, Usage
 from lmrbench.grading.runs import read_run
 from lmrbench.judging.labels import Label
 from lmrbench.judging.records import Judgement
@@ -30,6 +30,10 @@ def test_a_run_of_every_schema_is_read(folder, tmp_path):
 
     assert [(item.system, item.sample) for item in run.submissions] == [("gpt-5 agent", 0), ("gpt-5 agent", 1)]
     assert [item.status for item in run.usages] == ["answered", "provider_error"]
+    # There are snapshots since schema 2.
+    assert [(item.turn, item.passed) for item in run.snapshots] == (
+        [(2, True), (3, False)] if folder.name == "schema_2" else []
+    )
     # The second sample has a grade, too, but the provider left it unanswered.
     (grade,) = run.grades
     assert (grade.sample, grade.passed, [case.verdict for case in grade.cases]) == (0, False, ["match", "mismatch"])
@@ -54,6 +58,7 @@ def test_every_schema_has_its_files():
         ("run.json", RunFacts),
         ("grades.jsonl", Grade),
         ("usage.jsonl", Usage),
+        ("progress.jsonl", Snapshot),
         ("submissions.jsonl", Submission),
         ("judgements.jsonl", Judgement),
         ("adversaries.jsonl", Finding),
@@ -93,6 +98,7 @@ def test_every_record_that_is_written_carries_its_schema():
         "Judgement",
         "Label",
         "RunFacts",
+        "Snapshot",
         "Submission",
         "Usage",
     }

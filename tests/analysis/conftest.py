@@ -1,11 +1,11 @@
-"""Grades, usages, votes and labels for tests of analyses, and run folders that hold them."""
+"""Grades, usages, snapshots, votes and labels for tests of analyses, and run folders that hold them."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from lmrbench.grading.records import CaseVerdict, Grade, RunFacts, Usage
+from lmrbench.grading.records import CaseVerdict, Grade, RunFacts, Snapshot, Usage
 from lmrbench.judging.labels import Label
 from lmrbench.judging.records import Judgement
 from lmrbench.solving.settings import Settings
@@ -23,6 +23,12 @@ def grade():
 def usage():
     """Makes the usage of one sample."""
     return _usage
+
+
+@pytest.fixture
+def snapshot():
+    """Makes a snapshot with so many of four cases right; each turn took 100 tokens, two tool calls and 30 seconds."""
+    return _snapshot
 
 
 @pytest.fixture
@@ -84,6 +90,23 @@ def _usage(system, task, status, sample=0, dollars=None):
     )
 
 
+def _snapshot(turn, matched, task="a/one", sample=0, system="me", price=0.5):
+    return Snapshot(
+        system=system,
+        task=task,
+        sample=sample,
+        turn=turn,
+        input_tokens=90 * turn,
+        output_tokens=10 * turn,
+        tool_calls=2 * turn,
+        seconds=30.0 * turn,
+        dollars=None if price is None else price * turn,
+        matched=matched,
+        cases=4,
+        passed=matched == 4,
+    )
+
+
 def _vote(system, task, category, error_class=None, judge="j", number=0, sample=0):
     named = {"system": system, "task": task, "sample": sample, "judge": judge, "vote": number}
     error_class = None if category in (None, "CC") else error_class or "policy"
@@ -97,9 +120,9 @@ def _label(system, task, category, error_class=None, annotator="ann", sample=0):
     )
 
 
-def _write_run(folder, grades, usages=(), votes=(), **settings):
+def _write_run(folder, grades, usages=(), votes=(), snapshots=(), **settings):
     folder.mkdir()
-    for name, items in (("grades", grades), ("usage", usages), ("judgements", votes)):
+    for name, items in (("grades", grades), ("usage", usages), ("judgements", votes), ("progress", snapshots)):
         (folder / f"{name}.jsonl").write_text("".join(item.model_dump_json() + "\n" for item in items))
     if settings:
         facts = RunFacts(

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from lmrbench.analysis.figures import draw_categories, draw_costs, draw_rates
+from lmrbench.analysis.figures import draw_categories, draw_costs, draw_progress, draw_rates
 from lmrbench.analysis.report import rate
 from lmrbench.cli import app
 from lmrbench.cli.tables import comma_separated, latex, sheet, show
@@ -19,7 +19,7 @@ from lmrbench.tasks.model import Tier
 
 EVIL = '<script src="http://evil.example/x.js">&amp;$x_1$ \\input{x} 100% #1\x1b[31m'
 TABLES = ["by-task", "by-category", "failures", "endings", "unanswered"]
-TABLES += ["intervals", "attempts", "effort", "comparisons", "detectable"]
+TABLES += ["intervals", "attempts", "effort", "first-right", "comparisons", "detectable"]
 
 
 class Page(HTMLParser):
@@ -55,8 +55,8 @@ class Page(HTMLParser):
 
 
 @pytest.fixture
-def five_systems(grade, usage, write_run, tmp_path):
-    """A run of three systems that need no model, and of two models with prices, samples and trouble."""
+def five_systems(grade, usage, snapshot, write_run, tmp_path):
+    """A run of three systems that need no model, and of two traced models with prices, samples and trouble."""
     tasks = ["a/one", "a/two", "b/one", "c/one", "c/two", "d/one"]
     grades = [
         grade(system, task, passed(place))
@@ -72,7 +72,9 @@ def five_systems(grade, usage, write_run, tmp_path):
                 )
                 usages.append(usage(system, task, "answered", sample, dollars=0.1 * step))
         usages.append(usage(system, "d/one", "provider_error", 2))
-    return write_run(tmp_path / "run", grades, usages)
+    snapshots = [snapshot(turn, turn + 1, system="org/model") for turn in (1, 3)]
+    snapshots += [snapshot(turn, turn, system=EVIL, price=None) for turn in (2, 4, 1)]
+    return write_run(tmp_path / "run", grades, usages, snapshots=snapshots)
 
 
 @pytest.fixture
@@ -105,8 +107,8 @@ def files(five_systems, report, tmp_path):
 def test_the_page_holds_every_table_and_figure_and_needs_nothing_else(files):
     page = Page(files["page"])
     assert list(page.tables) == TABLES
-    assert files["page"].count("<svg") == 3
-    assert files["page"].count('<p class="note">') == 3 + len(TABLES)
+    assert files["page"].count("<svg") == 4
+    assert files["page"].count('<p class="note">') == 4 + len(TABLES)
     assert all(link.startswith("#") for link in page.links)
     assert {link[1:] for link in page.links} <= set(page.ids)
     assert len(page.ids) == len(set(page.ids))
@@ -134,12 +136,13 @@ def test_figures_bear_any_name(grade, recwarn):
         draw_rates(rates),
         draw_categories({"only_one": rates, "another": {"$x_": rates["$x_"]}}, names),
         draw_costs({name: 0.01 * 20**place for place, name in enumerate(names)}, rates),
+        draw_progress({name: [0.0, 0.5, 1.0] for name in names}, names),
         draw_costs({"模型": 0.0}, rates),
     ]
     for text in drawn:
         ElementTree.fromstring(text)
         assert "模型" in text
-    for text in drawn[:3]:
+    for text in drawn[:4]:
         assert "_hidden" in text
         assert "$x_" in text
     assert not list(recwarn)
@@ -184,12 +187,14 @@ def test_json_holds_the_numbers_of_each_table(five_systems, report):
     assert {item["test"] for item in found["comparisons"]} == {"McNemar", "sign-flip"}
     assert [item["k"] for item in found["attempts"]["org/model"]] == [1, 2]
     assert found["effort"]["org/model"]["dollars"] == pytest.approx(0.4)
+    assert found["first_right"]["org/model"]["until"]["turns"] == 3
+    assert found["curves"]["org/model"] == [0, 0.5, 0.5, 1]
     assert found["rates"]["all"]["org/model"]["papers"] == 4
     # Six tasks, three of ten of which differ, detect nothing.
     assert found["detectable_difference"] is None
 
 
-def test_the_new_tables_fit_a_terminal_of_80_columns(grade, usage):
+def test_the_new_tables_fit_a_terminal_of_80_columns(grade, usage, snapshot):
     from lmrbench.cli.findings import Findings
     from lmrbench.cli.report_tables import sheets
 
@@ -203,20 +208,20 @@ def test_the_new_tables_fit_a_terminal_of_80_columns(grade, usage):
     ]
     usages = [usage(name, task, "answered", k, dollars=0.1) for name in names for k in (0, 1) for task in tasks]
     usages.append(usage(names[0], "p0/x", "provider_error", 2))
+    snapshots = tuple(snapshot(turn, 4, system=name) for name in names for turn in (20, 40))
     out = io.StringIO()
     categories = dict.fromkeys(tasks, "all sorts")
     tiers: dict[str, Tier] = dict.fromkeys(tasks, "function")
-    findings = Findings((), tuple(grades), tuple(usages), (), (), categories, tiers, {}, {}, ())
+    findings = Findings((), tuple(grades), tuple(usages), snapshots, (), (), categories, tiers, {}, {}, ())
     for item in sheets(findings):
-        if item.name in ("intervals", "attempts", "effort", "comparisons", "detectable"):
+        if item.name in ("intervals", "attempts", "effort", "first-right", "comparisons", "detectable"):
             show(item, Console(file=out, width=80))
     lines = out.getvalue().splitlines()
     heads = [line.split() for line in lines if line.split()[:1] in (["system"], ["first"], ["systems"])]
-    assert [("over" in head or "k" in head or "dollars" in head or "difference" in head) for head in heads] == [
-        True
-    ] * 5
+    assert len(heads) == 6
+    assert all({"over", "k", "dollars", "turns", "difference"} & set(head) for head in heads)
     # No cell is folded: each name stands whole at the start of its line.
-    assert sum(line.startswith(names) for line in lines) == 2 + 4 + 2 + 1 + 1
+    assert sum(line.startswith(names) for line in lines) == 2 + 4 + 2 + 4 + 1 + 1
     assert any(line.endswith("p (Holm)") for line in lines)
 
 

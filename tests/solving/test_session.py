@@ -98,6 +98,17 @@ async def test_files(sandbox):
 
 
 @in_namespace
+async def test_a_file_of_the_agent_does_not_show_that_the_host_has_read_it(sandbox):
+    await sandbox.write_file("file", "text")
+    seen = (await sandbox.exec(["stat", "-c", "%x %y %z", "file"])).stdout
+    await anyio.sleep(0.05)
+
+    assert await sandbox.read_file("file") == "text"
+
+    assert (await sandbox.exec(["stat", "-c", "%x %y %z", "file"])).stdout == seen
+
+
+@in_namespace
 async def test_time_and_output_are_bounded(sandbox):
     began = time.monotonic()
     with pytest.raises(TimeoutError):

@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import LogLocator, NullFormatter, PercentFormatter, StrMethodFormatter
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, PercentFormatter, StrMethodFormatter
 
 from lmrbench.analysis.report import Rate
 from lmrbench.errors import UsageError
@@ -110,6 +110,34 @@ def draw_costs(dollars: Mapping[str, float], of_systems: Mapping[str, Rate]) -> 
     axes.set(ylim=(-0.02, 1.02), xlabel="dollars for one answer", ylabel="answers that pass")
     axes.grid(color="0.9")
     return _svg(figure, "costs")
+
+
+def draw_progress(curves: Mapping[str, Sequence[float]], systems: Sequence[str]) -> str:
+    """SVG: the mean share of cases that match after each turn.
+
+    curves: by system, from turn 0 on. systems: all of the report; their order gives them their colours.
+    """
+    figure = Figure(figsize=(_WIDTH, 3.2 + 0.2 * len(curves)), layout="constrained")
+    axes = figure.subplots()
+    numbers = {system: number for number, system in enumerate(systems) if system in curves}
+    for system, number in numbers.items():
+        shares = curves[system]
+        axes.plot(
+            range(len(shares)),
+            shares,
+            color=f"C{number % 10}",
+            drawstyle="steps-post",
+            marker=_MARKERS[number % len(_MARKERS)],
+            markersize=5,
+            # A few marks tell lines apart without colour, and don't hide them.
+            markevery=max(1, len(shares) // 8),
+        )
+    _legend(figure, numbers)
+    _percent_axis(axes.yaxis)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set(ylim=(-0.02, 1.02), xlabel="turns", ylabel="cases that match")
+    axes.grid(color="0.9")
+    return _svg(figure, "progress")
 
 
 # Inches; at a width of 400 pixels letters are still large enough to read.

@@ -200,7 +200,7 @@ def _total(dollars: Iterable[float | None]) -> float | None:
 
 
 def _share(item: Grade) -> float:
-    return sum(case.verdict == "match" for case in item.cases) / len(item.cases) if item.cases else 0.0
+    return item.matched / len(item.cases) if item.cases else 0.0
 
 
 def _mean(values: Iterable[float]) -> float:

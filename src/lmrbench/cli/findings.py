@@ -13,7 +13,7 @@ from lmrbench.cli.options import suite_folder
 from lmrbench.tasks.model import TIERS, Tier
 
 if TYPE_CHECKING:
-    from lmrbench.grading.records import Grade, Usage
+    from lmrbench.grading.records import Grade, Snapshot, Usage
     from lmrbench.grading.runs import Run
     from lmrbench.judging.labels import Answer, Label
     from lmrbench.judging.records import Judgement
@@ -31,6 +31,7 @@ class Findings:
     folders: tuple[Path, ...]
     grades: tuple[Grade, ...]
     usages: tuple[Usage, ...]
+    snapshots: tuple[Snapshot, ...]
     judgements: tuple[Judgement, ...]
     labels: tuple[Label, ...]
     categories: Mapping[str, str]
@@ -61,6 +62,7 @@ def together(runs: Sequence[Run], suite: Path | None, label_files: Sequence[Path
 
     grades = tuple(item.model_copy(update=name(item.system, run)) for run in runs for item in run.grades)
     usages = tuple(item.model_copy(update=name(item.system, run)) for run in runs for item in run.usages)
+    snapshots = tuple(item.model_copy(update=name(item.system, run)) for run in runs for item in run.snapshots)
     tasks = {item.id: item for item in load_suite(suite_folder(suite))}
     categories = {item.task: tasks[item.task].category if item.task in tasks else "unknown" for item in usages}
     categories |= {item.task: item.category for item in grades}
@@ -83,6 +85,7 @@ def together(runs: Sequence[Run], suite: Path | None, label_files: Sequence[Path
         folders=tuple(run.folder for run in runs),
         grades=grades,
         usages=usages,
+        snapshots=snapshots,
         judgements=judgements,
         labels=tuple(item.model_copy(update=name(item.system, run)) for item, run in labels),
         categories=categories,
@@ -103,6 +106,7 @@ def by_tier(findings: Findings) -> dict[Tier, Findings]:
                 findings,
                 grades=tuple(item for item in findings.grades if item.task in of_tier),
                 usages=tuple(item for item in findings.usages if item.task in of_tier),
+                snapshots=tuple(item for item in findings.snapshots if item.task in of_tier),
                 judgements=tuple(item for item in findings.judgements if item.task in of_tier),
                 labels=tuple(item for item in findings.labels if item.task in of_tier),
             )

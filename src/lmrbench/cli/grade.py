@@ -333,7 +333,6 @@ FAILED = ("system", "task", "cases", "first failure")
 
 
 def _failure(item: Grade) -> tuple[str, ...]:
-    matched = sum(case.verdict == "match" for case in item.cases)
     first = item.first_failure
     reason = f"{first.name or first.case}: {first.verdict}: {first.reason}" if first else "the check has no cases"
-    return item.system, item.task, f"{matched}/{len(item.cases)}", in_one_line(reason)
+    return item.system, item.task, f"{item.matched}/{len(item.cases)}", in_one_line(reason)

@@ -45,9 +45,13 @@ def page(findings: Findings, tables: Sequence[Sheet]) -> str:
 
 
 def _drawings(findings: Findings) -> list[Drawing]:
-    """Rates, costs against rates where prices are known, and rates by category; none where nothing was answered."""
+    """Rates, costs where prices are known, progress where agents were traced, and rates by category.
+
+    None where nothing was answered.
+    """
     from lmrbench.analysis.effort import effort
-    from lmrbench.analysis.figures import draw_categories, draw_costs, draw_rates
+    from lmrbench.analysis.figures import draw_categories, draw_costs, draw_progress, draw_rates
+    from lmrbench.analysis.progress import curves
     from lmrbench.analysis.report import rates
 
     overall = rates(findings.grades, findings.usages, lambda task: "all").get("all", {})
@@ -73,6 +77,16 @@ def _drawings(findings: Findings) -> list[Drawing]:
                 draw_costs(dollars, answered),
                 "Dollars for one graded answer, on average, against the rate with its 95% Wilson interval. Systems "
                 "without known prices are missing; prices are those of the day of the run.",
+            )
+        )
+    if traced := curves(findings.snapshots):
+        found.append(
+            Drawing(
+                "Progress over turns",
+                draw_progress(traced, list(answered)),
+                "The mean over tasks of the share of cases that match after each turn, of the agents that were traced. "
+                "An answer that has ended stays what it is. Matching cases are no partial credit: an answer passes if "
+                "all of them match.",
             )
         )
     groups = rates(findings.grades, (), findings.categories.__getitem__)

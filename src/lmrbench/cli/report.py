@@ -34,8 +34,9 @@ def report(
     """Report what run folders hold, in tables.
 
     By task and by category with 95% intervals, failures by kind, how answers ended, costs, pass@k where there are
-    several answers to a task, what a passing answer takes, how fast passing answers are where they were timed, systems
-    compared in pairs, how small a difference the tasks can detect, and what judges and people say, beside the tests.
+    several answers to a task, what a passing answer takes, when agents that were traced were first right, how fast
+    passing answers are where they were timed, systems compared in pairs, how small a difference the tasks can detect,
+    and what judges and people say, beside the tests.
 
     A run may be finished, killed half-way or made elsewhere; nothing is asked, graded or changed. Several folders are
     shown side by side. Samples that a provider or an agent's program left unanswered are listed apart, and are in no
@@ -115,6 +116,7 @@ def _numbers(findings: Findings) -> dict[str, object]:
     from lmrbench.analysis.comparison import comparisons
     from lmrbench.analysis.effort import effort
     from lmrbench.analysis.power import ASSUMED_DISCORDANT, detectable_difference
+    from lmrbench.analysis.progress import curves, first_right
     from lmrbench.analysis.ratings import beside_tests, opposites, ratings, tallies
     from lmrbench.analysis.report import changes_found, costs, failures, rates, statuses
     from lmrbench.analysis.speed import speeds
@@ -135,6 +137,8 @@ def _numbers(findings: Findings) -> dict[str, object]:
             system: [item.model_dump() for item in of_system] for system, of_system in attempts(findings.grades).items()
         },
         "effort": {system: item.model_dump() for system, item in effort(findings.grades, findings.usages).items()},
+        "first_right": {system: item.model_dump() for system, item in first_right(findings.snapshots).items()},
+        "curves": curves(findings.snapshots),
         "speeds": {system: item.model_dump() for system, item in speeds(findings.grades).items()},
         "comparisons": [
             {
@@ -155,4 +159,5 @@ def _numbers(findings: Findings) -> dict[str, object]:
         ],
         "grades": [item.model_dump(mode="json") for item in findings.grades],
         "usage": [item.model_dump(mode="json") for item in findings.usages],
+        "progress": [item.model_dump(mode="json") for item in findings.snapshots],
     }

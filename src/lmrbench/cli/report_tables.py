@@ -17,10 +17,11 @@ from lmrbench.cli.tables import Sheet, in_one_line, sheet
 
 if TYPE_CHECKING:
     from lmrbench.analysis.comparison import Comparison
+    from lmrbench.analysis.progress import Spent
     from lmrbench.analysis.report import Rate
     from lmrbench.analysis.resampling import Estimate
     from lmrbench.cli.findings import Findings
-    from lmrbench.grading.records import Grade, Usage
+    from lmrbench.grading.records import Grade, Snapshot, Usage
 
 # The columns of a comparison, after those that say of what it is.
 COMPARED = ("tasks", "difference", "interval", "won/lost", "test", "p", "p (Holm)")
@@ -42,8 +43,8 @@ def _sheets(findings: Findings) -> list[Sheet]:
     """The tables of one tier.
 
     By task, by category, failures, and what was left unanswered; then intervals, several answers to a task, effort,
-    speeds, comparisons, what difference the tasks can detect, and what judges and people say, each where there is
-    anything to say.
+    when agents were first right, speeds, comparisons, what difference the tasks can detect, and what judges and people
+    say, each where there is anything to say.
     """
     from lmrbench.analysis.comparison import comparisons
     from lmrbench.analysis.report import rates
@@ -63,6 +64,7 @@ def _sheets(findings: Findings) -> list[Sheet]:
         _intervals(overall["all"]),
     ]
     found += [*_attempts(findings.grades), *_effort(findings.grades, findings.usages)]
+    found += first_right_sheets(findings.snapshots)
     found += _speeds(findings.grades)
     found += _comparisons(pairs) if pairs else []
     return [*found, _detectable(len({item.task for item in findings.grades}), pairs), *rated_sheets(findings)]
@@ -317,6 +319,49 @@ def _effort(grades: Sequence[Grade], usages: Sequence[Usage]) -> list[Sheet]:
             "Unanswered samples are not counted; prices are those of the day of the run; minutes are the working time "
             "of model and tools, without waiting for the provider.",
         )
+    ]
+
+
+def first_right_sheets(snapshots: Sequence[Snapshot]) -> list[Sheet]:
+    """What traced agents spent until they were first right, and after that; none without traces."""
+    from lmrbench.analysis.progress import first_right
+
+    rows = [
+        [system, f"{item.passes}/{item.answers}", item.spoiled, part, *_spent(spent)]
+        for system, item in first_right(snapshots).items()
+        for part, spent in (("until right", item.until), ("after that", item.after))
+    ]
+    columns = ["system", "passed", "spoiled", "spent"]
+    columns += ["turns", "tool calls", "tokens in", "tokens out", "minutes", "dollars"]
+    if not rows:
+        return []
+    return [
+        sheet(
+            "What agents spend until their answer is first right, and after that",
+            columns,
+            rows,
+            numbers=[name for name in columns if name not in ("system", "spent")],
+            spare=["tokens out", "passed", "tool calls", "tokens in"],
+            name="first-right",
+            note="Medians over the traced answers that pass: what was spent up to the turn after which every case "
+            "matched for the first time, and from then on. Spoiled are the answers that had been right after some turn "
+            "and were wrong at the end. An agent does not learn when it is right, so that what it spends after that is "
+            "checking as well as waste. Answers that are never right are in no median: compare systems that pass "
+            "about as many.",
+        )
+    ]
+
+
+def _spent(spent: Spent | None) -> list[str]:
+    if spent is None:
+        return [UNDEFINED] * 6
+    return [
+        f"{spent.turns:.1f}",
+        f"{spent.tool_calls:.1f}",
+        f"{spent.input_tokens:,.0f}",
+        f"{spent.output_tokens:,.0f}",
+        f"{spent.minutes:.2f}",
+        "not known" if spent.dollars is None else f"{spent.dollars:.4f}",
     ]
 
 

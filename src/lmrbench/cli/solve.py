@@ -27,7 +27,9 @@ from lmrbench.cli.options import (
     suite_folder,
 )
 from lmrbench.cli.report import print_findings, print_findings_as_json
-from lmrbench.cli.terminal import is_quiet, say
+from lmrbench.cli.report_tables import first_right_sheets
+from lmrbench.cli.tables import show
+from lmrbench.cli.terminal import console, is_quiet, say
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 
 if TYPE_CHECKING:
@@ -74,6 +76,8 @@ def solve(settings: dict[str, Any], asked: Asked, json: JsonOption = False) -> N
         print_findings_as_json(together([run], asked.suite))
     else:
         passed = sum(item.passed for item in run.grades)
+        for item in first_right_sheets(run.snapshots):
+            show(item, console())
         say(f"{passed} of {len(run.grades)} answers pass; the run is in {run.folder}")
     _require_finished(run)
 

@@ -114,6 +114,11 @@ class Grade(StoredRecord):
         return self.model_copy(update={"cases": cases, "log": "", "found": None, "timing": None})
 
     @property
+    def matched(self) -> int:
+        """How many cases match."""
+        return sum(case.verdict == "match" for case in self.cases)
+
+    @property
     def first_failure(self) -> CaseVerdict | None:
         """The first case that does not match."""
         return next((case for case in self.cases if case.verdict != "match"), None)
@@ -139,6 +144,28 @@ class Usage(StoredRecord):
     seconds: float
     limit: str
     cut: tuple[str, ...]
+
+
+class Snapshot(StoredRecord):
+    """What an agent's workspace held after a turn: how many cases match, and what was spent until then.
+
+    There is one for each turn after which the goal files had changed, and one for the end. turn: how many calls of the
+    model had succeeded. tool_calls: how many the model had asked for. seconds, dollars: as those of `Usage`. passed:
+    under the seeds of the answer's own grade.
+    """
+
+    system: str
+    task: str
+    sample: int
+    turn: int
+    input_tokens: int
+    output_tokens: int
+    tool_calls: int
+    seconds: float
+    dollars: float | None
+    matched: int
+    cases: int
+    passed: bool
 
 
 class RunFacts(StoredRecord):

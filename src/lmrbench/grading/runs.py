@@ -17,7 +17,7 @@ from pydantic import JsonValue
 
 from lmrbench.errors import RecordError
 from lmrbench.grading.grade import grade, prepare
-from lmrbench.grading.records import UNANSWERED, Grade, RunFacts, Usage
+from lmrbench.grading.records import UNANSWERED, Grade, RunFacts, Snapshot, Usage
 from lmrbench.grading.signatures import signed, unsigned, verified
 from lmrbench.grading.speed import measure
 from lmrbench.lines import read_lines, read_submitted_lines, whole_lines
@@ -32,6 +32,7 @@ from lmrbench.tasks.workspace import third_party_imports
 from lmrbench.version import __version__
 
 SUBMISSIONS, GRADES, FACTS, USAGE = "submissions.jsonl", "grades.jsonl", "run.json", "usage.jsonl"
+SNAPSHOTS = "progress.jsonl"
 UNVERIFIED = "grades.unverified.jsonl"
 
 
@@ -68,7 +69,8 @@ class Run:
 
     facts: None for a folder without run.json. grades: under the conditions of the facts; the last one where a
     submission was graded again, and none of a sample that the machinery left unanswered. usages: a line for each sample
-    of a model that was asked. unsigned: how many of the grades this installation did not make.
+    of a model that was asked. unsigned: how many of the grades this installation did not make. snapshots: of the
+    samples of an agent that were traced.
     """
 
     folder: Path
@@ -77,6 +79,7 @@ class Run:
     grades: tuple[Grade, ...]
     usages: tuple[Usage, ...]
     unsigned: int
+    snapshots: tuple[Snapshot, ...]
 
     @property
     def unanswered(self) -> list[Usage]:
@@ -91,6 +94,7 @@ def read_run(folder: Path) -> Run:
     """
     facts = read_facts(folder)
     submissions, usages = read_lines(folder / SUBMISSIONS, Submission), read_lines(folder / USAGE, Usage)
+    snapshots = read_lines(folder / SNAPSHOTS, Snapshot)
     unanswered = {(item.system, item.task, item.sample) for item in usages if item.status in UNANSWERED}
     grades, made_here = {}, {}
     for number, line in whole_lines(folder / GRADES):
@@ -101,7 +105,7 @@ def read_run(folder: Path) -> Run:
         raise RecordError(f"{folder}: holds no run")
     kept = {key: item for key, item in grades.items() if key not in unanswered}
     foreign = sum(not made_here[key] for key in kept)
-    return Run(folder, facts, tuple(submissions), tuple(kept.values()), tuple(usages), foreign)
+    return Run(folder, facts, tuple(submissions), tuple(kept.values()), tuple(usages), foreign, tuple(snapshots))
 
 
 def changed_tasks(folder: Path, tasks: Iterable[Task]) -> tuple[str, ...]:

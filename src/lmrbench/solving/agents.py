@@ -19,6 +19,7 @@ from inspect_ai.util import ExecRemoteAwaitableOptions, LimitExceededError, samp
 from lmrbench.errors import SandboxError, UsageError
 from lmrbench.solving.attendance import program_ended
 from lmrbench.solving.session import WORKSPACE
+from lmrbench.solving.snapshots import take_snapshot
 from lmrbench.solving.status import LIMIT
 
 TOOL_SECONDS = 180
@@ -62,7 +63,7 @@ def solver_agent(name: str, command: str, turns: int) -> Agent:
         prompt = AgentPrompt(instructions=_ROLE, assistant_prompt=_ASSISTANT)
 
         async def goes_on(state: AgentState) -> bool:
-            _end_after(turns)
+            await _between_turns(turns)
             return True
 
         return react(prompt=prompt, tools=tools, on_continue=goes_on)
@@ -112,7 +113,7 @@ def named_agent(name: str, turns: int) -> Agent:
 
 
 def _at_most(turns: int) -> GenerateFilter:
-    """Ends a program's sample where it asks for more generations than that many."""
+    """Comes before each generation that a program asks for, and ends its sample where these are more than that many."""
 
     async def check(
         model: Model,
@@ -121,12 +122,13 @@ def _at_most(turns: int) -> GenerateFilter:
         tool_choice: ToolChoice | None,
         config: GenerateConfig,
     ) -> None:
-        _end_after(turns)
+        await _between_turns(turns)
 
     return check
 
 
-def _end_after(turns: int) -> None:
+async def _between_turns(turns: int) -> None:
+    await take_snapshot()
     if sample_limits().turn.usage >= turns:
         store().set(LIMIT, "turn")
         raise LimitExceededError("turn", value=turns, limit=turns, message=f"{turns} generations were made")

@@ -1,8 +1,8 @@
 """One system over the suite: asked through Inspect's `eval_set`, graded as it answers, written into a run folder.
 
-The folder holds what `lmrbench grade` writes, `usage.jsonl`, Inspect's logs in `logs/`, and in `cache/` every answer of
-a model, so that a run which was killed asks nothing twice. Samples that the machinery left unanswered have a line in
-`usage.jsonl` and no grade; the same call asks for them again.
+The folder holds what `lmrbench grade` writes, `usage.jsonl`, `progress.jsonl` where agents were traced, Inspect's logs
+in `logs/`, and in `cache/` every answer of a model, so that a run which was killed asks nothing twice. Samples that the
+machinery left unanswered have a line in `usage.jsonl` and no grade; the same call asks for them again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from inspect_ai import eval_set
 from inspect_ai._util.error import PrerequisiteError  # inspect-evals-lint: ignore[private_api_imports] -- no other
-from inspect_ai.event import Event, SpanBeginEvent, SpanEndEvent
+from inspect_ai.event import Event, ModelEvent, SpanBeginEvent, SpanEndEvent
 from inspect_ai.log import EvalSample, list_eval_logs, read_eval_log
 from inspect_ai.model import (
     CachePolicy,
@@ -39,8 +39,9 @@ from inspect_ai.model import (
 from rich.text import Text
 
 from lmrbench.errors import RecordError, ServiceError, UsageError
-from lmrbench.grading.records import UNANSWERED, RunFacts, Usage
+from lmrbench.grading.records import UNANSWERED, RunFacts, Snapshot, Usage
 from lmrbench.grading.runs import (
+    SNAPSHOTS,
     SUBMISSIONS,
     USAGE,
     Run,
@@ -52,11 +53,12 @@ from lmrbench.grading.runs import (
     write_submissions,
 )
 from lmrbench.lines import read_lines
+from lmrbench.records import StoredRecord
 from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.solving.attendance import PROGRESS
 from lmrbench.solving.scoring import Grader, grader_of_run
 from lmrbench.solving.settings import TASK_FIELDS, Settings
-from lmrbench.solving.status import ended_by_limit, model_calls, one_line, unanswered
+from lmrbench.solving.status import ended_by_limit, one_line, turns, unanswered
 from lmrbench.solving.task import lmr_bench
 from lmrbench.storage import write_whole
 from lmrbench.tasks.model import Task
@@ -197,7 +199,8 @@ def solve(
         pass
     run = read_run(folder)
     grades = tuple(item for item in run.grades if (item.task, item.sample) in expected)
-    return replace(run, grades=grades, usages=tuple(usages))
+    snapshots = tuple(item for item in run.snapshots if (item.task, item.sample) in expected)
+    return replace(run, grades=grades, usages=tuple(usages), snapshots=snapshots)
 
 
 def _other_conditions(before: RunFacts, settings: Settings) -> list[str]:
@@ -237,13 +240,17 @@ def _graded_by(grader: Grader) -> Iterator[None]:
 def write_usage(folder: Path, system: str, expected: set[tuple[str, int]], stopped: str) -> list[Usage]:
     """Write how each answer ended and what it cost, as the logs have it, to `usage.jsonl`; the lines of `expected`.
 
-    A sample that the logs have an answer to keeps it, whatever came later. stopped: why samples are not in the logs.
+    Snapshots of traced samples go to `progress.jsonl`. A sample that the logs have an answer to keeps it, whatever came
+    later. stopped: why samples are not in the logs.
     """
     usages: dict[tuple[str, int], Usage] = {}
-    for item in _usages(folder, system):
+    snapshots: dict[tuple[str, int], list[Snapshot]] = {}
+    for logged in _logged_samples(folder):
+        item = _usage(logged, system)
         earlier = usages.get((item.task, item.sample))
         if earlier is None or earlier.status in UNANSWERED or item.status not in UNANSWERED:
             usages[item.task, item.sample] = item
+            snapshots[item.task, item.sample] = _snapshots(logged, system)
     for task, sample in expected - usages.keys():
         usages[task, sample] = Usage(
             system=system,
@@ -260,22 +267,23 @@ def write_usage(folder: Path, system: str, expected: set[tuple[str, int]], stopp
             cut=(),
         )
     ordered = [usages[key] for key in sorted(usages)]
-    write_whole(folder / USAGE, "".join(item.model_dump_json() + "\n" for item in ordered).encode())
+    _write_lines(folder / USAGE, ordered)
+    if traced := [item for key in sorted(snapshots) for item in snapshots[key]]:
+        _write_lines(folder / SNAPSHOTS, traced)
     return [item for item in ordered if (item.task, item.sample) in expected]
 
 
-def _usages(folder: Path, system: str) -> Iterator[Usage]:
+def _write_lines(file: Path, records: Sequence[StoredRecord]) -> None:
+    write_whole(file, "".join(item.model_dump_json() + "\n" for item in records).encode())
+
+
+def _logged_samples(folder: Path) -> Iterator[EvalSample]:
     for info in list_eval_logs(str(folder / LOGS), descending=False):
-        for sample in read_eval_log(info).samples or []:
-            yield _usage(sample, system)
+        yield from read_eval_log(info).samples or []
 
 
 def _usage(sample: EvalSample, system: str) -> Usage:
-    # An answer out of the cache was paid for too, before the run was killed.
-    calls = [event for event in model_calls(sample.events) if not event.error]
-    total = sum((event.output.usage for event in calls if event.output.usage is not None), ModelUsage())
-    score = next(iter((sample.scores or {}).values()), None)
-    noted = (score.metadata or {}) if score is not None and sample.error is None else {}
+    calls, noted = turns(sample.events), _noted(sample)
     ending = unanswered(sample) if "status" not in noted else None
     return Usage(
         system=system,
@@ -284,13 +292,48 @@ def _usage(sample: EvalSample, system: str) -> Usage:
         status=noted["status"] if ending is None else ending.status,
         detail=noted["detail"] if ending is None else ending.detail,
         calls=len(calls),
-        input_tokens=input_tokens(total),
-        output_tokens=total.output_tokens,
-        dollars=total.total_cost,
+        **_paid(calls),
         seconds=_working_seconds(sample.events),
         limit=sample.limit.type if sample.limit else ended_by_limit(sample.events, None),
         cut=tuple(sorted(sample.metadata.get("cut", {}))),
     )
+
+
+def _snapshots(sample: EvalSample, system: str) -> list[Snapshot]:
+    """What the scorer noted of each snapshot, and what had been spent when it was taken: before the next call began."""
+    calls = turns(sample.events)
+    found = []
+    for verdict in _noted(sample).get("snapshots", ()):
+        until = calls[: verdict["turn"]]
+        following = next(iter(calls[len(until) :]), None)
+        found.append(
+            Snapshot(
+                system=system,
+                task=str(sample.id),
+                sample=sample.epoch - 1,
+                tool_calls=sum(len(call.output.message.tool_calls or ()) for call in until if call.output.choices),
+                seconds=_working_seconds(sample.events, following),
+                **_paid(until),
+                **verdict,
+            )
+        )
+    return found
+
+
+def _noted(sample: EvalSample) -> dict[str, Any]:
+    """What the scorer wrote beside the score; nothing for a sample that was left unanswered."""
+    score = next(iter((sample.scores or {}).values()), None)
+    return (score.metadata or {}) if score is not None and sample.error is None else {}
+
+
+def _paid(calls: Sequence[ModelEvent]) -> dict[str, Any]:
+    # An answer out of the cache was paid for too, before the run was killed.
+    total = sum((call.output.usage for call in calls if call.output.usage is not None), ModelUsage())
+    return {
+        "input_tokens": input_tokens(total),
+        "output_tokens": total.output_tokens,
+        "dollars": total.total_cost,
+    }
 
 
 def input_tokens(usage: ModelUsage) -> int:
@@ -298,12 +341,13 @@ def input_tokens(usage: ModelUsage) -> int:
     return usage.input_tokens + (usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0)
 
 
-def _working_seconds(events: list[Event]) -> float:
-    """The working time of model and tools: that of the span in which Inspect runs the solvers."""
+def _working_seconds(events: list[Event], until: Event | None = None) -> float:
+    """The working time of model and tools, in the span in which Inspect runs the solvers; until: up to that event."""
     begin = next((event for event in events if isinstance(event, SpanBeginEvent) and event.name == "solvers"), None)
     if begin is None:
         return 0.0
-    end = next((event for event in events if isinstance(event, SpanEndEvent) and event.id == begin.id), events[-1])
+    ends = (event for event in events if isinstance(event, SpanEndEvent) and event.id == begin.id)
+    end = until or next(ends, events[-1])
     return max(0.0, (end.working_start or 0.0) - (begin.working_start or 0.0))
 
 

@@ -8,10 +8,11 @@ be run again.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
@@ -35,6 +36,7 @@ from lmrbench.printable import printable
 from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 from lmrbench.sandbox.registry import open_pool
+from lmrbench.solving.snapshots import read_workspace, sample_trace
 from lmrbench.solving.status import (
     LIMIT,
     UNANSWERED,
@@ -44,6 +46,7 @@ from lmrbench.solving.status import (
     ended_by_limit,
     judged,
     provider_fault,
+    turns,
     unheard,
 )
 from lmrbench.tasks.collect import ANSWER, is_untouched
@@ -77,6 +80,11 @@ class Grader:
             with self._writing:
                 append_line(self.folder / SUBMISSIONS, submission)
                 append_grade(self.folder, result)
+        return result
+
+    def grade_snapshot(self, submission: Submission, known: Sequence[Grade]) -> Grade:
+        """The grade of what an answer was after some turn, which is not written down. known: see `grading.grade`."""
+        (result,) = grade([submission], self.tasks, self.seeds, self.pool, known)
         return result
 
 
@@ -139,7 +147,12 @@ def unit_tests(
         store().set(SUBMISSION, submission.model_dump(mode="json"))
         ending = judged(events, limit, refusal, untouched)
         result = await anyio.to_thread.run_sync(grader.grade, submission)
-        return _score(submission, result, ending)
+        traced = {}
+        if trace := sample_trace():
+            end = len(turns(events))
+            graded = await anyio.to_thread.run_sync(_graded_snapshots, grader, task, trace.changes(end), result)
+            traced = {"snapshots": [_counted(turn, item) for turn, item in [*graded, (end, result)]]}
+        return _score(submission, result, ending, traced)
 
     return score
 
@@ -153,32 +166,53 @@ async def _from_sandbox(task: Task, system: str, sample: int) -> Submission:
     except (TimeoutError, OutputLimitExceededError):
         # More files than anyone would be warned of.
         found = set()
-    with tempfile.TemporaryDirectory(prefix="lmrbench-") as name:
-        folder = Path(name)
-        for path in sorted(wanted):
-            try:
-                data = await sandbox().read_file(path, text=False)
-            except (OSError, UnicodeError, OutputLimitExceededError):
-                continue
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            (folder / path).write_bytes(data)
-        submission = await anyio.to_thread.run_sync(collect_workspace, task, folder, system, sample)
+    files = await read_workspace(sorted(wanted))
+    submission = await anyio.to_thread.run_sync(_collected, task, files, system, sample)
     added = sorted(path for path in found - wanted if path.startswith(f"{REPO}/") and path.endswith(".py"))
     return submission.model_copy(
         update={"warnings": (*submission.warnings, *(f"{printable(path)}: added; left out" for path in added[:20]))}
     )
 
 
-def _score(submission: Submission, result: Grade, ending: Ending) -> Score:
-    matched = sum(case.verdict == "match" for case in result.cases)
+def _collected(task: Task, files: Mapping[str, bytes], system: str, sample: int) -> Submission:
+    with tempfile.TemporaryDirectory(prefix="lmrbench-") as name:
+        folder = Path(name)
+        for path, data in files.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_bytes(data)
+        return collect_workspace(task, folder, system, sample)
+
+
+def _graded_snapshots(
+    grader: Grader, task: Task, changes: Iterable[tuple[int, Mapping[str, bytes]]], result: Grade
+) -> list[tuple[int, Grade]]:
+    """The grade of each snapshot with its turn; what was graded already, as the answer or before, is not graded again.
+
+    result: the grade of the answer.
+    """
+    graded: list[tuple[int, Grade]] = []
+    for turn, files in changes:
+        submission = Submission(system=result.system, task=task.id, sample=result.sample, code="")
+        with contextlib.suppress(SubmissionError):
+            submission = _collected(task, files, result.system, result.sample)
+        known = [result, *(item for _, item in graded)]
+        graded.append((turn, grader.grade_snapshot(submission, known)))
+    return graded
+
+
+def _counted(turn: int, result: Grade) -> dict[str, int | bool]:
+    return {"turn": turn, "matched": result.matched, "cases": len(result.cases), "passed": result.passed}
+
+
+def _score(submission: Submission, result: Grade, ending: Ending, traced: Mapping[str, object]) -> Score:
     first = result.first_failure
     failure = f"; the first that does not is number {first.case}: {first.verdict}" if first else ""
     ended = f"{ending.status}: {ending.detail}" if ending.detail else ending.status
     code: str | Mapping[str, str] = submission.code
     return Score(
-        value={"passed": float(result.passed), "cases": matched / max(1, len(result.cases))},
+        value={"passed": float(result.passed), "cases": result.matched / max(1, len(result.cases))},
         answer=code if isinstance(code, str) else "\n\n".join(code.values()),
-        explanation=f"{ended}; {matched} of {len(result.cases)} cases match{failure}",
+        explanation=f"{ended}; {result.matched} of {len(result.cases)} cases match{failure}",
         metadata={
             "status": ending.status,
             "detail": ending.detail,
@@ -186,6 +220,7 @@ def _score(submission: Submission, result: Grade, ending: Ending) -> Score:
             "warnings": list(submission.warnings),
             "candidate_digest": result.candidate_digest,
             "task_digest": result.task_digest,
+            **traced,
         },
     )
 

@@ -61,6 +61,12 @@ class Settings(Part):
         only="agent",
     )
     turns: int = _option(50, "The most generations for a task.", 1, only="agent")
+    trace_progress: bool = _option(
+        False,
+        "Grade what the workspace holds after every turn, too; the agent does not notice.",
+        flags="--trace-progress",
+        only="agent",
+    )
     agent_sandbox: AgentSandbox = _option("bubblewrap", "Where agents work.", only="agent")
     mount: tuple[str, ...] = _option(
         (),
@@ -126,7 +132,7 @@ class Settings(Part):
 _FREE = ("base_url", "prices", "connections", "retries", "patience")
 TASK_FIELDS = (
     *("setting", "inputs", "paper", "samples", "max_characters", "repairs", "agent", "agent_command", "turns"),
-    *("agent_sandbox", "mount", "time_limit", "system"),
+    *("trace_progress", "agent_sandbox", "mount", "time_limit", "system"),
 )
 
 

@@ -83,6 +83,11 @@ def _begins_scoring(event: Event) -> bool:
     return isinstance(event, SpanBeginEvent) and event.name == "scorers"
 
 
+def turns(events: Sequence[Event]) -> list[ModelEvent]:
+    """The calls of the model that succeeded, in order."""
+    return [call for call in model_calls(events) if not call.error]
+
+
 def failure(call: ModelEvent) -> str:
     """The error that a call ended with, in one line; "" if it succeeded."""
     timeout = re.search(r"attempt_timeout '(\d+)'", call.error or "")

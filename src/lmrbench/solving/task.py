@@ -31,6 +31,7 @@ from lmrbench.solving.provider import BubblewrapConfig
 from lmrbench.solving.scoring import SuiteTasks, suite_tasks, unit_tests
 from lmrbench.solving.session import WORKSPACE
 from lmrbench.solving.settings import TASK_FIELDS, Settings, checked
+from lmrbench.solving.snapshots import start_trace
 from lmrbench.solving.status import answer_text
 from lmrbench.tasks.deviations import draws_of, forensic_name, is_forensic
 from lmrbench.tasks.digests import grading_digest
@@ -79,7 +80,9 @@ def lmr_bench(
         dataset = [_agent_sample(item, given) if in_workspace else _prompt_sample(item, given) for item in chosen]
         return Task(
             dataset=MemoryDataset(dataset, name="lmr_bench"),
-            solver=work(given.agent, given.agent_command, given.turns, given.time_limit)
+            solver=work(
+                str(folder), given.agent, given.agent_command, given.turns, given.time_limit, given.trace_progress
+            )
             if in_workspace
             else answer(str(folder), given.repairs, given.time_limit),
             scorer=unit_tests(str(folder), in_workspace, seed, run_folder, given.system or None),
@@ -131,13 +134,18 @@ def answer(suite: str, repairs: int, time_limit: float | None) -> Solver:
 
 
 @solver
-def work(agent: str, command: str, turns: int, time_limit: float | None) -> Solver:
-    """An agent works in the sample's workspace."""
+def work(suite: str, agent: str, command: str, turns: int, time_limit: float | None, trace_progress: bool) -> Solver:
+    """An agent works in the sample's workspace. trace_progress: take a snapshot of it after every turn."""
     attendance = Attendance(time_limit)
     inner = as_solver(solver_agent(agent, command, turns))
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        return await attendance.attend(state, lambda: inner(state, generate))
+        return await attendance.attend(state, lambda: traced(state, generate))
+
+    async def traced(state: TaskState, generate: Generate) -> TaskState:
+        if trace_progress:
+            await start_trace(suite_tasks(suite)[str(state.sample_id)])
+        return await inner(state, generate)
 
     return solve
 
