@@ -13,7 +13,7 @@ from lmrbench.grading.grade import grade
 from lmrbench.sandbox.registry import open_pool
 from lmrbench.solving.prompts import prompt_message
 from lmrbench.solving.scoring import SuiteTasks
-from lmrbench.tasks.deviations import chosen, deviation_pool, draws_of, share_found
+from lmrbench.tasks.deviations import asked_for, chosen, deviation_pool, share_found
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.model import Draw
 from lmrbench.tasks.submission import Submission
@@ -236,20 +236,22 @@ def test_a_bad_pool_is_one_line_that_names_what_is_wrong(suite, pool, said):
     assert "\n" not in str(raised.value)
 
 
-def test_which_draws_are_meant(suite):
+def test_which_tasks_and_draws_are_meant(suite):
     tasks = load_suite(suite)
 
-    def named(ids, patterns, tier, fresh):
-        return [(task.id, count, seed) for task, count, seed in draws_of(tasks, ids, patterns, tier, fresh)]
+    def named(patterns, tier="function", fresh=None):
+        listed, draws = asked_for(tasks, patterns, tier, fresh)
+        return [task.id for task in listed], [(task.id, count, seed) for task, count, seed in draws]
 
-    assert named([], [], "function", None) == []
-    assert named([], [], "forensic", None) == [("toy/blend", 2, 4)]
-    assert named([], ["toy"], "forensic", 9) == [("toy/blend", count, 9) for count in (1, 3, 5, 8)]
-    assert named(["toy/forensic_1_3"], [], "forensic", None) == [("toy/blend", 1, 3)]
+    assert named([]) == (["toy/blend"], [])
+    assert named([], "forensic") == ([], [("toy/blend", 2, 4)])
+    assert named(["toy"], "forensic", 9) == ([], [("toy/blend", count, 9) for count in (1, 3, 5, 8)])
+    assert named(["toy/forensic_1_3"]) == ([], [("toy/blend", 1, 3)])
+    assert named(["toy/forensic_1_3", "toy"]) == (["toy/blend"], [("toy/blend", 1, 3)])
     with pytest.raises(TaskError, match="no paper is named 'nobody'"):
-        named(["nobody/forensic_1_3"], [], "function", None)
+        named(["nobody/forensic_1_3"])
     with pytest.raises(TaskError, match="no task is named 'nobody'"):
-        named([], ["nobody"], "forensic", None)
+        named(["nobody"], "forensic")
 
 
 def test_an_evaluation_makes_the_task_of_a_draw_that_it_is_asked_for(suite):

@@ -114,12 +114,10 @@ def _audit_draws(
     from lmrbench.analysis.grouping import grouped
     from lmrbench.grading.forging import audited_draws
     from lmrbench.sandbox.registry import open_pool
-    from lmrbench.tasks.deviations import draws_of, is_forensic
+    from lmrbench.tasks.deviations import asked_for
     from lmrbench.tasks.loading import load_suite
 
-    drawn = [pattern for pattern in patterns if is_forensic(pattern)]
-    others = [pattern for pattern in patterns if pattern not in drawn]
-    draws = draws_of(load_suite(suite_folder(suite)), drawn, others, "forensic", fresh)
+    _, draws = asked_for(load_suite(suite_folder(suite)), patterns, "forensic", fresh)
     found = []
     with open_pool(sandbox, [suite_folder(suite)], workers) as pool, progress() as bars:
         bar, stages = bars.add_task("draws", total=len(draws)), bars.add_task("", total=None)

@@ -13,6 +13,7 @@ from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 from lmrbench.tasks.model import Tier
 
 if TYPE_CHECKING:
+    from lmrbench.tasks.deviations import Drawn
     from lmrbench.tasks.model import Task
 
 SuiteOption = Annotated[
@@ -99,22 +100,19 @@ def load_all_and_some(
     what they log; these are among all tasks too.
     """
     from lmrbench.errors import UsageError
-    from lmrbench.tasks.deviations import draws_of, is_forensic
-    from lmrbench.tasks.loading import load_suite, select
+    from lmrbench.tasks.deviations import asked_for
+    from lmrbench.tasks.loading import load_suite
 
     if fresh is not None and tier != "forensic":
         raise UsageError("--fresh is for --tier forensic")
-    wanted = list(patterns or ())
     tasks = load_suite(suite_folder(suite))
-    drawn = [pattern for pattern in wanted if is_forensic(pattern)]
-    others = [pattern for pattern in wanted if pattern not in drawn]
-    made = forged_tasks(draws_of(tasks, drawn, others, tier, fresh), suite_folder(suite), sandbox)
-    chosen = select(tasks, others, tier) if tier != "forensic" and (others or not drawn) else ()
+    chosen, draws = asked_for(tasks, patterns or (), tier, fresh)
+    made = forged_tasks(draws, suite_folder(suite), sandbox)
     return (*tasks, *made), (*chosen, *made)
 
 
-def forged_tasks(draws: Sequence[tuple[Task, int, int]], suite: Path, sandbox: str) -> tuple[Task, ...]:
-    """The forensic tasks of these draws: a task of the paper, how many deviations, and a seed, for each."""
+def forged_tasks(draws: Sequence[Drawn], suite: Path, sandbox: str) -> tuple[Task, ...]:
+    """The forensic tasks of these draws, made with a progress bar."""
     if not draws:
         return ()
     from lmrbench.cli.terminal import progress

@@ -50,7 +50,7 @@ from lmrbench.solving.status import (
     unheard,
 )
 from lmrbench.tasks.collect import ANSWER, is_untouched
-from lmrbench.tasks.deviations import draws_of, is_forensic
+from lmrbench.tasks.deviations import asked_for, is_forensic
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import MAX_CODE_BYTES, Submission
@@ -235,7 +235,7 @@ class SuiteTasks(dict[str, Task]):
     def __missing__(self, name: str) -> Task:
         if not is_forensic(name):
             raise KeyError(name)
-        ((task, count, seed),) = draws_of(tuple(self.values()), [name], (), "function", None)
+        _, ((task, count, seed),) = asked_for(tuple(self.values()), [name])
         with open_pool(DEFAULT_SANDBOX, [self.suite], 1) as pool:
             self[name] = forged(task, count, seed, pool)
         return self[name]

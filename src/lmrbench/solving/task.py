@@ -33,9 +33,9 @@ from lmrbench.solving.session import WORKSPACE
 from lmrbench.solving.settings import TASK_FIELDS, Settings, checked
 from lmrbench.solving.snapshots import start_trace
 from lmrbench.solving.status import answer_text
-from lmrbench.tasks.deviations import draws_of, forensic_name, is_forensic
+from lmrbench.tasks.deviations import asked_for, forensic_name
 from lmrbench.tasks.digests import grading_digest
-from lmrbench.tasks.loading import default_suite, select
+from lmrbench.tasks.loading import default_suite
 from lmrbench.tasks.model import Task as SuiteTask
 from lmrbench.tasks.model import Tier
 from lmrbench.tasks.submission import Submission
@@ -96,13 +96,9 @@ def lmr_bench(
 
 
 def _chosen(known: SuiteTasks, patterns: list[str], tier: Tier, fresh: int | None) -> tuple[SuiteTask, ...]:
-    """The tasks that patterns name, as in `cli.options.load_all_and_some`."""
-    drawn = [pattern for pattern in patterns if is_forensic(pattern)]
-    others = [pattern for pattern in patterns if pattern not in drawn]
-    draws = draws_of(tuple(known.values()), drawn, others, tier, fresh)
-    made = [known[f"{task.paper.slug}/{forensic_name(count, seed)}"] for task, count, seed in draws]
-    chosen = select(known.values(), others, tier) if tier != "forensic" and (others or not drawn) else ()
-    return (*chosen, *made)
+    """The tasks that patterns name; forensic ones are made."""
+    listed, draws = asked_for(tuple(known.values()), patterns, tier, fresh)
+    return (*listed, *(known[f"{task.paper.slug}/{forensic_name(count, seed)}"] for task, count, seed in draws))
 
 
 @solver

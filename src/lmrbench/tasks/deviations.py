@@ -31,6 +31,8 @@ from lmrbench.tasks.workspace import third_party_imports
 FILE = "deviations.toml"
 # How many deviations fresh draws have.
 FRESH_COUNTS = (1, 3, 5, 8)
+# A task of a paper, how many deviations to draw there, and the seed.
+Drawn = tuple[Task, int, int]
 _NAME = re.compile(r"forensic_(\d+)_(\d+)")
 _INSTRUCTION = """
 The repository in `repo/` does what the paper says. A changed copy of it was run, in which {places} where a programmer
@@ -137,30 +139,38 @@ def pool_digest(task: Task, pool: DeviationPool) -> str:
     return files_digest({**files, **{f"repo/{path}": data for path, data in task.files.repository.items()}})
 
 
-def draws_of(
-    tasks: Sequence[Task], ids: Iterable[str], patterns: Iterable[str], tier: Tier, fresh: int | None
-) -> list[tuple[Task, int, int]]:
-    """The forensic tasks that are asked for: a task of the paper, how many deviations, and the seed, for each.
+def asked_for(
+    tasks: Sequence[Task], patterns: Iterable[str], tier: Tier = "function", fresh: int | None = None
+) -> tuple[tuple[Task, ...], list[Drawn]]:
+    """The listed tasks that patterns name, as `select` does, and the forensic tasks, which have to be made.
 
-    ids: of forensic tasks. patterns: of papers and categories, if the tier is forensic, whose published draws are
-    meant, or those of 1, 3, 5 and 8 deviations of a fresh seed. Raises TaskError for an id of a paper that is not
-    there, and for a pattern that names no paper with a pool.
+    Those are a task of the paper, how many deviations, and a seed, each. Their ids name forensic tasks in any tier; in
+    their own tier other patterns name papers and categories, whose published draws are meant, or those of 1, 3, 5 and 8
+    deviations of a fresh seed. Raises TaskError for a pattern that names nothing.
     """
+    wanted = list(patterns)
+    ids = [pattern for pattern in wanted if is_forensic(pattern)]
+    others = [pattern for pattern in wanted if pattern not in ids]
     papers = {task.paper.slug: task for task in reversed(tasks)}
-    found: dict[str, tuple[Task, int, int]] = {}
+    found: dict[str, Drawn] = {}
     for name in ids:
         slug, _, rest = name.partition("/")
         numbers = numbers_of(rest)
         if slug not in papers or numbers is None:
             raise TaskError(f"no paper is named {slug!r}; `lmrbench list` shows them all")
         found[name] = (papers[slug], *numbers)
-    if tier == "forensic" and (list(patterns) or not found):
-        with_pool = [task for task in tasks if task.files.deviations and papers[task.paper.slug] is task]
-        for task in select(with_pool, patterns):
-            published = [(draw.count, draw.seed) for draw in deviation_pool(task).draws]
-            for count, seed in published if fresh is None else [(count, fresh) for count in FRESH_COUNTS]:
-                found[f"{task.paper.slug}/{forensic_name(count, seed)}"] = (task, count, seed)
-    return list(found.values())
+    if ids and not others:
+        return (), list(found.values())
+    if tier != "forensic":
+        return select(tasks, others, tier), list(found.values())
+    with_pool = [task for task in papers.values() if task.files.deviations]
+    for task in select(with_pool, others) if with_pool else ():
+        published = [(draw.count, draw.seed) for draw in deviation_pool(task).draws]
+        for count, seed in published if fresh is None else [(count, fresh) for count in FRESH_COUNTS]:
+            found[f"{task.paper.slug}/{forensic_name(count, seed)}"] = (task, count, seed)
+    if not found:
+        raise TaskError("there is no forensic task here: none is published, or no paper has a pool of deviations")
+    return (), list(found.values())
 
 
 def is_forensic(task_id: str) -> bool:
