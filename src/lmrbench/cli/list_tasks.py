@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated
 
 import typer
@@ -49,4 +50,7 @@ def list_tasks(
     kind = "" if tier == "function" else f" of the tier {tier}"
     title = f"{len(tasks)} tasks{kind}" if len(tasks) != 1 else f"1 task{kind}"
     show(sheet(title, columns, rows, spare=("category", "venue", "target", "paper")), console())
-    say(f"{tasks[0].suite or 'a suite'}: {len(every_task)} tasks, digest {suite_digest(every_task)}")
+    counts = Counter(item.tier for item in every_task if item.draw is None)
+    besides = ", ".join(f"{count} of the tier {name}" for name, count in counts.items() if name != "function")
+    besides = f", and {besides}" if besides else ""
+    say(f"{tasks[0].suite or 'a suite'}: {counts['function']} tasks{besides}, digest {suite_digest(every_task)}")
