@@ -394,7 +394,7 @@ def _speeds(grades: Sequence[Grade]) -> list[Sheet]:
             note="Above 1 is faster than the reference, or takes less memory. Geometric means over tasks, each task's "
             "being that of its answers, with 95% intervals over papers. Only answers that pass are timed, so two "
             "systems may be timed on different tasks; the reference is written to be read, not to be fast. No speed: "
-            "answers that are wrong, or give up, on the larger inputs that are timed.",
+            "answers that are wrong, or take too much time or memory, on timed inputs; the means leave them out.",
         )
     ]
 
