@@ -1,0 +1,31 @@
+"""The pools of deviations that come with lmrbench, and one of the forensic tasks that are made of them."""
+
+import pytest
+
+from lmrbench.grading.forging import forged
+from lmrbench.grading.grade import grade
+from lmrbench.grading.systems import submissions_of
+from lmrbench.sandbox.registry import open_pool
+from lmrbench.tasks.deviations import chosen, deviation_pool
+from lmrbench.tasks.loading import load_suite, select
+from lmrbench.tasks.model import Draw
+
+PAPERS = {task.paper.slug: task for task in select(load_suite(), []) if task.files.deviations}
+
+
+@pytest.mark.parametrize("task", PAPERS.values(), ids=PAPERS)
+def test_a_pool_is_large_and_eight_of_it_can_be_made_at_once(task):
+    pool = deviation_pool(task)
+    assert len(pool.deviation) >= 25
+    assert len({item.file for item in pool.deviation.values()}) >= 2
+    for seed in range(20):
+        assert len(chosen(task, pool, Draw(count=8, seed=seed, attempt=0))) == 8
+
+
+def test_the_reference_of_a_published_draw_passes_and_the_faithful_repository_fails():
+    with open_pool("bubblewrap", (), 1) as workers:
+        task = forged(PAPERS["dpo"], 1, 0, workers)
+        submissions = [*submissions_of("golden", [task]), *submissions_of("mask", [task])]
+        found = {item.system: item for item in grade(submissions, {task.id: task}, (5,), workers)}
+    assert (found["golden"].passed, found["golden"].found) == (True, 1.0)
+    assert (found["mask"].passed, found["mask"].found) == (False, 0.0)
