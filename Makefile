@@ -9,7 +9,7 @@ demo: .venv/installed system
 
 test: .venv/installed system lint
 	$(BIN)/lmrbench audit --quick
-	$(BIN)/pytest -n auto --dist worksteal
+	$(BIN)/pytest -n $$(($$(nproc) + 1)) --dist worksteal
 
 # The floor stands in pyproject.toml. What runs inside of sandboxes is not measured. While it is measured, reading a
 # submission takes too long for the bound that one of the tests reaches.

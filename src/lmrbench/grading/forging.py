@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from lmrbench.errors import TaskError
 from lmrbench.grading.compare import compare, margin
-from lmrbench.grading.golden import environment_digest, golden_outputs
+from lmrbench.grading.golden import golden_outputs
 from lmrbench.grading.signatures import signed, verified
 from lmrbench.records import Record
 from lmrbench.sandbox.pool import WorkerPool
@@ -81,8 +81,7 @@ def fair_draw(
 
     refused: called with each that is not fair, and the reason, where they are tried. Raises TaskError where none is.
     """
-    digest = pool_digest(task, pool)
-    file = cache_folder() / "draws" / f"{digest[:32]}-{count}-{seed}-{environment_digest(task)}.json"
+    file = cache_folder() / "draws" / f"{pool_digest(task, pool)[:32]}-{count}-{seed}.json"
     if (kept := _kept(file)) is not None:
         return kept
     laboratory = _Laboratory(task, pool, workers, advance)
