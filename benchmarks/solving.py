@@ -33,7 +33,8 @@ from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.solving.prompts import prompt_message
 from lmrbench.solving.task import MOST_CHARACTERS
-from lmrbench.tasks.loading import default_suite, load_suite, select
+from lmrbench.tasks.loading import default_suite, load_suite
+from lmrbench.tasks.selection import select
 from lmrbench.tasks.submission import Submission
 
 PAPERS = ("dpo", "simclr", "cad", "bertscore")

@@ -8,7 +8,8 @@ from typer.testing import CliRunner
 
 from lmrbench.analysis.structure import _separated, regression, structure
 from lmrbench.cli import app
-from lmrbench.tasks.loading import default_suite, load_suite, select
+from lmrbench.tasks.loading import default_suite, load_suite
+from lmrbench.tasks.selection import select
 
 TASKS = {task.id: task for task in select(load_suite(default_suite()), [])}
 

@@ -2,7 +2,8 @@
 
 from hypothesis import strategies as st
 
-from lmrbench.tasks.loading import default_suite, load_suite, select
+from lmrbench.tasks.loading import default_suite, load_suite
+from lmrbench.tasks.selection import select
 
 TASKS = {task.id: task for task in select(load_suite(default_suite()), [])}
 TASK = TASKS["dpo/preference_loss"]

@@ -10,7 +10,8 @@ from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from tests.solving.server import Reply
 
 from lmrbench.solving.attendance import SMALL_REQUEST
-from lmrbench.tasks.loading import default_suite, load_suite, select
+from lmrbench.tasks.loading import default_suite, load_suite
+from lmrbench.tasks.selection import select
 
 TASKS = {task.id: task for task in select(load_suite(default_suite()), [])}
 MODEL = "openai-api/local/model"

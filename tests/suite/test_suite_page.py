@@ -4,7 +4,8 @@ from pathlib import Path
 
 from lmrbench.authoring.overview import suite_page
 from lmrbench.authoring.sizes import masked_lines
-from lmrbench.tasks.loading import default_suite, load_suite, select
+from lmrbench.tasks.loading import default_suite, load_suite
+from lmrbench.tasks.selection import select
 
 
 def test_the_page_is_up_to_date():

@@ -10,8 +10,9 @@ from lmrbench.errors import LmrbenchError, SubmissionError, TaskError
 from lmrbench.grading.reading import collect_diff, collect_workspace
 from lmrbench.pysource.responses import from_response
 from lmrbench.tasks.collect import candidate_files
-from lmrbench.tasks.loading import default_suite, load_suite, select
+from lmrbench.tasks.loading import default_suite, load_suite
 from lmrbench.tasks.pdf import readable
+from lmrbench.tasks.selection import select
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import export_workspace, masked_files, repository_files, workspace_files
 

@@ -8,7 +8,8 @@ from lmrbench.errors import TaskError
 from lmrbench.grading.grade import grade
 from lmrbench.grading.systems import submissions_of
 from lmrbench.sandbox.registry import open_pool
-from lmrbench.tasks.loading import load_suite, select
+from lmrbench.tasks.loading import load_suite
+from lmrbench.tasks.selection import select
 from lmrbench.tasks.workspace import workspace_files
 
 TWIN = """

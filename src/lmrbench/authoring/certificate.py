@@ -24,6 +24,8 @@ from lmrbench.tasks.model import Task, Tier
 
 MUTATION_SCORE = 0.95
 LEAK_SHARE = 0.3
+# How much of a repository a whole method is, at least.
+METHOD_FUNCTIONS, METHOD_FILES, METHOD_LINES = 3, 2, 80
 # What is right may take so much of the tolerance, so that no seed makes it fail.
 RIGHT_MARGIN = 0.5
 
@@ -84,6 +86,39 @@ class Mutation(Record):
         return self.rejected / self.mutants if self.mutants else 1.0
 
 
+class Visible(Record):
+    """What decides what the check of a whole method asks for?
+
+    functions, files, lines: how much is masked. results_hold: whether the logged results are the golden's. rejected:
+    the mutants of one expression that the check rejects; shown: those that change the logged results, too; decided:
+    of the others, those that break a sentence that a solver reads. undecided: the rest.
+    """
+
+    functions: int
+    files: int
+    lines: int
+    results_hold: bool
+    rejected: int
+    shown: int
+    decided: int
+    undecided: tuple[Survivor, ...]
+
+    @property
+    def shortfalls(self) -> tuple[str, ...]:
+        """What keeps the task from shipping, in words."""
+        found = []
+        if self.functions < METHOD_FUNCTIONS or self.files < METHOD_FILES or self.lines < METHOD_LINES:
+            found.append(
+                f"{self.functions} functions of {self.lines} lines in {self.files} files are masked, fewer than "
+                f"{METHOD_FUNCTIONS}, {METHOD_LINES} or {METHOD_FILES}"
+            )
+        if not self.results_hold:
+            found.append("the logged results are not the golden's; `lmrbench results` writes them")
+        if self.undecided:
+            found.append(f"{len(self.undecided)} mutants are rejected that neither results nor a sentence decide")
+        return tuple(found)
+
+
 class Cost(Record):
     """Of one run of the golden's check."""
 
@@ -96,7 +131,8 @@ class Cost(Record):
 class Certificate(StoredRecord):
     """Everything that the audit of one task measured. sandbox: the back end that it ran in.
 
-    A twin needs no rewrites, and its wrong versions are what is right for its original.
+    A twin needs no rewrites, and its wrong versions are what is right for its original. visible: of a
+    whole method alone, which has no mutants of behaviour: what documents and results leave open is not graded.
     """
 
     task: str
@@ -110,12 +146,18 @@ class Certificate(StoredRecord):
     wrong: tuple[Variant, ...]
     cheats: tuple[Variant, ...]
     mutation: Mutation
-    behavioural: Mutation
+    behavioural: Mutation | None
     leak: Leak
     missing: Missing
     proposed_tolerance_factor: float | None
     cost: Cost
     tier: Tier = "function"
+    visible: Visible | None = None
+
+    @property
+    def survivors(self) -> tuple[Survivor, ...]:
+        """The mutants of both kinds that no case rejects."""
+        return (*self.mutation.survivors, *(self.behavioural.survivors if self.behavioural else ()))
 
     @property
     def shortfalls(self) -> tuple[str, ...]:
@@ -139,22 +181,23 @@ class Certificate(StoredRecord):
             found.append(f"{len(self.wrong)} wrong versions, fewer than 8")
         if self.mutation.score < MUTATION_SCORE:
             found.append(f"mutation score {self.mutation.score:.3f}, below {MUTATION_SCORE}")
-        if self.behavioural.score < MUTATION_SCORE:
+        if self.behavioural is not None and self.behavioural.score < MUTATION_SCORE:
             found.append(f"behavioural score {self.behavioural.score:.3f}, below {MUTATION_SCORE}")
-        refuted = (*self.mutation.refuted, *self.behavioural.refuted)
+        refuted = (*self.mutation.refuted, *(self.behavioural.refuted if self.behavioural is not None else ()))
         found += [f"the mutant {name} is declared equivalent and is not" for name in refuted]
         if self.leak.share > LEAK_SHARE:
             found.append(f"{self.leak.place} holds {self.leak.share:.0%} of the answer, more than {LEAK_SHARE:.0%}")
         if self.missing.literals:
             found.append(f"nothing states the constant {self.missing.literals[0]}")
-        return tuple(found)
+        return (*found, *(self.visible.shortfalls if self.visible else ()))
 
 
 @functools.cache
-def auditor_digest() -> str:
+def auditor_digest(tier: Tier = "function") -> str:
     """SHA-256 over what the modules that audit do: comments, docstrings and imports don't count."""
     package = resources.files("lmrbench")
-    code = [_essence(ast.parse((package / name).read_bytes())) for name in _AUDITOR]
+    modules = (*_AUDITOR, *(_AUDITOR_OF_METHODS if tier == "method" else ()))
+    code = [_essence(ast.parse((package / name).read_bytes())) for name in modules]
     return hashlib.sha256(json.dumps(code).encode()).hexdigest()
 
 
@@ -165,6 +208,7 @@ _AUDITOR = (
     "grading/compare.py",
     "grading/nearest.py",
 )
+_AUDITOR_OF_METHODS = ("authoring/method_audit.py", "authoring/visibility.py")
 
 
 def _essence(node: object) -> object:
@@ -197,7 +241,8 @@ def read_certificate(task: Task) -> Certificate | None:
     except ValidationError:
         # Written by another version of the audit: as good as none.
         return None
-    return certificate if (certificate.digest, certificate.auditor) == (audit_digest(task), auditor_digest()) else None
+    wanted = audit_digest(task), auditor_digest(task.tier)
+    return certificate if (certificate.digest, certificate.auditor) == wanted else None
 
 
 def why_none(task: Task) -> str:
@@ -207,7 +252,7 @@ def why_none(task: Task) -> str:
         return "has not been audited yet"
     if entry.get("digest") != audit_digest(task):
         return "has changed since its audit"
-    if entry.get("auditor") != auditor_digest():
+    if entry.get("auditor") != auditor_digest(task.tier):
         return "was audited by other code than this"
     return "has a certificate that another version wrote"
 

@@ -43,5 +43,5 @@ def _row(task: Task) -> list[str]:
         str(len(found.rewrites)),
         str(len(found.wrong)),
         f"{found.mutation.score:.3f} of {found.mutation.mutants}",
-        f"{found.behavioural.score:.3f} of {found.behavioural.mutants}",
+        f"{found.behavioural.score:.3f} of {found.behavioural.mutants}" if found.behavioural else "-",
     ]

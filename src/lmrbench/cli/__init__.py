@@ -32,6 +32,7 @@ from lmrbench.cli import (
     papers,
     published,
     report,
+    results,
     show,
     solve,
     suite,
@@ -82,6 +83,7 @@ app.command("solve")(solve.solve)
 app.command("run")(solve.run)
 app.command("report")(report.report)
 app.command("familiarity")(familiarity.familiarity)
+app.command("results")(results.results)
 app.command("forge")(forge.forge)
 app.add_typer(analyse.app, name="analyse")
 app.command("published")(published.published)

@@ -157,6 +157,7 @@ def audit_with_progress(
     """Audit tasks of one suite with a progress bar on standard error; `write` keeps their certificates."""
     from lmrbench.authoring.audit import audit as audit_task
     from lmrbench.authoring.certificate import write_certificate
+    from lmrbench.authoring.method_audit import audit_method
     from lmrbench.sandbox.registry import open_pool
 
     found: dict[str, Certificate] = {}
@@ -171,8 +172,8 @@ def audit_with_progress(
                 bars.update(stages, description=f"{name}: {stage}", completed=done, total=total)
 
             # The same seeds on every machine: a certificate can be made again and compared.
-            measured = audit_task(task, range(count), pool, advance)
-            found[task.id] = measured.model_copy(update={"tier": task.tier})
+            measure = audit_method if task.tier == "method" else audit_task
+            found[task.id] = measure(task, range(count), pool, advance).model_copy(update={"tier": task.tier})
             if write:
                 write_certificate(task, found[task.id])
             bars.advance(bar)
@@ -211,7 +212,11 @@ def _print_table(found: dict[str, Certificate | None], shortfalls: dict[str, lis
     rows = [(name, *(_measures(item) if item else ["-"] * 8)) for name, item in found.items()]
     show(sheet("", columns, rows, numbers=columns[1:], spare=("flakes", "rewrites", "cases", "wrong")), out)
     for name, item in found.items():
-        for survivor in (*item.mutation.survivors, *item.behavioural.survivors) if item else ():
+        for survivor in item.visible.undecided if item and item.visible else ():
+            out.print(cell(f"{name}: nothing decides mutant {survivor.id} ({survivor.operator})", style="bold"))
+            out.print(cell(survivor.diff), soft_wrap=True)
+            out.print()
+        for survivor in item.survivors if item else ():
             out.print(cell(f"{name}: mutant {survivor.id} ({survivor.operator}) survives", style="bold"))
             out.print(cell(survivor.diff), soft_wrap=True)
             if survivor.told_apart_by:
@@ -230,6 +235,5 @@ def _measures(item: Certificate) -> tuple[object, ...]:
         f"{sum(variant.passed for variant in item.wrong)}/{len(item.wrong)}",
         item.mutation.mutants,
         f"{item.mutation.score:.3f}",
-        item.behavioural.mutants,
-        f"{item.behavioural.score:.3f}",
+        *((item.behavioural.mutants, f"{item.behavioural.score:.3f}") if item.behavioural else ("-", "-")),
     )

@@ -23,9 +23,9 @@ from lmrbench.records import Record
 from lmrbench.tasks.digests import files_digest
 from lmrbench.tasks.edits import Edit, Sentence, edited, place_of
 from lmrbench.tasks.files import parsed_table, validated
-from lmrbench.tasks.loading import select
 from lmrbench.tasks.logged import EXPERIMENT, fresh_check
 from lmrbench.tasks.model import Draw, Limits, Name, RelativePath, Task, TaskFiles, Tier, Tolerance
+from lmrbench.tasks.selection import select
 from lmrbench.tasks.workspace import third_party_imports
 
 FILE = "deviations.toml"
@@ -79,9 +79,7 @@ def deviation_pool(task: Task) -> DeviationPool:
     a deviation that Python can't read.
     """
     file = task.folder / FILE
-    if not task.files.deviations:
-        raise TaskError(f"{file}: there is no such file, so no forensic task of {task.paper.slug}")
-    pool = validated(DeviationPool, parsed_table(task.files.deviations, file), file, "")
+    pool = parsed_pool(task)
     for name, item in pool.deviation.items():
         if item.file not in task.files.repository:
             raise TaskError(f"{file}: deviation.{name}.file: there is no file repo/{item.file}")
@@ -91,6 +89,14 @@ def deviation_pool(task: Task) -> DeviationPool:
             except SyntaxError as error:
                 raise TaskError(f"{file}: deviation.{name}: {error}") from error
     return pool
+
+
+def parsed_pool(task: Task) -> DeviationPool:
+    """The pool of a task's paper, of which nobody has tried yet whether its deviations can be made."""
+    file = task.folder / FILE
+    if not task.files.deviations:
+        raise TaskError(f"{file}: there is no such file, so no forensic task of {task.paper.slug}")
+    return validated(DeviationPool, parsed_table(task.files.deviations, file), file, "")
 
 
 def changed(

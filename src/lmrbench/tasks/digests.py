@@ -30,6 +30,8 @@ def audit_digest(task: Task) -> str:
         for name, text in texts.items()
     }
     declared = {"equivalents": task.files.equivalents.encode(), "seconds": json.dumps(task.limits.seconds).encode()}
+    if task.files.decided:
+        declared["decided"] = task.files.decided.encode()
     return files_digest({**_graded(task), **_told(task), **variants, **declared})
 
 

@@ -8,7 +8,6 @@ the `Task` that comes back.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,8 @@ from lmrbench.errors import TaskError
 from lmrbench.pysource.functions import find
 from lmrbench.tasks.files import read_table, read_text, validated
 from lmrbench.tasks.logged import RESULTS
-from lmrbench.tasks.model import Paper, Suite, Target, Task, TaskEntry, TaskFiles, Tier
+from lmrbench.tasks.methods import method_task
+from lmrbench.tasks.model import Paper, Suite, Target, Task, TaskEntry, TaskFiles
 from lmrbench.tasks.twins import twins
 from lmrbench.tasks.workspace import folder_files
 from lmrbench.tasks.wrong import wrong_versions
@@ -83,35 +83,17 @@ def load_paper(folder: Path, suite: Suite | None = None) -> tuple[Task, ...]:
         )
         for index, entry in enumerate(checked)
     )
-    return (*tasks, *twins(folder, tasks))
-
-
-def select(tasks: Iterable[Task], patterns: Iterable[str], tier: Tier = "function") -> tuple[Task, ...]:
-    """The tasks of a tier that a pattern names: a paper's slug, a category or a glob; all of them without patterns.
-
-    A task id names a task of any tier. A pattern that names nothing is a TaskError, so that a typing error never grades
-    less than was meant; so is a tier without tasks.
-    """
-    tasks = tuple(tasks)
-    of_tier = [task for task in tasks if task.tier == tier]
-    chosen: set[str] = set()
-    patterns = tuple(patterns)
-    for pattern in patterns:
-        named = {task.id for task in tasks if task.id == pattern} or {
-            task.id for task in of_tier if pattern in (task.paper.slug, task.category) or fnmatchcase(task.id, pattern)
-        }
-        if not named:
-            where = "" if tier == "function" else f" of the tier {tier}"
-            raise TaskError(f"no task{where} is named {pattern!r}; `lmrbench list` shows them all")
-        chosen |= named
-    if not patterns and not of_tier:
-        raise TaskError(f"there is no task of the tier {tier}; `lmrbench list` shows the others")
-    return tuple(task for task in tasks if task.id in chosen) if patterns else tuple(of_tier)
+    return (*(method_task(task) if task.tier == "method" else task for task in tasks), *twins(folder, tasks))
 
 
 def equivalents_file(task: Task) -> Path:
     """`equivalent/<task>.toml`: the ids of mutants that are no mistakes, each with the reason."""
     return task.folder / "equivalent" / f"{task.name}.toml"
+
+
+def decided_file(task: Task) -> Path:
+    """`decided/<task>.toml`: sentences that a solver reads, each with the ids of the mutants that break it."""
+    return task.folder / "decided" / f"{task.name}.toml"
 
 
 def _entry(table: dict[str, Any], folder: Path, key: str, repository: Mapping[str, bytes]) -> TaskEntry:
@@ -142,8 +124,7 @@ def _files(entry: TaskEntry, folder: Path, key: str, repository: Mapping[str, by
         if not (folder / name).is_file():
             raise TaskError(f"{folder / 'task.toml'}: {key}: there is no file {name}")
     equivalents, deviations = folder / "equivalent" / f"{entry.name}.toml", folder / "deviations.toml"
-    if entry.tier == "method" and not (folder / RESULTS).is_file():
-        raise TaskError(f"{folder / 'task.toml'}: {key}: there is no file {RESULTS}; `lmrbench results` writes it")
+    decided, results = folder / "decided" / f"{entry.name}.toml", folder / RESULTS
     return TaskFiles(
         repository=repository,
         check=read_text(folder / entry.check),
@@ -152,7 +133,8 @@ def _files(entry: TaskEntry, folder: Path, key: str, repository: Mapping[str, by
         wrong=wrong_versions(folder, entry.name),
         equivalents=read_text(equivalents) if equivalents.is_file() else "",
         deviations=read_text(deviations) if deviations.is_file() else "",
-        results=read_text(folder / RESULTS) if entry.tier == "method" else "",
+        decided=read_text(decided) if decided.is_file() else "",
+        results=read_text(results) if entry.tier == "method" and results.is_file() else "",
     )
 
 

@@ -10,7 +10,8 @@ RESULTS, REPLAY = "results.json", "replay.py"
 # The key of an observation under which metrics stand.
 EXPERIMENT = "experiment"
 PUBLISHED_SEEDS = (0, 1, 2)
-FRESH_SEEDS_OF_A_CHECK = 2
+_FIRST, _COUNT = max(PUBLISHED_SEEDS) + 1, 2
+_FRESH_SEEDS = f"[{_FIRST} + ({_COUNT} * seed + number) % 10**6 for number in range({_COUNT})]"
 
 # THREADS stands for their number.
 _WITH_TORCH = '''
@@ -47,6 +48,19 @@ def cases(seed):
 def observe(case):
     return {{"experiment": logged(case["seed"])}}
 '''
+_AND_THE_EXPERIMENT = """
+_own_cases, _own_observe = cases, observe
+{logged}
+
+def cases(seed):
+    yield from _own_cases(seed)
+    for number in {seeds}:
+        yield {{"name": f"experiment, seed {{number}}", "logged": number}}
+
+
+def observe(case):
+    return {{"experiment": logged(case["logged"])}} if "logged" in case else _own_observe(case)
+"""
 _REPLAY = '''"""Run the experiment of repo/ under the seeds of results.json, and show where its metrics differ.
 
     python replay.py [SEED...]
@@ -94,9 +108,12 @@ if __name__ == "__main__":
 
 def fresh_check(imports: tuple[str, ...]) -> str:
     """A check that observes the experiment under seeds that are not published. imports: of the repository."""
-    first, count = max(PUBLISHED_SEEDS) + 1, FRESH_SEEDS_OF_A_CHECK
-    seeds = f"[{first} + ({count} * seed + number) % 10**6 for number in range({count})]"
-    return _CASES.format(logged=_logged(imports), seeds=seeds)
+    return _CASES.format(logged=_logged(imports), seeds=_FRESH_SEEDS)
+
+
+def and_the_experiment(check: str, imports: tuple[str, ...]) -> str:
+    """A check with the experiment, under seeds that are not published, behind its own cases."""
+    return check + _AND_THE_EXPERIMENT.format(logged=_logged(imports), seeds=_FRESH_SEEDS)
 
 
 def published_check(imports: tuple[str, ...], seeds: tuple[int, ...] = PUBLISHED_SEEDS, threads: int = 1) -> str:

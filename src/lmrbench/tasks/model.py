@@ -111,6 +111,7 @@ class TaskFiles:
 
     repository: the golden, by path. summary: ours, of the paper, in Markdown. rewrites, wrong: the code of each
     version, by name. equivalents: the text of the file that declares mutants equivalent; empty if there is none.
+    decided: the text of the file that says which sentence decides which mutants; empty if there is none.
     deviations: the text of the file with the paper's pool of them; empty if there is none. results: what the golden's
     experiment logged, as JSON, where a solver sees it; empty elsewhere. shown: goal files that a solver sees as they
     are here, and hands in whole.
@@ -122,6 +123,7 @@ class TaskFiles:
     rewrites: Mapping[str, str] = field(default_factory=dict)
     wrong: Mapping[str, str] = field(default_factory=dict)
     equivalents: str = ""
+    decided: str = ""
     deviations: str = ""
     results: str = ""
     shown: Mapping[str, bytes] = field(default_factory=dict)

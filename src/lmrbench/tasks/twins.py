@@ -19,6 +19,7 @@ from lmrbench.records import Record
 from lmrbench.tasks.edits import Edit, Sentence, edited
 from lmrbench.tasks.files import read_table, read_text, validated
 from lmrbench.tasks.model import Name, RelativePath, Task
+from lmrbench.tasks.workspace import one_text
 
 
 class RepositoryEdit(Edit):
@@ -57,7 +58,7 @@ def _twin(file: Path, tasks: Sequence[Task]) -> Task:
         repository=repository,
         summary=edited(original.files.summary, twin.summary, f"{file}: summary"),
         rewrites={},
-        wrong={"the_original": _code(original), **original.files.rewrites},
+        wrong={"the_original": one_text(original.files.repository, original), **original.files.rewrites},
         equivalents=read_text(equivalents) if equivalents.is_file() else "",
         deviations="",
     )
@@ -79,8 +80,3 @@ def _changed(original: Task, twin: Twin, file: Path) -> dict[str, bytes]:
         path: edited(decode(repository[path])[0], edits, f"{file}: repo: {path}").encode()
         for path, edits in by_file.items()
     }
-
-
-def _code(task: Task) -> str:
-    """The goal files of a task one after the other, as a text that holds all of its targets."""
-    return "\n\n".join(decode(task.files.repository[path])[0] for path in task.goal_files)

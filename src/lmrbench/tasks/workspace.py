@@ -145,6 +145,11 @@ def target_texts(task: Task, files: Mapping[str, bytes]) -> dict[Target, tuple[i
     return shown
 
 
+def one_text(repository: Mapping[str, bytes], task: Task) -> str:
+    """The goal files of a task one after the other: a text that holds all of its targets."""
+    return "\n\n".join(decode(repository[path])[0] for path in task.goal_files)
+
+
 def _read_folder(folder: Path, root: Path) -> Iterator[tuple[str, bytes]]:
     for path in folder.iterdir():
         name = path.relative_to(root)

@@ -1,0 +1,131 @@
+"""Is the check of a whole method worth something, and does it ask only for what can be known?
+
+What is measured of every task is measured here too, but for mutants of behaviour: of a method nothing is graded that
+documents and logged results leave open, so no constant has to be stated either.
+"""
+
+from __future__ import annotations
+
+import time
+import tomllib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from lmrbench.authoring.audit import SEEDS_FOR_DEAR
+from lmrbench.authoring.certificate import Certificate, Cost, GoldenRuns, Mutation, Survivor, auditor_digest
+from lmrbench.authoring.cheats import cheats
+from lmrbench.authoring.laboratory import HASTY, PATIENT, Advance, Laboratory, Trial, worst
+from lmrbench.authoring.leaks import Missing, worst_leak
+from lmrbench.authoring.mutants import Mutant, mutants
+from lmrbench.authoring.mutation import SEEDS_FOR_EQUIVALENTS, SEEDS_FOR_WRONG
+from lmrbench.authoring.visibility import visibility
+from lmrbench.errors import TaskError
+from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.tasks.collect import candidate_files
+from lmrbench.tasks.digests import audit_digest
+from lmrbench.tasks.loading import equivalents_file
+from lmrbench.tasks.model import Task
+from lmrbench.tasks.submission import Submission
+from lmrbench.tasks.workspace import repository_files, unsolved_files
+
+
+def audit_method(task: Task, seeds: Sequence[int], pool: WorkerPool, advance: Advance = lambda *_: None) -> Certificate:
+    """Measure one task of the tier under these seeds. advance: called with a stage's name, what is done, and its total.
+
+    Raises TaskError if the golden fails its own check, SandboxError if the machine can't run it.
+    """
+    laboratory = Laboratory(task, seeds, pool, advance)
+    golden = repository_files(task)
+    again = [
+        Trial("golden", golden, seed, cases=laboratory.cases_under(number, SEEDS_FOR_DEAR))
+        for number, seed in enumerate(seeds)
+    ]
+    runs = [result for _, result in laboratory.run("golden", again)]
+    rewrites = laboratory.variants(
+        "rewrites", _repositories(task, task.files.rewrites), seeds, must_pass=True, seeds_for_dear=SEEDS_FOR_DEAR
+    )
+    wrong = laboratory.variants("wrong versions", _repositories(task, task.files.wrong), seeds[:SEEDS_FOR_WRONG])
+    tricks = {item.label: candidate_files(task, item)[0] for item in cheats(task, known_seed=seeds[0] + 1)}
+    mutation = _mutation(laboratory)
+    first = laboratory.goldens[seeds[0]]
+    return Certificate(
+        task=task.id,
+        digest=audit_digest(task),
+        auditor=auditor_digest("method"),
+        seeds=len(seeds),
+        sandbox=pool.sandbox.name,
+        golden=GoldenRuns(
+            runs=len(runs),
+            cases=sum(len(result.margins) for result in runs),
+            flakes=sum(len(result.rejected_by) for result in runs),
+            worst_margin=worst(result.margin for result in runs),
+            rounding_margin=None,
+        ),
+        mask_rejected=not laboratory.variants("mask", {"mask": unsolved_files(task)}, seeds[:1])[0].passed,
+        rewrites=rewrites,
+        wrong=wrong,
+        cheats=laboratory.variants("cheats", tricks, seeds[:1], case_seconds=HASTY),
+        mutation=mutation,
+        behavioural=None,
+        visible=visibility(task, mutation, pool, advance),
+        leak=worst_leak(task),
+        missing=Missing(literals=(), names=()),
+        proposed_tolerance_factor=None,
+        cost=Cost(
+            cases=len(first.names),
+            seconds=round(first.seconds, 3),
+            peak_mb=round(max(result.outcome.peak_mb for result in runs), 1),
+            output_bytes=sum(map(len, first.observations)),
+        ),
+    )
+
+
+def _repositories(task: Task, texts: Mapping[str, str]) -> dict[str, Mapping[str, bytes]]:
+    return {
+        name: candidate_files(
+            task, Submission(system="audit", task=task.id, code=dict.fromkeys(task.goal_files, text))
+        )[0]
+        for name, text in texts.items()
+    }
+
+
+def _mutation(laboratory: Laboratory) -> Mutation:
+    """Try all mutants of one expression under one seed, and what that lets pass under two more."""
+    task, began = laboratory.task, time.perf_counter()
+    golden, declared = repository_files(task), set(tomllib.loads(task.files.equivalents))
+    every = mutants(task)
+    if unknown := declared - {mutant.id for mutant in every}:
+        raise TaskError(f"{equivalents_file(task)}: there is no mutant {min(unknown)}")
+    suspects = [mutant for mutant in every if mutant.id not in declared]
+    left = suspects
+    for seed in laboratory.seeds[:SEEDS_FOR_WRONG]:
+        left = _passing(laboratory, f"mutants, seed {seed}", golden, left, [seed], HASTY)
+    tried = time.perf_counter() - began
+    equivalent = [mutant for mutant in every if mutant.id in declared]
+    truly = equivalent
+    for seed in laboratory.seeds[:SEEDS_FOR_EQUIVALENTS]:
+        truly = _passing(laboratory, "declared equivalents", golden, truly, [seed], PATIENT)
+    return Mutation(
+        mutants=len(suspects),
+        rejected=len(suspects) - len(left),
+        operators=dict(sorted(Counter(mutant.operator for mutant in suspects).items())),
+        indistinguishable=0,
+        equivalent=len(equivalent),
+        refuted=tuple(mutant.id for mutant in equivalent if mutant not in truly),
+        survivors=tuple(Survivor(id=item.id, operator=item.operator, diff=item.diff) for item in left),
+        per_second=round(len(suspects) / tried, 1),
+    )
+
+
+def _passing(
+    laboratory: Laboratory,
+    stage: str,
+    golden: Mapping[str, bytes],
+    suspects: Sequence[Mutant],
+    seeds: Sequence[int],
+    case_seconds: float,
+) -> list[Mutant]:
+    files = {mutant.id: {**golden, mutant.target.file: mutant.file} for mutant in suspects}
+    found = laboratory.variants(stage, files, seeds, case_seconds=case_seconds)
+    passed = {item.name for item in found if item.passed}
+    return [mutant for mutant in suspects if mutant.id in passed]
