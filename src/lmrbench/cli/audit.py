@@ -69,6 +69,9 @@ def audit(
     With --adversary a model that never sees the check writes versions of each task's targets. Wrong ones that pass and
     right ones that fail are listed; called again, the command asks only for what is missing.
 
+    With --tier method there are no mutants of behaviour. Each mutant that is rejected must change the logged results,
+    or break a sentence that decided/TASK.toml names.
+
     With --tier forensic each published draw is tried, or with --fresh some new ones: is it fair, and is it the same on
     two threads? Nothing is written.
 

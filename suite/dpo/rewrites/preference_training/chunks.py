@@ -1,4 +1,4 @@
-"""Gradients gathered over a few pairs at a time, and every mean taken at the end."""
+"""Fine-tuning gathers gradients over a few pairs at a time, and every mean taken at the end."""
 
 
 def completion_logps(logits, labels, average=False):
@@ -36,18 +36,14 @@ def preference_loss(
 
 def pair_logps(model, pairs):
     sides = ((pairs.chosen, pairs.chosen_labels), (pairs.rejected, pairs.rejected_labels))
-    found = [
-        [completion_logps(model(t), s) for t, s in zip(*(item.split(20) for item in side), strict=True)]
-        for side in sides
-    ]
-    return torch.cat(found[0]), torch.cat(found[1])
+    return tuple(completion_logps(model(tokens), labels) for tokens, labels in sides)
 
 
 def fine_tune(model, pairs, config):
     optimizer, count = torch.optim.Adam(model.parameters(), lr=config.learning_rate), len(pairs.chosen)
     for _ in range(config.steps):
         optimizer.zero_grad()
-        for tokens, labels in zip(pairs.chosen.split(20), pairs.chosen_labels.split(20), strict=True):
+        for tokens, labels in zip(pairs.chosen.split(24), pairs.chosen_labels.split(24), strict=True):
             (-completion_logps(model(tokens), labels, average=True).sum() / count).backward()
         optimizer.step()
 

@@ -1,0 +1,173 @@
+"""Tasks of whole methods: what their workspace and check hold, and whether what is asked for can be known."""
+
+import json
+import shutil
+
+import pytest
+from typer.testing import CliRunner
+
+from lmrbench.authoring.certificate import read_certificate
+from lmrbench.authoring.method_audit import audit_method
+from lmrbench.cli import app
+from lmrbench.errors import TaskError
+from lmrbench.grading.grade import grade
+from lmrbench.grading.systems import submissions_of
+from lmrbench.sandbox.registry import open_pool
+from lmrbench.tasks.loading import load_suite
+from lmrbench.tasks.selection import select
+from lmrbench.tasks.workspace import workspace_files
+
+EXPERIMENT = '''
+"""Blends random values."""
+
+from random import Random
+
+from blending import Blender
+
+
+def run(seed: int = 0) -> dict[str, float]:
+    """Two blends."""
+    draws = Random(seed)
+    values = [draws.random() for _ in range(6)]
+    return {"first": Blender(2.0).blend(values), "second": Blender(3.0).blend(values[1:])}
+'''
+TASK = """
+[[task]]
+name = "blending"
+tier = "method"
+category = "evaluation_metrics"
+targets = ["blending.py::Blender.blend", "weighting.py::weights"]
+instruction = "Implement both functions. An empty list gives 0.0."
+check = "checks/blend.py"
+"""
+POOL = """
+[deviation.from_zero]
+file = "weighting.py"
+why = "Weights from zero."
+old = "    return [float(position + 1) for position in range(count)]"
+new = "    return [float(position) for position in range(count)]"
+[deviation.fewer]
+file = "experiment.py"
+why = "Fewer values."
+old = "    values = [draws.random() for _ in range(6)]"
+new = "    values = [draws.random() for _ in range(5)]"
+"""
+
+
+@pytest.fixture(scope="module")
+def pool(toy_suite):
+    with open_pool("bubblewrap", [toy_suite], 1) as pool:
+        yield pool
+
+
+@pytest.fixture
+def paper(toy_suite, tmp_path):
+    """The toy paper with a task of its whole method, and its logged results."""
+    paper = shutil.copytree(toy_suite / "toy", tmp_path / "suite" / "toy", ignore=shutil.ignore_patterns("__pycache__"))
+    (paper / "repo" / "experiment.py").write_text(EXPERIMENT)
+    (paper / "task.toml").write_text((paper / "task.toml").read_text() + TASK)
+    (paper / "deviations.toml").write_text(POOL)
+    done = CliRunner().invoke(app, ["results", "toy", "--suite", str(paper.parent)])
+    assert done.exit_code == 0, done.output
+    return paper
+
+
+def method(paper):
+    [task] = select(load_suite(paper.parent), [], "method")
+    return task
+
+
+def test_a_solver_sees_what_the_whole_repository_logged_and_none_of_the_functions(paper):
+    files = workspace_files(method(paper), "full")
+
+    results = json.loads(files["results.json"])
+    assert results.keys() == {"0", "1", "2"}
+    assert results["0"].keys() == {"first", "second"}
+    assert all(0 < value < 3 for metrics in results.values() for value in metrics.values())
+    assert "replay.py" in files
+    code = files["repo/blending.py"] + files["repo/weighting.py"]
+    assert code.count(b"raise NotImplementedError") == 2
+    assert "`results.json` holds what `run(seed)`" in files["instruction.md"].decode()
+
+
+def test_answers_are_graded_by_the_experiment_too_and_a_deviation_of_a_masked_function_is_a_wrong_version(paper, pool):
+    task = method(paper)
+
+    # That of the experiment is in no masked function, and another task's.
+    assert "deviation_from_zero" in task.files.wrong
+    assert "deviation_fewer" not in task.files.wrong
+    systems = [*submissions_of("golden", [task]), *submissions_of("wrong", [task])]
+    grades = list(grade(systems, {task.id: task}, [0], pool))
+    assert {(item.system, item.passed) for item in grades} == {("golden", True), ("wrong", False)}
+    names = [case.name for case in grades[0].cases]
+    assert [name for name in names if name.startswith("experiment")] == ["experiment, seed 3", "experiment, seed 4"]
+
+
+def test_what_neither_results_nor_a_sentence_decide_is_a_shortfall(paper, pool):
+    task = method(paper)
+
+    found = audit_method(task, range(2), pool)
+
+    visible = found.visible
+    assert visible is not None
+    assert visible.results_hold
+    # What an empty list gives shows in no result.
+    assert visible.shown > 0
+    assert any("return 0.0" in item.diff for item in visible.undecided)
+    assert visible.rejected == found.mutation.rejected == visible.shown + visible.decided + len(visible.undecided)
+    assert (
+        f"{len(visible.undecided)} mutants are rejected that neither results nor a sentence decide" in found.shortfalls
+    )
+    assert any(text.startswith("2 functions of") for text in found.shortfalls)
+
+    (paper / "decided").mkdir()
+    ids = [item.id for item in visible.undecided]
+    (paper / "decided" / "blending.toml").write_text(f'"An empty list gives 0.0." = {json.dumps(ids)}\n')
+    again = audit_method(method(paper), range(2), pool).visible
+    assert again is not None
+    assert (again.decided, again.undecided) == (len(ids), ())
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ('"Nobody says this." = []\n', "docstring says 'Nobody says this.'"),
+        ('"Implement both functions." = ["0123456789ab"]\n', "there is no mutant 0123456789ab"),
+        ('"Implement both functions." = "all"\n', "a list of mutants is needed"),
+    ],
+)
+def test_a_table_of_decided_mutants_that_is_not_true_is_refused(paper, pool, table, said):
+    (paper / "decided").mkdir()
+    (paper / "decided" / "blending.toml").write_text(table)
+
+    with pytest.raises(TaskError, match=said):
+        audit_method(method(paper), range(1), pool)
+
+
+def test_results_that_are_no_longer_those_of_the_reference_are_a_shortfall(paper, pool):
+    file = paper / "results.json"
+    results = json.loads(file.read_text())
+    results["1"]["second"] += 0.01
+    file.write_text(json.dumps(results))
+
+    assert any("logged results" in text for text in audit_method(method(paper), range(1), pool).shortfalls)
+
+
+def test_a_certificate_of_a_method_is_kept_beside_those_of_other_tasks(paper):
+    arguments = ["audit", "--tier", "method", "--seeds", "1", "--workers", "1", "--suite", str(paper.parent)]
+
+    done = CliRunner().invoke(app, arguments)
+
+    assert done.exit_code == 1
+    assert "nothing decides mutant" in done.output
+    kept = read_certificate(method(paper))
+    assert kept is not None
+    assert kept.tier == "method"
+    assert kept.behavioural is None
+
+
+def test_results_of_a_paper_that_is_not_there(paper):
+    done = CliRunner().invoke(app, ["results", "tow", "--suite", str(paper.parent)])
+
+    assert isinstance(done.exception, TaskError)
+    assert "no paper is named 'tow'" in str(done.exception)
