@@ -131,8 +131,8 @@ class Cost(Record):
 class Certificate(StoredRecord):
     """Everything that the audit of one task measured. sandbox: the back end that it ran in.
 
-    A twin needs no rewrites, and its wrong versions are what is right for its original. visible: of a
-    whole method alone, which has no mutants of behaviour: what documents and results leave open is not graded.
+    A twin needs no rewrites, and its wrong versions are what is right for its original. behavioural: of the tasks of
+    the headline alone. visible: of whole methods alone.
     """
 
     task: str
@@ -196,7 +196,7 @@ class Certificate(StoredRecord):
 def auditor_digest(tier: Tier = "function") -> str:
     """SHA-256 over what the modules that audit do: comments, docstrings and imports don't count."""
     package = resources.files("lmrbench")
-    modules = (*_AUDITOR, *(_AUDITOR_OF_METHODS if tier == "method" else ()))
+    modules = (*_AUDITOR, *(() if tier == "function" else _AUDITOR_OF_TIERS))
     code = [_essence(ast.parse((package / name).read_bytes())) for name in modules]
     return hashlib.sha256(json.dumps(code).encode()).hexdigest()
 
@@ -208,7 +208,7 @@ _AUDITOR = (
     "grading/compare.py",
     "grading/nearest.py",
 )
-_AUDITOR_OF_METHODS = ("authoring/method_audit.py", "authoring/visibility.py")
+_AUDITOR_OF_TIERS = ("authoring/tier_audit.py", "authoring/visibility.py")
 
 
 def _essence(node: object) -> object:

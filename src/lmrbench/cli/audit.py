@@ -69,8 +69,8 @@ def audit(
     With --adversary a model that never sees the check writes versions of each task's targets. Wrong ones that pass and
     right ones that fail are listed; called again, the command asks only for what is missing.
 
-    With --tier method there are no mutants of behaviour. Each mutant that is rejected must change the logged results,
-    or break a sentence that decided/TASK.toml names.
+    With --tier method or twin there are no mutants of behaviour. Of a method, each mutant that is rejected must change
+    the logged results, or break a sentence that decided/TASK.toml names.
 
     With --tier forensic each published draw is tried, or with --fresh some new ones: is it fair, and is it the same on
     two threads? Nothing is written.
@@ -160,7 +160,7 @@ def audit_with_progress(
     """Audit tasks of one suite with a progress bar on standard error; `write` keeps their certificates."""
     from lmrbench.authoring.audit import audit as audit_task
     from lmrbench.authoring.certificate import write_certificate
-    from lmrbench.authoring.method_audit import audit_method
+    from lmrbench.authoring.tier_audit import audit_of_tier
     from lmrbench.sandbox.registry import open_pool
 
     found: dict[str, Certificate] = {}
@@ -175,7 +175,7 @@ def audit_with_progress(
                 bars.update(stages, description=f"{name}: {stage}", completed=done, total=total)
 
             # The same seeds on every machine: a certificate can be made again and compared.
-            measure = audit_method if task.tier == "method" else audit_task
+            measure = audit_task if task.tier == "function" else audit_of_tier
             found[task.id] = measure(task, range(count), pool, advance).model_copy(update={"tier": task.tier})
             if write:
                 write_certificate(task, found[task.id])

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lmrbench.authoring.certificate import read_certificate
-from lmrbench.authoring.method_audit import audit_method
+from lmrbench.authoring.tier_audit import audit_of_tier
 from lmrbench.cli import app
 from lmrbench.errors import TaskError
 from lmrbench.grading.grade import grade
@@ -106,7 +106,7 @@ def test_answers_are_graded_by_the_experiment_too_and_a_deviation_of_a_masked_fu
 def test_what_neither_results_nor_a_sentence_decide_is_a_shortfall(paper, pool):
     task = method(paper)
 
-    found = audit_method(task, range(2), pool)
+    found = audit_of_tier(task, range(2), pool)
 
     visible = found.visible
     assert visible is not None
@@ -123,7 +123,7 @@ def test_what_neither_results_nor_a_sentence_decide_is_a_shortfall(paper, pool):
     (paper / "decided").mkdir()
     ids = [item.id for item in visible.undecided]
     (paper / "decided" / "blending.toml").write_text(f'"An empty list gives 0.0." = {json.dumps(ids)}\n')
-    again = audit_method(method(paper), range(2), pool).visible
+    again = audit_of_tier(method(paper), range(2), pool).visible
     assert again is not None
     assert (again.decided, again.undecided) == (len(ids), ())
 
@@ -141,7 +141,7 @@ def test_a_table_of_decided_mutants_that_is_not_true_is_refused(paper, pool, tab
     (paper / "decided" / "blending.toml").write_text(table)
 
     with pytest.raises(TaskError, match=said):
-        audit_method(method(paper), range(1), pool)
+        audit_of_tier(method(paper), range(1), pool)
 
 
 def test_results_that_are_no_longer_those_of_the_reference_are_a_shortfall(paper, pool):
@@ -150,7 +150,7 @@ def test_results_that_are_no_longer_those_of_the_reference_are_a_shortfall(paper
     results["1"]["second"] += 0.01
     file.write_text(json.dumps(results))
 
-    assert any("logged results" in text for text in audit_method(method(paper), range(1), pool).shortfalls)
+    assert any("logged results" in text for text in audit_of_tier(method(paper), range(1), pool).shortfalls)
 
 
 def test_a_certificate_of_a_method_is_kept_beside_those_of_other_tasks(paper):

@@ -1,7 +1,8 @@
-"""Is the check of a whole method worth something, and does it ask only for what can be known?
+"""Is the check of a whole method, or of a twin, worth something?
 
-What is measured of every task is measured here too, but for mutants of behaviour: of a method nothing is graded that
-documents and logged results leave open, so no constant has to be stated either.
+What is measured of other tasks is measured here too, but for mutants of behaviour. Of a method nothing is graded that
+documents and logged results leave open, so no constant has to be stated either; each mutant that its check rejects must
+be decided by one of the two. A twin has the check of its original, whose certificate tells of behaviour.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from lmrbench.authoring.audit import SEEDS_FOR_DEAR
 from lmrbench.authoring.certificate import Certificate, Cost, GoldenRuns, Mutation, Survivor, auditor_digest
 from lmrbench.authoring.cheats import cheats
 from lmrbench.authoring.laboratory import HASTY, PATIENT, Advance, Laboratory, Trial, worst
-from lmrbench.authoring.leaks import Missing, worst_leak
+from lmrbench.authoring.leaks import Missing, missing, worst_leak
 from lmrbench.authoring.mutants import Mutant, mutants
 from lmrbench.authoring.mutation import SEEDS_FOR_EQUIVALENTS, SEEDS_FOR_WRONG
 from lmrbench.authoring.visibility import visibility
@@ -29,8 +30,12 @@ from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import repository_files, unsolved_files
 
 
-def audit_method(task: Task, seeds: Sequence[int], pool: WorkerPool, advance: Advance = lambda *_: None) -> Certificate:
-    """Measure one task of the tier under these seeds. advance: called with a stage's name, what is done, and its total.
+def audit_of_tier(
+    task: Task, seeds: Sequence[int], pool: WorkerPool, advance: Advance = lambda *_: None
+) -> Certificate:
+    """Measure a whole method or a twin under these seeds.
+
+    advance: called with a stage's name, what is done of it, and its total.
 
     Raises TaskError if the golden fails its own check, SandboxError if the machine can't run it.
     """
@@ -51,7 +56,7 @@ def audit_method(task: Task, seeds: Sequence[int], pool: WorkerPool, advance: Ad
     return Certificate(
         task=task.id,
         digest=audit_digest(task),
-        auditor=auditor_digest("method"),
+        auditor=auditor_digest(task.tier),
         seeds=len(seeds),
         sandbox=pool.sandbox.name,
         golden=GoldenRuns(
@@ -67,9 +72,9 @@ def audit_method(task: Task, seeds: Sequence[int], pool: WorkerPool, advance: Ad
         cheats=laboratory.variants("cheats", tricks, seeds[:1], case_seconds=HASTY),
         mutation=mutation,
         behavioural=None,
-        visible=visibility(task, mutation, pool, advance),
+        visible=visibility(task, mutation, pool, advance) if task.tier == "method" else None,
         leak=worst_leak(task),
-        missing=Missing(literals=(), names=()),
+        missing=Missing(literals=(), names=()) if task.tier == "method" else missing(task),
         proposed_tolerance_factor=None,
         cost=Cost(
             cases=len(first.names),
