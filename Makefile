@@ -38,7 +38,7 @@ lint: .venv/installed
 	$(BIN)/inspect-evals-lint solving >/dev/null || $(BIN)/inspect-evals-lint solving
 
 audit: .venv/installed system
-	$(BIN)/lmrbench audit
+	for tier in function method twin; do $(BIN)/lmrbench audit --tier $$tier || exit 1; done
 
 # All published forensic tasks, and some two hundred that nobody has seen; takes hours.
 draws: FIRST ?= 1
