@@ -41,6 +41,10 @@ class SandboxError(LmrbenchError):
     exit_code = 3
 
 
+class SourceError(LmrbenchError):
+    """Code that a task is set on can't be fetched, or is not what the task pins."""
+
+
 class RecordError(LmrbenchError):
     """A file of records can't be read. The message names the file and the line."""
 

@@ -22,6 +22,7 @@ from lmrbench.cli import (
     doctor,
     export,
     familiarity,
+    fetch,
     forge,
     grade,
     judge,
@@ -76,6 +77,7 @@ def common(
 app.command("list")(list_tasks.list_tasks)
 app.command("suite")(suite.suite)
 app.command("show")(show.show)
+app.command("fetch")(fetch.fetch)
 app.command("export")(export.export)
 app.command("collect")(collect.collect)
 app.command("grade")(grade.grade)

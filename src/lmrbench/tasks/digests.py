@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable, Mapping
 
 from lmrbench.tasks.model import Limits, Task
+from lmrbench.tasks.sources import Tree
 from lmrbench.tasks.workspace import instruction
 
 # Named in every digest, so that another default counts. A limit that is added later counts where a task sets it.
@@ -56,8 +57,14 @@ def files_digest(files: Mapping[str, bytes]) -> str:
 def _graded(task: Task) -> dict[str, bytes]:
     entry = task.model_dump(mode="json", include={"targets", "tolerance", "tolerances"})
     entry["limits"] = _limits(task.limits)
-    repository = {f"repo/{path}": data for path, data in task.files.repository.items()}
-    return {"graded": _json(entry), "check": task.files.check.encode(), **repository}
+    return {"graded": _json(entry), "check": task.files.check.encode(), **_repository(task.files.repository)}
+
+
+def _repository(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """What names the content of a repository: all of it, or what pins it where it comes from elsewhere."""
+    if isinstance(files, Tree):
+        return {"source": files.digest.encode()}
+    return {f"repo/{path}": data for path, data in files.items()}
 
 
 def _told(task: Task) -> dict[str, bytes]:

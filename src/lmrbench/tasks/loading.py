@@ -17,6 +17,7 @@ from lmrbench.tasks.files import read_table, read_text, validated
 from lmrbench.tasks.logged import RESULTS
 from lmrbench.tasks.methods import method_task
 from lmrbench.tasks.model import Paper, Suite, Target, Task, TaskEntry, TaskFiles
+from lmrbench.tasks.sources import Source, Tree, is_fetched
 from lmrbench.tasks.twins import twins
 from lmrbench.tasks.workspace import folder_files
 from lmrbench.tasks.wrong import wrong_versions
@@ -55,15 +56,15 @@ def load_paper(folder: Path, suite: Suite | None = None) -> tuple[Task, ...]:
     """Load the tasks of one paper folder and check that every file and target they name is there."""
     file = folder / "task.toml"
     table = read_table(file)
-    if unknown := sorted(table.keys() - {"paper", "task"}):
-        raise TaskError(f"{file}: unknown key {unknown[0]!r}; expected [paper] and [[task]]")
+    if unknown := sorted(table.keys() - {"paper", "source", "task"}):
+        raise TaskError(f"{file}: unknown key {unknown[0]!r}; expected [paper], [source] and [[task]]")
     paper = validated(Paper, table.get("paper", {}), file, "paper")
     if paper.slug != folder.name:
         raise TaskError(f"{file}: paper.slug is {paper.slug!r}, but the folder is called {folder.name!r}")
     entries = table.get("task", [])
     if not isinstance(entries, list) or not entries:
         raise TaskError(f"{file}: task: at least one [[task]] is needed")
-    repository = folder_files(folder / "repo")
+    repository = _repository(folder, table.get("source"))
     checked = [_entry(table, folder, f"task[{index}]", repository) for index, table in enumerate(entries)]
     for index, entry in enumerate(checked):
         if suite is not None and suite.categories and entry.category not in suite.categories:
@@ -96,6 +97,16 @@ def decided_file(task: Task) -> Path:
     return task.folder / "decided" / f"{task.name}.toml"
 
 
+def _repository(folder: Path, source: object) -> Mapping[str, bytes]:
+    """The files of `repo/`, or of the source, with those of `overlay/` laid over them."""
+    if source is None:
+        return folder_files(folder / "repo")
+    if (folder / "repo").exists():
+        raise TaskError(f"{folder / 'task.toml'}: source: there is a folder repo/, too; expected one of both")
+    overlay = folder_files(folder / "overlay") if (folder / "overlay").is_dir() else {}
+    return Tree(folder.name, validated(Source, source, folder / "task.toml", "source"), overlay)
+
+
 def _entry(table: dict[str, Any], folder: Path, key: str, repository: Mapping[str, bytes]) -> TaskEntry:
     file = folder / "task.toml"
     table = dict(table)
@@ -104,13 +115,16 @@ def _entry(table: dict[str, Any], folder: Path, key: str, repository: Mapping[st
     except (TypeError, ValueError) as error:
         raise TaskError(f"{file}: {key}.targets: {error}") from error
     entry = validated(TaskEntry, table, file, key)
+    if entry.tier not in ("function", "method"):
+        raise TaskError(f"{file}: {key}.tier: {entry.tier!r} tasks are made of others, and are not listed here")
+    if isinstance(repository, Tree) and not is_fetched(repository.source):
+        # What it holds is looked at when it is here.
+        return entry
     goal_files = [target.file for target in entry.targets]
     for name in (*goal_files, *entry.context):
         if name not in repository:
             where = "targets" if name in goal_files else "context"
             raise TaskError(f"{file}: {key}.{where}: there is no file repo/{name}")
-    if entry.tier not in ("function", "method"):
-        raise TaskError(f"{file}: {key}.tier: {entry.tier!r} tasks are made of others, and are not listed here")
     for target in entry.targets:
         try:
             find(repository[target.file], target.qualname)
@@ -127,6 +141,7 @@ def _files(entry: TaskEntry, folder: Path, key: str, repository: Mapping[str, by
     decided, results = folder / "decided" / f"{entry.name}.toml", folder / RESULTS
     return TaskFiles(
         repository=repository,
+        imports=repository.source.imports if isinstance(repository, Tree) else None,
         check=read_text(folder / entry.check),
         summary=read_text(folder / "paper.md"),
         rewrites={file.stem: read_text(file) for file in sorted((folder / "rewrites" / entry.name).glob("*.py"))},

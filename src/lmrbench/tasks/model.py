@@ -114,7 +114,8 @@ class TaskFiles:
     decided: the text of the file that says which sentence decides which mutants; empty if there is none.
     deviations: the text of the file with the paper's pool of them; empty if there is none. results: what the golden's
     experiment logged, as JSON, where a solver sees it; empty elsewhere. shown: goal files that a solver sees as they
-    are here, and hands in whole.
+    are here, and hands in whole. imports: the top-level imports that code from elsewhere needs; None where the
+    repository tells.
     """
 
     repository: Mapping[str, bytes]
@@ -127,6 +128,7 @@ class TaskFiles:
     deviations: str = ""
     results: str = ""
     shown: Mapping[str, bytes] = field(default_factory=dict)
+    imports: tuple[str, ...] | None = None
 
 
 class Draw(Record):

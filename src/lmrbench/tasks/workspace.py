@@ -233,6 +233,8 @@ def third_party_imports(task: Task) -> tuple[str, ...]:
 
 @cache
 def _third_party_imports(files: TaskFiles) -> tuple[str, ...]:
+    if files.imports is not None:
+        return tuple(sorted(files.imports))
     own = {part.removesuffix(".py") for name in files.repository for part in PurePosixPath(name).parts}
     modules = [data for name, data in files.repository.items() if name.endswith(".py")]
     sources: list[bytes | str] = [*modules, files.check]
