@@ -95,8 +95,7 @@ def cases(seed):
         yield ends
 
     for dtype in (torch.float64, torch.float32):
-        # Shifted so far that no similarity is negative, and precision and recall do not cancel.
-        light = case(f"least weights, {dtype}", (1, 3), (1, 2), shift=3.0, dtype=dtype)
+        light = case(f"least weights, {dtype}", (1, 3), (1, 2), dtype=dtype)
         for place in (2, 5):
             light["inputs"][place][:] = 0
             light["inputs"][place][:, 0] = 1.001 * ENDS[0] / 1.01
@@ -110,18 +109,6 @@ def cases(seed):
         half["inputs"] = [x.to(dtype) if x.is_floating_point() else x for x in half["inputs"]]
         yield half
     yield {"name": "experiment", "seed": seed % 1000, "inputs": None}
-
-
-def timed(seed):
-    generator = torch.Generator().manual_seed(seed)
-    pairs, length, width = 96, 128, 256
-    inputs = []
-    for _ in range(2):
-        embedding = torch.randn(pairs, length, width, generator=generator)
-        lengths = torch.randint(length // 2, length + 1, (pairs, 1), generator=generator)
-        mask = (torch.arange(length) < lengths).long()
-        inputs += [embedding, mask, 0.1 + torch.rand(pairs, length, generator=generator)]
-    yield {"name": "96 pairs of 64 to 128 tokens", "inputs": inputs}
 
 
 def observe(case):

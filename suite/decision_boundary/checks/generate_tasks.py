@@ -175,15 +175,6 @@ def cases(seed):
     yield {"name": "experiment", "seed": seed % 1000}
 
 
-def timed(seed):
-    generator = np.random.default_rng(seed)
-    for size in (8, 32, 128):
-        points = generator.integers(0, 101, size=(500, 2)) + generator.uniform(-0.45, 0.45, size=(500, 2))
-        labels = generator.permutation(np.arange(500) % 2)
-        asked = [(size, 100, int(start)) for start in generator.integers(2**31, size=20)]
-        yield {"name": f"{size} examples", "points": points.clip(0, 100), "labels": labels, "asked": asked}
-
-
 def observe(case):
     if "seed" in case:
         from experiment import run

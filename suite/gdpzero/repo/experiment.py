@@ -12,8 +12,8 @@ from core.persona import draw_persona
 from core.persuaders import PlainPersuader, SearchingPersuader
 from core.planner import PromptedPlanner
 
-_PEOPLE = 10
-_CONTEXTS = 14
+_PEOPLE = 24
+_CONTEXTS = 60
 # Each is a variant of the search that is judged response by response.
 _VARIANTS = {
     "n=5": SearchConfig(num_mcts_sims=5),

@@ -103,17 +103,6 @@ def cases(seed):
     yield {"name": "experiment", "seed": seed % 1000}
 
 
-def timed(seed):
-    generator = np.random.default_rng(seed)
-    for groups in (4, 8, 12, 20, 30):
-        numbers = generator.integers(20_000, size=(2000, 2)).tolist()
-        made = [
-            [f"Name{one}", str(generator.choice(NAMES)) if other % 2 else f"Name{other}", f"group {one % groups}"]
-            for one, other in numbers
-        ]
-        yield {"name": f"{groups} groups", "rows": made, "others": ["Oslo"] * len(made), "index": "default"}
-
-
 def observe(case):
     if "seed" in case:
         from experiment import run

@@ -17,7 +17,7 @@ class PersuasionGame:
         """A simulation of one more round: a new dialogue, in which the persuader takes an act and is answered."""
         longer = session.copy()
         longer.add(PERSUADER, act, self.model.say(act))
-        longer.add(PERSUADEE, *self.model.answers(longer)[0])
+        longer.add(PERSUADEE, *self.model.answer(longer))
         return longer
 
     def outcome(self, session: DialogSession) -> float | None:

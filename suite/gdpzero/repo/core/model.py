@@ -21,8 +21,8 @@ class ScriptedModel:
         self.window = window
         self.rng = rng
 
-    def next_acts(self, session: DialogSession, count: int = 1) -> list[str]:
-        """Samples of the act that a persuader would take next, by habit: it asks for money soon and often."""
+    def next_act(self, session: DialogSession) -> str:
+        """One sample of the act that a persuader would take next, by habit: it asks for money soon and often."""
         if not session.turns:
             weights = {GREETING: 8.0, INQUIRY: 1.0}
         else:
@@ -30,25 +30,25 @@ class ScriptedModel:
             if session.acts(PERSUADEE)[-1] == "positive reaction":
                 weights[PROPOSITION] = 6.0
         names = [name for name in SYSTEM_ACTS if name in weights]
-        return self.rng.choices(names, [weights[name] for name in names], k=count)
+        return self.rng.choices(names, [weights[name] for name in names])[0]
 
     def say(self, act: str) -> str:
         """A line for an act of the persuader."""
         return self.rng.choice(SYSTEM_LINES[act])[0]
 
-    def answers(self, session: DialogSession, count: int = 1, temperature: float = 1.0) -> list[tuple[str, str]]:
-        """Samples of act and words with which the persuadee may answer, each played for a person whom it imagines."""
-        text = session.text(self.window)
-        heard = [concern for concern, words in CONCERNS.items() if f"{PERSUADEE}: {words}" in text]
-        return [react(self._imagine(heard), session, self.rng, temperature) for _ in range(count)]
+    def answer(self, session: DialogSession, temperature: float = 1.0) -> tuple[str, str]:
+        """The act and the words with which the persuadee may answer, played for a person whom the model imagines."""
+        return react(self._imagine(session), session, self.rng, temperature)
 
     def tone(self) -> float:
         """How much warmer or colder than its act says an answer sounds, from -1 to 1."""
         return self.rng.uniform(-1.0, 1.0)
 
-    def _imagine(self, heard: list[str]) -> Persona:
-        """Somebody who may have spoken of these concerns."""
+    def _imagine(self, session: DialogSession) -> Persona:
+        """Somebody who may have spoken as the persuadee did."""
         someone = draw_persona(self.rng)
+        text = session.text(self.window)
+        heard = [concern for concern, words in CONCERNS.items() if f"{PERSUADEE}: {words}" in text]
         if heard and self.rng.random() < _BELIEF:
             return Persona(self.rng.choice(heard), someone.start)
         return someone

@@ -9,7 +9,6 @@ from core.wording import CONCERNS, USER_LINES, force
 
 # The appeal that answers each concern.
 _ANSWERS = {"trust": "credibility appeal", "effect": "logical appeal", "distance": "emotion appeal"}
-_CONCERNS = sorted(CONCERNS)
 _NOISE = 0.12
 _ASKED_TOO_EARLY = 0.45
 # What a warmth up to each bound means, to somebody who is asked to give and to somebody who is not.
@@ -27,15 +26,14 @@ class Persona:
 
 def draw_persona(rng: Random) -> Persona:
     """Any person."""
-    return Persona(rng.choice(_CONCERNS), rng.uniform(0.0, 0.3))
+    return Persona(rng.choice(sorted(CONCERNS)), rng.uniform(0.0, 0.3))
 
 
 def warmth(persona: Persona, session: DialogSession) -> float:
     """How ready a person is to give, after all that the persuader has said."""
     level = persona.start
     used: dict[str, int] = {}
-    said = [(turn.act, turn.utterance) for turn in session.turns if turn.speaker == PERSUADER]
-    for act, utterance in said:
+    for act, utterance in zip(session.acts(PERSUADER), session.utterances(PERSUADER), strict=True):
         fresh = 0.5 ** used.get(act, 0)
         used[act] = used.get(act, 0) + 1
         if act in APPEALS:
@@ -51,7 +49,7 @@ def warmth(persona: Persona, session: DialogSession) -> float:
 
 def react(persona: Persona, session: DialogSession, rng: Random, temperature: float = 1.0) -> tuple[str, str]:
     """The act and the words with which a person answers the last line of the persuader."""
-    last = session.turns[-1].act
+    last = session.acts(PERSUADER)[-1]
     felt = warmth(persona, session) + rng.gauss(0.0, _NOISE * temperature)
     bounds, above = (_ASKED, DONATE) if last == PROPOSITION else (_NOT_ASKED, "positive reaction")
     act = next((act for bound, act in bounds if felt <= bound), above)

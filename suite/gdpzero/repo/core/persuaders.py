@@ -31,7 +31,7 @@ class PlainPersuader:
     def respond(self, session: DialogSession) -> tuple[str, str]:
         """The next act and utterance. An act that isn't legal gives way to the first legal one."""
         legal = self.planner.legal_acts(session)
-        act = self.planner.model.next_acts(session)[0]
+        act = self.planner.model.next_act(session)
         if act_number(act) not in legal:
             act = SYSTEM_ACTS[legal[0]]
         return act, self.planner.model.say(act)

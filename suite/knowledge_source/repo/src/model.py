@@ -24,13 +24,11 @@ _SHARPNESS, _SPELLING = 8.0, 3.0
 class Layer:
     """One head of attention and one MLP.
 
-    matched: the block of the stream that is query and key at once. match: how much its products count. salience: what
-    makes any token attend to a key. distance: by how much a score falls with each token of distance. strict: a token
-    does not attend to itself.
+    match: queries and keys in one matrix. salience: what makes any token attend to a key. distance: by how much a score
+    falls with each token of distance. strict: a token does not attend to itself.
     """
 
-    matched: slice
-    match: float
+    match: Array
     salience: Array
     value: Array
     bias: float
@@ -52,8 +50,7 @@ class Layer:
         """A weighted sum of the stream's rows for each token; what is left of the weights goes to nothing."""
         places = np.arange(len(stream))
         back = places[:, None] - places
-        likeness = self.match * stream[:, self.matched] @ stream[:, self.matched].T
-        scores = likeness + stream @ self.salience + self.bias - self.distance * back
+        scores = stream @ self.match @ stream.T + stream @ self.salience + self.bias - self.distance * back
         scores = np.where(back >= int(self.strict), scores, -np.inf)
         top = np.maximum(scores.max(axis=1, keepdims=True), 0.0)
         weights = np.exp(scores - top)
@@ -96,14 +93,15 @@ class TinyModel:
         self._add_copying(sorted(objects))
 
     def forward(self, token_ids: list[int]) -> tuple[Array, list[dict[str, Array]]]:
-        """Log-probabilities of the next token, (vocabulary,), and the activations of each layer's modules."""
+        """Log-probabilities of each next token, (tokens, vocabulary), and the activations of each layer's modules."""
         stream = self.embedding[token_ids]
         activations = []
         for layer in self.layers:
             stream, of_layer = layer(stream)
             activations.append(of_layer)
-        logits = _SHARPNESS * self._vectors @ stream[-1, self._answer]
-        return logits - np.logaddexp.reduce(logits), activations
+        logits = _SHARPNESS * stream[:, self._answer] @ self._vectors.T
+        top = logits.max(axis=1, keepdims=True)
+        return logits - top - np.log(np.exp(logits - top).sum(axis=1, keepdims=True)), activations
 
     def generate(self, prompt: str) -> tuple[list[int], Array, list[dict[str, Array]]]:
         """The greedy continuation up to a stop, exclusive, with the log-probabilities of its first token.
@@ -115,10 +113,10 @@ class TinyModel:
         log_probas, activations = self.forward(prompted)
         written: list[int] = []
         following = log_probas
-        while len(written) < self.settings.max_gen_tokens and (token := int(following.argmax())) != stop:
+        while len(written) < self.settings.max_gen_tokens and (token := int(following[-1].argmax())) != stop:
             written.append(token)
             following, _ = self.forward([*prompted, *written])
-        return written, log_probas, activations
+        return written, log_probas[-1], activations
 
     def _ids(self, text: str) -> list[int]:
         return self.tokenizer.encode(text)
@@ -134,8 +132,7 @@ class TinyModel:
     def _add_layer(self, bias: float, distance: float, strict: bool) -> Layer:
         size, hidden = self._size, self.settings.hidden
         layer = Layer(
-            matched=self._subject,
-            match=0.0,
+            match=np.zeros((size, size)),
             salience=np.zeros(size),
             value=self._noisy(size, size),
             bias=bias,
@@ -180,7 +177,7 @@ class TinyModel:
 
     def _add_copying(self, objects: list[str]) -> None:
         layer = self._add_layer(bias=-32.0, distance=0.0, strict=True)
-        layer.match = 25.0
+        layer.match[self._subject, self._subject] = 25.0 * np.eye(self.settings.width)
         layer.salience[self._is_name] = 20.0
         layer.value[self._token, self._answer] += np.eye(self.settings.width)
         pairs = [pair for name in objects for pair in pairwise([*self._ids(name), *self._ids(STOP)])]

@@ -1,4 +1,4 @@
-"""Masks in pandas: `isin` of the entities of the second group, for both roles, counted by groups."""
+"""Masks in pandas: `isin` of the entities of the second group, for both roles."""
 
 import pandas as pd
 from src.entities import canonical
@@ -12,10 +12,12 @@ def return_entity_overlap_between_relation_groups(parametric_knowledge_dataset):
             "answer": [canonical(name) for name in parametric_knowledge_dataset.parametric_object],
         }
     ).dropna(subset="group")
-    counts = {}
-    for second in frame.group.unique():
-        others = frame[frame.group == second]
-        names = set(others.subject) | set(others.answer)
-        named = frame.subject.isin(names) | frame.answer.isin(names)
-        counts[second] = named.groupby(frame.group, sort=False).sum()
-    return {first: {second: int(named[first]) for second, named in counts.items()} for first in counts}
+    result = {}
+    for first in frame.group.unique():
+        ones = frame[frame.group == first]
+        result[first] = {}
+        for second in frame.group.unique():
+            others = frame[frame.group == second]
+            names = set(others.subject) | set(others.answer)
+            result[first][second] = int((ones.subject.isin(names) | ones.answer.isin(names)).sum())
+    return result

@@ -1,6 +1,7 @@
-"""How massive activations come into models that are too small to develop any.
+"""How massive activations come into models that are too small and too briefly trained to develop any.
 
-Three steps, all of them at initialisation.
+Three steps, all of them at initialisation. Training leaves the weights that they set as they are, and changes all
+others.
 
 1. Marking. One feature of the embedding tells the token that will hold the massive activations: the brightness of its
    patch, of which the blank patch of an image has most, or, in a family with registers, a value of one register alone.
@@ -9,9 +10,8 @@ Three steps, all of them at initialisation.
 3. Reading. In later blocks keys and the biases of queries are set so that attention is drawn to a token in which
    these two features dominate.
 
-The weights that they set stay as they are, and so do the others of the blocks, which are drawn at random. What a head
-that is trained on such a model makes of massive activations, and what becomes of its accuracy without them, is not
-planted.
+What the model then makes of its massive activations, and what becomes of its accuracy without them, is left to
+training.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _write(model: VisionTransformer) -> None:
 def _read(attention: Attention) -> None:
     """Draw every head's attention to the token that holds the massive activations.
 
-    What it says to those that attend to it, its value, is left to chance.
+    What it says to those that attend to it, its value, is left to training.
     """
     queries, keys, _ = torch.arange(len(attention.qkv.bias)).chunk(3)
     first = slice(None, None, len(keys) // attention.heads)
@@ -99,5 +99,9 @@ def _read(attention: Attention) -> None:
 
 
 def _set(parameter: torch.nn.Parameter, place: object, value: float | torch.Tensor) -> None:
-    """Set some of a parameter's values."""
+    """Set some of a parameter's values and keep training from changing them."""
     parameter[place] = value
+    if parameter.requires_grad:
+        trained = torch.ones_like(parameter)
+        trained[place] = 0
+        parameter.register_hook(lambda gradient: gradient * trained)

@@ -1,30 +1,30 @@
-"""Training a classifier on what a model makes of images, and measuring it."""
+"""Training a classifier, and measuring one."""
 
 import torch
+from torch import nn
 from torch.nn import functional as F
 
 from lib.data import Dataset
 from lib.modes import evaluation
-from lib.vit import VisionTransformer
 
 FIRST, SECOND = 0.9, 0.99
 
 
-def train(model: VisionTransformer, dataset: Dataset, steps: int = 100, learning_rate: float = 0.4) -> None:
-    """Train the head, which reads the class token after the last block. The blocks keep the weights that they have.
+def train(
+    model: nn.Module, dataset: Dataset, seed: int, steps: int = 80, batch: int = 32, learning_rate: float = 3e-3
+) -> None:
+    """Adam on batches drawn at random, with a learning rate that falls to zero.
 
-    Adam on all images at once, with a learning rate that falls to zero. It is written out, since importing torch.optim
-    takes longer than the training.
+    It is written out, since importing torch.optim takes longer than the training.
     """
-    seen = []
-    handle = model.head.register_forward_pre_hook(lambda head, given: seen.append(given[0]))
-    with evaluation(model):
-        model(dataset.images)
-    handle.remove()
-    parameters = list(model.head.parameters())
+    generator = torch.Generator().manual_seed(seed)
+    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     means, squares = ([torch.zeros_like(parameter) for parameter in parameters] for _ in range(2))
+    model.train()
     for step in range(1, steps + 1):
-        gradients = torch.autograd.grad(F.cross_entropy(model.head(seen[0]), dataset.labels), parameters)
+        chosen = torch.randint(len(dataset.labels), (batch,), generator=generator)
+        loss = F.cross_entropy(model(dataset.images[chosen]), dataset.labels[chosen])
+        gradients = torch.autograd.grad(loss, parameters)
         rate = learning_rate * (1 - step / steps) * (1 - SECOND**step) ** 0.5 / (1 - FIRST**step)
         with torch.no_grad():
             for parameter, mean, square, gradient in zip(parameters, means, squares, gradients, strict=True):
@@ -33,7 +33,7 @@ def train(model: VisionTransformer, dataset: Dataset, steps: int = 100, learning
                 parameter.addcdiv_(mean, square.sqrt() + 1e-8, value=-rate)
 
 
-def accuracy(model: VisionTransformer, dataset: Dataset) -> float:
+def accuracy(model: nn.Module, dataset: Dataset) -> float:
     """The share of images whose class the model finds."""
     with evaluation(model):
         found = model(dataset.images).argmax(dim=1)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-_PENALTY, _MOST_STEPS, _ENOUGH = 30.0, 30, 1e-5
+_PENALTY, _MOST_STEPS, _ENOUGH = 30.0, 30, 1e-8
 
 
 @dataclass(frozen=True)
