@@ -105,8 +105,11 @@ def _copy(answer: IO[bytes], written: IO[bytes], done: int, total: int | None, p
 
 def _address(source: Source) -> str:
     """Where the user's indexes hold the file of a package."""
-    import requests
-    from pypi_simple import NoSuchProjectError, PyPISimple
+    try:
+        import requests
+        from pypi_simple import NoSuchProjectError, PyPISimple
+    except ImportError as error:
+        raise SourceError("packages need an extra: pip install 'lmrbench[real]'") from error
 
     assert source.package is not None
     settings = _pip_settings()
