@@ -53,6 +53,8 @@ def cases(seed):
             "labels": labels,
             "loss": settings,
         }
+    given = {"preds": normal(1, 3, 3), "labels": torch.tensor([[-100, 2, -100]]), "loss": [0.75, 1.0, 3, True]}
+    yield {"name": "loss of one pair", "part": "lost", **given}
     for average in (False, True):
         given = {"preds": normal(2, 3, 3), "labels": torch.full((2, 3), -100), "loss": [0.75, 2.0, 3, average]}
         yield {"name": f"loss of padding alone, average {average}", "part": "lost", **given}

@@ -119,7 +119,7 @@ def training(case):
     from models import ContrastiveModel
     from simclr import SimCLR, SimCLRConfig
 
-    trained = ContrastiveModel(64, width=6, projection=4, seed=case["seed"] % 1000)
+    trained = ContrastiveModel(64, width=24, projection=4, seed=case["seed"] % 1000)
     last = SimCLR(trained, SimCLRConfig(**case["config"])).train(case["pixels"].clone(), seeded(case))
     return {"loss": last, "projections": trained(case["pixels"]), "representations": trained.encoder(case["pixels"])}
 

@@ -62,12 +62,12 @@ class ContrastiveModel(nn.Module):
 
 def info_nce_loss(self, features):
     count, views = len(features), self.config.n_views
-    images, rows = count // views, []
+    images, orders = count // views, []
     for row in range(count):
         own = [other for other in range(row % images, count, images) if other != row]
-        rest = [other for other in range(count) if other % images != row % images]
-        rows.append(F.cosine_similarity(features[row : row + 1], features[own + rest], eps=1e-12))
-    return torch.stack(rows) / self.config.temperature, torch.zeros(count, dtype=torch.long)
+        orders.append(own + [other for other in range(count) if other % images != row % images])
+    cosines = F.cosine_similarity(features.unsqueeze(1), features[torch.tensor(orders)], dim=2, eps=1e-12)
+    return cosines / self.config.temperature, torch.zeros(count, dtype=torch.long)
 
 
 def train(self, pixels, generator):
