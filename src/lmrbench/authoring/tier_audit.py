@@ -20,7 +20,7 @@ from lmrbench.authoring.leaks import Missing, missing, worst_leak
 from lmrbench.authoring.mutants import Mutant, mutants
 from lmrbench.authoring.mutation import SEEDS_FOR_EQUIVALENTS, SEEDS_FOR_WRONG
 from lmrbench.authoring.visibility import visibility
-from lmrbench.errors import TaskError
+from lmrbench.errors import SubmissionError, TaskError
 from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.tasks.collect import candidate_files
 from lmrbench.tasks.digests import audit_digest
@@ -50,7 +50,7 @@ def audit_of_tier(
         "rewrites", _repositories(task, task.files.rewrites), seeds, must_pass=True, seeds_for_dear=SEEDS_FOR_DEAR
     )
     wrong = laboratory.variants("wrong versions", _repositories(task, task.files.wrong), seeds[:SEEDS_FOR_WRONG])
-    tricks = {item.label: candidate_files(task, item)[0] for item in cheats(task, known_seed=seeds[0] + 1)}
+    tricks = {item.label: _repository(task, item) for item in cheats(task, known_seed=seeds[0] + 1)}
     mutation = _mutation(laboratory)
     first = laboratory.goldens[seeds[0]]
     return Certificate(
@@ -85,13 +85,19 @@ def audit_of_tier(
     )
 
 
-def _repositories(task: Task, texts: Mapping[str, str]) -> dict[str, Mapping[str, bytes]]:
+def _repositories(task: Task, texts: Mapping[str, str]) -> dict[str, Mapping[str, bytes] | None]:
     return {
-        name: candidate_files(
-            task, Submission(system="audit", task=task.id, code=dict.fromkeys(task.goal_files, text))
-        )[0]
+        name: _repository(task, Submission(system="audit", task=task.id, code=dict.fromkeys(task.goal_files, text)))
         for name, text in texts.items()
     }
+
+
+def _repository(task: Task, submission: Submission) -> Mapping[str, bytes] | None:
+    """The repository with a submission in place; None where it can't be put there."""
+    try:
+        return candidate_files(task, submission)[0]
+    except SubmissionError:
+        return None
 
 
 def _mutation(laboratory: Laboratory) -> Mutation:
