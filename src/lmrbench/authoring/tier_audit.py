@@ -101,21 +101,23 @@ def _repository(task: Task, submission: Submission) -> Mapping[str, bytes] | Non
 
 
 def _mutation(laboratory: Laboratory) -> Mutation:
-    """Try all mutants of one expression under one seed, and what that lets pass under two more."""
+    """Try all mutants of one expression; the dear cases and further seeds are for what the cheap ones let pass.
+
+    Declared equivalents meet the cheap cases under more seeds.
+    """
     task, began = laboratory.task, time.perf_counter()
-    golden, declared = repository_files(task), set(tomllib.loads(task.files.equivalents))
-    every = mutants(task)
+    declared, every = set(tomllib.loads(task.files.equivalents)), mutants(task)
     if unknown := declared - {mutant.id for mutant in every}:
         raise TaskError(f"{equivalents_file(task)}: there is no mutant {min(unknown)}")
+    seeds, cheap, dear = laboratory.seeds, laboratory.cheap, laboratory.dear
     suspects = [mutant for mutant in every if mutant.id not in declared]
-    left = suspects
-    for seed in laboratory.seeds[:SEEDS_FOR_WRONG]:
-        left = _passing(laboratory, f"mutants, seed {seed}", golden, left, [seed], HASTY)
+    left = _passing(laboratory, "mutants, cheap cases", suspects, [(seeds[0], cheap)], HASTY)
+    left = _passing(laboratory, "mutants, dear cases", left, [(seeds[0], dear)], HASTY)
+    left = _passing(laboratory, "mutants, more seeds", left, [(seed, None) for seed in seeds[1:SEEDS_FOR_WRONG]], HASTY)
     tried = time.perf_counter() - began
     equivalent = [mutant for mutant in every if mutant.id in declared]
-    truly = equivalent
-    for seed in laboratory.seeds[:SEEDS_FOR_EQUIVALENTS]:
-        truly = _passing(laboratory, "declared equivalents", golden, truly, [seed], PATIENT)
+    under = [*((seed, cheap) for seed in seeds[:SEEDS_FOR_EQUIVALENTS]), (seeds[0], dear)]
+    truly = _passing(laboratory, "declared equivalents", equivalent, under, PATIENT)
     return Mutation(
         mutants=len(suspects),
         rejected=len(suspects) - len(left),
@@ -131,12 +133,23 @@ def _mutation(laboratory: Laboratory) -> Mutation:
 def _passing(
     laboratory: Laboratory,
     stage: str,
-    golden: Mapping[str, bytes],
     suspects: Sequence[Mutant],
-    seeds: Sequence[int],
+    under: Sequence[tuple[int, tuple[int, ...] | None]],
     case_seconds: float,
 ) -> list[Mutant]:
-    files = {mutant.id: {**golden, mutant.target.file: mutant.file} for mutant in suspects}
-    found = laboratory.variants(stage, files, seeds, case_seconds=case_seconds)
-    passed = {item.name for item in found if item.passed}
-    return [mutant for mutant in suspects if mutant.id in passed]
+    """The mutants that no run rejects. under: seed and numbers of the cases of each run; None for all cases."""
+    golden = repository_files(laboratory.task)
+    trials = [
+        Trial(
+            mutant.id,
+            {**golden, mutant.target.file: mutant.file},
+            seed,
+            cases=cases,
+            case_seconds=case_seconds,
+        )
+        for mutant in suspects
+        for seed, cases in under
+        if cases != ()
+    ]
+    rejected = {trial.name for trial, result in laboratory.run(stage, trials) if result.rejected_by}
+    return [mutant for mutant in suspects if mutant.id not in rejected]
