@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -100,7 +101,7 @@ def audit(
             if again or (known := found[task.id]) is None or known.seeds < wanted or known.shortfalls
         ]
         found |= audit_with_progress(todo, wanted, workers, suite_folder(suite), write=not quick, sandbox=sandbox)
-    foreign = _foreign_leaks(every_task)
+    foreign = _foreign_leaks([task for task in every_task if task.tier == tier])
     shortfalls = {task.id: [*_said(task, found[task.id]), *foreign.get(task.id, ())] for task in tasks}
     if json:
         print_json([_facts(name, item, shortfalls[name]) for name, item in found.items()])
@@ -183,8 +184,8 @@ def audit_with_progress(
     return found
 
 
-def _foreign_leaks(tasks: tuple[Task, ...]) -> dict[str, list[str]]:
-    """What the workspaces of each task tell of other papers' tasks, which no certificate of one task can know."""
+def _foreign_leaks(tasks: Sequence[Task]) -> dict[str, list[str]]:
+    """What the workspaces of a tier's tasks tell of other papers' tasks, which no certificate of one task can know."""
     from lmrbench.authoring.certificate import LEAK_SHARE
     from lmrbench.authoring.leaks import foreign_leaks
 
