@@ -37,7 +37,7 @@ SUITE = Path(__file__).parent / "suite"
 GOLDEN = (SUITE / "vault" / "repo" / "scorer.py").read_text()
 ATTACKS = {path.stem: path.read_text() for path in sorted(Path(__file__).parent.glob("submissions/*.py"))}
 SEED = 11
-MOST_SECONDS = 20
+MOST_SECONDS = 60
 LONGEST_REASON = 10_000
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
