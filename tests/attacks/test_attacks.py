@@ -144,8 +144,8 @@ class WatchedSandbox:
         self.name, self.advice = name, ""
         self.launched: list[Worker] = []
 
-    def start(self, imports):
-        self.launched.append(self.sandbox.start(imports))
+    def start(self, imports, tree=None):
+        self.launched.append(self.sandbox.start(imports, tree))
         return self.launched[-1]
 
 

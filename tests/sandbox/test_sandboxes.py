@@ -188,9 +188,9 @@ class CountingSandbox:
     def __init__(self):
         self.started = 0
 
-    def start(self, imports):
+    def start(self, imports, tree=None):
         self.started += 1
-        return make_sandbox("process", ()).start(imports)
+        return make_sandbox("process", ()).start(imports, tree)
 
 
 def test_a_worker_serves_many_jobs_of_one_owner_and_never_two_owners():
@@ -292,9 +292,9 @@ def test_a_worker_serves_only_jobs_with_the_same_packages():
 
 def test_a_thread_that_is_done_starts_no_worker_for_the_few_short_jobs_that_are_left():
     class SlowToStart(CountingSandbox):
-        def start(self, imports):
+        def start(self, imports, tree=None):
             time.sleep(4.0)
-            return super().start(imports)
+            return super().start(imports, tree)
 
     sandbox = SlowToStart()
     mine = [job("import time\ndef answer(number): time.sleep(0.1)", owner="mine")] * 4

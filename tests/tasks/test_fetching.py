@@ -21,6 +21,7 @@ from lmrbench.storage import cache_folder, locked
 from lmrbench.tasks.digests import grading_digest
 from lmrbench.tasks.fetching import fetch
 from lmrbench.tasks.loading import load_suite
+from lmrbench.tasks.model import Target
 from lmrbench.tasks.sources import Source, Tree, is_fetched, tree_folder
 from lmrbench.tasks.workspace import workspace_files
 
@@ -270,3 +271,15 @@ def test_globs_and_an_overlay_decide_which_files_count(archived, suite):
     assert dict(tree) == {"blending.py": b"laid over", "experiment.py": b"own"}
     assert "weighting.py" not in tree
     assert tree.digest != Tree("toy", source, {}).digest != Tree("toy", archived, {}).digest
+
+
+def test_copies_of_what_is_asked_for_have_no_bodies_for_anybody(archived, suite):
+    fetch(archived)
+    copies = (Target.parse("weighting.py::weights"),)
+    tree = Tree("toy", archived.model_copy(update={"also_mask": copies}), {})
+
+    assert b"raise NotImplementedError" in tree["weighting.py"]
+    assert tree.digest != Tree("toy", archived, {}).digest
+    missing = archived.model_copy(update={"also_mask": (Target.parse("weighting.py::absent"),)})
+    with pytest.raises(TaskError, match=r"toy: source.also_mask: weighting.py: .*absent"):
+        Tree("toy", missing, {})["weighting.py"]

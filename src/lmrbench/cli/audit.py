@@ -19,11 +19,11 @@ from lmrbench.cli.options import (
     WorkersOption,
     load_all_and_some,
     print_json,
-    suite_folder,
 )
 from lmrbench.cli.tables import sheet, show
 from lmrbench.cli.terminal import cell, console, progress
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
+from lmrbench.tasks.loading import suite_folder
 
 if TYPE_CHECKING:
     from lmrbench.authoring.certificate import Certificate

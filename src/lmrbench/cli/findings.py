@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lmrbench.cli.options import suite_folder
+from lmrbench.tasks.loading import suite_folder
 from lmrbench.tasks.model import TIERS, Tier
 
 if TYPE_CHECKING:

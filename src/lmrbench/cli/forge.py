@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmrbench.cli.options import JsonOption, SandboxOption, SuiteOption, WorkersOption, print_json, suite_folder
+from lmrbench.cli.options import JsonOption, SandboxOption, SuiteOption, WorkersOption, print_json
 from lmrbench.cli.tables import sheet, show
 from lmrbench.cli.terminal import console, progress, say
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
+from lmrbench.tasks.loading import suite_folder
 
 if TYPE_CHECKING:
     from lmrbench.grading.forging import Effect

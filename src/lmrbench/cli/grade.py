@@ -19,11 +19,11 @@ from lmrbench.cli.options import (
     forged_tasks,
     load_all_and_some,
     print_json,
-    suite_folder,
 )
 from lmrbench.cli.tables import Sheet, in_one_line, sheet, show
 from lmrbench.cli.terminal import console, progress, say, warn
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
+from lmrbench.tasks.loading import suite_folder
 
 if TYPE_CHECKING:
     from lmrbench.grading.records import Grade, Ratio, Timing

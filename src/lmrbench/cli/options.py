@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
+from lmrbench.tasks.loading import suite_folder
 from lmrbench.tasks.model import Tier
 
 if TYPE_CHECKING:
@@ -18,7 +19,12 @@ if TYPE_CHECKING:
 
 SuiteOption = Annotated[
     Path | None,
-    typer.Option("--suite", metavar="DIR", help="A suite folder, instead of the one that comes with lmrbench."),
+    typer.Option(
+        "--suite",
+        metavar="SUITE",
+        help="core (the default), real (tasks on published packages, which `lmrbench fetch` brings), or the folder of "
+        "a suite of your own.",
+    ),
 ]
 PATTERN_HELP = "Task ids (dpo/preference_loss), papers (dpo), categories or globs; all tasks without one."
 TasksOption = Annotated[
@@ -61,13 +67,6 @@ FreshOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of a table.")]
-
-
-def suite_folder(suite: Path | None) -> Path:
-    """The folder that `--suite` names, or the suite that comes with lmrbench."""
-    from lmrbench.tasks.loading import default_suite
-
-    return suite or default_suite()
 
 
 def load_tasks(

@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
-from lmrbench.cli.options import SandboxOption, SuiteOption, suite_folder
+from lmrbench.cli.options import SandboxOption, SuiteOption
 from lmrbench.cli.terminal import progress, say
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
+from lmrbench.tasks.loading import suite_folder
 
 
 def results(

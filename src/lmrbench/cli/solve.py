@@ -24,13 +24,13 @@ from lmrbench.cli.options import (
     TierOption,
     WorkersOption,
     load_all_and_some,
-    suite_folder,
 )
 from lmrbench.cli.report import print_findings, print_findings_as_json
 from lmrbench.cli.report_tables import first_right_sheets
 from lmrbench.cli.tables import show
 from lmrbench.cli.terminal import console, is_quiet, say
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
+from lmrbench.tasks.loading import suite_folder
 
 if TYPE_CHECKING:
     from lmrbench.grading.runs import Run

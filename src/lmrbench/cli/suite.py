@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmrbench.cli.options import JsonOption, SuiteOption, load_tasks, print_json, suite_folder
+from lmrbench.cli.options import JsonOption, SuiteOption, load_tasks, print_json
 from lmrbench.cli.tables import sheet, show
 from lmrbench.cli.terminal import console, say
+from lmrbench.tasks.loading import suite_folder
 
 if TYPE_CHECKING:
     from lmrbench.authoring.sizes import CategoryCount, Size

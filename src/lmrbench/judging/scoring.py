@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from logging import getLogger
-from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
@@ -35,7 +34,7 @@ from lmrbench.solving.scoring import SUBMISSION, suite_tasks
 from lmrbench.solving.settings import Settings
 from lmrbench.solving.task import OptionError
 from lmrbench.tasks.digests import grading_digest
-from lmrbench.tasks.loading import default_suite
+from lmrbench.tasks.loading import suite_folder
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
 
@@ -50,7 +49,7 @@ def judge(model: str = "", suite: str = "", **options: Any) -> Scorer:
 
     Args:
         model: The judge, as Inspect names it.
-        suite: The folder of another suite.
+        suite: core, real, or the folder of a suite of your own.
         options: Those of `lmrbench judge` that are in `OPTIONS`, such as `votes=3` or `swap=true`.
     """
     try:
@@ -61,7 +60,7 @@ def judge(model: str = "", suite: str = "", **options: Any) -> Scorer:
         terms = Terms(**options)
         settings = Settings(model=model)
         asked = open_model(settings)
-        tasks = suite_tasks(str(Path(suite).resolve() if suite else default_suite()))
+        tasks = suite_tasks(str(suite_folder(suite).resolve()))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         message = first["msg"].replace("Input should", "must")

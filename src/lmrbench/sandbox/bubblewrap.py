@@ -27,6 +27,7 @@ from lmrbench.sandbox.warm_worker import LaunchedWorker, WarmWorker
 _SCRATCH_BYTES = 1 << 30
 _FIRST_USER_ID = 1_000_000_000
 _LIBRARY_FOLDERS = ("/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/bin")
+_TREES = "/trees"
 _ALIASES = ("/lib", "/lib32", "/lib64", "/bin")
 _CONFIGURATION = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives")
 _user_ids = itertools.count(_FIRST_USER_ID + (os.getpid() << 8))
@@ -74,10 +75,11 @@ class BubblewrapSandbox:
     def __init__(self, secrets: Sequence[Path] = ()) -> None:
         self.secrets = tuple(path.resolve() for path in (*secrets, WORKER_PROGRAM.parents[1]))
 
-    def start(self, imports: Sequence[str]) -> WarmWorker:
+    def start(self, imports: Sequence[str], tree: Path | None = None) -> WarmWorker:
         """Start a worker as process 1 of its namespaces."""
         worker = ["-m", "worker_program.worker", "--own-namespace", "--folders", "/tmp", "/dev/shm"]
-        layout = Layout(imports, (("/worker", WORKER_PROGRAM),), ("/tmp", "/dev/shm"))
+        shown = [("/worker", WORKER_PROGRAM), *([] if tree is None else [(_TREES, tree)])]
+        layout = Layout(imports, shown, ("/tmp", "/dev/shm"))
         command = self.command(worker, layout, variables(("/worker", "/packages"), "/tmp"), new_user())
         group = new_group()
         process = subprocess.Popen(
@@ -88,7 +90,9 @@ class BubblewrapSandbox:
             # Ctrl-C in the terminal is for lmrbench to handle.
             start_new_session=True,
         )
-        return WarmWorker(self.name, LaunchedWorker(process, group=group), imports)
+        return WarmWorker(
+            self.name, LaunchedWorker(process, group=group), imports, None if tree is None else Path(_TREES, tree.name)
+        )
 
     def command(
         self, program: Sequence[str], layout: Layout, environment: Mapping[str, str], user: int | None
@@ -120,7 +124,7 @@ class BubblewrapSandbox:
         if not any(interpreter().is_relative_to(folder) for folder in system):
             system.append(interpreter())
         yield from self._show(system)
-        for name in ("/etc", "/packages", "/worker"):
+        for name in ("/etc", "/packages", "/worker", _TREES):
             yield from ("--perms", "0755", "--dir", name)
         for alias in _ALIASES:
             if Path(alias).is_symlink():

@@ -16,15 +16,17 @@ import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import TracebackType
 
 from lmrbench.sandbox.packages import with_worker_needs
 from lmrbench.sandbox.protocol import Job, Outcome, Sandbox, Worker
+from lmrbench.sandbox.trees import tree_of
 
 _Results = queue.SimpleQueue[tuple[int, Outcome | BaseException]]
 _Pending = tuple[int, Job, _Results]
-# Whom a worker serves, and the packages that it was started with.
-_Kind = tuple[str, tuple[str, ...]]
+# Whom a worker serves, and the packages and the tree that it was started with.
+_Kind = tuple[str, tuple[str, ...], Path | None]
 _LOOK_AGAIN_SECONDS = 0.05
 # While a worker starts the others go on, so a start that takes as long as the rest of the jobs saves nothing.
 _STARTS = 2.0
@@ -102,12 +104,12 @@ class WorkerPool:
         while (taken := self._take(kind)) is not None:
             number, job, results = taken
             try:
-                if _kind(job) != kind:
+                if (wanted := _kind(job)) != kind:
                     self._close_worker(thread)
-                    kind = _kind(job)
-                outcome = self._run(thread, job)
+                    kind = wanted
+                outcome = self._run(thread, kind, job)
                 if outcome.lost:
-                    outcome = self._run(thread, job)
+                    outcome = self._run(thread, kind, job)
                 results.put((number, outcome))
             except BaseException as error:
                 results.put((number, error))
@@ -142,19 +144,20 @@ class WorkerPool:
         each = max(pace.seconds / max(1, pace.jobs), time.monotonic() - pace.last)
         return len(self._pending[kind]) * each / self._served[kind] > _STARTS * pace.start
 
-    def _run(self, thread: threading.Thread, job: Job) -> Outcome:
+    def _run(self, thread: threading.Thread, kind: _Kind, job: Job) -> Outcome:
         worker = self._workers.get(thread)
         if worker is None or not worker.alive:
             began = time.monotonic()
-            worker = self.sandbox.start(_kind(job)[1])
+            _, imports, tree = kind
+            worker = self.sandbox.start(imports, tree)
             with self._changed:
                 self._workers[thread] = worker
-                self._paces.setdefault(_kind(job), _Pace(time.monotonic() - began))
+                self._paces.setdefault(kind, _Pace(time.monotonic() - began))
                 if self._closing:
                     worker.kill()
         outcome = worker.run(job)
         with self._changed:
-            pace = self._paces[_kind(job)]
+            pace = self._paces[kind]
             pace.jobs, pace.seconds, pace.last = pace.jobs + 1, pace.seconds + outcome.seconds, time.monotonic()
         return outcome
 
@@ -166,4 +169,4 @@ class WorkerPool:
 
 
 def _kind(job: Job) -> _Kind:
-    return job.owner, with_worker_needs(job.imports)
+    return job.owner, with_worker_needs(job.imports), tree_of(job.files, job.check)

@@ -25,7 +25,7 @@ class ProcessSandbox:
     def __init__(self, secrets: Sequence[Path] = ()) -> None:
         """secrets: taken as every back end takes them; this one can't hide them."""
 
-    def start(self, imports: Sequence[str]) -> WarmWorker:
+    def start(self, imports: Sequence[str], tree: Path | None = None) -> WarmWorker:
         """Start a worker; it can import whatever is installed here."""
         scratch = Path(tempfile.mkdtemp(prefix="lmrbench-"))
         packages = dict.fromkeys(sysconfig.get_path(name) for name in ("purelib", "platlib"))
@@ -38,4 +38,4 @@ class ProcessSandbox:
             env=variables((str(WORKER_PROGRAM.parent), *packages), str(scratch)),
             start_new_session=True,
         )
-        return WarmWorker(self.name, LaunchedWorker(process, scratch), imports)
+        return WarmWorker(self.name, LaunchedWorker(process, scratch), imports, tree)

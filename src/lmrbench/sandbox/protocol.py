@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, Protocol
 
 from lmrbench.tasks.model import Limits
@@ -103,8 +104,11 @@ class Sandbox(Protocol):
     name: str
     advice: str
 
-    def start(self, imports: Sequence[str]) -> Worker:
+    def start(self, imports: Sequence[str], tree: Path | None = None) -> Worker:
         """Start a worker that can import these packages. Raises SandboxError where that can't be done.
+
+        tree: of `lmrbench.sandbox.trees.tree_of`, the same for all jobs of the worker, which needs to be sent the other
+        files alone (`sent`). Who can't show it may send them all.
 
         A worker is used and closed by the thread that starts it; only `kill` comes from another.
         """

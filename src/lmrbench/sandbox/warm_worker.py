@@ -22,6 +22,7 @@ from lmrbench.errors import SandboxError
 from lmrbench.sandbox.cgroup import Group
 from lmrbench.sandbox.ending import kill_with_children
 from lmrbench.sandbox.protocol import CaseOutcome, Job, Outcome, Status
+from lmrbench.sandbox.trees import sent
 from lmrbench.sandbox.worker_program.framing import (
     BROKEN,
     CASES,
@@ -65,11 +66,14 @@ class LaunchedWorker:
 class WarmWorker:
     """A worker that is a process of this machine. Raises SandboxError where it does not start well.
 
-    sandbox: the name of its back end.
+    sandbox: the name of its back end. tree: where the worker sees the folder of files that need not be sent.
     """
 
-    def __init__(self, sandbox: str, launched: LaunchedWorker, imports: Sequence[str]) -> None:
+    def __init__(
+        self, sandbox: str, launched: LaunchedWorker, imports: Sequence[str], tree: Path | None = None
+    ) -> None:
         self.launched = launched
+        self.tree = tree
         self.process = launched.process
         self.alive = True
         self._reader = FrameReader(_MAX_FRAME)
@@ -98,8 +102,8 @@ class WarmWorker:
         try:
             if self.launched.group:
                 self.launched.group.bound(job.limits, self._held)
-            body = _body(job)
-            self._send(REQUEST, _request(job, len(body)))
+            body = _body(job, self.tree is not None)
+            self._send(REQUEST, _request(job, len(body), self.tree))
             self._write(body)
             while not done:
                 kind, case, payload = self._receive(deadline)
@@ -190,13 +194,15 @@ class WarmWorker:
         return ": ".join([str(error), *last])
 
 
-def _body(job: Job) -> bytes:
-    files = {name: base64.b64encode(data).decode("ascii") for name, data in job.files.items()}
-    return json.dumps({"files": files, "check": job.check}).encode()
+def _body(job: Job, has_tree: bool) -> bytes:
+    files = sent(job.files) if has_tree else job.files
+    encoded = {name: base64.b64encode(data).decode("ascii") for name, data in files.items()}
+    return json.dumps({"files": encoded, "check": job.check}).encode()
 
 
-def _request(job: Job, body_bytes: int) -> dict[str, object]:
+def _request(job: Job, body_bytes: int, tree: Path | None) -> dict[str, object]:
     return {
+        "tree": None if tree is None else str(tree),
         "body_bytes": body_bytes,
         "seed": job.seed,
         "limits": job.limits.model_dump(),

@@ -35,7 +35,7 @@ from lmrbench.solving.snapshots import start_trace
 from lmrbench.solving.status import answer_text
 from lmrbench.tasks.deviations import asked_for, forensic_name
 from lmrbench.tasks.digests import grading_digest
-from lmrbench.tasks.loading import default_suite
+from lmrbench.tasks.loading import suite_folder
 from lmrbench.tasks.model import Task as SuiteTask
 from lmrbench.tasks.model import Tier
 from lmrbench.tasks.submission import Submission
@@ -63,11 +63,11 @@ def lmr_bench(
         tier: function, method, forensic or twin; an id names a task of any tier.
         fresh: With tier forensic, the seed of draws that are not the published ones.
         seed: Of the checks' cases; this machine's own if not given.
-        suite: The folder of another suite.
+        suite: core, real, or the folder of a suite of your own.
         run_folder: Where to write submissions and grades too.
         settings: Those of `lmrbench.solving.settings.TASK_FIELDS`, such as `setting=agent` or `samples=5`.
     """
-    folder = Path(suite).resolve() if suite else default_suite()
+    folder = suite_folder(suite).resolve()
     # Inspect splits the values of -T at commas.
     patterns = tasks.split(",") if isinstance(tasks, str) else list(map(str, tasks))
     try:

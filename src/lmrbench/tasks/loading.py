@@ -30,6 +30,13 @@ def default_suite() -> Path:
     return packaged if packaged.is_dir() else package.parents[1] / "suite"
 
 
+def suite_folder(name: str | Path | None) -> Path:
+    """The folder of a suite: `core` and `real` come with lmrbench, of which `core` is meant where none is named."""
+    if name is None or str(name) in ("", "core"):
+        return default_suite()
+    return default_suite() / "real" if str(name) == "real" else Path(name)
+
+
 def load_suite(folder: Path | None = None) -> tuple[Task, ...]:
     """Load every task of a suite, ordered by paper and then as task.toml lists them.
 

@@ -13,15 +13,21 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Self
 
-from pydantic import Field, HttpUrl, StringConstraints, model_validator
+from pydantic import BeforeValidator, Field, HttpUrl, StringConstraints, model_validator
 
 from lmrbench.errors import TaskError
+from lmrbench.pysource.functions import mask
 from lmrbench.records import Record
 from lmrbench.storage import cache_folder
+from lmrbench.tasks.model import Target
 from lmrbench.tasks.workspace import is_litter
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 FileName = Annotated[str, StringConstraints(pattern=r"^[\w][\w.+!-]*\.(whl|tar\.gz|zip)$")]
+
+
+def _target(value: object) -> object:
+    return Target.parse(value) if isinstance(value, str) else value
 
 
 class Source(Record):
@@ -29,8 +35,9 @@ class Source(Record):
 
     package and file: a version on the user's index, and which of its files. git and commit: a repository. archive: the
     address of a .tar.gz or .zip. sha256: of the file. keep, drop: globs over paths; a file stays that some pattern of
-    `keep` matches and none of `drop`. imports: the top-level imports that these need for what is done with them; code
-    that nobody wrote for the purpose names others too, which it can do without.
+    `keep` matches and none of `drop`. also_mask: functions that hold what a task asks for once more, as targets are
+    named; they have no bodies, for nobody. imports: the top-level imports that the files need for what is done with
+    them; code that nobody wrote for the purpose names others too, which it can do without.
     """
 
     package: Annotated[str, StringConstraints(pattern=r"^[\w.-]+==[\w.+!-]+$")] | None = None
@@ -42,6 +49,7 @@ class Source(Record):
     licence: str = Field(min_length=1)
     keep: tuple[str, ...] = ("*",)
     drop: tuple[str, ...] = ()
+    also_mask: tuple[Annotated[Target, BeforeValidator(_target)], ...] = ()
     imports: tuple[str, ...]
 
     @model_validator(mode="after")
@@ -72,6 +80,19 @@ def is_fetched(source: Source) -> bool:
     return tree_folder(source).is_dir()
 
 
+class Kept(bytes):
+    """The content of a file of a source, and where it lies, so that who needs the file can be shown that place."""
+
+    place: Path
+
+    @classmethod
+    def read(cls, place: Path) -> Self:
+        """Read a file."""
+        kept = cls(place.read_bytes())
+        kept.place = place
+        return kept
+
+
 class Tree(Mapping[str, bytes]):
     """The files of a source that count, by path, with those of an overlay laid over them. Read when they are asked for.
 
@@ -98,8 +119,15 @@ class Tree(Mapping[str, bytes]):
         if path in self.overlay:
             return self.overlay[path]
         if path not in self._read:
-            self._read[path] = self.places[path].read_bytes()
+            self._read[path] = self._masked(path, Kept.read(self.places[path]))
         return self._read[path]
+
+    def _masked(self, path: str, data: bytes) -> bytes:
+        names = [target.qualname for target in self.source.also_mask if target.file == path]
+        try:
+            return mask(data, names) if names else data
+        except TaskError as error:
+            raise TaskError(f"{self.paper}: source.also_mask: {path}: {error}") from error
 
     def __iter__(self) -> Iterator[str]:
         return iter(sorted({*self.places, *self.overlay}))
@@ -113,8 +141,9 @@ class Tree(Mapping[str, bytes]):
     @property
     def digest(self) -> str:
         """SHA-256 over what the source is, which of its files count, and the overlay."""
-        pinned = json.dumps([self.source.key, self.source.keep, self.source.drop]).encode()
-        digest = hashlib.sha256(pinned)
+        masked = [str(target) for target in self.source.also_mask]
+        pinned = [self.source.key, self.source.keep, self.source.drop, *([masked] if masked else [])]
+        digest = hashlib.sha256(json.dumps(pinned).encode())
         for path, data in sorted(self.overlay.items()):
             digest.update(f"{path}\0{len(data)}\0".encode())
             digest.update(data)

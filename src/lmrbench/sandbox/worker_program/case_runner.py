@@ -20,19 +20,24 @@ import numpy as np
 
 from .encoding import encode
 from .framing import BROKEN, CASES, OBSERVED, RAISED, pack, write_all
+from .repository import lay_out
 
 SECONDS = struct.Struct("<d")
 MAX_MESSAGE = 4000
 
 
-def run_check(repo: Path, files: dict[str, bytes], check: str, seed: int, start: int, out: int) -> None:
-    """Observe the cases of `check` from number `start` on over the repository `files`, written to `repo` first.
+def run_check(
+    repo: Path, files: dict[str, bytes], tree: Path | None, check: str, seed: int, start: int, out: int
+) -> None:
+    """Observe the cases of `check` from number `start` on over the repository `files`, laid out in `repo` first.
+
+    tree: the folder of the repository's other files, if it has any.
 
     Sends CASES, then for each case OBSERVED (seconds as a double, then the encoded observation) or RAISED (a message)
     to the descriptor `out`; BROKEN if the check itself can't be loaded.
     """
     try:
-        _enter(repo, files)
+        _enter(repo, files, tree)
         module = ModuleType("check")
         exec(compile(check, "check.py", "exec"), module.__dict__)
         cases = list(module.cases(seed))
@@ -54,15 +59,12 @@ def run_check(repo: Path, files: dict[str, bytes], check: str, seed: int, start:
             write_all(out, pack(OBSERVED, index, payload))
 
 
-def _enter(repo: Path, files: dict[str, bytes]) -> None:
-    for name, data in files.items():
-        path = repo / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
+def _enter(repo: Path, files: dict[str, bytes], tree: Path | None) -> None:
+    lay_out(repo, files, tree)
     os.chdir(repo)
     sys.path.insert(0, str(repo))
     # A module of the repository wins over one of the same name that the warm worker has imported already.
-    own = {name.split("/")[0].removesuffix(".py") for name in files}
+    own = {name.removesuffix(".py") for name in os.listdir(repo)}
     for name in [name for name in sys.modules if name.split(".")[0] in own]:
         del sys.modules[name]
 

@@ -275,7 +275,8 @@ class Turn:
         os.close(self.body)
         files = {name: base64.b64decode(data) for name, data in body["files"].items()}
         repo = self.worker.folders[0] / f"repo-{self.case}"
-        run_check(repo, files, body["check"], self.request["seed"], self.case, out)
+        tree = self.request["tree"]
+        run_check(repo, files, tree and Path(tree), body["check"], self.request["seed"], self.case, out)
 
     def _watch(self, relay: Relay, reports: int, exited: int, held: int) -> tuple[int, str]:
         """Pass frames on until the child has ended or breaks a bound; the reason is empty if it ended by itself."""

@@ -1,0 +1,112 @@
+"""Show a sandbox a repository of thousands of files without sending it: a folder of links to the files that are kept.
+
+Of a job's files those that come from a fetched source lie on this machine already. A folder holds hard links to them,
+and no other file of the source, so that what was masked or left out is nowhere in it. Jobs over the same files share
+it, and only what differs is sent. The modules that Python is likely to need lie there compiled, too.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import os
+import py_compile
+import shutil
+import tempfile
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+
+from lmrbench.storage import cache_folder
+from lmrbench.tasks.sources import Kept
+
+
+def tree_of(files: Mapping[str, bytes], check: str) -> Path | None:
+    """The folder of the files of a job that come from a source, made where it is missing; None if there are none.
+
+    check: what the job runs; what it imports is compiled.
+    """
+    places = {path: data.place for path, data in files.items() if isinstance(data, Kept)}
+    if not places:
+        return None
+    named = "\0".join(f"{path}\0{place}" for path, place in sorted(places.items()))
+    folder = cache_folder() / "trees" / hashlib.sha256(named.encode()).hexdigest()[:32]
+    if not folder.is_dir():
+        _make(folder, places, set(_needed(files, check)))
+    return folder
+
+
+def sent(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The files of a job that lie in no such folder."""
+    return {path: data for path, data in files.items() if not isinstance(data, Kept)}
+
+
+def _make(folder: Path, places: Mapping[str, Path], needed: set[str]) -> None:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    new = Path(tempfile.mkdtemp(dir=folder.parent, prefix="."))
+    try:
+        for path, place in places.items():
+            (new / path).parent.mkdir(parents=True, exist_ok=True)
+            os.link(place, new / path)
+            if path in needed:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    py_compile.compile(str(new / path), quiet=2)
+        new.chmod(0o755)
+        new.rename(folder)
+    except BaseException as error:
+        shutil.rmtree(new, ignore_errors=True)
+        # Another process was faster; its folder is the same.
+        if not (isinstance(error, OSError) and folder.is_dir()):
+            raise
+
+
+def _needed(files: Mapping[str, bytes], check: str) -> Iterator[str]:
+    """The modules of a repository that a check imports, and those that these import as they are loaded, by path."""
+    seen: set[str] = set()
+    waiting = list(_imported(ast.walk(ast.parse(check)), "", files))
+    while waiting:
+        path = waiting.pop()
+        if path not in seen:
+            seen.add(path)
+            yield path
+            waiting += _imported(_loaded(files[path]), path, files)
+
+
+def _loaded(source: bytes) -> Iterator[ast.AST]:
+    """What runs when a module is loaded; nothing of a file that is no Python."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            waiting: list[ast.AST] = [*ast.parse(source).body]
+    except (SyntaxError, ValueError):
+        return
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            waiting += node.orelse
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            waiting += ast.iter_child_nodes(node)
+
+
+def _imported(nodes: Iterable[ast.AST], path: str, files: Mapping[str, bytes]) -> Iterator[str]:
+    """The files of a repository that the imports of a module can stand for."""
+    package = PurePosixPath(path).parent
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield from _files_of(PurePosixPath(*alias.name.split(".")), files)
+        elif isinstance(node, ast.ImportFrom):
+            base = PurePosixPath(*package.parts[: len(package.parts) - node.level + 1]) if node.level else None
+            module = (base or PurePosixPath()).joinpath(*(node.module or "").split("."))
+            yield from _files_of(module, files)
+            for alias in node.names:
+                yield from _files_of(module / alias.name, files)
+
+
+def _files_of(module: PurePosixPath, files: Mapping[str, bytes]) -> Iterable[str]:
+    """The files of a module and of the packages around it, as far as the repository holds them."""
+    around = [PurePosixPath(*module.parts[: end + 1]) for end in range(len(module.parts))]
+    names = [f"{item}/__init__.py" for item in around] + [f"{module}.py"]
+    return [name for name in names if name in files]
