@@ -54,7 +54,7 @@ seconds = []
 for folder, check in json.loads(sys.argv[1]):
     files = {str(p.relative_to(folder)): p.read_bytes() for p in Path(folder).rglob("*") if p.is_file()}
     began = time.perf_counter()
-    run_check(Path(folder), files, check, 0, 0, out)
+    run_check(Path(folder), files, None, check, 0, 0, out)
     seconds.append(time.perf_counter() - began)
     for name in set(sys.modules) - pristine:
         del sys.modules[name]

@@ -1,36 +1,41 @@
 """What is a model told? One message in the prompt setting, and the opening of an agent's conversation.
 
-What is too long is cut by one rule: the paper first, from its end, then the context files, the last first. The goal
-file and the instruction are never cut.
+What is too long is cut by one rule: the paper first, from its end, then the files beside the goal files, the last
+first, then the goal files around the targets. Targets and instruction are never cut.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from lmrbench.errors import UsageError
 from lmrbench.pysource.source import decode
+from lmrbench.solving.cutting import around, beginning
 from lmrbench.solving.papers import paper_text
+from lmrbench.solving.retrieval import retrieved
 from lmrbench.solving.settings import Form
 from lmrbench.tasks.model import Inputs, Task
-from lmrbench.tasks.workspace import also_masked, goal_signatures, masked_files, third_party_imports
-
-CUT = "\n\n[The rest is left out.]"
+from lmrbench.tasks.workspace import also_masked, goal_signatures, masked_files, target_texts, third_party_imports
 
 
 @dataclass(frozen=True)
 class Message:
-    """A prompt. cut: for each part that did not fit, how many of its characters are there, and how many it has."""
+    """A prompt. cut: for each part that did not fit, how many of its characters are there, and how many it has.
+
+    retrieved: the files that a search added.
+    """
 
     text: str
     cut: dict[str, tuple[int, int]]
+    retrieved: tuple[str, ...] = ()
 
 
-def prompt_message(task: Task, inputs: Inputs, paper: Form, limit: int) -> Message:
-    """The one message of the prompt setting, of at most `limit` characters unless goal file and instruction are longer.
+def prompt_message(task: Task, inputs: Inputs, paper: Form, limit: int, retrieve: int = 0) -> Message:
+    """The one message of the prompt setting, of at most `limit` characters unless targets and instruction are longer.
 
     Raises UsageError for a forensic task, in which programs must be run. inputs: `full` shows the context files too,
-    `paper` nothing of the repository but the signatures.
+    `paper` nothing of the repository but the signatures. retrieve: with `full`, how many other files to search for.
     """
     if not task.targets:
         raise UsageError(f"{task.id}: forensic tasks are for agents: --setting agent")
@@ -40,10 +45,10 @@ def prompt_message(task: Task, inputs: Inputs, paper: Form, limit: int) -> Messa
         f"Implement {targets} as the paper describes it. The paper ({task.paper.title}, {task.paper.venue} "
         f"{task.paper.year}) comes first, then the code around the function, then the instruction.\n"
     )
-    goals = {"": "\n\n".join(_fenced(text) for text in goal_signatures(task).values())}
+    goals = {}
     if inputs != "paper":
-        goals = {name: _fenced(decode(files[name])[0]) for name in task.goal_files}
-    kept = [f"\n## {f'Goal file `{name}`' if name else 'The function'}\n\n{text}\n" for name, text in goals.items()]
+        goals = {name: decode(files[name])[0] for name in task.goal_files}
+    kept = []
     if task.files.results and inputs == "full":
         kept.append(
             "\n## Logged results\n\nWhat `run(seed)` of the complete repository's `experiment.py` returned in double "
@@ -57,12 +62,19 @@ def prompt_message(task: Task, inputs: Inputs, paper: Form, limit: int) -> Messa
         "helpers and imports that it needs. A method is written inside its class.\n"
     )
     cuttable = {"paper": paper_text(task, paper)}
+    found: tuple[str, ...] = ()
     if inputs == "full":
-        cuttable |= {name: decode(files[name])[0] for name in task.context}
+        found = retrieved(task, retrieve)
+        cuttable |= {name: decode(files[name])[0] for name in (*task.context, *found)}
 
     def assembled() -> str:
         paper_part, *context = cuttable.items()
-        shown = [f"\n## Paper\n\n{paper_part[1]}\n", *kept]
+        shown = [f"\n## Paper\n\n{paper_part[1]}\n"]
+        shown += [f"\n## Goal file `{name}`\n\n{_fenced(text)}\n" for name, text in goals.items()]
+        if not goals:
+            signatures = "\n\n".join(_fenced(text) for text in goal_signatures(task).values())
+            shown.append(f"\n## The function\n\n{signatures}\n")
+        shown += kept
         shown += [f"\n## Context file `{name}`\n\n{_fenced(text)}\n" for name, text in context]
         return "".join((opening, *shown, closing))
 
@@ -70,16 +82,22 @@ def prompt_message(task: Task, inputs: Inputs, paper: Form, limit: int) -> Messa
     for name in ("paper", *reversed(list(cuttable)[1:])):
         if (excess := len(assembled()) - limit) > 0:
             text = cuttable[name]
-            cuttable[name] = _shortened(text, max(0, len(text) - excess))
+            cuttable[name] = beginning(text, max(0, len(text) - excess))
             cut[name] = (len(cuttable[name]), len(text))
-    return Message(assembled(), cut)
+    if goals and (excess := len(assembled()) - limit) > 0:
+        whole = goals
+        goals = _goals_cut(task, whole, sum(map(len, whole.values())) - excess)
+        cut |= {name: (len(goals[name]), len(text)) for name, text in whole.items()}
+    return Message(assembled(), cut, found)
 
 
-def _shortened(text: str, room: int) -> str:
-    """The beginning of a text, up to the end of a paragraph where one ends in the last half of it."""
-    head = text[: max(0, room - len(CUT))]
-    end = head.rfind("\n\n")
-    return (head[:end] if end > len(head) // 2 else head) + CUT if head else ""
+def _goals_cut(task: Task, texts: Mapping[str, str], room: int) -> dict[str, str]:
+    """The goal files around their targets, each with its share of the room."""
+    total = sum(map(len, texts.values()))
+    places: dict[str, list[tuple[int, int]]] = {name: [] for name in texts}
+    for target, (first, text) in target_texts(task, masked_files(task)).items():
+        places[target.file].append((first, first + text.count("\n")))
+    return {name: around(text, places[name], room * len(text) // total) for name, text in texts.items()}
 
 
 def agent_message(task: Task, workspace: str) -> str:

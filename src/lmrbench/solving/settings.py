@@ -49,6 +49,9 @@ class Settings(Part):
     paper: Form = _option("summary", "The form of the paper; pdf and latex after `lmrbench papers fetch`.")
     samples: int = _option(1, "Answers to each task.", 1)
     max_characters: int = _option(MOST_CHARACTERS, "The longest prompt; the paper is cut first.", 1, only="prompt")
+    retrieve: int = _option(
+        0, "Show this many more files, those that match instruction and summary best.", 0, only="prompt"
+    )
     repairs: int = _option(0, "Turns to mend an answer that can't be put into the repository.", 0, only="prompt")
     agent: str = _option(
         "react",
@@ -131,7 +134,18 @@ class Settings(Part):
 
 _FREE = ("base_url", "prices", "connections", "retries", "patience")
 TASK_FIELDS = (
-    *("setting", "inputs", "paper", "samples", "max_characters", "repairs", "agent", "agent_command", "turns"),
+    *(
+        "setting",
+        "inputs",
+        "paper",
+        "samples",
+        "max_characters",
+        "retrieve",
+        "repairs",
+        "agent",
+        "agent_command",
+        "turns",
+    ),
     *("trace_progress", "agent_sandbox", "mount", "time_limit", "system"),
 )
 
@@ -159,6 +173,8 @@ def checked(values: Mapping[str, Any], spelling: str = "--{name} {value}") -> Se
         extra, value = field.json_schema_extra, getattr(settings, name)
         if isinstance(extra, dict) and extra.get("only") == other and value != field.default:
             raise UsageError(f"{spelt(name, values[name])}: is for the {other} setting")
+    if settings.retrieve and settings.inputs != "full":
+        raise UsageError(f"{spelt('retrieve', settings.retrieve)}: {settings.inputs} shows no other files")
     if settings.agent_command and settings.agent != Settings.model_fields["agent"].default:
         raise UsageError(f"{spelt('agent', settings.agent)}: can't be used together with an agent command")
     return settings

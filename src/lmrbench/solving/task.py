@@ -147,9 +147,13 @@ def work(suite: str, agent: str, command: str, turns: int, time_limit: float | N
 
 
 def _prompt_sample(item: SuiteTask, settings: Settings) -> Sample:
-    message = prompt_message(item, settings.inputs, settings.paper, settings.max_characters)
+    message = prompt_message(item, settings.inputs, settings.paper, settings.max_characters, settings.retrieve)
     cut = {name: {"kept": kept, "of": total} for name, (kept, total) in message.cut.items()}
-    return Sample(id=item.id, input=message.text, metadata=_metadata(item, settings) | {"cut": cut})
+    return Sample(
+        id=item.id,
+        input=message.text,
+        metadata=_metadata(item, settings) | {"cut": cut, "retrieved": list(message.retrieved)},
+    )
 
 
 def _agent_sample(item: SuiteTask, settings: Settings) -> Sample:
