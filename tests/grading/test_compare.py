@@ -1,8 +1,12 @@
 """When do two observations agree, and is the reason one that a person can read?"""
 
+import math
+
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lmrbench.grading.compare import compare
 from lmrbench.sandbox.worker_program.encoding import decode, encode
@@ -95,3 +99,13 @@ def test_large_values_do_not_overflow_into_agreement():
     assert difference(np.array([1e308]), np.array([-1e308])) is not None
     assert difference(np.array([np.inf]), np.array([1.0])) is not None
     assert difference(np.array([1.0]), np.array([np.inf])) is not None
+
+
+@given(golden=st.floats(), observed=st.floats() | st.integers(), near=st.floats(-3e-5, 3e-5))
+def test_single_floats_agree_when_arrays_of_them_do(golden, observed, near):
+    for other in (observed, golden * (1 + near)):
+        try:
+            array = np.array([float(other)])
+        except OverflowError:
+            array = np.array([math.inf])
+        assert (difference(golden, other) is None) == (difference(np.array([golden]), array) is None)
