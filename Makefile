@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test coverage quick fuzz audit draws suite-page format lint docs bench clean
+.PHONY: demo test coverage quick fuzz audit audit-real draws suite-page format lint docs bench clean
 
 demo: .venv/installed system
 	$(BIN)/lmrbench grade --golden --mask --wrong --most 3 --out runs/demo
@@ -39,6 +39,12 @@ lint: .venv/installed
 
 audit: .venv/installed system
 	for tier in function method twin; do $(BIN)/lmrbench audit --tier $$tier || exit 1; done
+
+# Fetches published packages.
+audit-real: .venv/installed system
+	$(BIN)/lmrbench fetch --suite real
+	$(BIN)/lmrbench grade --golden --mask --rewrites --wrong --suite real --out runs/real
+	$(BIN)/lmrbench audit --suite real
 
 # All published forensic tasks, and some two hundred that nobody has seen; takes hours.
 draws: FIRST ?= 1
