@@ -1,0 +1,43 @@
+"""The tasks on published packages: audited as they are, and one of them fetched and graded."""
+
+import pytest
+from typer.testing import CliRunner
+
+from lmrbench.authoring.certificate import read_certificate, why_none
+from lmrbench.cli import app
+from lmrbench.errors import SourceError
+from lmrbench.tasks.fetching import fetch
+from lmrbench.tasks.loading import load_suite, suite_folder
+from lmrbench.tasks.sources import Tree
+
+TASKS = {task.id: task for task in load_suite(suite_folder("real"))}
+
+
+@pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
+def test_a_full_certificate_holds(task):
+    certificate = read_certificate(task)
+
+    assert certificate is not None, f"{task.id} {why_none(task)}: run `lmrbench audit {task.id} --suite real`"
+    assert certificate.seeds >= 100
+    assert certificate.shortfalls == ()
+
+
+@pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
+def test_nothing_of_a_package_comes_with_the_suite(task):
+    assert isinstance(task.files.repository, Tree)
+    assert not (task.folder / "repo").exists()
+
+
+def test_a_package_is_fetched_as_pip_is_configured_and_its_task_is_graded(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    task = TASKS["bm25_plus/scores"]
+    assert isinstance(task.files.repository, Tree)
+    try:
+        fetch(task.files.repository.source)
+    except SourceError as error:
+        pytest.skip(f"no package index is within reach: {error}")
+
+    arguments = ["grade", "--golden", "--mask", "--rewrites", "--wrong", "--suite", "real", "--task", task.id]
+    graded = CliRunner().invoke(app, [*arguments, "--workers", "1", "--out", str(tmp_path / "run")])
+
+    assert graded.exit_code == 0, graded.output
