@@ -63,6 +63,7 @@ def fetched(tmp_path):
         place = tmp_path / "fetched" / path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text)
+        place.chmod(0o444)
         if not path.startswith("tests/"):
             files[path] = Kept.read(place)
     return files

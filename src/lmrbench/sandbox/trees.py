@@ -52,7 +52,9 @@ def _make(folder: Path, places: Mapping[str, Path], needed: set[str]) -> None:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
                     py_compile.compile(str(new / path), quiet=2)
-        new.chmod(0o755)
+        # Whatever the umask: a worker may have a user id of its own.
+        for inner in (new, *(path for path in new.rglob("*") if path.is_dir())):
+            inner.chmod(0o755)
         new.rename(folder)
     except BaseException as error:
         shutil.rmtree(new, ignore_errors=True)
