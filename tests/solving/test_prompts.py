@@ -9,6 +9,7 @@ from lmrbench.solving.cutting import around
 from lmrbench.solving.prompts import prompt_message
 from lmrbench.solving.retrieval import retrieved
 from lmrbench.solving.settings import checked
+from lmrbench.solving.task import lmr_bench
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.workspace import masked_files
 
@@ -37,6 +38,13 @@ def test_what_was_found_stands_behind_the_context_and_is_named():
         assert f"## Context file `{name}`" in message.text
         assert f"## Context file `{name}`" not in prompt_message(task, "full", "summary", 10**6).text
     assert prompt_message(task, "paper+file", "summary", 10**6, retrieve=2).retrieved == ()
+
+
+def test_the_log_names_what_was_found():
+    (sample,) = lmr_bench(tasks="dpo/preference_loss", retrieve=2).dataset
+
+    assert sample.metadata is not None
+    assert sample.metadata["retrieved"] == list(retrieved(TASKS["dpo/preference_loss"], 2))
 
 
 def test_a_search_in_what_is_not_shown_is_refused():

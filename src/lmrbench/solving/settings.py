@@ -134,19 +134,8 @@ class Settings(Part):
 
 _FREE = ("base_url", "prices", "connections", "retries", "patience")
 TASK_FIELDS = (
-    *(
-        "setting",
-        "inputs",
-        "paper",
-        "samples",
-        "max_characters",
-        "retrieve",
-        "repairs",
-        "agent",
-        "agent_command",
-        "turns",
-    ),
-    *("trace_progress", "agent_sandbox", "mount", "time_limit", "system"),
+    *("setting", "inputs", "paper", "samples", "max_characters", "retrieve", "repairs", "agent", "agent_command"),
+    *("turns", "trace_progress", "agent_sandbox", "mount", "time_limit", "system"),
 )
 
 

@@ -117,8 +117,8 @@ def _address(source: Source) -> str:
     if "cert" in settings:
         session.verify = settings["cert"]
     project = source.package.partition("==")[0]
-    indexes = [settings.get("index-url", _PYPI), *settings.get("extra-index-url", "").split()]
-    for folder in settings.get("find-links", "").split():
+    indexes = [settings.get("index_url", _PYPI), *settings.get("extra_index_url", "").split()]
+    for folder in settings.get("find_links", "").split():
         if (file := Path(folder.removeprefix("file://")) / str(source.file)).is_file():
             return file.resolve().as_uri()
     unreachable = ""
@@ -141,7 +141,7 @@ def _address(source: Source) -> str:
 
 
 def _pip_settings() -> dict[str, str]:
-    """What pip is configured for: its files, and its environment variables, which count more."""
+    """What pip is configured for, by name with underscores: its files, and its variables, which count more."""
     command = [sys.executable, "-m", "pip", "config", "list"]
     listed = subprocess.run(command, capture_output=True, text=True, check=False)
     found: dict[str, str] = {}
@@ -149,7 +149,7 @@ def _pip_settings() -> dict[str, str]:
         for line in listed.stdout.splitlines():
             if line.startswith(section):
                 name, _, value = line.removeprefix(section).partition("=")
-                found[name] = value.strip("'\"").replace("\\n", " ")
+                found[name.replace("-", "_")] = value.strip("'\"").replace("\\n", " ")
     return found
 
 
