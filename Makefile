@@ -5,7 +5,7 @@ BIN := .venv/bin
 .PHONY: demo test coverage quick fuzz audit audit-real draws suite-page format lint docs bench clean
 
 demo: .venv/installed system
-	$(BIN)/lmrbench grade --golden --mask --wrong --most 3 --out runs/demo
+	$(BIN)/lmrbench grade --golden --mask --wrong --most 3 --fail-fast --out runs/demo
 
 test: .venv/installed system lint
 	$(BIN)/lmrbench audit --quick

@@ -62,6 +62,20 @@ def test_a_wrong_answer_fails_with_a_reason_that_a_person_can_read(pool, tasks):
     assert result.first_failure.reason.startswith("blend: expected ")
 
 
+def test_an_answer_may_end_at_its_first_failure(pool, tasks):
+    code = RIGHT.replace("if values", "if len(values) != 1")
+    submissions = [
+        Submission(system="me", task="toy/blend", sample=n, code=item) for n, item in enumerate([code, RIGHT])
+    ]
+    failed, passed = sorted(grade(submissions, tasks, (0, 1), pool, fail_fast=True), key=lambda item: item.sample)
+    assert [case.verdict for case in failed.cases] == ["match", "mismatch", "missing", "missing"] * 2
+    assert failed.first_failure.reason.startswith("blend: expected ")
+    assert failed.cases[2].reason == "not run, since an earlier case had failed"
+    assert not failed.passed
+    assert passed.passed
+    assert {case.verdict for case in passed.cases} == {"match"}
+
+
 @pytest.mark.parametrize(
     ("code", "verdict", "words"),
     [

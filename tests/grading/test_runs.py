@@ -138,6 +138,15 @@ def test_a_blind_run_tells_nothing_but_verdicts(pool, tasks, tmp_path):
         graded(tmp_path, answers(printing), tasks, pool)
 
 
+def test_a_run_of_some_cases_is_not_mixed_with_one_of_all(pool, tasks, tmp_path):
+    assert graded(tmp_path, answers(WRONG), tasks, pool, fail_fast=True) == ({0: False}, [])
+    assert graded(tmp_path, answers(WRONG, RIGHT), tasks, pool, fail_fast=True) == ({0: False, 1: True}, [])
+    (item, _) = read_run(tmp_path).grades
+    assert [case.verdict for case in item.cases] == ["mismatch", "missing", "missing", "missing"]
+    with pytest.raises(RecordError, match=r"grades that end at the first failure \(--fail-fast\); name another folder"):
+        graded(tmp_path, answers(WRONG), tasks, pool)
+
+
 def test_a_signature_covers_every_byte_and_leaves_json():
     for text in ('{"a":1,"b":"\\",\\"signature\\":\\"x"}', '{\n  "a": 1\n}'):
         line = signed(text)

@@ -96,6 +96,29 @@ def test_when_the_time_of_all_cases_is_used_up_the_rest_is_missing(worker):
     assert time.monotonic() - began < 10
 
 
+@pytest.mark.parametrize("name", ["bubblewrap", "process"])
+def test_a_job_can_end_with_a_case_and_the_worker_serves_the_next(name):
+    asked = []
+
+    def ends(number, case):
+        asked.append((number, decode(case.payload)))
+        return number == 1
+
+    endless = job("def answer(number):\n    while number > 1: pass\n    return number", case_seconds=[60.0] * 4)
+    with WorkerPool(make_sandbox(name, ()), size=1) as pool:
+        for _ in range(3):
+            ((_, outcome),) = pool.run([replace(endless, task_seconds=120.0, ends_with=ends)])
+            assert [case.status for case in outcome.cases] == ["observed", "observed", "missing", "missing"]
+            assert not outcome.lost
+            ((_, outcome),) = pool.run([job("def answer(number): return number", owner=endless.owner)])
+            assert observed(outcome) == [0, 1, 2, 3]
+        # The last case of all: the worker may have ended the job before it is told to.
+        for _ in range(20):
+            ((_, outcome),) = pool.run([replace(job("def answer(number): return 1"), ends_with=lambda n, _: n == 3)])
+            assert observed(outcome) == [1, 1, 1, 1]
+    assert asked == [(0, 0), (1, 1)] * 3
+
+
 def test_too_much_output_is_the_candidates_fault(worker):
     outcome = worker.run(job("def answer(number): return b'x' * (1 << 20) * (number + 1)", output_mb=3))
     assert outcome.cases[0].status == "observed"
@@ -202,6 +225,10 @@ def test_a_worker_serves_many_jobs_of_one_owner_and_never_two_owners():
         outcomes = dict(pool.run(jobs))
         assert sandbox.started == 3
     assert [observed(outcomes[number]) for number in range(6)] == [[0, 1, 2, 3]] * 6
+    shared = CountingSandbox()
+    with WorkerPool(shared, size=1, shared=True) as pool:
+        list(pool.run(jobs))
+        assert shared.started == 1
 
 
 @pytest.mark.parametrize("isolate", [True, False])

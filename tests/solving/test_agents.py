@@ -17,7 +17,7 @@ from lmrbench.grading.runs import read_run
 from lmrbench.pysource.functions import find
 from lmrbench.solving.agents import named_agent
 
-TASK = TASKS["dpo/preference_loss"]
+TASK = TASKS["concept_depth/probing"]
 MASK = "    raise NotImplementedError"
 SECRET_PLACES = "/ /root /home /work /usr/lib/python3 /usr/local /opt /var /tmp /packages /proc/1"
 
@@ -33,14 +33,14 @@ def steps(*tools):
 
 
 def write_answer(code):
-    return ("python", {"code": f"open('/workspace/repo/trainers.py', 'w').write({code!r})"})
+    return ("python", {"code": f"open('/workspace/repo/probing.py', 'w').write({code!r})"})
 
 
 def solved(tmp_path, script, *arguments):
     with serving(script) as (base, log):
         run = tmp_path / "run"
         result = lmrbench(
-            base, "solve", "--model", MODEL, "--task", "dpo", "--setting", "agent", "--out", run, *arguments
+            base, "solve", "--model", MODEL, "--task", "concept_depth", "--setting", "agent", "--out", run, *arguments
         )
     assert result.returncode == 0, result.stderr
     return result, run, log
@@ -52,7 +52,7 @@ def transcript(run):
 
 
 def test_an_agent_edits_with_the_editor(tmp_path):
-    file = "/workspace/repo/trainers.py"
+    file = "/workspace/repo/probing.py"
     body = "\n".join(body_of_the_answer())
     edit = ("text_editor", {"command": "str_replace", "path": file, "old_str": MASK, "new_str": body})
     look = ("text_editor", {"command": "view", "path": "/workspace/paper.md"})
@@ -60,9 +60,9 @@ def test_an_agent_edits_with_the_editor(tmp_path):
     result, run, _ = solved(tmp_path, steps(look, edit))
 
     assert "1 of 1 answers pass" in result.stdout
-    assert any("Direct Preference" in message.text for message in transcript(run).messages if message.role == "tool")
+    assert any("Concept Depth" in message.text for message in transcript(run).messages if message.role == "tool")
     (session,) = sessions_of_run(read_run(run))
-    assert (session.system, session.task, session.solved) == (MODEL, "dpo/preference_loss", True)
+    assert (session.system, session.task, session.solved) == (MODEL, "concept_depth/probing", True)
     assert session.counts == {"read": 1, "edit": 1, "message": 1}
 
 
@@ -81,8 +81,8 @@ def test_a_hostile_agent_finds_nothing_and_is_graded_by_its_target_alone(tmp_pat
         (
             "bash",
             {
-                "command": "cd repo && echo 'import os; os._exit(0)' | tee conftest.py sitecustomize.py > torch.py;"
-                " echo 'raise SystemExit' > utils.py; rm -f data.py; ln -s /etc/passwd passwd; touch /usr/x /worker/x"
+                "command": "cd repo && echo 'import os; os._exit(0)' | tee conftest.py sitecustomize.py > numpy.py;"
+                " echo 'raise SystemExit' > config.py; rm -f data.py; ln -s /etc/passwd passwd; touch /usr/x /worker/x"
             },
         ),
         write_answer(golden(TASK)),
@@ -98,13 +98,13 @@ def test_a_hostile_agent_finds_nothing_and_is_graded_by_its_target_alone(tmp_pat
     assert not re.search(r"certificate\.json|\.eval\b|/suite/|LOCAL_API_KEY|checks/", said)
     (submission,) = lines(run / "submissions.jsonl")
     warnings = " ".join(submission["warnings"])
-    assert "utils.py" in warnings
-    assert "torch.py" in warnings
+    assert "config.py" in warnings
+    assert "numpy.py" in warnings
 
 
 def test_a_hostile_agent_with_a_wrong_target_fails(tmp_path):
-    wrong = golden(TASK).replace("def preference_loss(", "def preference_loss_(") + (
-        "\n\ndef preference_loss(*arguments, **keywords):\n    return 0, 0, 0\n"
+    wrong = golden(TASK).replace("def probing(", "def probing_(") + (
+        "\n\ndef probing(*arguments, **keywords):\n    return 0, 0, 0\n"
     )
 
     result, _, _ = solved(tmp_path, steps(write_answer(wrong)))
@@ -114,7 +114,7 @@ def test_a_hostile_agent_with_a_wrong_target_fails(tmp_path):
 
 def test_no_log_holds_text_of_a_check_or_a_golden(tmp_path):
     # Fails in the middle of the check, so that a traceback through `observe` exists.
-    wrong = "def preference_loss(*arguments, **keywords):\n    raise KeyError(arguments)\n"
+    wrong = "def probing(*arguments, **keywords):\n    raise KeyError(arguments)\n"
 
     _, run, _ = solved(tmp_path, steps(write_answer(wrong)))
 
@@ -133,7 +133,7 @@ def test_no_log_holds_text_of_a_check_or_a_golden(tmp_path):
 def body_of_the_answer():
     """The lines of the golden's body."""
     source = golden(TASK)
-    function = find(source.encode(), "preference_loss")
+    function = find(source.encode(), "probing")
     docstring_end = source.index('"""', source.index('"""', function.start) + 3) + 3
     return source[docstring_end : function.end].strip("\n").splitlines()
 
@@ -153,7 +153,7 @@ def test_turns_are_limited_and_what_is_there_then_is_graded(tmp_path):
 
 def test_a_program_gets_as_many_generations_as_it_was_given(tmp_path):
     ask = 'curl -s $OPENAI_BASE_URL/chat/completions -H \'Content-Type: application/json\' -d \'{"model": "m", '
-    ask += '"messages": [{"role": "user", "content": "`preference_loss`"}]}\''
+    ask += '"messages": [{"role": "user", "content": "`probing`"}]}\''
 
     def script(request):
         return Reply("Go on.")
@@ -178,7 +178,7 @@ instruction = open("instruction.md").read()
 message = {"role": "user", "content": instruction}
 reply = ask("/chat/completions", {"model": "gpt-4o", "messages": [message]}, "OPENAI_BASE_URL")
 code = reply["choices"][0]["message"]["content"].split("```python\\n")[1].split("```")[0]
-open("repo/trainers.py", "w").write(code)
+open("repo/probing.py", "w").write(code)
 """
 
 

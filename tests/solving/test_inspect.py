@@ -33,21 +33,21 @@ def metrics(log):
 
 
 def test_metrics_are_accuracy_with_its_error_per_category_and_the_share_of_cases(tmp_path):
-    right, wrong = fenced(golden(TASKS["dpo/preference_loss"])), "no"
+    right, wrong = fenced(golden(TASKS["emoji_prompt/mean_cosine_similarity"])), "no"
 
-    found = metrics(evaluate(tmp_path, [wrong, right], tasks="cad,dpo"))
+    found = metrics(evaluate(tmp_path, [wrong, right], tasks="concept_depth,emoji_prompt"))
 
     assert found["passed/mean/accuracy"] == 0.5
     assert found["passed/mean/stderr"] == 0.5
-    assert found["passed/mean/grouped_decoding"] == 0
-    assert found["passed/mean/grouped_training_objectives"] == 1
+    assert found["passed/mean/grouped_interpretability"] == 0
+    assert found["passed/mean/grouped_evaluation_metrics"] == 1
     assert found["cases/mean/mean"] == 0.5
 
 
 def test_epochs_give_pass_at_k(tmp_path):
-    right = fenced(golden(TASKS["dpo/preference_loss"]))
+    right = fenced(golden(TASKS["concept_depth/probing"]))
 
-    found = metrics(evaluate(tmp_path, ["no", right, "no"], tasks="dpo", samples=3))
+    found = metrics(evaluate(tmp_path, ["no", right, "no"], tasks="concept_depth", samples=3))
 
     assert found["passed/mean/accuracy"] == 1 / 3
     assert found["passed/pass_at_3/accuracy"] == 1
@@ -58,7 +58,9 @@ def test_a_fault_of_the_machinery_raises_and_is_no_score(tmp_path, monkeypatch):
         raise SandboxError("no sandbox today")
 
     monkeypatch.setattr(scoring, "grade", broken)
-    (log,) = eval(lmr_bench(tasks="dpo"), model=mock(["x"]), log_dir=str(tmp_path), display="none", fail_on_error=False)
+    (log,) = eval(
+        lmr_bench(tasks="concept_depth"), model=mock(["x"]), log_dir=str(tmp_path), display="none", fail_on_error=False
+    )
 
     assert not log.samples[0].scores
     assert "no sandbox today" in log.samples[0].error.message
@@ -75,7 +77,7 @@ def test_by_its_name_from_the_command_line_of_inspect(tmp_path):
             "eval",
             "lmrbench/lmr_bench",
             "-T",
-            "tasks=dpo",
+            "tasks=concept_depth",
             "-T",
             "inputs=paper+file",
             "--model",

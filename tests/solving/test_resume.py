@@ -9,9 +9,9 @@ from tests.solving.server import Reply, serving
 def test_a_folder_that_was_renamed_forged_and_graded_under_other_seeds_is_reported_as_it_is(tmp_path):
     def script(request):
         code = golden(asked_for(request))
-        return Reply(fenced(code if asked_for(request).id == "dpo/preference_loss" else "no"))
+        return Reply(fenced(code if asked_for(request).id == "concept_depth/probing" else "no"))
 
-    arguments = ("--model", MODEL, "--task", "dpo", "--task", "simclr")
+    arguments = ("--model", MODEL, "--task", "concept_depth", "--task", "emoji_prompt")
     with serving(script) as (base, log):
         first = lmrbench(base, "solve", *arguments, "--out", tmp_path / "run")
         assert "1 of 2 answers pass" in first.stdout, first.stderr
@@ -38,7 +38,7 @@ def test_a_run_grows_by_samples_and_asks_for_those_alone(tmp_path):
         code = golden(asked_for(request))
         return Reply(fenced(code if len(log.requests) % 2 else "no"))
 
-    arguments = ("--model", MODEL, "--task", "dpo", "--out", tmp_path / "run")
+    arguments = ("--model", MODEL, "--task", "concept_depth", "--out", tmp_path / "run")
     with serving(script) as (base, log):
         lmrbench(base, "solve", *arguments)
         first = (tmp_path / "run" / "submissions.jsonl").read_text()

@@ -62,6 +62,13 @@ def grade(
             help="Write no reasons, logs and names of cases, and draw a fresh seed: for grades that submitters get.",
         ),
     ] = False,
+    fail_fast: Annotated[
+        bool,
+        typer.Option(
+            "--fail-fast",
+            help="Stop an answer at its first case that fails: quicker, where only passed or failed is asked for.",
+        ),
+    ] = False,
     speed: Annotated[
         bool,
         typer.Option(
@@ -141,6 +148,8 @@ def grade(
         wanted is not None,
         blind,
         isolate,
+        fail_fast,
+        shared=path is None,
     )
     if speed:
         grades = time_with_progress(folder, grades, submissions, every_task, sandbox, suite_folder(suite))
@@ -197,17 +206,19 @@ def grade_with_progress(
     fresh_seeds: bool = False,
     blind: bool = False,
     isolate: bool = False,
+    fail_fast: bool = False,
+    shared: bool = False,
 ) -> list[Grade]:
     """Grade submissions into a run folder with a progress bar; the grades in the order of the submissions.
 
-    tasks: the whole suite.
+    tasks: the whole suite. shared: see `WorkerPool`.
     """
     from lmrbench.grading.runs import changed_tasks, grade_run
     from lmrbench.sandbox.registry import open_pool
 
     if folder.is_dir() and (changed := changed_tasks(folder, tasks)):
         warn(f"{folder}: graded before these tasks changed, the grades no longer hold: {', '.join(changed)}")
-    with open_pool(sandbox, [suite], workers, isolate) as pool, progress() as bars:
+    with open_pool(sandbox, [suite], workers, isolate, shared) as pool, progress() as bars:
         needed = {item.task for item in submissions}
         goldens = bars.add_task("golden", total=len(needed) * len(seeds))
         bar = bars.add_task("submissions", total=len(submissions))
@@ -223,6 +234,7 @@ def grade_with_progress(
             set_aside=lambda count: say_set_aside(folder, count),
             fresh_seeds=fresh_seeds,
             blind=blind,
+            fail_fast=fail_fast,
         ):
             grades.append(item)
             bars.advance(bar)

@@ -160,6 +160,6 @@ def _built_ins(given: dict[str, Any], asked: Asked) -> Run:
     folder = asked.out or RUNS / "built-in"
     seeds = (installation_seed() if asked.seed is None else asked.seed,)
     grades = grade_with_progress(
-        folder, submissions, every_task, seeds, asked.sandbox, asked.workers, suite_folder(asked.suite)
+        folder, submissions, every_task, seeds, asked.sandbox, asked.workers, suite_folder(asked.suite), shared=True
     )
     return replace(read_run(folder), grades=tuple(grades))

@@ -33,6 +33,7 @@ CASE_SECONDS = 4.0
 CHECK_SECONDS = 16.0
 # Of a reason, which may quote what a candidate made up.
 MOST_CHARACTERS = 4000
+NOT_RUN = "not run, since an earlier case had failed"
 
 _VERDICTS: dict[Status, Verdict] = {"raised": "error", "died": "error", "timeout": "timeout", "missing": "missing"}
 
@@ -78,12 +79,14 @@ def grade(
     pool: WorkerPool,
     graded: Sequence[Grade] = (),
     observed: Callable[[Task, int], None] = lambda task, seed: None,
+    fail_fast: bool = False,
 ) -> Iterator[Grade]:
     """Grade submissions under all seeds; yields the grades as they are done.
 
     tasks: by id; every submission's task must be there. graded: grades of an earlier run, which are given back at
     once where they hold for the same candidate, task, seeds, sandbox and environment. observed: called after each
-    golden. Raises TaskError and SandboxError, which are no candidate's fault.
+    golden. fail_fast: under each seed, no case is run after the first one that fails. Raises TaskError and
+    SandboxError, which are no candidate's fault.
     """
     grading = _Grading(tasks, tuple(seeds), pool.sandbox.name)
     known = {item.terms: item for item in graded}
@@ -107,7 +110,7 @@ def grade(
         else:
             jobs += [(number, seed) for seed in seeds]
     outcomes: dict[int, dict[int, Outcome]] = defaultdict(dict)
-    for job, outcome in pool.run([_job(todo[number], seed, goldens) for number, seed in jobs]):
+    for job, outcome in pool.run([_job(todo[number], seed, goldens, fail_fast) for number, seed in jobs]):
         number, seed = jobs[job]
         outcomes[number][seed] = outcome
         if len(outcomes[number]) == len(seeds):
@@ -115,7 +118,7 @@ def grade(
             cases = [
                 case
                 for seed in seeds
-                for case in verdicts(candidate.task, seed, goldens[candidate.task.id, seed], of_seeds[seed])
+                for case in verdicts(candidate.task, seed, goldens[candidate.task.id, seed], of_seeds[seed], fail_fast)
             ]
             yield _grade(candidate, grading.terms(candidate), cases, [of_seeds[seed] for seed in seeds])
 
@@ -144,8 +147,15 @@ class _Grading:
         )
 
 
-def _job(candidate: Candidate, seed: int, goldens: Mapping[tuple[str, int], GoldenOutputs]) -> Job:
+def _job(
+    candidate: Candidate, seed: int, goldens: Mapping[tuple[str, int], GoldenOutputs], fail_fast: bool = False
+) -> Job:
     golden = goldens[candidate.task.id, seed]
+
+    def fails(number: int, case: CaseOutcome) -> bool:
+        in_golden = number < len(golden.observations)
+        return in_golden and _verdict(candidate.task, golden.observations[number], case)[0] != "match"
+
     assert candidate.files is not None
     return Job(
         owner=f"system {candidate.submission.system}",
@@ -156,18 +166,26 @@ def _job(candidate: Candidate, seed: int, goldens: Mapping[tuple[str, int], Gold
         task_seconds=max(CHECK_SECONDS, SLOWER * golden.seconds),
         case_seconds=[max(CASE_SECONDS, SLOWER * seconds) for seconds in golden.case_seconds],
         imports=third_party_imports(candidate.task),
+        ends_with=fails if fail_fast else None,
     )
 
 
-def verdicts(task: Task, seed: int, golden: GoldenOutputs, outcome: Outcome) -> Iterator[CaseVerdict]:
+def verdicts(
+    task: Task, seed: int, golden: GoldenOutputs, outcome: Outcome, fail_fast: bool = False
+) -> Iterator[CaseVerdict]:
     """The verdict on each case of a candidate's job, against what the golden returned under the same seed."""
     if outcome.broken is not None:
         # The golden ran under the same check, so whatever broke it here came with the candidate.
         yield from _all_missing(golden, seed, outcome.broken.strip())
         return
+    failed = False
     for index, (name, payload) in enumerate(zip(golden.names, golden.observations, strict=True)):
         case = outcome.cases[index] if index < len(outcome.cases) else CaseOutcome("missing")
+        if fail_fast and failed:
+            # A back end may have run it all the same.
+            case = CaseOutcome("missing", message=NOT_RUN)
         verdict, reason = _verdict(task, payload, case)
+        failed = failed or verdict != "match"
         yield CaseVerdict(seed=seed, case=index, name=name, verdict=verdict, reason=reason, seconds=case.seconds)
 
 

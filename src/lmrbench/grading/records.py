@@ -173,7 +173,7 @@ class RunFacts(StoredRecord):
 
     suite: its name and version; "" for one that has none. solving: the settings that a model was asked under
     (`lmrbench.solving.settings`); None for submissions that came from elsewhere. fresh_seeds: the seeds were drawn for
-    this run alone. blind: the grades hold no reasons.
+    this run alone. blind: the grades hold no reasons. fail_fast: they end at the first case that fails.
     """
 
     lmrbench: str
@@ -186,3 +186,4 @@ class RunFacts(StoredRecord):
     solving: dict[str, JsonValue] | None = None
     fresh_seeds: bool = False
     blind: bool = False
+    fail_fast: bool = False

@@ -187,24 +187,31 @@ def grade_run(
     set_aside: Callable[[int], None] = lambda count: None,
     fresh_seeds: bool = False,
     blind: bool = False,
+    fail_fast: bool = False,
 ) -> Iterator[Grade]:
     """Grade submissions into a run folder; yields each grade once it is on the disk. Other submissions there stay.
 
     tasks: the whole suite, by id. set_aside: see `grade_into`. fresh_seeds: the seeds were drawn for this run. blind:
-    nothing that tells of expected values is written. Raises RecordError if another process is writing to the folder,
-    or if it holds grades of the other kind, with reasons or without.
+    nothing that tells of expected values is written. fail_fast: see `grade`. Raises RecordError if another process is
+    writing to the folder, or if it holds grades of another kind: with reasons or without, of all cases or not.
     """
     with locked(folder):
         before = read_facts(folder)
-        if before is not None and before.blind != blind and whole_lines(folder / GRADES):
-            kind = "without reasons (--blind)" if before.blind else "with reasons"
-            raise RecordError(f"{folder}: holds grades {kind}; name another folder with --out")
+        if before is not None and whole_lines(folder / GRADES):
+            if before.blind != blind:
+                kind = "without reasons (--blind)" if before.blind else "with reasons"
+                raise RecordError(f"{folder}: holds grades {kind}; name another folder with --out")
+            if before.fail_fast != fail_fast:
+                kind = "that end at the first failure (--fail-fast)" if before.fail_fast else "of all cases"
+                raise RecordError(f"{folder}: holds grades {kind}; name another folder with --out")
         write_submissions(folder, submissions)
         named = {item.task for item in read_lines(folder / SUBMISSIONS, Submission)}
         known = [task for task in tasks.values() if task.id in named]
         facts = run_facts(tasks.values(), known, seeds, pool.sandbox.name, before.solving if before else None)
-        write_facts(folder, facts.model_copy(update={"fresh_seeds": fresh_seeds, "blind": blind}))
-        yield from grade_into(folder, submissions, tasks, seeds, pool, observed, set_aside, blind)
+        write_facts(
+            folder, facts.model_copy(update={"fresh_seeds": fresh_seeds, "blind": blind, "fail_fast": fail_fast})
+        )
+        yield from grade_into(folder, submissions, tasks, seeds, pool, observed, set_aside, blind, fail_fast)
 
 
 def grade_into(
@@ -216,6 +223,7 @@ def grade_into(
     observed: Callable[[Task, int], None] = lambda task, seed: None,
     set_aside: Callable[[int], None] = lambda count: None,
     blind: bool = False,
+    fail_fast: bool = False,
 ) -> Iterator[Grade]:
     """Give back the grades of a run folder that hold, and make the others; the caller holds the folder's lock.
 
@@ -225,7 +233,7 @@ def grade_into(
     if foreign:
         set_aside(foreign)
     held = {item.terms for item in earlier}
-    for item in grade(submissions, tasks, seeds, pool, earlier, observed):
+    for item in grade(submissions, tasks, seeds, pool, earlier, observed, fail_fast):
         result = item.blinded() if blind else item
         if item.terms not in held:
             append_grade(folder, result)

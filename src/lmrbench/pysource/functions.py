@@ -15,6 +15,7 @@ import difflib
 import tokenize
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 from lmrbench.errors import TaskError
@@ -49,10 +50,16 @@ class Function:
 def find(data: bytes, qualname: str) -> Function:
     """The one function that `qualname` names in a file; a TaskError says why there is none."""
     try:
-        source = Source.parse(decode(data)[0])
+        source = _parsed(data)
     except SyntaxError as error:
         raise TaskError(f"{qualname}: the file can't be parsed: {describe(error)}") from error
     return _only(source, qualname)
+
+
+@lru_cache(maxsize=128)
+def _parsed(data: bytes) -> Source:
+    # Tasks of a paper share files, and are asked about more than once.
+    return Source.parse(decode(data)[0])
 
 
 def mask(data: bytes, qualnames: Iterable[str]) -> bytes:

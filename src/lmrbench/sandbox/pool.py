@@ -45,11 +45,13 @@ class _Pace:
 class WorkerPool:
     """Warm workers of one sandbox. A context manager: leaving it ends them all, whatever they were doing.
 
-    isolate: jobs of two owners never run at the same time.
+    isolate: jobs of two owners never run at the same time. shared: owners share workers, which is for code that all
+    comes with the suite.
     """
 
-    def __init__(self, sandbox: Sandbox, size: int | None = None, isolate: bool = False) -> None:
+    def __init__(self, sandbox: Sandbox, size: int | None = None, isolate: bool = False, shared: bool = False) -> None:
         self.isolate = isolate
+        self.shared = shared
         self.sandbox = sandbox
         self._changed = threading.Condition()
         self._pending: dict[_Kind, deque[_Pending]] = defaultdict(deque)
@@ -86,7 +88,7 @@ class WorkerPool:
         count = 0
         with self._changed:
             for count, job in enumerate(jobs, start=1):
-                self._pending[_kind(job)].append((count - 1, job, results))
+                self._pending[self._kind(job)].append((count - 1, job, results))
             self._changed.notify_all()
         try:
             for _ in range(count):
@@ -104,7 +106,7 @@ class WorkerPool:
         while (taken := self._take(kind)) is not None:
             number, job, results = taken
             try:
-                if (wanted := _kind(job)) != kind:
+                if (wanted := self._kind(job)) != kind:
                     self._close_worker(thread)
                     kind = wanted
                 outcome = self._run(thread, kind, job)
@@ -167,6 +169,5 @@ class WorkerPool:
         if worker is not None:
             worker.close()
 
-
-def _kind(job: Job) -> _Kind:
-    return job.owner, with_worker_needs(job.imports), tree_of(job.files, job.check)
+    def _kind(self, job: Job) -> _Kind:
+        return "" if self.shared else job.owner, with_worker_needs(job.imports), tree_of(job.files, job.check)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
@@ -17,9 +17,11 @@ Status = Literal["observed", "raised", "timeout", "died", "missing"]
 class Job:
     """One check over one repository.
 
-    owner: whose code this is; a worker never serves two owners. case_seconds: wall time for each case, or None while it
-    is not known. task_seconds: wall time for all cases together. imports: the installed packages that repository and
-    check import; the job sees these, with what they require, and no others.
+    owner: whose code this is; a worker never serves two owners, unless all code comes with the suite. case_seconds:
+    wall time for each case, or None while it is not known. task_seconds: wall time for all cases together. imports: the
+    installed packages that repository and check import; the job sees these, with what they require, and no others.
+    ends_with: told of each case and its outcome as they come; where it says so, the job may end, and the cases that are
+    left are missing.
     """
 
     owner: str
@@ -30,6 +32,7 @@ class Job:
     task_seconds: float
     case_seconds: Sequence[float] | None = None
     imports: tuple[str, ...] = ()
+    ends_with: Callable[[int, CaseOutcome], bool] | None = None
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,8 @@ def make_sandbox(name: str, secrets: Sequence[Path]) -> Sandbox:
     return sandbox
 
 
-def open_pool(name: str, secrets: Sequence[Path], workers: int | None = None, isolate: bool = False) -> WorkerPool:
+def open_pool(
+    name: str, secrets: Sequence[Path], workers: int | None = None, isolate: bool = False, shared: bool = False
+) -> WorkerPool:
     """Warm workers of the back end of that name; see `WorkerPool`."""
-    return WorkerPool(make_sandbox(name, secrets), workers, isolate)
+    return WorkerPool(make_sandbox(name, secrets), workers, isolate, shared)

@@ -34,6 +34,7 @@ from lmrbench.sandbox.worker_program.framing import (
     RAISED,
     READY,
     REQUEST,
+    STOP,
     TIMED_OUT,
     Frame,
     FrameReader,
@@ -99,6 +100,7 @@ class WarmWorker:
         done: dict[str, object] = {}
         log = ""
         lost = ""
+        stopped = False
         try:
             if self.launched.group:
                 self.launched.group.bound(job.limits, self._held)
@@ -117,6 +119,9 @@ class WarmWorker:
                     broken = payload.decode("utf-8", "replace")[-_MOST_CHARACTERS:]
                 elif kind in _STATUS:
                     cases[case] = _outcome(kind, payload)
+                    if job.ends_with is not None and not stopped and job.ends_with(case, cases[case]):
+                        stopped = True
+                        self._send(STOP, None)
         except WorkerLostError as error:
             lost = f"the sandbox ended: {self._diagnosis(error)}"
         except (ValueError, RecursionError) as error:

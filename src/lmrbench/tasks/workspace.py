@@ -14,7 +14,7 @@ import sys
 import textwrap
 import warnings
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -242,15 +242,23 @@ def _third_party_imports(files: TaskFiles) -> tuple[str, ...]:
     return tuple(sorted(names - own - sys.stdlib_module_names))
 
 
-def _imports(source: bytes | str) -> Iterator[str]:
+@lru_cache(maxsize=1024)
+def _imports(source: bytes | str) -> frozenset[str]:
+    names: set[str] = set()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(source)
     except (SyntaxError, ValueError):
-        return
-    for node in ast.walk(tree):
+        return frozenset()
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        # Expressions, most of a tree, hold no imports.
+        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+            waiting += getattr(node, name, ())
         if isinstance(node, ast.Import):
-            yield from (alias.name.partition(".")[0] for alias in node.names)
+            names |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module.partition(".")[0]
+            names.add(node.module.partition(".")[0])
+    return frozenset(names)

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 HEADER = struct.Struct("<BiI")
 
-# Host to worker.
-PRELOAD, REQUEST = 1, 2
+# Host to worker; STOP ends a request before its last case.
+PRELOAD, REQUEST, STOP = 1, 2, 3
 # Worker to host: READY ends the start; LOG, the end of what the children printed, and DONE end a request.
 READY, DONE, LOG = 10, 11, 12
 # Child to worker, passed on to the host: the names of the cases, then one OBSERVED or RAISED a case.

@@ -41,6 +41,7 @@ from .framing import (
     RAISED,
     READY,
     REQUEST,
+    STOP,
     TIMED_OUT,
     pack,
     write_all,
@@ -65,14 +66,20 @@ class Worker:
         self.own_namespace = own_namespace
 
     def serve(self) -> None:
-        """Answer frames until the host hangs up."""
-        while header := self._read(HEADER.size):
-            kind, _, length = HEADER.unpack(header)
-            message = json.loads(self._read(length))
+        """Answer frames until the host hangs up. A STOP that comes after its request has ended changes nothing."""
+        while frame := self.read_frame():
+            kind, message = frame
             if kind == PRELOAD:
                 self._preload(message)
             elif kind == REQUEST:
                 self._answer(message)
+
+    def read_frame(self) -> tuple[int, Any] | None:
+        """The kind and the message of the host's next frame; None if it hung up."""
+        if not (header := self._read(HEADER.size)):
+            return None
+        kind, _, length = HEADER.unpack(header)
+        return kind, json.loads(self._read(length))
 
     def _read(self, count: int) -> bytes:
         data = b""
@@ -205,12 +212,13 @@ class Turn:
         self.count: int | None = None
         self.broken = False
         self.announced = False
+        self.stopped = False
         self.output_left = request["limits"]["output_mb"] << 20
         self.peak_kb = 0
 
     def goes_on(self) -> bool:
-        """Whether another child is due: at the start, and while there are cases and time left."""
-        if self.broken or time.monotonic() >= self.deadline:
+        """Whether another child is due: at the start, and while there are cases and time left and nobody says STOP."""
+        if self.broken or self.stopped or time.monotonic() >= self.deadline:
             return False
         return self.count is None or self.case < self.count
 
@@ -237,7 +245,7 @@ class Turn:
         exited = os.pidfd_open(pid)
         try:
             kind, reason = self._watch(Relay(reports, spool), reports, exited, held)
-            if reason:
+            if reason or self.stopped:
                 os.kill(pid, signal.SIGKILL)
             _, status, usage = os.wait4(pid, 0)
         finally:
@@ -245,6 +253,8 @@ class Turn:
             os.close(reports)
             os.close(spool)
         self.peak_kb = max(self.peak_kb, usage.ru_maxrss)
+        if self.stopped:
+            return
         if self.count is None and not self.broken:
             self.broken = True
             self.worker.send(kind, -1, (reason or _ending(status)).encode())
@@ -279,11 +289,11 @@ class Turn:
         run_check(repo, files, tree and Path(tree), body["check"], self.request["seed"], self.case, out)
 
     def _watch(self, relay: Relay, reports: int, exited: int, held: int) -> tuple[int, str]:
-        """Pass frames on until the child has ended or breaks a bound; the reason is empty if it ended by itself."""
+        """Pass frames on until the child has ended, breaks a bound or is to stop; the reason is of a broken bound."""
         poll = select.poll()
         poll.register(reports, select.POLLIN)
         poll.register(exited, select.POLLIN)
-        poll.register(self.worker.requests, 0)
+        poll.register(self.worker.requests, select.POLLIN)
         began = time.monotonic()
         limits = self.request["limits"]
         while True:
@@ -293,7 +303,10 @@ class Turn:
                 return TIMED_OUT, what
             ready = dict(poll.poll(min(left, SAMPLE_SECONDS) * 1000))
             if self.worker.requests in ready:
-                sys.exit("the host hung up")
+                if (frame := self.worker.read_frame()) is None or frame[0] != STOP:
+                    sys.exit("the host hung up")
+                self.stopped = True
+                return DIED, ""
             before = (self.case, self.announced)
             try:
                 read = self._pass_on(relay)
