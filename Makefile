@@ -16,8 +16,10 @@ test: .venv/installed system lint
 coverage: .venv/installed system
 	$(BIN)/pytest -n auto --dist worksteal --cov --cov-report=term --deselect tests/attacks/test_readings.py
 
-# Needs neither a sandbox nor torch.
-quick: .venv/installed lint
+# Needs neither a sandbox nor torch. Types, whose first check takes longer than the rest, are checked by `lint`.
+quick: .venv/installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	$(BIN)/pytest -n auto --dist worksteal tests/pysource tests/test_layers.py tests/test_stored.py tests/tasks/test_wrong.py \
 		tests/tasks/test_digests.py tests/grading/test_compare.py tests/grading/test_records.py tests/authoring/test_mutants.py tests/analysis tests/cli/test_language.py tests/test_docs.py \
 		--ignore tests/analysis/test_familiarity.py --ignore tests/analysis/test_structure.py --ignore tests/analysis/test_pages.py

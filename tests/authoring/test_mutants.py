@@ -6,14 +6,8 @@ import shutil
 import pytest
 
 from lmrbench.authoring.mutants import mutants
-from lmrbench.tasks.loading import default_suite, load_suite
+from lmrbench.tasks.loading import load_suite
 
-# Goldens of one or two expressions, of which there is little to change.
-SHORT = {
-    "knowledge_source/is_parametric_object_not_in_the_prompt": 5,
-    "knowledge_source/remove_object_subject_overlap": 20,
-    "knowledge_source/return_entity_overlap_between_relation_groups": 14,
-}
 LOSS = '''
 class Trainer:
     def loss(self, chosen, rejected, mask, beta=0.5):
@@ -82,15 +76,3 @@ def test_docstring_signature_and_annotations_stay(changed):
         loss = next(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == "loss")
         assert ast.get_docstring(loss) == "Of shape (batch,)."
         assert ast.unparse(loss.args) == "self, chosen, rejected, mask, beta=0.5"
-
-
-@pytest.mark.parametrize("task", load_suite(default_suite()), ids=lambda task: task.id)
-def test_mutants_of_the_suite_differ_from_the_golden_and_from_each_other(task):
-    made = mutants(task)
-
-    assert len({mutant.id for mutant in made}) == len({mutant.file for mutant in made}) == len(made)
-    assert len(made) == SHORT[task.id] if task.id in SHORT else len(made) > 20
-    assert made == mutants(task)
-    for mutant in made:
-        compile(mutant.file, "mutant.py", "exec")
-        assert ast.dump(ast.parse(mutant.file)) != ast.dump(ast.parse(task.files.repository[mutant.target.file]))

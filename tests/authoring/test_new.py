@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-MODULE = '''
+LOSS = '''
 """A loss and a report."""
 import random
 
@@ -25,7 +25,19 @@ class Loss:
         chosen = scores.gather(1, labels.unsqueeze(1))
         hinge = torch.relu(self.margin + scores - chosen).sum(dim=1) - self.margin
         return weight * SCALE * hinge.mean()
+'''
+PLAIN_LOSS = """
+import random
 
+
+class Loss:
+    def __init__(self, margin):
+        self.margin = margin
+
+    def forward(self, scores):
+        return sum(max(0.0, self.margin - score) for score in scores)
+"""
+OTHERS = """
 
 def noisy(count):
     return [random.random() for _ in range(count)]
@@ -41,7 +53,7 @@ def shared(left, right):
 
 def never():
     return 0
-'''
+"""
 SCRIPT = """
 import torch
 from loss import Loss, noisy, opaque, shared
@@ -54,8 +66,23 @@ def run(seed=0):
         scores = torch.randn(4, classes, generator=generator, requires_grad=True)
         labels = torch.randint(classes, (4,), generator=generator)
         losses.append(Loss(0.7).forward(scores, labels))
+    return {"loss": float(sum(losses))}
+
+
+if __name__ == "__main__":
+    print(run())
+"""
+PLAIN_SCRIPT = """
+from random import Random
+
+from loss import Loss, noisy, opaque, shared
+
+
+def run(seed=0):
+    generator = Random(seed)
+    loss = Loss(0.7).forward([generator.random() for _ in range(5)])
     shared("a cat sat on a mat".split(), ["cat", "on"])
-    return {"loss": float(sum(losses)), "noise": len(noisy(2)), "opaque": opaque(lambda x: x + seed)}
+    return {"loss": loss, "noise": len(noisy(2)), "opaque": opaque(lambda x: x + seed)}
 
 
 if __name__ == "__main__":
@@ -70,16 +97,25 @@ PDF = (
 )
 
 
-@pytest.fixture
-def repository(tmp_path):
-    folder = tmp_path / "repository"
+def written(folder, module, script):
     (folder / ".git").mkdir(parents=True)
     (folder / ".git" / "config").write_text("secret")
-    (folder / "loss.py").write_text(MODULE)
-    (folder / "experiment.py").write_text(SCRIPT)
+    (folder / "loss.py").write_text(module + OTHERS)
+    (folder / "experiment.py").write_text(script)
     (folder / "demo.ipynb").write_text(json.dumps({"cells": []}))
     (folder / "data.csv").write_bytes(b"1,2\n" * 400_000)
     return folder
+
+
+@pytest.fixture
+def repository(tmp_path):
+    return written(tmp_path / "repository", LOSS, SCRIPT)
+
+
+@pytest.fixture
+def plain(tmp_path):
+    """Without torch, which takes seconds to load each time."""
+    return written(tmp_path / "repository", PLAIN_LOSS, PLAIN_SCRIPT)
 
 
 def new(repository, target, *options):
@@ -115,28 +151,28 @@ def test_a_folder_that_grades_and_a_list_of_what_is_left(repository, tmp_path):
     assert [case["name"] for case in by_system["golden"]["cases"]] == ["recorded 0", "recorded 1", "experiment"]
 
 
-def test_what_is_there_is_kept(repository, tmp_path):
-    new(repository, "loss.py::Loss.forward")
+def test_what_is_there_is_kept(plain, tmp_path):
+    new(plain, "loss.py::Loss.forward")
     digest = tmp_path / "suite" / "mine" / "paper.md"
     digest.write_text("My digest.")
 
-    result = new(repository, "loss.py::Loss.forward")
+    result = new(plain, "loss.py::Loss.forward")
 
     assert result.returncode == 0, result.stderr
     assert digest.read_text() == "My digest."
     assert result.stdout.count("kept as it is") == 4
 
 
-def test_arguments_that_are_no_data_leave_the_experiment_as_the_check(repository, tmp_path):
-    result = new(repository, "loss.py::opaque")
+def test_arguments_that_are_no_data_leave_the_experiment_as_the_check(plain, tmp_path):
+    result = new(plain, "loss.py::opaque")
 
     assert result.returncode == 0, result.stderr
     assert "its argument model, of type function, is no plain data" in result.stdout
     assert "experiment" in (tmp_path / "suite" / "mine" / "checks" / "opaque.py").read_text()
 
 
-def test_words_are_drawn_anew_and_options_are_not(repository, tmp_path):
-    new(repository, "loss.py::shared")
+def test_words_are_drawn_anew_and_options_are_not(plain, tmp_path):
+    new(plain, "loss.py::shared")
 
     check = runpy.run_path(str(tmp_path / "suite" / "mine" / "checks" / "shared.py"))
     drawn = [next(iter(check["cases"](seed)))["arguments"] for seed in range(5)]
@@ -146,8 +182,8 @@ def test_words_are_drawn_anew_and_options_are_not(repository, tmp_path):
     assert all(arguments["right"] == ["cat", "on"] for arguments in drawn)
 
 
-def test_random_draws_are_noticed(repository):
-    assert "the target draws random numbers" in new(repository, "loss.py::noisy").stdout
+def test_random_draws_are_noticed(plain):
+    assert "the target draws random numbers" in new(plain, "loss.py::noisy").stdout
 
 
 @pytest.mark.parametrize(
@@ -162,8 +198,8 @@ def test_random_draws_are_noticed(repository):
         ("loss.py::Loss.forward", ("--paper", "missing.txt"), "missing.txt"),
     ],
 )
-def test_what_can_not_be_done_is_one_line(repository, target, options, words):
-    result = new(repository, target, *options)
+def test_what_can_not_be_done_is_one_line(plain, target, options, words):
+    result = new(plain, target, *options)
 
     assert result.returncode == 2
     assert words in result.stderr

@@ -318,15 +318,24 @@ def test_a_worker_serves_only_jobs_with_the_same_packages():
 
 
 def test_a_thread_that_is_done_starts_no_worker_for_the_few_short_jobs_that_are_left():
+    mine_started = threading.Event()
+
     class SlowToStart(CountingSandbox):
         def start(self, imports, tree=None):
             time.sleep(4.0)
-            return super().start(imports, tree)
+            worker = super().start(imports, tree)
+            if "scipy" in imports:
+                # Before it is known how long the first takes to start, a second would be worth it.
+                assert mine_started.wait(60)
+            else:
+                mine_started.set()
+            return worker
 
     sandbox = SlowToStart()
     mine = [job("import time\ndef answer(number): time.sleep(0.1)", owner="mine")] * 4
     with WorkerPool(sandbox, size=2) as pool:
-        list(pool.run([*mine, job("def answer(number): return 0", owner="another")]))
+        another = replace(job("def answer(number): return 0", owner="another"), imports=("scipy",))
+        list(pool.run([*mine, another]))
     assert sandbox.started == 2
 
 

@@ -49,14 +49,14 @@ def audit(task: Task, seeds: Sequence[int], pool: WorkerPool, advance: Advance =
     laboratory = Laboratory(task, seeds, pool, advance)
     golden = repository_files(task)
     again = [
-        Trial("golden", golden, seed, f"audit {threads}", check, laboratory.cases_under(number, SEEDS_FOR_DEAR))
+        Trial("golden", golden, seed, check=check, cases=laboratory.cases_under(number, SEEDS_FOR_DEAR))
         for number, seed in enumerate(seeds)
-        for threads, check in (("one thread", None), ("two threads", laboratory.check + _TWO_THREADS))
+        for check in (None, laboratory.check + _TWO_THREADS)
         if check is None or "torch" in laboratory.imports
     ]
     runs = [result for _, result in laboratory.run("golden", again)]
     precise = [
-        Trial("golden", golden, seed, "audit double", laboratory.check + _IN_DOUBLE_PRECISION)
+        Trial("golden", golden, seed, check=laboratory.check + _IN_DOUBLE_PRECISION)
         for seed in seeds[:SEEDS_FOR_WRONG]
         if "torch" in laboratory.imports
     ]

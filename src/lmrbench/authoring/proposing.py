@@ -36,26 +36,31 @@ def draw(spec, generator):
         return rest[0]
     if kind == "number":
         low, high = rest
-        return low + (high - low) * torch.rand((), generator=generator, dtype=torch.float64).item()
+        return low + (high - low) * generator.random()
     if kind == "words":
         words, length = rest
-        return [words[index] for index in torch.randint(len(words), (length,), generator=generator).tolist()]
+        return [words[index] for index in generator.integers(len(words), size=length)]
     if kind == "list":
         return [draw(item, generator) for item in rest[0]]
     if kind == "dict":
         return {key: draw(item, generator) for key, item in rest[0].items()}
     library, dtype, shape, low, high = rest
     if kind == "choice":
-        values = torch.tensor(low)[torch.randint(len(low), shape, generator=generator)]
+        values = np.array(low)[generator.integers(len(low), size=shape)]
     elif kind == "normal":
-        values = low + high * torch.randn(shape, generator=generator)
+        values = low + high * generator.standard_normal(shape)
     elif kind == "between":
-        values = low + (high - low) * torch.rand(shape, generator=generator)
+        values = low + (high - low) * generator.random(shape)
     else:
-        values = torch.randint(low, high + 1, shape, generator=generator)
-    values = values.to(getattr(torch, dtype))
-    return values.numpy() if library == "numpy" else values
+        values = generator.integers(low, high + 1, size=shape)
 '''
+_DRAWN_ARRAY = """\
+    return np.asarray(values).astype(dtype)
+"""
+_DRAWN_TENSOR = """\
+    if library == "torch":
+        return torch.as_tensor(values).to(getattr(torch, dtype))
+"""
 
 _OBSERVE = """
 def observe(case):
@@ -214,6 +219,14 @@ def _shape(spec: list[Any]) -> Any:
     return rest if kind == "value" else rest[:3]
 
 
+def _holds_tensors(spec: object) -> bool:
+    if isinstance(spec, dict):
+        return any(map(_holds_tensors, spec.values()))
+    if isinstance(spec, list):
+        return (spec[:1] != ["value"] and spec[1:2] == ["torch"]) or any(map(_holds_tensors, spec))
+    return False
+
+
 def _text(target: Target, specs: Sequence[dict[str, Any]], experiment: str, calls: Sequence[Call]) -> str:
     imports = ["copy"] if specs else []
     imports += ["importlib"] if "importlib" in experiment else []
@@ -224,11 +237,13 @@ def _text(target: Target, specs: Sequence[dict[str, Any]], experiment: str, call
     lines += [f"import {name}" for name in sorted(imports)]
     lines += ["from math import inf, nan"] if re.search(r"\b(inf|nan)\b", "".join(literals)) else []
     if specs:
-        lines += ["", "import torch", "", "# For each recorded combination of shapes what its arguments were like."]
-        lines += ["CALLS = [", *literals, "]", "", _DRAW]
+        tensors = any(map(_holds_tensors, specs))
+        lines += ["", "import numpy as np", *(["import torch"] if tensors else []), ""]
+        lines += ["# For each recorded combination of shapes what its arguments were like."]
+        lines += ["CALLS = [", *literals, "]", "", _DRAW + (_DRAWN_TENSOR if tensors else "") + _DRAWN_ARRAY]
     lines += ["", "def cases(seed):"]
     if specs:
-        lines += ["    generator = torch.Generator().manual_seed(seed)", "    for number, call in enumerate(CALLS):"]
+        lines += ["    generator = np.random.default_rng(seed)", "    for number, call in enumerate(CALLS):"]
         lines += ["        arguments = {name: draw(spec, generator) for name, spec in call.items()}"]
         lines += ['        yield {"name": f"recorded {number}", "arguments": arguments}']
     if experiment:
