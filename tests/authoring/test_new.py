@@ -174,7 +174,9 @@ def test_arguments_that_are_no_data_leave_the_experiment_as_the_check(plain, tmp
 def test_words_are_drawn_anew_and_options_are_not(plain, tmp_path):
     new(plain, "loss.py::shared")
 
-    check = runpy.run_path(str(tmp_path / "suite" / "mine" / "checks" / "shared.py"))
+    file = tmp_path / "suite" / "mine" / "checks" / "shared.py"
+    assert "torch" not in file.read_text()
+    check = runpy.run_path(str(file))
     drawn = [next(iter(check["cases"](seed)))["arguments"] for seed in range(5)]
     assert len({tuple(arguments["left"]) for arguments in drawn}) == 5
     assert all(len(arguments["left"]) == 6 for arguments in drawn)

@@ -1,7 +1,7 @@
 """A mask takes the bodies and not one byte more; a target is found or the reason is said."""
 
 import ast
-import csv
+import dataclasses
 import fractions
 import textwrap
 from pathlib import Path
@@ -13,7 +13,7 @@ from lmrbench.pysource.functions import find, functions_named, mask
 from lmrbench.pysource.source import Source, decode
 from lmrbench.pysource.transplant import transplant
 
-STDLIB = [Path(str(module.__file__)) for module in (csv, fractions, textwrap)]
+STDLIB = [Path(str(module.__file__)) for module in (dataclasses, fractions, textwrap)]
 
 
 def masked(source, *names):
