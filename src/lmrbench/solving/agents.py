@@ -31,7 +31,11 @@ COMMANDS: Mapping[str, str] = {
     "openhands": "openhands --headless --override-with-envs --file instruction.md",
 }
 AGENTS = ("react", *NAMED, *COMMANDS)
-_BRIDGE = "http://localhost:13131"
+_PORT = 13131
+_BRIDGE = f"http://localhost:{_PORT}"
+# Inspect starts the bridge, and does not wait for it.
+_BRIDGE_SECONDS = 60
+_BRIDGE_LISTENS = f"until (: > /dev/tcp/localhost/{_PORT}) 2>/dev/null; do sleep 0.05; done"
 # What agents look for; the bridge serves the model of the run under any name.
 _ENVIRONMENT = {
     "OPENAI_BASE_URL": f"{_BRIDGE}/v1",
@@ -81,6 +85,7 @@ def command_agent(command: str, turns: int) -> Agent:
     async def execute(state: AgentState) -> AgentState:
         prompt = "\n\n".join(message.text for message in state.messages)
         async with sandbox_agent_bridge(state, filter=_at_most(turns)) as bridge:
+            await _until_the_bridge_listens()
             options = ExecRemoteAwaitableOptions(input=prompt, cwd=WORKSPACE, env=dict(_ENVIRONMENT))
             done = await sandbox().exec_remote(["bash", "-c", command], options, stream=False)
         ends = {"stdout": done.stdout[-MOST_CHARACTERS:], "stderr": done.stderr[-MOST_CHARACTERS:]}
@@ -89,6 +94,13 @@ def command_agent(command: str, turns: int) -> Agent:
         return bridge.state
 
     return execute
+
+
+async def _until_the_bridge_listens() -> None:
+    try:
+        await sandbox().exec(["bash", "-c", _BRIDGE_LISTENS], timeout=_BRIDGE_SECONDS, timeout_retry=False)
+    except TimeoutError as error:
+        raise SandboxError(f"Inspect's bridge to the model did not listen within {_BRIDGE_SECONDS} s") from error
 
 
 @agent
