@@ -28,9 +28,9 @@ def cases(seed):
     yield case("a width of one", (3, 1), (2, 4), width=1)
     yield case("equal lengths", (5,) * 4, (5,) * 4)
     yield case("many pairs of unequal length", (7, 3, 5, 1, 6, 2), (2, 8, 5, 4, 1, 3))
-    yield case("in single precision", (4, 6, 2), (5, 3, 3), width=9, dtype=torch.float32)
+    yield case("in single precision", (4, 6, 2), (5, 3, 3), width=9, shift=1.5, dtype=torch.float32)
     yield case("floating masks", (4, 6, 2), (5, 3, 3), masks=torch.float64)
-    yield case("boolean masks", (4, 6, 2), (5, 3, 3), masks=torch.bool, dtype=torch.float32)
+    yield case("boolean masks", (4, 6, 2), (5, 3, 3), masks=torch.bool, shift=1.5, dtype=torch.float32)
     yield case("unsigned masks", (4, 6, 2, 0), (5, 3, 3, 2), masks=torch.uint8)
     yield case("masks of few bits", (4, 6, 2, 0), (5, 3, 3, 2), masks=torch.int8, opposed=True)
     yield case("all similarities negative", (4, 2, 3), (3, 5, 1), opposed=True)
@@ -108,6 +108,12 @@ def cases(seed):
             half["inputs"][idf][half["inputs"][idf - 1] == 0] = torch.inf
         half["inputs"] = [x.to(dtype) if x.is_floating_point() else x for x in half["inputs"]]
         yield half
+        heavy = case(f"in {dtype}, heavy", (10, 12), (11, 10), shift=1.5)
+        heavy["inputs"] = [x.to(dtype) if x.is_floating_point() else x for x in heavy["inputs"]]
+        heavy["inputs"][2][:], heavy["inputs"][5][:] = 100.0, 100.0
+        yield heavy
+    masked = case("the same embeddings under other masks", (5, 4, 3), (4, 4, 6))
+    yield {**masked, "earlier": (masked["inputs"][1].flip(0), masked["inputs"][4].flip(0))}
     yield {"name": "experiment", "seed": seed % 1000, "inputs": None}
 
 
@@ -119,6 +125,9 @@ def observe(case):
     from bert_score.scoring import greedy_cos_idf
 
     inputs = [values.clone() for values in case["inputs"]]
+    if "earlier" in case:
+        references, candidates = (mask.clone() for mask in case["earlier"])
+        greedy_cos_idf(inputs[0], references, inputs[2], inputs[3], candidates, inputs[5])
     scores = dict(zip(("precision", "recall", "f"), greedy_cos_idf(*inputs), strict=True))
     if inputs[0].dtype.itemsize < 4:
         # There right versions round in different places.

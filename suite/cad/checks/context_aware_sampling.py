@@ -69,6 +69,8 @@ def cases(seed):
     yield case("a model in training", call(MANY, alphas[0], 10, 0.9), training=True)
     yield case("a model with a hook", call(MANY, alphas[0], 10, 0.9), hooked=True)
     yield case("padding is likely", call(MANY, alphas[2], 4, 0.9), padding_bias=4.0)
+    yield case("padding is the likeliest", call(MANY[:3], alphas[2], 3, 0.0), padding_bias=50.0)
+    yield case("contexts padded to more than the prompts", call(MANY[:4], alphas[2], 6, 0.9), padded=14)
     refilled = [call(MANY[:1], 0.5, 6, 0.9, words=WORDS[:9]) for _ in range(2)]
     refilled[1]["weights"] = refilled[0]["weights"]
     yield case("called again with what the same tensors then hold", *refilled, refilled=True)
@@ -116,6 +118,8 @@ def observe(case):
         prompts = [build_prompt(tokenizer, query, context) for context, query in call["rows"]]
         input_ids = left_pad(prompts, tokenizer.pad_id)
         context_ids = left_pad([tokenizer.encode(context) for context, _ in call["rows"]], tokenizer.pad_id)
+        if "padded" in case:
+            context_ids = torch.nn.functional.pad(context_ids, (case["padded"], 0), value=tokenizer.pad_id)
         if "by_columns" in case:
             input_ids, context_ids = (ids.T.contiguous().T for ids in (input_ids, context_ids))
         if "refilled" in case and earlier:

@@ -15,6 +15,9 @@ def cases(seed):
         levels = generator.normal(size=(size, 1)) + 2 * generator.normal(size=(1, size))
         return 0.5 + levels + generator.normal(size=(size, size))
 
+    # Before all others of its category: the type of a first call must not show in later ones.
+    whole = generator.integers(-9, 9, size=(6, 6))
+    yield {"name": "whole numbers", "group_option": "religion", "matrix": whole}
     for option, size in SIZES.items():
         yield {"name": f"any matrix, {option}", "group_option": option, "matrix": matrix(size)}
         strong = matrix(size) + 3 * np.eye(size)
@@ -36,8 +39,6 @@ def cases(seed):
     mixed = matrix(6).tolist()
     mixed[0][0], mixed[2][3] = 1, -2
     yield {"name": "rows of lists, whole numbers among them", "group_option": "religion", "matrix": mixed}
-    whole = generator.integers(-9, 9, size=(6, 6))
-    yield {"name": "whole numbers", "group_option": "religion", "matrix": whole}
     large = generator.integers(2**20, 2**22, size=(22, 22)) * 2**38
     yield {"name": "large whole numbers", "group_option": "nationality", "matrix": large}
     small = (12 * whole).astype(np.int8)

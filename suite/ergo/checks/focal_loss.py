@@ -44,7 +44,7 @@ def cases(seed):
         yield {"name": f"negatives only, average {average}", **given, "settings": [factor(), 2.0, 3, average]}
         given = {"preds": scores(2, 4, 3), "labels": torch.full((2, 4), 2)}
         yield {"name": f"the last class only, average {average}", **given, "settings": [factor(), 2.0, 3, average]}
-    for dims in ((13,), (1, 7), (2, 3, 4)):
+    for dims in ((13,), (1, 7), (4, 1), (2, 3, 4)):
         given = {"preds": scores(*dims, 3), "labels": classes(*dims, count=3)}
         yield {"name": f"labels of shape {dims}", **given, "settings": [factor(), 2.0, 3, True]}
     for label in range(2):
@@ -67,6 +67,10 @@ def cases(seed):
                 given = {"preds": preds, "labels": classes(3, 5, count=3, ignored=0.2)}
                 name = f"scores {step} apart in {dtype}, gamma {gamma}"
                 yield {"name": name, **given, "settings": [factor(), gamma, 3, True]}
+        preds = (torch.tensor([12.0, 145.0]) * torch.tensor([[-1.0], [1.0]])).T.repeat(3, 1)
+        given = {"preds": preds + scores(6, 2, dtype=torch.float32), "labels": classes(6, count=2)}
+        name = f"two classes, scores far apart, gamma {gamma}"
+        yield {"name": name, **given, "settings": [factor(), gamma, 2, False]}
         for dtype, offset in ((torch.float32, 140.0), (torch.float64, 900.0)):
             # No pair is like another.
             preds = scores(3, 6, 3, dtype=dtype) + offset * torch.tensor([1.0, -1.0] * 3, dtype=dtype).unsqueeze(-1)
@@ -100,6 +104,10 @@ def cases(seed):
         yield {"name": f"{value} in the padding", **given, "settings": [factor(), 2.0, 3, True]}
         given["labels"] = torch.full((3, 6), -100)
         yield {"name": f"{value} and padding only", **given, "settings": [factor(), 2.0, 3, False]}
+    given = {"preds": scores(3, 6, 3, dtype=torch.float32), "labels": classes(3, 6, count=3)}
+    given["labels"][:, 4:] = -100
+    given["preds"][:, 4:] = torch.tensor([-3e38, 3e38, 0.0])
+    yield {"name": "the largest numbers in the padding", **given, "settings": [factor(), 2.0, 3, True]}
     for average in (True, False):
         given = {"preds": scores(2, 3, 3), "labels": torch.full((2, 3), -100)}
         yield {"name": f"padding only, average {average}", **given, "settings": [factor(), 2.0, 3, average]}
@@ -138,13 +146,18 @@ def observe(case):
     settings = _settings(criterion)
     preds, labels = case["preds"].clone().requires_grad_(), case["labels"].clone()
     loss = criterion(preds, labels)
+    after = _settings(criterion)
+    # The settings of a later call are not those of this one.
+    kept = criterion.alpha, criterion.gamma, criterion.size_average
+    criterion.alpha, criterion.gamma, criterion.size_average = 0.125, kept[1] + 0.5, not kept[2]
     gradient = torch.autograd.grad(1.7 * loss, preds)[0]
+    criterion.alpha, criterion.gamma, criterion.size_average = kept
     observed = {
         "unchanged": [
             torch.equal(preds.nan_to_num(9.0), case["preds"].nan_to_num(9.0)),
             torch.equal(labels, case["labels"]),
         ],
-        "settings": [settings, _settings(criterion)],
+        "settings": [settings, after],
         # Nothing that was left on them touches what other losses of the same scores give.
         "other_losses": torch.autograd.grad(preds.sum(), preds)[0].sum(),
     }

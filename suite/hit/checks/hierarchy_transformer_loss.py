@@ -71,6 +71,8 @@ def cases(seed):
     for dtype in (torch.uint8, torch.bool, torch.float64):
         given = {"points": points(5, 6, torch.float32), "labels": labels(5).to(dtype)}
         yield {"name": f"labels in {dtype}", **given, "settings": settings()}
+    given = {"points": points(5, 6), "labels": torch.tensor([1, -100, 1, -1, 0])}
+    yield {"name": "labels of any value", **given, "settings": settings()}
     yield {"name": "no weight at all", **given, "settings": [0.0, 1.2, 0.0, 0.3]}
     given = {"points": points(10, 6), "labels": labels(10), "settings": settings()}
     yield {"name": "in evaluation", **given, "training": False}
@@ -141,12 +143,16 @@ def observe(case):
         words = tuple(sorted({word for column in case["texts"] for text in column for word in text.split()}))
         model = build_encoder(EncoderConfig(words, dim=8, curvature=case["encoder_curvature"]), case["seed"])
         features = [model.tokenize(column) for column in case["texts"]]
+        calls = []
+        model.register_forward_pre_hook(lambda *_: calls.append(len(calls)))
         results = HierarchyTransformerLoss(model, *case["settings"])(features, torch.ones(len(case["texts"][0])))
         weights = [model.embed.weight, model.attention.in_proj_weight, model.output.weight, model.output.bias]
         return {
             "results": results,
             "gradients": gradients(results["loss"], weights),
             "features": [sorted(column) for column in features],
+            # Those of the gradients included.
+            "calls": len(calls),
         }
 
     def ball(case):
@@ -190,6 +196,7 @@ def observe(case):
         "objects": state() == before,
         "labels": bool(torch.equal(labels, case["labels"])),
         "seen": [model.seen, [sorted(made) for made in model.made]],
+        "hooks": [bool(x._backward_hooks) for x in (*points, *(made["sentence_embedding"] for made in model.made))],
     }
     slopes = {name: gradients(value, points) for name, value in results.items()}
     if case["name"] in ("parents are the entities", "the same features twice"):
