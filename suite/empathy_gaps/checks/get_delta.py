@@ -58,7 +58,8 @@ def cases(seed):
         yield {"name": f"all cells are {value}", "group_option": "ethnicity", "matrix": np.full((19, 19), value)}
     given = {"group_option": "nationality", "matrix": matrix(22)}
     yield {"name": "cells that can't be written", **given, "read_only": True}
-    yield {"name": "of no category", "group_option": "", "matrix": matrix(19)}
+    for size in SIZES.values():
+        yield {"name": f"of no category, {size} identities", "group_option": "", "matrix": matrix(size)}
     yield {"name": "nothing", "group_option": "religion", "matrix": []}
     yield {"name": "experiment", "seed": seed % 1000}
 
