@@ -218,6 +218,9 @@ _SAME_FINDINGS = {
     "95ddee15a1fff3aac01cbcd3906c9fccf1fe09d175027eeecd7d5c404d01a230": "jobs name the environment that a "
     "paper's packages come from, and papers that name no requirements have none",
     "5f0056777db6edcd808c114865920798bcacc14d95d4248471d94d4a84695dd5": "the same, of methods and twins",
+    "a18343c2015a6a75b9a0248a3c70ffbb6ab1da0a2a7877771c5fce372bdd8c4e": "leaks are looked up in an index; "
+    "of places that tell equally much the first is named",
+    "60eca64e0c7818c7e8611cc62dd24603e7ebdaedfecd827aa84c3ad4caca1847": "the same, of methods and twins",
 }
 _AUDITOR_OF_TIERS = ("authoring/tier_audit.py", "authoring/visibility.py")
 

@@ -14,6 +14,7 @@ import importlib.util
 import json
 import keyword
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ from lmrbench.tasks.model import Target, Task
 from lmrbench.tasks.workspace import workspace_files
 
 N = 8
+_Gram = tuple[str, ...]
 _TOKEN = re.compile(r"[^\W\d]\w*|\d[\w.]*|[^\w\s]")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e[+-]?\d+)?", re.IGNORECASE)
 # What needs no source: nobody has to be told of 0, 1, 2 and the empty string.
@@ -44,63 +46,95 @@ class Missing(Record):
     names: tuple[str, ...]
 
 
-class _Grams(NamedTuple):
-    verbatim: frozenset[tuple[str, ...]]
-    renamed: frozenset[tuple[str, ...]]
+class _Index(NamedTuple):
+    """Goldens' bodies, by number: which hold an n-gram, as it is and with names made alike; how many each has."""
+
+    verbatim: Mapping[_Gram, list[int]]
+    renamed: Mapping[_Gram, list[int]]
+    sizes: Sequence[tuple[int, int]]
 
 
-# Of a file that can't be read and may hold anything.
-_EVERYTHING = _Grams(frozenset(), frozenset())
+class _Piece(NamedTuple):
+    """A file, or a function of one, and the share that it tells of each body of which it tells something."""
+
+    place: str
+    shares: Mapping[int, float]
 
 
 def worst_leak(task: Task) -> Leak:
     """Which file of the workspace holds most of the body of a target of the paper: the task's own, or a sibling's."""
-    bodies = [_grams(_tokens(_body(node))) for node in _goldens(task, (*task.targets, *task.siblings))]
-    return _worst(bodies, _pieces(workspace_files(task, "full")))
+    index = _index(_goldens(task, (*task.targets, *task.siblings)))
+    pieces = [piece for path, data in workspace_files(task, "full").items() for piece in _pieces(path, data, index)]
+    return _worst(pieces, range(len(index.sizes)))
 
 
 def foreign_leaks(tasks: Iterable[Task]) -> Iterator[tuple[Task, Task, Leak]]:
     """Each task whose workspace holds something of the golden of another paper's task: both, and the worst place.
 
-    The first of each pair is the one whose workspace it is.
+    The first of each pair is the one whose workspace it is. A file that several workspaces hold is searched once.
     """
     tasks = tuple(tasks)
-    bodies = {task.id: [_grams(_tokens(_body(node))) for node in _goldens(task, task.targets)] for task in tasks}
+    goldens = [(task.id, node) for task in tasks for node in _goldens(task, task.targets)]
+    index = _index([node for _, node in goldens])
+    searched: dict[tuple[str, bytes], list[_Piece]] = {}
     for task in tasks:
-        pieces = list(_pieces(workspace_files(task, "full")))
+        pieces: list[_Piece] = []
+        for path, data in workspace_files(task, "full").items():
+            if (path, data) not in searched:
+                searched[path, data] = _pieces(path, data, index)
+            pieces += searched[path, data]
         for other in tasks:
             if other.paper.slug != task.paper.slug:
-                worst = _worst(bodies[other.id], pieces)
+                worst = _worst(pieces, [number for number, (owner, _) in enumerate(goldens) if owner == other.id])
                 if worst.share > 0:
                     yield task, other, worst
 
 
-def _worst(bodies: Sequence[_Grams], pieces: Iterable[tuple[str, _Grams]]) -> Leak:
-    worst = Leak(share=0.0, place="")
-    for place, found in pieces:
-        if found is _EVERYTHING:
-            return Leak(share=1.0, place=place)
-        for body in bodies:
-            share = _share(body.verbatim, found.verbatim)
-            if "::" in place:
-                share = max(share, _share(body.renamed, found.renamed))
-            if share > worst.share:
-                worst = Leak(share=round(share, 4), place=place)
-    return worst
+def _worst(pieces: Sequence[_Piece], bodies: Iterable[int]) -> Leak:
+    """Where most of one of these bodies stands; the first of equals."""
+    told = [(round(piece.shares.get(body, 0.0), 4), piece.place) for piece in pieces for body in bodies]
+    share, place = max(told, key=lambda item: item[0], default=(0.0, ""))
+    return Leak(share=share, place=place if share else "")
 
 
-def _pieces(files: Mapping[str, bytes]) -> Iterator[tuple[str, _Grams]]:
-    """The files of a workspace, and every function in them, each with the place where it stands."""
-    for path, data in files.items():
-        if data.startswith(importlib.util.MAGIC_NUMBER):
-            # Whatever a compiled file is called, a decompiler reads it.
-            yield path, _EVERYTHING
-            continue
-        text = _notebook_code(data) if path.endswith(".ipynb") else data.decode("utf-8", "replace")
-        yield path, _grams(_tokens(text))
-        if path.endswith((".py", ".ipynb")):
-            for node in _functions(text):
-                yield f"{path}::{node.name}", _grams(_tokens(_body(node)))
+def _index(goldens: Sequence[FunctionNode]) -> _Index:
+    verbatim: dict[_Gram, list[int]] = {}
+    renamed: dict[_Gram, list[int]] = {}
+    sizes = []
+    for number, node in enumerate(goldens):
+        tokens = _tokens(_body(node))
+        found = set(_windows(tokens)), set(_windows(_renamed(tokens)))
+        for grams, holders in zip(found, (verbatim, renamed), strict=True):
+            for gram in grams:
+                holders.setdefault(gram, []).append(number)
+        sizes.append((len(found[0]), len(found[1])))
+    return _Index(verbatim, renamed, sizes)
+
+
+def _pieces(path: str, data: bytes, index: _Index) -> list[_Piece]:
+    """A file of a workspace and every function in it, as far as they tell of a body."""
+    if data.startswith(importlib.util.MAGIC_NUMBER):
+        # Whatever a compiled file is called, a decompiler reads it.
+        return [_Piece(path, dict.fromkeys(range(len(index.sizes)), 1.0))]
+    text = _notebook_code(data) if path.endswith(".ipynb") else data.decode("utf-8", "replace")
+    pieces = [_Piece(path, _shares(_tokens(text), index, in_function=False))]
+    if path.endswith((".py", ".ipynb")):
+        pieces += [
+            _Piece(f"{path}::{node.name}", _shares(_tokens(_body(node)), index, in_function=True))
+            for node in _functions(text)
+        ]
+    return [piece for piece in pieces if piece.shares]
+
+
+def _shares(tokens: list[str], index: _Index, in_function: bool) -> dict[int, float]:
+    """The share that a text tells of each body; names made alike count within functions alone."""
+    shares: dict[int, float] = {}
+    kinds = [(tokens, index.verbatim), *([(_renamed(tokens), index.renamed)] if in_function else [])]
+    for kind, (texts, holders) in enumerate(kinds):
+        held = {gram for gram in _windows(texts) if gram in holders}
+        for number, count in Counter(number for gram in held for number in holders[gram]).items():
+            shares[number] = max(shares.get(number, 0.0), count / index.sizes[number][kind])
+    return shares
 
 
 def missing(task: Task) -> Missing:
@@ -160,19 +194,14 @@ def _tokens(text: str) -> list[str]:
     return _TOKEN.findall(text)
 
 
-def _grams(tokens: list[str]) -> _Grams:
+def _renamed(tokens: list[str]) -> list[str]:
     order: dict[str, str] = {}
-    renamed = [order.setdefault(token, f"name {len(order)}") if _is_name(token) else token for token in tokens]
-    return _Grams(frozenset(_windows(tokens)), frozenset(_windows(renamed)))
+    return [order.setdefault(token, f"name {len(order)}") if _is_name(token) else token for token in tokens]
 
 
-def _windows(tokens: list[str]) -> Iterator[tuple[str, ...]]:
+def _windows(tokens: list[str]) -> Iterator[_Gram]:
     size = min(N, len(tokens))
     return (tuple(tokens[start : start + size]) for start in range(len(tokens) - size + 1))
-
-
-def _share(body: frozenset[tuple[str, ...]], found: frozenset[tuple[str, ...]]) -> float:
-    return len(body & found) / len(body) if body else 0.0
 
 
 def _is_name(token: str) -> bool:
