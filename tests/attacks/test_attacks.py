@@ -144,8 +144,8 @@ class WatchedSandbox:
         self.name, self.advice = name, ""
         self.launched: list[Worker] = []
 
-    def start(self, imports, tree=None):
-        self.launched.append(self.sandbox.start(imports, tree))
+    def start(self, imports, tree=None, environment=None):
+        self.launched.append(self.sandbox.start(imports, tree, environment))
         return self.launched[-1]
 
 

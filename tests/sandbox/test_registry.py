@@ -55,7 +55,7 @@ class RemoteSandbox:
     def __init__(self, secrets):
         self.secrets = secrets
 
-    def start(self, imports, tree=None):
+    def start(self, imports, tree=None, environment=None):
         return RemoteWorker(self.address, imports)
 
 

@@ -211,9 +211,9 @@ class CountingSandbox:
     def __init__(self):
         self.started = 0
 
-    def start(self, imports, tree=None):
+    def start(self, imports, tree=None, environment=None):
         self.started += 1
-        return make_sandbox("process", ()).start(imports, tree)
+        return make_sandbox("process", ()).start(imports, tree, environment)
 
 
 def test_a_worker_serves_many_jobs_of_one_owner_and_never_two_owners():
@@ -265,7 +265,7 @@ def test_a_lost_worker_is_replaced_and_costs_the_other_jobs_nothing():
 
 
 def test_a_sandbox_that_does_not_start_is_the_machines_fault_and_says_why(monkeypatch):
-    monkeypatch.setattr(bubblewrap, "importable_paths", lambda imports: importable_paths(()))
+    monkeypatch.setattr(bubblewrap, "importable_paths", lambda imports, environment: importable_paths(()))
     with pytest.raises(SandboxError, match=r"the bubblewrap sandbox did not start: .*no_such_module"):
         make_sandbox("bubblewrap", ()).start(("no_such_module",))
     with pytest.raises(SandboxError, match="there is no sandbox 'chroot'"):
@@ -321,9 +321,9 @@ def test_a_thread_that_is_done_starts_no_worker_for_the_few_short_jobs_that_are_
     mine_started = threading.Event()
 
     class SlowToStart(CountingSandbox):
-        def start(self, imports, tree=None):
+        def start(self, imports, tree=None, environment=None):
             time.sleep(4.0)
-            worker = super().start(imports, tree)
+            worker = super().start(imports, tree, environment)
             if "scipy" in imports:
                 # Before it is known how long the first takes to start, a second would be worth it.
                 assert mine_started.wait(60)

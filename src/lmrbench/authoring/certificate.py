@@ -215,6 +215,9 @@ _SAME_FINDINGS = {
     "fc7e1fa6ea43c789e3dcf639e13b2e056982dafe2b8d5706cbb7a22fe83c6a55": "the golden's runs with two threads and in "
     "double precision, which a process of their own makes, share workers with its others",
     "86f3f06f2389f813b9233203d5d459a7ae0597aab63afbf9c32e113cc3a1a848": "the same, of methods and twins",
+    "95ddee15a1fff3aac01cbcd3906c9fccf1fe09d175027eeecd7d5c404d01a230": "jobs name the environment that a "
+    "paper's packages come from, and papers that name no requirements have none",
+    "5f0056777db6edcd808c114865920798bcacc14d95d4248471d94d4a84695dd5": "the same, of methods and twins",
 }
 _AUDITOR_OF_TIERS = ("authoring/tier_audit.py", "authoring/visibility.py")
 

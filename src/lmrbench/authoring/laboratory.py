@@ -14,6 +14,7 @@ from lmrbench.authoring.certificate import Variant
 from lmrbench.grading.compare import compare, margin
 from lmrbench.grading.golden import GoldenOutputs, golden_outputs
 from lmrbench.grading.grade import SLOWER
+from lmrbench.sandbox.environments import environment_of
 from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.sandbox.protocol import Job, Outcome
 from lmrbench.sandbox.worker_program.encoding import decode
@@ -75,6 +76,7 @@ class Laboratory:
         self.advance = advance
         self.check = task.files.check
         self.imports = third_party_imports(task)
+        self.environment = environment_of(task.paper.requirements)
         observed = golden_outputs([task], seeds, pool)
         self.goldens = {seed: observed[task.id, seed] for seed in seeds}
 
@@ -103,7 +105,9 @@ class Laboratory:
 
     def job(self, files: Mapping[str, bytes], check: str, seed: int, seconds: float, owner: str = "audit") -> Job:
         """A job whose cases are not the check's own."""
-        return Job(owner, files, check, seed, self.task.limits, seconds, imports=self.imports)
+        return Job(
+            owner, files, check, seed, self.task.limits, seconds, imports=self.imports, environment=self.environment
+        )
 
     def reason(self, trial: Trial, result: Result) -> str:
         """Why the first case that rejects a trial does so, in words."""
@@ -198,6 +202,7 @@ class Laboratory:
             task_seconds=2 * max(trial.case_seconds, SLOWER * golden.seconds),
             case_seconds=[max(trial.case_seconds, SLOWER * seconds) for seconds in golden.case_seconds],
             imports=self.imports,
+            environment=self.environment,
         )
 
     def _golden(self, trial: Trial) -> GoldenOutputs:

@@ -20,6 +20,7 @@ from lmrbench.cli import (
     audit,
     collect,
     doctor,
+    env,
     export,
     familiarity,
     fetch,
@@ -78,6 +79,7 @@ app.command("list")(list_tasks.list_tasks)
 app.command("suite")(suite.suite)
 app.command("show")(show.show)
 app.command("fetch")(fetch.fetch)
+app.add_typer(env.app, name="env")
 app.command("export")(export.export)
 app.command("collect")(collect.collect)
 app.command("grade")(grade.grade)

@@ -21,6 +21,7 @@ from lmrbench.grading.compare import compare, margin
 from lmrbench.grading.golden import golden_outputs
 from lmrbench.grading.signatures import signed, verified
 from lmrbench.records import Record
+from lmrbench.sandbox.environments import environment_of
 from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.sandbox.protocol import Job
 from lmrbench.sandbox.worker_program.encoding import decode
@@ -278,6 +279,7 @@ class _Laboratory:
                 limits=self.task.limits,
                 task_seconds=self.task.limits.seconds,
                 imports=imports,
+                environment=environment_of(self.task.paper.requirements),
             )
             for names in sets
         ]

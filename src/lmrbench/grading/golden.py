@@ -19,6 +19,7 @@ from lmrbench.errors import RecordError, SandboxError, TaskError
 from lmrbench.grading.signatures import signed, verified
 from lmrbench.records import Record
 from lmrbench.sandbox.environment import fingerprint
+from lmrbench.sandbox.environments import environment_of
 from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.sandbox.protocol import Job, Outcome
 from lmrbench.storage import PRIVATE, cache_folder, made_once, read_plain, write_whole
@@ -40,7 +41,7 @@ class GoldenOutputs(Record):
 
 def environment_digest(task: Task) -> str:
     """A short digest of what a task's observations depend on besides task and seed, on this machine."""
-    found = fingerprint(third_party_imports(task))
+    found = fingerprint(third_party_imports(task), environment_of(task.paper.requirements))
     return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -92,6 +93,7 @@ def golden_outputs(
             limits=task.limits,
             task_seconds=task.limits.seconds,
             imports=third_party_imports(task),
+            environment=environment_of(task.paper.requirements),
         )
         for task, seed, _ in todo
     ]

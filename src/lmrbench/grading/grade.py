@@ -19,6 +19,7 @@ from lmrbench.grading.golden import GoldenOutputs, environment_digest, golden_ou
 from lmrbench.grading.reading import SIDE_BY_SIDE, read_submission
 from lmrbench.grading.records import CaseVerdict, Grade, Terms, Verdict
 from lmrbench.printable import printable
+from lmrbench.sandbox.environments import environment_of
 from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.sandbox.protocol import CaseOutcome, Job, Outcome, Status
 from lmrbench.sandbox.worker_program.encoding import decode
@@ -166,6 +167,7 @@ def _job(
         task_seconds=max(CHECK_SECONDS, SLOWER * golden.seconds),
         case_seconds=[max(CASE_SECONDS, SLOWER * seconds) for seconds in golden.case_seconds],
         imports=third_party_imports(candidate.task),
+        environment=environment_of(candidate.task.paper.requirements),
         ends_with=fails if fail_fast else None,
     )
 

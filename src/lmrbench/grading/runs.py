@@ -23,6 +23,7 @@ from lmrbench.grading.speed import measure
 from lmrbench.lines import read_lines, read_submitted_lines, whole_lines
 from lmrbench.records import read_record
 from lmrbench.sandbox.environment import fingerprint
+from lmrbench.sandbox.environments import environment_of, lock_digest
 from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.storage import append_whole, locked, read_plain, write_whole
 from lmrbench.tasks.digests import grading_digest, suite_digest
@@ -161,9 +162,18 @@ def run_facts(
         tasks=tuple(task.id for task in chosen),
         seeds=tuple(seeds),
         sandbox=sandbox,
-        environment=fingerprint({name for task in chosen for name in third_party_imports(task)}),
+        environment=_environment(chosen),
         solving=solving,
     )
+
+
+def _environment(tasks: Iterable[Task]) -> dict[str, str]:
+    """Harness, machine and packages of lmrbench's own installation; of each other environment, its lock file."""
+    imports: dict[Path | None, set[str]] = {None: set()}
+    for task in tasks:
+        imports.setdefault(environment_of(task.paper.requirements), set()).update(third_party_imports(task))
+    locks = sorted(lock_digest(folder)[:16] for folder in imports if folder is not None)
+    return fingerprint(imports[None]) | ({"environments": " ".join(locks)} if locks else {})
 
 
 def write_facts(folder: Path, facts: RunFacts) -> None:

@@ -20,6 +20,7 @@ from statistics import median
 from lmrbench.grading.golden import outputs_of
 from lmrbench.grading.grade import CHECK_SECONDS, Candidate, verdicts
 from lmrbench.grading.records import Ratio, Timing
+from lmrbench.sandbox.environments import environment_of
 from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.sandbox.protocol import Job
 from lmrbench.tasks.model import Task
@@ -121,6 +122,7 @@ def _job(candidate: Candidate, files: Mapping[str, bytes], seed: int, seconds: f
         limits=candidate.task.limits,
         task_seconds=seconds,
         imports=third_party_imports(candidate.task),
+        environment=environment_of(candidate.task.paper.requirements),
     )
 
 

@@ -37,9 +37,10 @@ _user_ids = itertools.count(_FIRST_USER_ID + (os.getpid() << 8))
 class Layout:
     """What a sandbox sees besides libraries and interpreter.
 
-    imports: packages, shown in /packages. files: folders in the sandbox, and what is shown there under its own name.
-    writable: private folders. shown: further folders of this machine. links: places, and what they point to.
-    whole_proc: show in /proc, besides processes, what the kernel tells of the machine.
+    imports: packages, shown in /packages. environment: where they are taken from, if not from lmrbench's own. files:
+    folders in the sandbox, and what is shown there under its own name. writable: private folders. shown: further
+    folders of this machine. links: places, and what they point to. whole_proc: show in /proc, besides processes, what
+    the kernel tells of the machine.
     """
 
     imports: Sequence[str]
@@ -48,6 +49,7 @@ class Layout:
     shown: Sequence[str] = ()
     links: Sequence[tuple[str, str]] = ()
     whole_proc: bool = False
+    environment: Path | None = None
 
 
 def new_user() -> int | None:
@@ -75,11 +77,11 @@ class BubblewrapSandbox:
     def __init__(self, secrets: Sequence[Path] = ()) -> None:
         self.secrets = tuple(path.resolve() for path in (*secrets, WORKER_PROGRAM.parents[1]))
 
-    def start(self, imports: Sequence[str], tree: Path | None = None) -> WarmWorker:
+    def start(self, imports: Sequence[str], tree: Path | None = None, environment: Path | None = None) -> WarmWorker:
         """Start a worker as process 1 of its namespaces."""
         worker = ["-m", "worker_program.worker", "--own-namespace", "--folders", "/tmp", "/dev/shm"]
         shown = [("/worker", WORKER_PROGRAM), *([] if tree is None else [(_TREES, tree)])]
-        layout = Layout(imports, shown, ("/tmp", "/dev/shm"))
+        layout = Layout(imports, shown, ("/tmp", "/dev/shm"), environment=environment)
         command = self.command(worker, layout, variables(("/worker", "/packages"), "/tmp"), new_user())
         group = new_group()
         process = subprocess.Popen(
@@ -133,7 +135,7 @@ class BubblewrapSandbox:
                 yield from ("--ro-bind-try", alias, alias)
         for file in _CONFIGURATION:
             yield from ("--ro-bind-try", file, file)
-        for name, path in importable_paths(layout.imports).items():
+        for name, path in importable_paths(layout.imports, layout.environment).items():
             yield from ("--ro-bind", str(path), f"/packages/{name}")
         for place, path in layout.files:
             yield from ("--ro-bind", str(path), f"{place}/{path.name}")

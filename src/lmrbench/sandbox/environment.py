@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
+from lmrbench.sandbox.environments import lock_digest
 from lmrbench.sandbox.packages import versions
 
 WORKER_PROGRAM = Path(__file__).resolve().parent / "worker_program"
@@ -50,14 +51,16 @@ def harness_digest() -> str:
     return digest.hexdigest()
 
 
-def fingerprint(imports: Iterable[str]) -> dict[str, str]:
+def fingerprint(imports: Iterable[str], environment: Path | None = None) -> dict[str, str]:
     """What an observation may depend on besides task and seed: harness, interpreter, machine and package versions.
 
-    imports: of one task, so that the fingerprint is the same whichever tasks it is run with.
+    imports: of one task, so that the fingerprint is the same whichever tasks it is run with. environment: the folder of
+    packages that they come from, whose lock file is named; None for lmrbench's own.
     """
     return {
         "harness": harness_digest()[:16],
         "python": platform.python_version(),
         "machine": f"{platform.system()}-{platform.machine()}",
-        **versions(imports),
+        **({} if environment is None else {"environment": lock_digest(environment)[:16]}),
+        **versions(imports, environment),
     }

@@ -1,57 +1,89 @@
 """Which installed packages may a sandbox see? Those that the tasks import, and what these require: nothing else.
 
 An allow-list, so that neither lmrbench itself (its suite holds the goldens) nor a package that happens to implement a
-paper's method can be imported by a candidate.
+paper's method can be imported by a candidate. Packages come from the installation of lmrbench, or from an environment
+of `lmrbench.sandbox.environments`, which is named by its folder of packages.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import inspect
+import sys
+from collections.abc import Iterable, Mapping
 from functools import cache
-from importlib.metadata import Distribution, PackageNotFoundError, distribution, packages_distributions
-from pathlib import Path
+from importlib.metadata import Distribution, distributions, packages_distributions
+from pathlib import Path, PurePath
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from lmrbench.errors import SandboxError
 
-# What the worker itself needs to send observations.
+# What the worker itself needs to send observations; an environment that lacks it is lent that of the installation.
 _WORKER_NEEDS = ("numpy", "safetensors")
 
 
+def installed(name: str, environment: Path | None = None) -> Distribution | None:
+    """The distribution of that name in an environment, or in lmrbench's own if it is None."""
+    path = sys.path if environment is None else [str(environment)]
+    return next(iter(distributions(name=name, path=path)), None)
+
+
 @cache
-def _distributions_by_import() -> dict[str, list[str]]:
-    return {name: list(found) for name, found in packages_distributions().items()}
+def _providers(environment: Path | None) -> Mapping[str, list[str]]:
+    """The distributions that provide each top-level import."""
+    if environment is None:
+        return packages_distributions()
+    found: dict[str, list[str]] = {}
+    for item in distributions(path=[str(environment)]):
+        for name in {_top_level(file) for file in item.files or ()} - {None}:
+            found.setdefault(str(name), []).append(item.name)
+    return found
 
 
-def required_distributions(imports: Iterable[str]) -> tuple[Distribution, ...]:
+def _top_level(file: PurePath) -> str | None:
+    """What of a distribution's file can be imported by its first name; None for metadata, scripts and bytecode."""
+    name = file.parts[0] if len(file.parts) > 1 else inspect.getmodulename(file.name)
+    return name if name and name.isidentifier() and name != "__pycache__" else None
+
+
+def required_distributions(imports: Iterable[str], environment: Path | None = None) -> tuple[Distribution, ...]:
     """The distributions that provide these top-level imports, with all that they require, by name.
 
     Raises SandboxError for an import that no installed distribution provides.
     """
-    return _required(tuple(imports))
+    return _required(tuple(imports), environment)
 
 
 @cache
-def _required(imports: tuple[str, ...]) -> tuple[Distribution, ...]:
-    queue: list[str] = []
-    for name in with_worker_needs(imports):
-        if name not in _distributions_by_import():
-            raise SandboxError(f"the tasks import {name!r}, which is not installed here: pip install {name}")
-        queue += _distributions_by_import()[name]
+def _required(imports: tuple[str, ...], environment: Path | None) -> tuple[Distribution, ...]:
+    providers = _providers(environment)
     found: dict[str, Distribution] = {}
+    lent = [name for name in _WORKER_NEEDS if environment is not None and name not in providers]
+    for name in with_worker_needs(imports):
+        if name in lent:
+            continue
+        if name not in providers:
+            missing = "is not installed here" if environment is None else f"is not in the environment {environment}"
+            raise SandboxError(f"the tasks import {name!r}, which {missing}: pip install {name}")
+        _require(providers[name], environment, found)
+    for name in lent:
+        _require(_providers(None)[name], None, found)
+    return tuple(found[name] for name in sorted(found))
+
+
+def _require(names: Iterable[str], environment: Path | None, found: dict[str, Distribution]) -> None:
+    """Add distributions to those that were found, with all that they require."""
+    queue = list(names)
     while queue:
         name = canonicalize_name(queue.pop())
         if name in found:
             continue
-        try:
-            found[name] = distribution(name)
-        except PackageNotFoundError as error:
-            raise SandboxError(f"the package {name!r} is required by the tasks' packages, but not installed") from error
-        requirements = [Requirement(text) for text in found[name].requires or ()]
-        queue += [item.name for item in requirements if item.marker is None or item.marker.evaluate({"extra": ""})]
-    return tuple(found[name] for name in sorted(found))
+        if (item := installed(name, environment)) is None:
+            raise SandboxError(f"the package {name!r} is required by the tasks' packages, but not installed")
+        found[name] = item
+        requirements = [Requirement(text) for text in item.requires or ()]
+        queue += [each.name for each in requirements if each.marker is None or each.marker.evaluate({"extra": ""})]
 
 
 def with_worker_needs(imports: Iterable[str]) -> tuple[str, ...]:
@@ -59,20 +91,20 @@ def with_worker_needs(imports: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted({*imports, *_WORKER_NEEDS}))
 
 
-def versions(imports: Iterable[str]) -> dict[str, str]:
+def versions(imports: Iterable[str], environment: Path | None = None) -> dict[str, str]:
     """Name and version of every distribution that a sandbox for these imports shows."""
-    return dict(_versions(tuple(imports)))
+    return dict(_versions(tuple(imports), environment))
 
 
 @cache
-def _versions(imports: tuple[str, ...]) -> dict[str, str]:
-    return {item.name: item.version for item in required_distributions(imports)}
+def _versions(imports: tuple[str, ...], environment: Path | None) -> dict[str, str]:
+    return {item.name: item.version for item in required_distributions(imports, environment)}
 
 
-def importable_paths(imports: Iterable[str]) -> dict[str, Path]:
+def importable_paths(imports: Iterable[str], environment: Path | None = None) -> dict[str, Path]:
     """Every file or folder of site-packages that a sandbox for these imports shows, by its name there."""
     paths: dict[str, Path] = {}
-    for item in required_distributions(imports):
+    for item in required_distributions(imports, environment):
         for file in item.files or ():
             name = file.parts[0]
             # `..` leads to scripts; a package's own folder of bytecode comes with it.

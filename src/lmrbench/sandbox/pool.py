@@ -25,8 +25,8 @@ from lmrbench.sandbox.trees import tree_of
 
 _Results = queue.SimpleQueue[tuple[int, Outcome | BaseException]]
 _Pending = tuple[int, Job, _Results]
-# Whom a worker serves, and the packages and the tree that it was started with.
-_Kind = tuple[str, tuple[str, ...], Path | None]
+# Whom a worker serves, and the packages, the tree and the environment that it was started with.
+_Kind = tuple[str, tuple[str, ...], Path | None, Path | None]
 _LOOK_AGAIN_SECONDS = 0.05
 # While a worker starts the others go on, so a start that takes as long as the rest of the jobs saves nothing.
 _STARTS = 2.0
@@ -150,8 +150,7 @@ class WorkerPool:
         worker = self._workers.get(thread)
         if worker is None or not worker.alive:
             began = time.monotonic()
-            _, imports, tree = kind
-            worker = self.sandbox.start(imports, tree)
+            worker = self.sandbox.start(*kind[1:])
             with self._changed:
                 self._workers[thread] = worker
                 self._paces.setdefault(kind, _Pace(time.monotonic() - began))
@@ -170,4 +169,5 @@ class WorkerPool:
             worker.close()
 
     def _kind(self, job: Job) -> _Kind:
-        return "" if self.shared else job.owner, with_worker_needs(job.imports), tree_of(job.files, job.check)
+        owner = "" if self.shared else job.owner
+        return owner, with_worker_needs(job.imports), tree_of(job.files, job.check), job.environment

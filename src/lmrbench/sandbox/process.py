@@ -25,10 +25,11 @@ class ProcessSandbox:
     def __init__(self, secrets: Sequence[Path] = ()) -> None:
         """secrets: taken as every back end takes them; this one can't hide them."""
 
-    def start(self, imports: Sequence[str], tree: Path | None = None) -> WarmWorker:
-        """Start a worker; it can import whatever is installed here."""
+    def start(self, imports: Sequence[str], tree: Path | None = None, environment: Path | None = None) -> WarmWorker:
+        """Start a worker; it can import whatever is installed here, first of all what the environment holds."""
         scratch = Path(tempfile.mkdtemp(prefix="lmrbench-"))
-        packages = dict.fromkeys(sysconfig.get_path(name) for name in ("purelib", "platlib"))
+        own = [sysconfig.get_path(name) for name in ("purelib", "platlib")]
+        packages = dict.fromkeys([*([str(environment)] if environment else []), *own])
         process = subprocess.Popen(
             [interpreter(), *INTERPRETER_OPTIONS, "-m", "worker_program.worker", "--folders", scratch],
             stdin=subprocess.PIPE,

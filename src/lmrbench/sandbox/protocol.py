@@ -21,7 +21,8 @@ class Job:
     wall time for each case, or None while it is not known. task_seconds: wall time for all cases together. imports: the
     installed packages that repository and check import; the job sees these, with what they require, and no others.
     ends_with: told of each case and its outcome as they come; where it says so, the job may end, and the cases that are
-    left are missing.
+    left are missing. environment: of `lmrbench.sandbox.environments.environment_of`, whose packages these are; None for
+    lmrbench's own.
     """
 
     owner: str
@@ -33,6 +34,7 @@ class Job:
     case_seconds: Sequence[float] | None = None
     imports: tuple[str, ...] = ()
     ends_with: Callable[[int, CaseOutcome], bool] | None = None
+    environment: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -107,8 +109,10 @@ class Sandbox(Protocol):
     name: str
     advice: str
 
-    def start(self, imports: Sequence[str], tree: Path | None = None) -> Worker:
+    def start(self, imports: Sequence[str], tree: Path | None = None, environment: Path | None = None) -> Worker:
         """Start a worker that can import these packages. Raises SandboxError where that can't be done.
+
+        environment: the folder of packages that they are taken from; None for those that lmrbench is installed with.
 
         tree: of `lmrbench.sandbox.trees.tree_of`, the same for all jobs of the worker, which needs to be sent the other
         files alone (`sent`). Who can't show it may send them all.

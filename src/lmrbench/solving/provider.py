@@ -1,6 +1,7 @@
 """Inspect's sandbox interface over `session.Session`: agents without Docker.
 
-`sandbox="bubblewrap"` in any Inspect task. A sample's metadata names the packages to show in `packages`.
+`sandbox="bubblewrap"` in any Inspect task. A sample's metadata names the packages to show in `packages`,
+and what they must meet in `requirements`, one a line.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from inspect_ai.util import (
 from pydantic import BaseModel
 
 from lmrbench.grading.secrets import secret_folders
+from lmrbench.sandbox.environments import environment_of
 from lmrbench.solving.session import Bounds, Session, SessionError
 from lmrbench.tasks.loading import default_suite
 
@@ -56,6 +58,7 @@ class BubblewrapSandboxEnvironment(SandboxEnvironment):
         chosen = config if isinstance(config, BubblewrapConfig) else BubblewrapConfig()
         session = Session(
             imports=[name for name in metadata.get("packages", "").split(",") if name],
+            environment=environment_of(tuple(metadata.get("requirements", "").splitlines())),
             secrets=[*secret_folders(default_suite()), *map(Path, chosen.secrets)],
             shown=chosen.shown,
             bounds=Bounds(chosen.memory_mb, chosen.processes),

@@ -61,7 +61,11 @@ class Completed:
 
 
 class Session:
-    """One namespace. secrets: folders that must not be seen in it. shown: further folders to show, read-only."""
+    """One namespace.
+
+    secrets: folders that must not be seen in it. shown: further folders to show, read-only. environment: where its
+    packages come from, if not from lmrbench's own.
+    """
 
     def __init__(
         self,
@@ -69,6 +73,7 @@ class Session:
         secrets: Sequence[Path] = (),
         shown: Sequence[str] = (),
         bounds: Bounds = Bounds(),
+        environment: Path | None = None,
     ) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="lmrbench-"))
         self._address = str(self._folder / "socket")
@@ -83,6 +88,7 @@ class Session:
             (self._folder / name).chmod(0o644)
         layout = Layout(
             imports=imports,
+            environment=environment,
             files=[("/worker", WORKER_PROGRAM), *(("/etc", self._folder / name) for name in configuration)],
             writable=_WRITABLE,
             shown=[*(folder for folder in _SYSTEM if Path(folder).is_dir()), *shown],

@@ -165,11 +165,12 @@ def _agent_sample(item: SuiteTask, settings: Settings) -> Sample:
         f"{WORKSPACE}/{name}": f"data:application/octet-stream;base64,{base64.b64encode(data).decode()}"
         for name, data in files.items()
     }
+    packages = {"packages": ",".join(third_party_imports(item)), "requirements": "\n".join(item.paper.requirements)}
     return Sample(
         id=item.id,
         input=agent_message(item, WORKSPACE),
         files=encoded,
-        metadata=_metadata(item, settings) | {"packages": ",".join(third_party_imports(item))},
+        metadata=_metadata(item, settings) | packages,
     )
 
 

@@ -69,6 +69,9 @@ def _repository(files: Mapping[str, bytes]) -> dict[str, bytes]:
 
 def _told(task: Task) -> dict[str, bytes]:
     entry = task.model_dump(mode="json", include={"paper", "name", "category", "context", "siblings"})
+    if not task.paper.requirements:
+        # They count where a paper has any: the others are what they were before there were requirements.
+        del entry["paper"]["requirements"]
     return {
         "told": _json(entry),
         "instruction": instruction(task, "full").encode(),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal, get_args
 
+from packaging.requirements import InvalidRequirement, Requirement
 from pydantic import AfterValidator, Field, HttpUrl, StringConstraints, ValidationError
 
 from lmrbench.records import Record
@@ -91,8 +92,20 @@ class Suite(Record):
         return f"{self.name} {self.version}"
 
 
+def _requirement(text: str) -> str:
+    try:
+        Requirement(text)
+    except InvalidRequirement as error:
+        raise ValueError(f"{text!r} is no requirement as pip reads it: {error}") from error
+    return text
+
+
 class Paper(Record):
-    """The facts of one paper, as in `[paper]` of task.toml."""
+    """The facts of one paper, as in `[paper]` of task.toml.
+
+    requirements: the packages that its code needs, as pip reads them, with bounds. They are met by lmrbench's own
+    installation, or by an environment of their own; who names none takes what is installed.
+    """
 
     slug: Name
     title: str = Field(min_length=1)
@@ -100,6 +113,7 @@ class Paper(Record):
     venue: str = Field(min_length=1)
     url: HttpUrl
     code: HttpUrl | None = None
+    requirements: tuple[Annotated[str, AfterValidator(_requirement)], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
