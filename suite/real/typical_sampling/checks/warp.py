@@ -29,7 +29,7 @@ def cases(seed):
         rows = [row(shape[1], spread, masses, dtype, **drawn) for _ in range(shape[0])]
         return {
             "name": name,
-            "scores": torch.stack(rows).to(dtype),
+            "scores": torch.stack(rows).to(dtype) if rows else torch.zeros(shape, dtype=dtype),
             "settings": {"mass": mass, **options},
             "later": later,
         }
@@ -42,6 +42,7 @@ def cases(seed):
     yield case("far apart", spread=22.0, mass=0.9)
     yield case("many tokens", (3, 60), spread=2.5, mass=0.8)
     yield case("one row", (1, 9), mass=0.5)
+    yield case("no rows", (0, 9), mass=0.5)
     yield case("two tokens", (6, 2), spread=1.0, mass=0.5)
     yield case("one token", (3, 1), mass=0.5)
     yield case("tokens of probability 0", holes=4, mass=0.9)

@@ -2,11 +2,11 @@
 
 
 def __call__(self, input_ids, scores):
-    distribution = torch.distributions.Categorical(logits=scores.detach())
-    surprisals = -distribution.logits
-    entropy = torch.special.entr(distribution.probs).sum(-1, keepdim=True)
+    probabilities = scores.detach().softmax(-1)
+    surprisals = -scores.detach().log_softmax(-1)
+    entropy = torch.special.entr(probabilities).sum(-1, keepdim=True)
     deviations, order = (surprisals - entropy).abs().sort(dim=-1, stable=True)
-    sums = distribution.probs.gather(-1, order).cumsum(-1)
+    sums = probabilities.gather(-1, order).cumsum(-1)
     reached = (sums >= self.mass).int()
     # The first token that reaches the mass, or the last of all where rounding lets none.
     last = torch.where(reached.any(-1), reached.argmax(-1), scores.shape[-1] - 1)
