@@ -42,9 +42,10 @@ lint: .venv/installed
 audit: .venv/installed system
 	for tier in function method twin; do $(BIN)/lmrbench audit --tier $$tier || exit 1; done
 
-# Fetches published packages.
+# Fetches published packages, and makes the environments that they need.
 audit-real: .venv/installed system
 	$(BIN)/lmrbench fetch --suite real
+	$(BIN)/lmrbench env build --suite real
 	$(BIN)/lmrbench grade --golden --mask --rewrites --wrong --suite real --out runs/real
 	$(BIN)/lmrbench audit --suite real
 
@@ -61,6 +62,9 @@ suite-page: .venv/installed
 bench: .venv/installed system
 	$(BIN)/python benchmarks/grading.py
 	PYTHONPATH=. $(BIN)/python benchmarks/solving.py
+	$(BIN)/lmrbench fetch --suite real
+	$(BIN)/lmrbench env build --suite real
+	$(BIN)/python benchmarks/real.py
 
 docs: .venv/installed
 	$(BIN)/pip install --quiet -e '.[docs]'

@@ -1,0 +1,131 @@
+"""What does it cost that a repository is large? One task on a package of thousands of files, against its bounds.
+
+Processor time of the commands that a user runs; a warm worker's time for a run of the check, beside the same check over
+the few modules that it needs; memory of this process over a hundred submissions; and the search for leaks.
+
+    lmrbench fetch --suite real && lmrbench env build --suite real && python benchmarks/real.py [--task ID]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from statistics import median
+
+from rich.console import Console
+from rich.table import Table
+
+from lmrbench.authoring.leaks import worst_leak
+from lmrbench.grading.golden import installation_seed
+from lmrbench.grading.grade import grade
+from lmrbench.sandbox.environments import environment_of
+from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.sandbox.protocol import Job
+from lmrbench.sandbox.registry import make_sandbox
+from lmrbench.sandbox.trees import _needed
+from lmrbench.tasks.loading import load_suite, suite_folder
+from lmrbench.tasks.model import Task
+from lmrbench.tasks.submission import Submission
+from lmrbench.tasks.workspace import third_party_imports
+
+ROUNDS, SUBMISSIONS = 5, 100
+
+
+def command_seconds(*arguments: str) -> float:
+    """Processor seconds of a command, the median of some rounds; the first of all warms up and does not count."""
+    seconds = []
+    for _ in range(ROUNDS + 1):
+        with tempfile.TemporaryDirectory() as scratch:
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            words = [word.format(scratch=scratch) for word in arguments]
+            subprocess.run([sys.executable, "-m", "lmrbench", *words], check=True, stdout=subprocess.DEVNULL)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return median(seconds[1:])
+
+
+def run_seconds(task: Task, files: Mapping[str, bytes], pool: WorkerPool) -> float:
+    """Seconds of a run of the check in a warm worker, the median of some rounds."""
+    job = Job(
+        owner="golden",
+        files=files,
+        check=task.files.check,
+        seed=0,
+        limits=task.limits,
+        task_seconds=task.limits.seconds,
+        imports=third_party_imports(task),
+        environment=environment_of(task.paper.requirements),
+    )
+    seconds = []
+    for _ in range(ROUNDS + 1):
+        [(_, outcome)] = pool.run([job])
+        if outcome.broken is not None or any(case.status != "observed" for case in outcome.cases):
+            raise SystemExit(f"the golden fails: {outcome.broken or outcome.log}")
+        seconds.append(outcome.seconds)
+    return median(seconds[1:])
+
+
+def grown_megabytes(task: Task, pool: WorkerPool) -> float:
+    """How much this process grows from the tenth submission to the last."""
+    golden = {file: task.files.repository[file].decode() for file in task.goal_files}
+    submissions = [Submission(system="many", task=task.id, sample=number, code=golden) for number in range(SUBMISSIONS)]
+    sizes = []
+    for found in grade(submissions, {task.id: task}, (installation_seed(),), pool):
+        if not found.passed:
+            raise SystemExit("the golden fails")
+        sizes.append(_resident_megabytes())
+    return sizes[-1] - sizes[9]
+
+
+def _resident_megabytes() -> float:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def processor_seconds(call: Callable[[], object]) -> float:
+    """Processor seconds of a call in this process."""
+    began = time.process_time()
+    call()
+    return time.process_time() - began
+
+
+def main() -> None:
+    """Measure and print; exits with 1 where a bound is missed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--task", default="typical_sampling/warp")
+    wanted = parser.parse_args().task
+    suite = suite_folder("real")
+    task = next(task for task in load_suite(suite) if task.id == wanted)
+    modules = set(_needed(task.files.repository, task.files.check))
+    if (experiment := task.files.repository.get("experiment.py")) is not None:
+        modules |= {"experiment.py", *_needed(task.files.repository, experiment.decode())}
+    small = {path: bytes(task.files.repository[path]) for path in sorted(modules)}
+    with WorkerPool(make_sandbox("bubblewrap", [suite]), 1) as pool:
+        large_run = run_seconds(task, task.files.repository, pool)
+        small_run = run_seconds(task, small, pool)
+        grown = grown_megabytes(task, pool)
+    measured = (
+        ("list, seconds", command_seconds("list", "--suite", "real"), 1.0),
+        ("show, seconds", command_seconds("show", wanted, "--suite", "real"), 1.0),
+        ("export, seconds", command_seconds("export", wanted, "--suite", "real", "--to", "{scratch}/work"), 5.0),
+        ("a run, seconds beyond that over the modules it needs", large_run - small_run, 0.2),
+        (f"memory from the 10th of {SUBMISSIONS} submissions on, MB", grown, 10.0),
+        ("search for leaks, seconds", processor_seconds(lambda: worst_leak(task)), 60.0),
+    )
+    files = len(task.files.repository)
+    table = Table("", "measured", "bound", title=f"{wanted}: {files:,} files, of which a run needs {len(small):,}")
+    for name, value, bound in measured:
+        table.add_row(name, f"{value:.2f}", f"{bound:g}")
+    Console().print(table)
+    sys.exit(any(value > bound for _, value, bound in measured))
+
+
+if __name__ == "__main__":
+    main()
