@@ -3,7 +3,8 @@
 Processor time of the commands that a user runs; a warm worker's time for a run of the check, beside the same check over
 the few modules that it needs; memory of this process over a hundred submissions; and the search for leaks.
 
-    lmrbench fetch --suite real && lmrbench env build --suite real && python benchmarks/real.py [--task ID]
+    lmrbench fetch --suite suite/drafts typical_sampling && lmrbench env build --suite suite/drafts typical_sampling
+    python benchmarks/real.py [--suite DIR] [--task ID]
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.sandbox.protocol import Job
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.sandbox.trees import _needed
-from lmrbench.tasks.loading import load_suite, suite_folder
+from lmrbench.tasks.loading import default_suite, load_suite
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import third_party_imports
@@ -100,8 +101,9 @@ def main() -> None:
     """Measure and print; exits with 1 where a bound is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--task", default="typical_sampling/warp")
-    wanted = parser.parse_args().task
-    suite = suite_folder("real")
+    parser.add_argument("--suite", type=Path, default=default_suite() / "drafts")
+    arguments = parser.parse_args()
+    wanted, suite = arguments.task, arguments.suite
     task = next(task for task in load_suite(suite) if task.id == wanted)
     modules = set(_needed(task.files.repository, task.files.check))
     if (experiment := task.files.repository.get("experiment.py")) is not None:
@@ -112,9 +114,9 @@ def main() -> None:
         small_run = run_seconds(task, small, pool)
         grown = grown_megabytes(task, pool)
     measured = (
-        ("list, seconds", command_seconds("list", "--suite", "real"), 1.0),
-        ("show, seconds", command_seconds("show", wanted, "--suite", "real"), 1.0),
-        ("export, seconds", command_seconds("export", wanted, "--suite", "real", "--to", "{scratch}/work"), 5.0),
+        ("list, seconds", command_seconds("list", "--suite", str(suite)), 1.0),
+        ("show, seconds", command_seconds("show", wanted, "--suite", str(suite)), 1.0),
+        ("export, seconds", command_seconds("export", wanted, "--suite", str(suite), "--to", "{scratch}/work"), 5.0),
         ("a run, seconds beyond that over the modules it needs", large_run - small_run, 0.2),
         (f"memory from the 10th of {SUBMISSIONS} submissions on, MB", grown, 10.0),
         ("search for leaks, seconds", processor_seconds(lambda: worst_leak(task)), 60.0),
