@@ -40,7 +40,8 @@ FLOOR = """
 import importlib, json, os, sys, time
 from pathlib import Path
 from lmrbench.sandbox.worker_program.case_runner import run_check
-for name in json.loads(sys.argv[2]):
+places, imports = json.load(sys.stdin)
+for name in imports:
     importlib.import_module(name)
 if "torch" in sys.modules:
     torch = sys.modules["torch"]
@@ -51,7 +52,7 @@ if "torch" in sys.modules:
 out = os.open(os.devnull, os.O_WRONLY)
 pristine, path = set(sys.modules), list(sys.path)
 seconds = []
-for folder, check in json.loads(sys.argv[1]):
+for folder, check in places:
     files = {str(p.relative_to(folder)): p.read_bytes() for p in Path(folder).rglob("*") if p.is_file()}
     began = time.perf_counter()
     run_check(Path(folder), files, None, check, 0, 0, out)
@@ -127,7 +128,9 @@ def measure_floor(tasks: tuple[Task, ...], imports: list[str]) -> tuple[float, l
             places.append([str(folder), task.files.check])
         began = time.perf_counter()
         output = subprocess.run(
-            [sys.executable, "-B", "-c", FLOOR, json.dumps(places), json.dumps(imports)],
+            [sys.executable, "-B", "-c", FLOOR],
+            # On standard input: checks are more than an argument may hold.
+            input=json.dumps([places, imports]).encode(),
             env=variables((), scratch),
             stdout=subprocess.PIPE,
             check=True,
