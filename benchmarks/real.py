@@ -30,7 +30,7 @@ from lmrbench.sandbox.environments import environment_of
 from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.sandbox.protocol import Job
 from lmrbench.sandbox.registry import make_sandbox
-from lmrbench.sandbox.trees import _needed
+from lmrbench.sandbox.trees import needed_modules
 from lmrbench.tasks.loading import default_suite, load_suite
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
@@ -105,9 +105,9 @@ def main() -> None:
     arguments = parser.parse_args()
     wanted, suite = arguments.task, arguments.suite
     task = next(task for task in load_suite(suite) if task.id == wanted)
-    modules = set(_needed(task.files.repository, task.files.check))
+    modules = set(needed_modules(task.files.repository, task.files.check))
     if (experiment := task.files.repository.get("experiment.py")) is not None:
-        modules |= {"experiment.py", *_needed(task.files.repository, experiment.decode())}
+        modules |= {"experiment.py", *needed_modules(task.files.repository, experiment.decode())}
     small = {path: bytes(task.files.repository[path]) for path in sorted(modules)}
     with WorkerPool(make_sandbox("bubblewrap", [suite]), 1) as pool:
         large_run = run_seconds(task, task.files.repository, pool)

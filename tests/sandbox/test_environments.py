@@ -143,6 +143,13 @@ def test_what_a_requirement_requires_in_turn_must_be_met_too(links, tmp_path, mo
     assert "absent" in unmet_requirements(["outer[more]"])[1]
 
 
-def test_a_requirement_that_pip_would_not_read_is_named(toy_suite, tmp_path):
-    suite = requiring(toy_suite, tmp_path, "blend base =")
-    assert "'blend base =' is no requirement as pip reads it" in str(run("list", "--suite", suite).exception)
+@pytest.mark.parametrize(
+    ("requirement", "said"),
+    [
+        ("blend base =", "'blend base =' is no requirement as pip reads it"),
+        ("blend_base @ file:///home/blend_base", "names an address; expected a package and its versions"),
+    ],
+)
+def test_a_requirement_that_names_no_versions_of_a_package_is_refused(toy_suite, tmp_path, requirement, said):
+    suite = requiring(toy_suite, tmp_path, requirement)
+    assert said in str(run("list", "--suite", suite).exception)

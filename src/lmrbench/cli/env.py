@@ -19,7 +19,7 @@ def build(
     patterns: Annotated[list[str] | None, typer.Argument(metavar="[PAPER]...", help=PATTERN_HELP)] = None,
     suite: SuiteOption = None,
 ) -> None:
-    """Make the environments that papers need, with pip, in the user's cache.
+    """Make the environments that papers need, with pip, from wheels alone, in the user's cache.
 
     A paper's `requirements` are met by the packages that lmrbench is installed with, or by an environment of their
     own, which papers with the same requirements share. Their checks run in it, and agents work in it. What was

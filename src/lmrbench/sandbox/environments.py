@@ -121,7 +121,8 @@ def build(requirements: tuple[str, ...]) -> Path:
 
 def _install(folder: Path, requirements: Iterable[str], report: Path) -> None:
     pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python")]
-    options = ["--disable-pip-version-check", "--no-input", "--report", str(report)]
+    options = ["--disable-pip-version-check", "--no-input", "--only-binary", ":all:", "--report", str(report)]
+    # Wheels alone: building anything else would run its code outside of a sandbox.
     # What pip says is no result: all of it goes to standard error.
     done = subprocess.run([*pip, "install", *options, *requirements], stdout=2, check=False)
     if done.returncode:

@@ -32,7 +32,7 @@ def tree_of(files: Mapping[str, bytes], check: str) -> Path | None:
     named = "\0".join(f"{path}\0{place}" for path, place in sorted(places.items()))
     folder = cache_folder() / "trees" / hashlib.sha256(named.encode()).hexdigest()[:32]
     if not folder.is_dir():
-        _make(folder, places, set(_needed(files, check)))
+        _make(folder, places, set(needed_modules(files, check)))
     return folder
 
 
@@ -63,7 +63,7 @@ def _make(folder: Path, places: Mapping[str, Path], needed: set[str]) -> None:
             raise
 
 
-def _needed(files: Mapping[str, bytes], check: str) -> Iterator[str]:
+def needed_modules(files: Mapping[str, bytes], check: str) -> Iterator[str]:
     """The modules of a repository that a check imports, and those that these import as they are loaded, by path."""
     seen: set[str] = set()
     waiting = list(_imported(ast.walk(ast.parse(check)), "", files))

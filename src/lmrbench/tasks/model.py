@@ -94,9 +94,11 @@ class Suite(Record):
 
 def _requirement(text: str) -> str:
     try:
-        Requirement(text)
+        requirement = Requirement(text)
     except InvalidRequirement as error:
         raise ValueError(f"{text!r} is no requirement as pip reads it: {error}") from error
+    if requirement.url is not None:
+        raise ValueError(f"{text!r} names an address; expected a package and its versions")
     return text
 
 
