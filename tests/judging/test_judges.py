@@ -28,7 +28,7 @@ from tests.solving.helpers import GIVEN_UP, Gate, command, environment, lines, l
 from tests.solving.server import COMPLETION_TOKENS, PROMPT_TOKENS, Reply, serving
 
 from lmrbench.judging.ballots import Ballot
-from lmrbench.judging.prompts import TOOL
+from lmrbench.judging.prompts import TOOL, judge_message
 from lmrbench.judging.votes import ATTEMPTS, read_opinion
 from lmrbench.pysource.excerpt import bare
 from lmrbench.tasks.loading import default_suite, load_suite
@@ -311,6 +311,12 @@ def without_idle(text):
 def is_idle(item):
     constants = (ast.Constant, ast.JoinedStr)
     return isinstance(item, ast.Pass) or (isinstance(item, ast.Expr) and isinstance(item.value, constants))
+
+
+def test_a_task_and_code_without_backticks_can_be_judged(toy_suite):
+    task = load_suite(toy_suite)[0].model_copy(update={"instruction": "Blend."})
+    code = {"blending.py": "def blend(): ..."}
+    assert "```python\ndef blend(): ...\n```" in judge_message(task, code, code, "reference first", None)
 
 
 def test_code_without_comments_means_the_same():

@@ -21,13 +21,18 @@ def choose_files(files: Mapping[str, bytes]) -> tuple[dict[str, bytes], dict[str
     kept: dict[str, bytes] = {}
     left_out: dict[str, str] = {}
     for name, data in files.items():
-        if reason := _LEFT_OUT.get(Path(name).suffix):
+        if reason := why_left_out(name):
             left_out[name] = reason
         elif len(data) > MOST_BYTES:
             left_out[name] = f"{len(data) >> 20} MB of data"
         else:
             kept[name] = data
     return kept, left_out
+
+
+def why_left_out(name: str) -> str:
+    """Why a file of that name is not copied; "" if it is."""
+    return _LEFT_OUT.get(Path(name).suffix, "")
 
 
 def read_paper(file: Path) -> str:

@@ -26,6 +26,7 @@ from lmrbench.cli import (
     fetch,
     forge,
     grade,
+    import_,
     judge,
     labels,
     list_tasks,
@@ -97,6 +98,7 @@ app.add_typer(labels.app, name="labels")
 app.command("agreement")(agreement.agreement)
 app.add_typer(papers.app, name="papers")
 app.command("new")(new.new)
+app.command("import")(import_.import_)
 app.command("mask")(mask.mask)
 app.command("audit")(audit.audit)
 app.command("accept")(adversary.accept)

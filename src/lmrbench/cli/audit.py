@@ -19,6 +19,7 @@ from lmrbench.cli.options import (
     WorkersOption,
     load_all_and_some,
     print_json,
+    with_checks,
 )
 from lmrbench.cli.tables import sheet, show
 from lmrbench.cli.terminal import cell, console, progress
@@ -83,6 +84,7 @@ def audit(
     if tier == "forensic":
         raise typer.Exit(int(_audit_draws(patterns or [], fresh, workers, suite, sandbox, json)))
     every_task, tasks = load_all_and_some(suite, patterns, tier)
+    tasks = with_checks(tasks)
     if adversary is not None:
         findings = attack_with_progress(
             list(tasks), adversary, wrong, right, out, workers, suite_folder(suite), sandbox

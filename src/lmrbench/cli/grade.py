@@ -19,6 +19,7 @@ from lmrbench.cli.options import (
     forged_tasks,
     load_all_and_some,
     print_json,
+    with_checks,
 )
 from lmrbench.cli.tables import Sheet, in_one_line, sheet, show
 from lmrbench.cli.terminal import console, progress, say, warn
@@ -120,6 +121,9 @@ def grade(
         if not task:
             every_task, tasks = with_tiers_of(every_task, handed_in, suite_folder(suite), sandbox)
         require_known(path, handed_in, {item.id: item for item in every_task})
+    answered = None if path is None else {item.task for item in handed_in}
+    with_checks([item for item in tasks if answered is None or item.id in answered])
+    tasks = tuple(item for item in tasks if item.files.check)
     names = {item.id for item in tasks}
     if path is not None:
         submissions = [item for item in handed_in if item.task in names]

@@ -110,6 +110,24 @@ def load_all_and_some(
     return (*tasks, *made), (*chosen, *made)
 
 
+def with_checks(tasks: Sequence[Task]) -> tuple[Task, ...]:
+    """The tasks that can be graded; one line on standard error names the others. Raises TaskError where there is none.
+
+    An imported task may have no check.
+    """
+    from lmrbench.cli.terminal import warn
+    from lmrbench.errors import TaskError
+
+    kept = tuple(task for task in tasks if task.files.check)
+    if without := [task.id for task in tasks if not task.files.check]:
+        verb = "has no check, so that it" if len(without) == 1 else "have no check, so that they"
+        said = f"{', '.join(without)}: {verb} can't be graded"
+        if not kept:
+            raise TaskError(said)
+        warn(f"{said}; left out")
+    return kept
+
+
 def forged_tasks(draws: Sequence[Drawn], suite: Path, sandbox: str) -> tuple[Task, ...]:
     """The forensic tasks of these draws, made with a progress bar."""
     if not draws:

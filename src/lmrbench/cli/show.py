@@ -58,7 +58,7 @@ def show(
         ("variants", ", ".join(f"{count} {kind}" for kind, count in counts.items())),
         ("grading digest", grading_digest(task)),
         ("audit digest", audit_digest(task)),
-        ("certificate", _certified(certificate)),
+        ("certificate", _certified(certificate) if task.files.check else "none: there is no check to certify"),
     ):
         table.add_row(key, cell(value))
     out.print(table)

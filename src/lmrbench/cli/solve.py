@@ -24,6 +24,7 @@ from lmrbench.cli.options import (
     TierOption,
     WorkersOption,
     load_all_and_some,
+    with_checks,
 )
 from lmrbench.cli.report import print_findings, print_findings_as_json
 from lmrbench.cli.report_tables import first_right_sheets
@@ -120,6 +121,7 @@ def _solved(given: dict[str, Any], asked: Asked) -> Run:
     except ImportError as error:
         raise SandboxError(f"asking models needs Inspect ({error}): pip install 'lmrbench[models]'") from error
     tasks, chosen = load_all_and_some(asked.suite, asked.task, asked.tier, asked.fresh, asked.sandbox)
+    chosen = with_checks(chosen)
     if asked.prices is not None:
         settings = settings.model_copy(update={"prices": runs.set_prices(asked.prices, settings.model)})
         if settings.cost_limit is not None and not settings.prices:
@@ -155,6 +157,7 @@ def _built_ins(given: dict[str, Any], asked: Asked) -> Run:
     if unused := [*set_here, *(["prices"] if asked.prices is not None else [])]:
         raise UsageError(f"--{unused[0].replace('_', '-')} needs --model")
     every_task, chosen = load_all_and_some(asked.suite, asked.task, asked.tier, asked.fresh, asked.sandbox)
+    chosen = with_checks(chosen)
     systems: tuple[BuiltIn, ...] = ("golden", "mask", "nearest")
     submissions = [item for system in systems for item in submissions_of(system, chosen)]
     folder = asked.out or RUNS / "built-in"

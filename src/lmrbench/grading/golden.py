@@ -63,6 +63,12 @@ def fresh_seed() -> int:
     return secrets.randbelow(2**31)
 
 
+def require_check(task: Task) -> None:
+    """Raise TaskError for a task that can't be graded."""
+    if not task.files.check:
+        raise TaskError(f"{task.id}: has no check, so that it can't be graded")
+
+
 def golden_outputs(
     tasks: Iterable[Task],
     seeds: Sequence[int],
@@ -71,11 +77,12 @@ def golden_outputs(
 ) -> dict[tuple[str, int], GoldenOutputs]:
     """The golden's observations for each task id and seed, from the cache or observed now.
 
-    observed: called after each task and seed. Raises TaskError where a golden fails its own check.
+    observed: called after each task and seed. Raises TaskError where a golden fails its own check, or has none.
     """
     found: dict[tuple[str, int], GoldenOutputs] = {}
     todo: list[tuple[Task, int, Path]] = []
     for task in tasks:
+        require_check(task)
         digest, environment = grading_digest(task), environment_digest(task)
         for seed in seeds:
             file = cache_folder() / "golden" / f"{digest[:32]}-{seed}-{environment}.json"

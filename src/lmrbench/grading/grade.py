@@ -15,7 +15,7 @@ from functools import cache
 
 from lmrbench.errors import SubmissionError
 from lmrbench.grading.compare import compare
-from lmrbench.grading.golden import GoldenOutputs, environment_digest, golden_outputs
+from lmrbench.grading.golden import GoldenOutputs, environment_digest, golden_outputs, require_check
 from lmrbench.grading.reading import SIDE_BY_SIDE, read_submission
 from lmrbench.grading.records import CaseVerdict, Grade, Terms, Verdict
 from lmrbench.printable import printable
@@ -89,6 +89,8 @@ def grade(
     golden. fail_fast: under each seed, no case is run after the first one that fails. Raises TaskError and
     SandboxError, which are no candidate's fault.
     """
+    for name in dict.fromkeys(item.task for item in submissions):
+        require_check(tasks[name])
     grading = _Grading(tasks, tuple(seeds), pool.sandbox.name)
     known = {item.terms: item for item in graded}
     todo: list[Candidate] = []

@@ -67,7 +67,7 @@ def judge_message(
     failed = [case for case in evidence or () if case.verdict != "match"]
     shown = "\n".join(_line(case) for case in failed[:MOST_CASES])
     texts = [task.instruction, shown, *reference.values(), *candidate.values()]
-    fence = "`" * max(3, *(len(run) + 1 for text in texts for run in re.findall("`+", text)))
+    fence = "`" * max([3, *(len(run) + 1 for text in texts for run in re.findall("`+", text))])
     parts = {
         "reference first": (("Reference", reference), ("Candidate", candidate)),
         "candidate first": (("Candidate", candidate), ("Reference", reference)),

@@ -77,6 +77,8 @@ def lmr_bench(
         in_workspace = given.setting == "agent"
         known = suite_tasks(str(folder))
         chosen = _chosen(known, [pattern for pattern in patterns if pattern], tier, fresh)
+        if unchecked := [item.id for item in chosen if not item.files.check]:
+            raise UsageError(f"{', '.join(unchecked)}: no check, so that answers can't be graded; name other tasks")
         dataset = [_agent_sample(item, given) if in_workspace else _prompt_sample(item, given) for item in chosen]
         return Task(
             dataset=MemoryDataset(dataset, name="lmr_bench"),

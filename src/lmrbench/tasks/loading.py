@@ -141,15 +141,18 @@ def _entry(table: dict[str, Any], folder: Path, key: str, repository: Mapping[st
 
 
 def _files(entry: TaskEntry, folder: Path, key: str, repository: Mapping[str, bytes]) -> TaskFiles:
-    for name in (entry.check, "paper.md"):
+    for name in (*filter(None, [entry.check]), "paper.md"):
         if not (folder / name).is_file():
             raise TaskError(f"{folder / 'task.toml'}: {key}: there is no file {name}")
+    if entry.tier == "method" and not entry.check:
+        raise TaskError(f"{folder / 'task.toml'}: {key}.check: a task of the tier method needs a check")
     equivalents, deviations = folder / "equivalent" / f"{entry.name}.toml", folder / "deviations.toml"
     decided, results = folder / "decided" / f"{entry.name}.toml", folder / RESULTS
+    of_source = repository.source.imports if isinstance(repository, Tree) else None
     return TaskFiles(
         repository=repository,
-        imports=repository.source.imports if isinstance(repository, Tree) else None,
-        check=read_text(folder / entry.check),
+        imports=of_source if entry.imports is None else entry.imports,
+        check=read_text(folder / entry.check) if entry.check else "",
         summary=read_text(folder / "paper.md"),
         rewrites={file.stem: read_text(file) for file in sorted((folder / "rewrites" / entry.name).glob("*.py"))},
         wrong=wrong_versions(folder, entry.name),

@@ -29,6 +29,8 @@ Tier = Literal["function", "method", "forensic", "twin"]
 TIERS: tuple[Tier, ...] = get_args(Tier)
 
 RelativePath = Annotated[str, AfterValidator(_stays_inside)]
+# Empty where there is no such file.
+PathOrNone = Annotated[str, AfterValidator(lambda text: text and _stays_inside(text))]
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_]*$")]
 
 
@@ -125,13 +127,13 @@ class TaskFiles:
     So a digest of a task names exactly the bytes that are graded. Two snapshots are never equal: they are compared by
     identity.
 
-    repository: the golden, by path. summary: ours, of the paper, in Markdown. rewrites, wrong: the code of each
-    version, by name. equivalents: the text of the file that declares mutants equivalent; empty if there is none.
-    decided: the text of the file that says which sentence decides which mutants; empty if there is none.
-    deviations: the text of the file with the paper's pool of them; empty if there is none. results: what the golden's
-    experiment logged, as JSON, where a solver sees it; empty elsewhere. shown: goal files that a solver sees as they
-    are here, and hands in whole. imports: the top-level imports that code from elsewhere needs; None where the
-    repository tells.
+    repository: the golden, by path. check: its text; empty if there is none. summary: ours, of the paper, in Markdown.
+    rewrites, wrong: the code of each version, by name. equivalents: the text of the file that declares mutants
+    equivalent; empty if there is none. decided: the text of the file that says which sentence decides which mutants;
+    empty if there is none. deviations: the text of the file with the paper's pool of them; empty if there is none.
+    results: what the golden's experiment logged, as JSON, where a solver sees it; empty elsewhere. shown: goal files
+    that a solver sees as they are here, and hands in whole. imports: the top-level imports that are needed, where the
+    task or the source says so; None where the repository tells.
     """
 
     repository: Mapping[str, bytes]
@@ -166,8 +168,9 @@ class TaskEntry(Record):
 
     tier: forensic tasks and twins are made of others, and stand in files of their own. targets: the functions that are
     masked. context: the files that standard prompting shows beside the goal file.
-    check: the file with `cases(seed)` and `observe(case)`. tolerances: overrides of `tolerance` for one top-level key
-    of the observations.
+    check: the file with `cases(seed)` and `observe(case)`; "" for a task that can be read and answered, but not graded.
+    tolerances: overrides of `tolerance` for one top-level key of the observations. imports: the top-level imports that
+    the targets and the check need; None where that is all that the repository names.
     """
 
     name: Name
@@ -176,7 +179,8 @@ class TaskEntry(Record):
     targets: tuple[Target, ...] = Field(min_length=1)
     instruction: str = Field(min_length=1)
     context: tuple[RelativePath, ...] = ()
-    check: RelativePath
+    check: PathOrNone
+    imports: tuple[str, ...] | None = None
     tolerance: Tolerance = Tolerance()
     tolerances: dict[str, Tolerance] = Field(default_factory=dict)
     limits: Limits = Limits()

@@ -1,0 +1,62 @@
+"""The text of a paper that somebody else took apart into JSON, as Markdown.
+
+The forms differ: a text, a list of paragraphs or of sections, an object with title, abstract and sections, sections as
+an object from heading to text, or paragraphs that each name their section. What has another form adds nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+_TITLES = ("title", "heading", "section_title", "section", "header", "name")
+_TEXTS = ("abstract", "text", "content", "contents", "body", "paragraphs")
+_INNER = ("sections", "subsections", "body_text", "children", "pdf_parse")
+_NOT_THE_TEXT = frozenset(
+    {*_TITLES, "references", "bibliography", "bib_entries", "ref_entries", "authors", "acknowledgements", "keywords"}
+    | {"year", "date", "venue", "url", "doi", "id", "paper_id", "metadata", "identifiers", "source"}
+)
+MAX_DEPTH = 6
+
+
+def paper_markdown(value: object, title: str) -> str:
+    """The paper in Markdown, under its title; nothing but the title where no text is found."""
+    lines = [f"# {title}"]
+    heading = title.casefold()
+    for name, depth, text in _pieces(value, "", 0):
+        if name.casefold() not in ("", heading):
+            heading = name.casefold()
+            lines.append(f"{'#' * min(max(depth, 2), MAX_DEPTH)} {' '.join(name.split())}")
+        lines.append(text.strip())
+    return "\n\n".join(line for line in lines if line) + "\n"
+
+
+def _pieces(value: object, heading: str, depth: int) -> Iterator[tuple[str, int, str]]:
+    """Each text with the heading that it stands under, and how deep that is."""
+    if depth > MAX_DEPTH:
+        return
+    if isinstance(value, str):
+        if value.strip():
+            yield heading, depth, value
+    elif isinstance(value, list):
+        for item in value:
+            yield from _pieces(item, heading, depth)
+    elif isinstance(value, dict):
+        yield from _object(value, heading, depth)
+
+
+def _object(value: dict[str, object], heading: str, depth: int) -> Iterator[tuple[str, int, str]]:
+    by_name = {str(key).casefold(): item for key, item in value.items()}
+    own = next((by_name[name] for name in _TITLES if isinstance(by_name.get(name), str)), heading)
+    # Without a place for its texts it is an object from heading to text.
+    is_table = not by_name.keys() & {*_TEXTS, *_INNER} - {"abstract"}
+    # Whatever their order in the file, the abstract comes first.
+    for name, item in sorted(value.items(), key=lambda pair: pair[0].casefold() != "abstract"):
+        key = name.casefold()
+        if key == "abstract":
+            yield from _pieces(item, "Abstract", depth + 1)
+        elif key in _TEXTS:
+            yield from _pieces(item, str(own), depth + 1)
+        elif key in _INNER:
+            yield from _pieces(item, str(own) if depth else "", depth + 1)
+        elif is_table and key not in _NOT_THE_TEXT:
+            yield from _pieces(item, name, depth + 1)

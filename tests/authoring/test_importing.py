@@ -1,0 +1,505 @@
+"""`lmrbench import`: a suite of a clone of the public edition, and a reason for everything that is not in it."""
+
+import ast
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from lmrbench.authoring import adapting, audit, fuzzing, importing, mutation
+from lmrbench.authoring.adapting import OBSERVED
+from lmrbench.authoring.importing import import_edition
+from lmrbench.authoring.inside.adapter import stand_in, statements_for
+from lmrbench.authoring.paper_text import paper_markdown
+from lmrbench.errors import TaskError, UsageError
+from lmrbench.library import grade
+from lmrbench.pysource.names import bound
+from lmrbench.solving.task import OptionError, lmr_bench
+from lmrbench.tasks.loading import default_suite, load_suite
+from lmrbench.tasks.submission import Submission
+from lmrbench.tasks.workspace import workspace_files
+
+POOLING = '''"""Pooling."""
+import missing_package
+from math import exp
+
+WIDTH = 4
+
+
+def smooth(values, strength):
+    """A softened maximum."""
+    pass
+
+
+class Pool(missing_package.Base):
+    def __init__(self, strength):
+        self.strength = strength
+
+    def forward(self, values):
+        raise NotImplementedError
+
+    def weights(self, values):
+        return [1.0 for _ in values]
+'''
+SMOOTH = '''from math import exp, log
+
+
+def _total(values, strength):
+    return sum(exp(strength * value) for value in values)
+
+
+def smooth(values, strength):
+    """A softened maximum."""
+    total = _total(values, strength)
+    return log(total / len(values)) / strength
+'''
+# As it is printed without its class.
+FORWARD = """
+def forward(self, values):
+    weighted = [weight * value for weight, value in zip(self.weights(values), values)]
+    return sum(weighted) / max(1.0, self.strength * len(values))
+"""
+SECTIONS = [{"heading": "1 Method", "text": ["A softened maximum.", "It has a strength."]}]
+TRAINERS = '''
+import hydra_that_is_nowhere
+import torch
+import torch.nn.functional as F
+from typing import Tuple
+from preference_files import batches
+
+
+def preference_loss(policy_chosen_logps: torch.FloatTensor,
+                    policy_rejected_logps: torch.FloatTensor,
+                    reference_chosen_logps: torch.FloatTensor,
+                    reference_rejected_logps: torch.FloatTensor,
+                    beta: float,
+                    label_smoothing: float = 0.0,
+                    ipo: bool = False,
+                    reference_free: bool = False) -> Tuple[torch.FloatTensor, torch.FloatTensor, torch.FloatTensor]:
+    """Losses and rewards of pairs."""
+    BODY
+
+
+class Trainer(hydra_that_is_nowhere.Trainer):
+    pass
+'''
+BODY = """gain = policy_chosen_logps - reference_chosen_logps, policy_rejected_logps - reference_rejected_logps
+    gap = policy_chosen_logps - policy_rejected_logps if reference_free else gain[0] - gain[1]
+    if ipo:
+        return (gap - 0.5 / beta).square(), beta * gain[0].detach(), beta * gain[1].detach()
+    kept, flipped = F.logsigmoid(gap * beta), F.logsigmoid(gap * -beta)
+    loss = (label_smoothing - 1) * kept - label_smoothing * flipped
+    return loss, beta * gain[0].detach(), beta * gain[1].detach()"""
+
+
+def implementation(function="smooth", **changes):
+    return {
+        "index": 0,
+        "instruction": f'Implement "{function}".\nIts base is \\e.',
+        "category": "Training Objective",
+        "goal_file": "pool/pooling.py",
+        "goal_function": function,
+        "class_name": None,
+        "golden_file": f"golden_files/{function}_golden.py",
+        "retrieval_context": ["pool/other.py", "missing.py"],
+        "unit_test_file": "unit_test/unit_test_1.py",
+    } | changes
+
+
+def benchmark(clone, name, implementations, repository, goldens, **changes):
+    """A benchmark's folder of the edition's form."""
+    folder = clone / "benchmark" / name
+    info = {
+        "instance_id": name,
+        "paper_name": f"A Paper on {name}",
+        "folder_name": name,
+        "paper_url": "https://example.org/paper",
+        "year": 2024,
+        "repo_url": "https://example.org/code",
+        "repo_folder_name": "code",
+        "implementations": implementations,
+    }
+    files = {f"code/{path}": text for path, text in repository.items()}
+    files |= {f"golden_files/{path}": text for path, text in goldens.items()}
+    files["info.json"] = json.dumps(info | changes)
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    return folder
+
+
+POOL = {
+    "pool/pooling.py": POOLING,
+    "pool/other.py": "SIZE = 3\n",
+    "pool/pooling_golden.py": SMOOTH,
+    "unit_test/unit_test_1.py": "assert smooth([1.0], 1.0) == 1.0\n",
+    "unit_test/expected.json": "[1.0]",
+    "pool/__pycache__/pooling.cpython-311.pyc": "bytecode",
+    "weights.pt": "weights",
+}
+GOLDENS = {"smooth_golden.py": SMOOTH, "forward_golden.py": FORWARD}
+
+
+@pytest.fixture
+def clone(tmp_path):
+    """A clone with one good benchmark."""
+    both = [implementation(), implementation("forward", class_name="Pool", goal_file="code/pool/pooling.py")]
+    folder = benchmark(tmp_path / "clone", "3-Pool Ing", both, POOL, GOLDENS)
+    paper = {"title": "Pools", "abstract": "We soften maxima.", "sections": SECTIONS}
+    (folder / "paper.json").write_text(json.dumps(paper))
+    return tmp_path / "clone"
+
+
+def reasons(found):
+    return "\n".join(f"{item.where}: {item.reason}" for item in (*found.left_out, *found.remarks))
+
+
+def lmrbench(*arguments, cwd=None):
+    return subprocess.run(
+        [sys.executable, "-m", "lmrbench", *map(str, arguments)], capture_output=True, text=True, cwd=cwd
+    )
+
+
+def test_functions_and_methods_become_tasks_whose_masks_are_computed(clone, tmp_path):
+    found = import_edition(clone, tmp_path / "suite")
+
+    assert [(item.task, item.target, item.check) for item in found.tasks] == [
+        ("pool_ing/smooth", "pool/pooling.py::smooth", ""),
+        ("pool_ing/forward", "pool/pooling.py::Pool.forward", ""),
+    ]
+    smooth, forward = load_suite(tmp_path / "suite")
+    assert smooth.category == "training_objectives"
+    assert smooth.instruction.strip() == 'Implement "smooth".\nIts base is \\e.'
+    assert smooth.context == ("pool/other.py",)
+    golden = smooth.files.repository["pool/pooling.py"].decode()
+    assert "total = _total(values, strength)" in golden
+    assert "self.weights(values), values" in golden
+    assert {*smooth.files.repository} == {"pool/pooling.py", "pool/other.py"}
+    for task in (smooth, forward):
+        shown = b"\n".join(workspace_files(task, "full").values())
+        assert b"missing_package" in shown
+        assert b"/ strength" not in shown
+        assert b"weighted" not in shown
+    assert "## Abstract\n\nWe soften maxima.\n\n## 1 Method\n\nA softened maximum." in smooth.files.summary
+    assert "3-Pool Ing: weights.pt: weights" in reasons(found)
+    assert "pool_ing/smooth: no check: the suite core has no task of this paper" in reasons(found)
+
+
+def test_the_same_clone_gives_the_same_bytes(clone, tmp_path):
+    for name in ("one", "two"):
+        import_edition(clone, tmp_path / name)
+    one, two = (
+        {
+            path.relative_to(tmp_path / name): path.read_bytes()
+            for path in (tmp_path / name).rglob("*")
+            if path.is_file()
+        }
+        for name in ("one", "two")
+    )
+    assert one == two
+
+
+GOOD = {"fine_golden.py": "def fine(x):\n    return x * 3 + 1\n"}
+CODE = {
+    "mod.py": "def fine(x):\n    pass\n",
+    "broken.py": "def fine(:\n",
+    "large.py": f"def fine(x): pass\n#{' ' * (1 << 20)}",
+}
+AMISS: dict[str, dict[str, object]] = {
+    "golden_file: golden_files/none.py: there is no such file": {"golden_file": "golden_files/none.py"},
+    "golden_file: '../../../secret.py' is no path inside": {"golden_file": "../../../secret.py"},
+    "golden_file: None is no path inside": {"golden_file": None},
+    "goal_file: '/etc/passwd' is no path inside": {"goal_file": "/etc/passwd"},
+    "goal_file: 'code/../../x.py' is no path inside": {"goal_file": "code/../../x.py"},
+    "goal_file: none.py: there is no such file": {"goal_file": "none.py"},
+    "goal_file: linked.py: is left out": {"goal_file": "linked.py"},
+    "goal_file: large.py: is left out": {"goal_file": "large.py"},
+    "broken.py: fine: the file can't be parsed: line 1": {"goal_file": "broken.py"},
+    "mod.py: other: no such function": {"goal_function": "other"},
+    "goal_function: 'mod.py::a b' is not of the form": {"goal_function": "a b"},
+    "mod.py: Layer.fine: no such function; near: fine": {"class_name": "Layer"},
+    "category: 'Cooking' is none of the suite's": {"category": "Cooking"},
+    "it has no instruction": {"instruction": "  "},
+    "the golden does not define fine; near: fin": {"golden_file": "fin.py"},
+    "stub.py: fine has no body there": {"golden_file": "stub.py"},
+    "bad.py: the golden can't be parsed": {"golden_file": "bad.py"},
+    "golden_file: linked.py: there is no such file": {"golden_file": "linked.py"},
+}
+
+
+def test_each_implementation_that_can_not_be_asked_for_has_its_reason(tmp_path):
+    usual: dict[str, object] = {"goal_file": "code/mod.py"}
+    amiss = [implementation("fine", **(usual | changes)) for changes in AMISS.values()]
+    goldens = {"fin.py": "def fin(x):\n    return 2\n", "bad.py": "def fine(:\n", "stub.py": "def fine(x):\n    ...\n"}
+    clone = tmp_path / "clone"
+    folder = benchmark(clone, "1-Amiss", [*amiss, 3, implementation("fine", **usual)], CODE, GOOD | goldens)
+    (tmp_path / "secret.py").write_text("def fine(x):\n    return 'secret'\n")
+    for place in ("code", "golden_files"):
+        (folder / place / "linked.py").symlink_to(tmp_path / "secret.py")
+
+    found = import_edition(clone, tmp_path / "suite")
+
+    said = reasons(found)
+    for reason in AMISS:
+        assert reason in said
+    assert "1-Amiss: linked.py: a link; not followed" in said
+    assert "1-Amiss: large.py: is larger than 1048576 bytes" in said
+    assert [item.task for item in found.tasks] == ["amiss/fine"]
+    written = b"".join(path.read_bytes() for path in (tmp_path / "suite").rglob("*") if path.is_file())
+    assert b"secret" not in written
+
+
+def test_each_benchmark_that_can_not_be_read_has_its_reason(tmp_path):
+    clone = tmp_path / "clone"
+    one = [implementation("fine", goal_file="mod.py")]
+
+    def folder(name, **changes):
+        return benchmark(clone, name, changes.pop("implementations", one), CODE, GOOD, **changes)
+
+    folder("1-Fine", instance_id="same")
+    folder("2-Twice", instance_id="same")
+    (folder("3-No Facts") / "info.json").unlink()
+    (folder("4-No Json") / "info.json").write_text("{")
+    (folder("5-Deep") / "info.json").write_text("[" * 100_000)
+    folder("6-No Year", year="soon")
+    folder("7-No Address", paper_url="somewhere")
+    folder("8-No Code", repo_folder_name="../1-Fine/code", implementations="none")
+    folder("9-None", implementations=[])
+    shutil.rmtree(folder("10-No Folder") / "code")
+    (clone / "benchmark" / "11-Link").symlink_to(clone / "benchmark" / "1-Fine")
+    (folder("12-Large") / "info.json").write_text(" " * (5 << 20))
+
+    found = import_edition(clone, tmp_path / "suite")
+
+    assert [item.task for item in found.tasks] == ["fine/fine"]
+    said = {item.where: item.reason for item in found.left_out}
+    for name, reason in {
+        "2-Twice": "instance_id: 'same' is that of 1-Fine",
+        "3-No Facts": "info.json: there is no such file",
+        "4-No Json": "info.json: is not JSON",
+        "5-Deep": "info.json: is not JSON",
+        "6-No Year": "info.json: year: Input should be a valid integer",
+        "7-No Address": "info.json: paper_url: ",
+        "8-No Code": "no task can be made of it",
+        "9-None": "no task can be made of it",
+        "10-No Folder": "repo_folder_name: there is no folder 'code'",
+        "11-Link": "is a link",
+        "12-Large": "info.json: is larger than",
+    }.items():
+        assert reason in said[name]
+
+
+def test_copies_of_the_answer_are_left_out_or_named(clone, tmp_path):
+    code = clone / "benchmark" / "3-Pool Ing" / "code"
+    (code / "older.py").write_text(SMOOTH.replace("values", "ys").replace("strength", "power"))
+    (code / "old.py").write_text(SMOOTH.replace("values", "xs").replace("def smooth", "def soft"))
+    (code / "pool" / "again.py").write_text("def whole(x):\n    return 3 * x + 4 * x\n")
+    one = implementation("whole", goal_file="pool/again.py", golden_file="whole.py", category="decoding")
+    folder = benchmark(clone, "4-Copy", [one], {"pool/again.py": "", "copy.py": ""}, {})
+    for path in ("code/pool/again.py", "code/copy.py", "golden_files/whole.py"):
+        (folder / path).parent.mkdir(exist_ok=True)
+        shutil.copy(code / "pool" / "again.py", folder / path)
+
+    said = reasons(import_edition(clone, tmp_path / "suite"))
+
+    assert "pool_ing: repo/older.py::smooth holds 100% of an answer" in said
+    assert "pool_ing: repo/old.py::soft holds 100% of an answer" in said
+    assert "4-Copy: copy.py: is a copy of pool/again.py" in said
+
+
+def test_nothing_half_made_is_left(clone, tmp_path, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(importing, "load_paper", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        import_edition(clone, tmp_path / "suite")
+    assert os.listdir(tmp_path) == ["clone"]
+
+
+@pytest.mark.parametrize("there", ["file", "full", "link"])
+def test_what_is_there_is_not_touched(clone, tmp_path, there):
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine").write_text("mine")
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(UsageError, match="is not empty"):
+        import_edition(clone, tmp_path / there)
+    assert (tmp_path / "full" / "mine").read_text() == (tmp_path / "file").read_text() == "mine"
+
+
+def test_without_a_check_all_but_grading_works(clone, tmp_path):
+    (tmp_path / "empty").mkdir()
+    made = lmrbench("import", "lmr-bench", clone, "--to", "empty", cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    assert "2 tasks imported" in made.stdout
+    assert "empty: 2 tasks, of which 0 can be graded" in made.stdout
+    assert "Left out" in made.stdout
+    suite = ("--suite", tmp_path / "empty")
+    assert "pool_ing/smooth" in lmrbench("list", *suite).stdout
+    assert "there is no check to certify" in lmrbench("show", "pool_ing/smooth", *suite).stdout
+    exported = lmrbench("export", "pool_ing", *suite, "--to", "work", cwd=tmp_path)
+    assert exported.returncode == 0, exported.stderr
+    goal = tmp_path / "work" / "pool_ing" / "smooth" / "repo" / "pool" / "pooling.py"
+    goal.write_text(goal.read_text().replace('maximum."""\n    raise NotImplementedError', 'maximum."""\n    return 1'))
+    answers = (tmp_path / "work" / "pool_ing" / "smooth", "--system", "me", "--to", "answers.jsonl")
+    collected = lmrbench("collect", *answers, *suite, cwd=tmp_path)
+    assert collected.returncode == 0, collected.stderr
+    for command in (
+        ("grade", "answers.jsonl"),
+        ("grade", "--golden", "-t", "pool_ing/smooth"),
+        ("run", "-t", "pool_ing/smooth"),
+        ("audit", "pool_ing/smooth"),
+    ):
+        refused = lmrbench(*command, *suite, cwd=tmp_path)
+        assert refused.returncode == 2
+        assert refused.stderr == "lmrbench: pool_ing/smooth: has no check, so that it can't be graded\n"
+    assert not (tmp_path / "runs").exists()
+
+
+def test_the_library_and_inspect_refuse_what_has_no_check(clone, tmp_path):
+    import_edition(clone, tmp_path / "suite")
+    tasks = load_suite(tmp_path / "suite")
+    with pytest.raises(TaskError, match="pool_ing/smooth: has no check"):
+        grade([Submission(system="me", task="pool_ing/smooth", code="def smooth(): ...")], tasks=tasks)
+    with pytest.raises(OptionError, match="pool_ing/smooth: no check"):
+        lmr_bench(tasks="pool_ing/smooth", suite=str(tmp_path / "suite"))
+
+
+def test_a_whole_method_needs_a_check(clone, tmp_path):
+    import_edition(clone, tmp_path / "suite")
+    table = tmp_path / "suite" / "pool_ing" / "task.toml"
+    table.write_text(table.read_text().replace("check =", 'tier = "method"\ncheck ='))
+    with pytest.raises(TaskError, match=r"task\[0\]\.check: a task of the tier method needs a check"):
+        load_suite(tmp_path / "suite")
+
+
+def test_a_clone_without_tasks_writes_nothing(tmp_path):
+    benchmark(tmp_path / "clone", "1-None", [], CODE, {})
+    made = lmrbench("import", "lmr-bench", "clone", "--to", "suite", cwd=tmp_path)
+    assert made.returncode == 1
+    assert "1-None" in made.stdout
+    assert os.listdir(tmp_path) == ["clone"]
+    no_clone = lmrbench("import", "lmr-bench", tmp_path, "--to", "suite", cwd=tmp_path)
+    assert (no_clone.returncode, no_clone.stderr.count("\n")) == (2, 1)
+
+
+def preferences(clone, old="", new=""):
+    """A benchmark like that of DPO, in whose code a text is replaced."""
+    one = implementation("preference_loss", goal_file="trainers.py", golden_file="golden_files/loss.py")
+    masked, golden = (TRAINERS.replace("BODY", body).replace(old or "BODY", new) for body in ("pass", BODY))
+    address = "https://arxiv.org/pdf/2305.18290v2"
+    return benchmark(clone, "24-DPO", [one], {"trainers.py": masked}, {"loss.py": golden}, paper_url=address)
+
+
+def test_a_check_of_ours_observes_their_function_without_the_packages_of_their_repository(clone, tmp_path):
+    preferences(clone)
+
+    made = lmrbench("import", "lmr-bench", clone, "--to", "suite", "--json", cwd=tmp_path)
+
+    by_name = {item["task"]: item["check"] for item in json.loads(made.stdout)["tasks"]}
+    assert by_name == {"pool_ing/smooth": "", "pool_ing/forward": "", "dpo/preference_loss": "dpo/preference_loss"}
+    options = ("--suite", "suite", "--out", "run", "--json")
+    graded = lmrbench("grade", "--golden", "--mask", *options, cwd=tmp_path)
+    assert graded.returncode == 0, graded.stderr
+    without = "pool_ing/smooth, pool_ing/forward: have no check, so that they can't be graded; left out"
+    assert graded.stderr == f"lmrbench: {without}\n"
+    grades = {item["system"]: item for item in json.loads(graded.stdout)["grades"]}
+    assert grades["golden"]["passed"]
+    assert not grades["mask"]["passed"]
+    assert {case["verdict"] for case in grades["mask"]["cases"]} == {"error"}
+    assert "experiment" not in {case["name"] for case in grades["golden"]["cases"]}
+    wrong = BODY.replace("0.5 / beta", "1 / beta")
+    signature = TRAINERS.partition("def ")[2].partition("    BODY")[0]
+    line = {"system": "wrong", "task": "dpo/preference_loss", "code": f"def {signature}    {wrong}\n"}
+    (tmp_path / "wrong.jsonl").write_text(json.dumps(line) + "\n")
+    (grade,) = json.loads(lmrbench("grade", "wrong.jsonl", "--suite", "suite", "--json", cwd=tmp_path).stdout)["grades"]
+    assert {case["verdict"] for case in grade["cases"]} == {"match", "mismatch"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("beta: float,", "beta: float = 0.1,", "calls preference_loss(policy_chosen_logps, policy_rejected_logps"),
+        ("gain = ", "batches(); gain = ", "can't observe a function that needs preference_files"),
+        ("gain = ", "import scipy; gain = ", "can't observe a function that needs scipy"),
+    ],
+)
+def test_a_function_that_our_check_can_not_observe_gets_none(clone, tmp_path, old, new, reason):
+    preferences(clone, old, new)
+
+    found = import_edition(clone, tmp_path / "suite")
+
+    assert "dpo/preference_loss: no check: the check of dpo/preference_loss " in reasons(found)
+    assert reason in reasons(found)
+
+
+def test_checks_that_are_adapted_call_one_function_of_a_module_and_import_nothing_else():
+    for task in load_suite(default_suite()):
+        if task.id in OBSERVED:
+            (target,) = task.targets
+            module = target.file.removesuffix(".py").replace("/", ".")
+            found = {
+                node.module if isinstance(node, ast.ImportFrom) else node.names[0].name
+                for node in ast.walk(ast.parse(task.files.check))
+                if isinstance(node, ast.Import | ast.ImportFrom)
+            }
+            assert found - {*OBSERVED[task.id], *sys.stdlib_module_names} == {module, "experiment"}
+
+
+def test_what_an_audit_adds_to_a_check_takes_no_name_of_the_adapter():
+    shared = {"cases", "observe"}
+    ours = bound(ast.parse(adapting._ADAPTER.format(experiment="", module="", file="", name=""))) - shared
+    for text in (mutation._RECORDED, fuzzing._WIDENED):
+        assert not ours & bound(ast.parse(text.format(place="place", numbers=[], most=1)))
+    assert not ours & bound(ast.parse(audit._IN_DOUBLE_PRECISION))
+
+
+def test_a_stand_in_holds_the_function_and_what_it_needs(tmp_path, monkeypatch):
+    text = (
+        "from __future__ import annotations\nimport nowhere, math as m\nfrom typing import Any, List\n"
+        "SCALE = 2\nOTHER = nowhere.x\nif SCALE > 1:\n    def helper(x): return m.floor(x) * SCALE\n"
+        "def wanted(x: Any, nowhere=3):\n    def inner(y): return helper(y)\n    return [inner(z) for z in x]\n"
+    )
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "theirs.py").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "ours.module", sys)
+    del sys.modules["ours.module"]
+
+    stand_in("ours.module", "deep/theirs.py", "wanted")
+
+    assert sys.modules["ours.module"].wanted([1.5, 2.5]) == [2, 4]
+    kept = [ast.unparse(part) for part in statements_for(ast.parse(text), "wanted")]
+    assert "import math as m" in kept
+    assert "from typing import Any" in kept
+    assert not any("nowhere" in line for line in kept[:-1])
+
+
+@pytest.mark.parametrize(
+    "paper",
+    [
+        {"title": "T", "abstract": "We soften.", "sections": [{"title": "1 Method", "content": "Softly."}]},
+        {"Abstract": ["We soften."], "1 Method": "Softly.", "References": "[1]"},
+        {"abstract": {"text": "We soften."}, "sections": {"1 Method": {"paragraphs": ["Softly."]}}},
+        [{"heading": "Abstract", "text": "We soften."}, {"heading": "1 Method", "text": "Softly."}],
+        {
+            "pdf_parse": {
+                "abstract": [{"text": "We soften.", "section": "Abstract"}],
+                "body_text": [{"text": "Softly.", "section": "1 Method"}],
+            }
+        },
+    ],
+    ids=["sections", "headings", "nested", "list", "paragraphs"],
+)
+def test_the_text_of_a_paper_in_its_usual_forms(paper):
+    lines = [line.lstrip("# ") for line in paper_markdown(paper, "T").splitlines() if line]
+    assert lines == ["T", "Abstract", "We soften.", "1 Method", "Softly."]
+
+
+@pytest.mark.parametrize("paper", [None, 3, [], {}, {"title": "T"}, [[[[[[[[["deep"]]]]]]]]]])
+def test_what_holds_no_text_is_the_title_alone_or_what_there_is(paper):
+    assert paper_markdown(paper, "T") in ("# T\n", "# T\n\ndeep\n")
