@@ -146,6 +146,10 @@ def observe(case):
             observed["changed"].append(layer.train()(other).detach())
             layer.merge_weights = merge
             layer.train()
+        plain, layer.lora_dropout = layer.lora_dropout, torch.nn.Identity()
+        layer.lora_dropout.register_forward_hook(lambda module, given, found: 1.5 * found)
+        observed["hooked"] = layer(other).detach()
+        layer.lora_dropout = plain
         compact(layer)
         observed["compacted"] = [layer.r, layer(case["x"]).detach(), layer.eval()(case["x"]).detach()]
     return {precision: observed}

@@ -60,7 +60,7 @@ def cases(seed):
     yield decoding("penalty, then added", steps=7, processors=[("penalty", 2.5), ("added", bias)])
     yield decoding("added, then penalty", steps=7, processors=[("added", bias), ("penalty", 2.5)], ending=1.0)
     yield decoding("filtered tokens win", processors=[("negated", 0), ("ban", (PAD, 1))], top=0.3)
-    profiles = {"seed": number(0, 10**6), "facts": 5, "layers": 3}
+    profiles = {"seed": number(0, 10**6), "facts": 4, "layers": 3}
     yield {"name": "profiles", "profiles": profiles}
 
 
@@ -190,7 +190,7 @@ def decoding(case):
         "scores": list(output.scores),
         "premature_layers": output.premature_layers.tolist(),
         "divergences": output.divergences,
-        "counts": [[layer, int(output.layer_counts[layer])] for layer in sorted(output.layer_counts)],
+        "counts": [[layer, output.layer_counts[layer]] for layer in sorted(output.layer_counts)],
         "gradients": any(part.requires_grad for part in (output.divergences, *output.scores)),
         "seen": [part.seen for part in processors],
         "plain": plain,
@@ -210,4 +210,5 @@ def profiles(case):
         for block in model.blocks:
             block.down.weight *= 2
     found = layer_profiles(model, tokenizer, facts[: given["facts"]])
-    return {"profiles": [[list(part.divergence), list(part.critical)] for part in found]}
+    prompts = [tokenizer.encode_prompt(text) for text in (" Rome is  new", "")]
+    return {"profiles": [[list(part.divergence), list(part.critical)] for part in found], "prompts": prompts}

@@ -63,7 +63,8 @@ def cases(seed):
     yield {"name": "wide margins", "points": points(5, 8), "labels": labels(5), "settings": [0.003, 100.0, 1e5, 100.0]}
     given = {"points": 0.05 * points(9, 8), "labels": labels(9)}
     yield {"name": "no centripetal margin", **given, "settings": [20.0, 0.01, 0.002, 0.0]}
-    yield {"name": "no clustering margin", "points": points(9, 8), "labels": labels(9), "settings": [0.8, 0, 1.9, 0.4]}
+    given = {"points": points(9, 8), "labels": labels(9)}
+    yield {"name": "hardly a clustering margin", **given, "settings": [0.8, 1e-3, 1.9, 0.4]}
     yield {"name": "margins of one", "points": points(9, 8), "labels": labels(9), "settings": [0.7, 1.0, 1.9, 1.0]}
     yield {"name": "defaults", "points": points(11, 20), "labels": labels(11), "settings": []}
     for name, weights in (("no clustering", (0.0, 1.6)), ("no centripetal force", (0.8, 0.0))):

@@ -50,6 +50,9 @@ def cases(seed):
             inputs += [embedding, idf, list(side)]
         return {"name": f"moving, {name}", "moving": inputs, "options": options}
 
+    words = ["cats", "sitting", "nearthedog", "colder", "unheard", "s", "weathers", "sit"]
+    words += ["".join(PIECES[draw(6)].strip("#") for _ in range(1 + draw(4))) for _ in range(4)]
+    yield {"name": "pieces of words", "split": words}
     for count in (1, 6):
         texts = [[WORDS[draw(4)] for _ in range(1 + draw(6))] for _ in range(count)]
         yield {"name": f"weights of {count} texts", "weighed": texts}
@@ -116,6 +119,11 @@ def double_precision():
 
 def observe(case):
     with double_precision():
+        if "split" in case:
+            from moverscore.tokenizer import WordPieceTokenizer
+
+            tokenizer = WordPieceTokenizer(PIECES)
+            return {"pieces": [tokenizer._split(word) for word in case["split"]]}
         if "weighed" in case:
             from moverscore.idf import IdfWeights
 

@@ -143,6 +143,13 @@ def cases(seed):
                 rows += [token("hate", "VERB", "VBD", start, "conj"), token("great", "ADJ", "JJ", second, "attr")]
                 fixed.append({"tokens": rows, "queries": [[0, 1, None]]})
     yield {"name": "subjects of predicates", "parses": fixed}
+    fixed = []
+    for count in range(5):
+        rows = [token("food", "NOUN", "NN", 1, "nsubj", opens=True), token("be", "AUX", "VBZ", 1, "ROOT")]
+        rows += [token("not", "PART", "RB", count + 2, "neg") for _ in range(count)]
+        rows.append(token("cold", "ADJ", "JJ", 1, "acomp"))
+        fixed.append({"tokens": rows, "queries": [[0, 1, None]]})
+    yield {"name": "negated several times", "parses": fixed}
 
     def response():
         return " ".join(pick(("Positive", "neutral", "negative.", "negative", "is", "so.", "it")) for _ in range(5))
@@ -152,13 +159,14 @@ def cases(seed):
     responses = [response() for _ in range(40)]
     responses += ["", "It is positive", "So. It is negative.", "Neutral or positive.", "It is negatives or positive?"]
     yield {"name": "prompts", "prompts": prompts, "responses": responses}
-    given = {"texts": [pick(TEXTS[:2]) for _ in range(2)], "responses": [response() for _ in range(3)]}
+    given = {"texts": [*TEXTS[5:], *(pick(TEXTS[:2]) for _ in range(2))], "responses": [response() for _ in range(3)]}
     yield {"name": "chains", "plans": list(PLANS), **given}
     kinds = ("positive", "negative", "neutral")
     outcomes = [[(pick(kinds), pick(kinds[:bound])) for _ in range(size)] for size, bound in ((9, 3), (12, 2), (5, 1))]
     outcomes += [
         [("positive", "positive")],
         [("positive", "negative")],
+        [("positive", "positive"), ("positive", "negative")],
         [("neutral", "neutral"), ("positive", "neutral")],
     ]
     yield {"name": "measures", "outcomes": outcomes}

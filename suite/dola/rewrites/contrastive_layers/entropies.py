@@ -3,6 +3,12 @@
 import torch.nn.functional as F
 
 
+def encode_prompt(self, text):
+    ids = [self.bos_id]
+    ids.extend(self.encode(text))
+    return ids
+
+
 def forward(self, input_ids, early_exit_layers):
     batch, length = input_ids.shape
     real = input_ids != self.config.pad_id

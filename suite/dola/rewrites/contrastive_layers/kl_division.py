@@ -1,6 +1,12 @@
 """The divergence by the library's function; masks that are added up; a schedule that is set by hand."""
 
 
+def encode_prompt(self, text):
+    ids = self.encode(text)
+    ids.insert(0, self.bos_id)
+    return ids
+
+
 def forward(self, input_ids, early_exit_layers):
     padding = input_ids == self.config.pad_id
     length = input_ids.shape[1]

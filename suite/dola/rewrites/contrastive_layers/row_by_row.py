@@ -1,6 +1,10 @@
 """Decodes one row after the other; losses by logarithms of probabilities; Adam with its decay set to 0."""
 
 
+def encode_prompt(self, text):
+    return [self.bos_id, *(self._ids.get(word, self.unknown_id) for word in text.split())]
+
+
 def forward(self, input_ids, early_exit_layers):
     real, length = input_ids != self.config.pad_id, input_ids.shape[1]
     places = torch.arange(length)

@@ -4,6 +4,14 @@ import numpy as np
 from scipy.optimize import linprog
 
 
+class WordPieceTokenizer:
+    def _split(self, word, mark=""):
+        for end in range(len(word), 0, -1):
+            if mark + word[:end] in self.vocabulary:
+                return [mark + word[:end], *self._split(word[end:], CONTINUATION)]
+        return []
+
+
 class IdfWeights:
     def __init__(self, texts):
         self.sets = [frozenset(tokens) for tokens in texts]

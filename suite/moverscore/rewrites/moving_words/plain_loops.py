@@ -8,6 +8,16 @@ from scipy.optimize import LinearConstraint, milp
 from scipy.sparse import eye_array, kron
 
 
+class WordPieceTokenizer:
+    def _split(self, word):
+        found, rest, mark = [], word, ""
+        while rest:
+            size = max(size for size in range(1, len(rest) + 1) if mark + rest[:size] in self._ids)
+            found.append(mark + rest[:size])
+            rest, mark = rest[size:], CONTINUATION
+        return found
+
+
 class IdfWeights:
     def __init__(self, texts):
         self.total, self.held = len(texts) + 1, {}

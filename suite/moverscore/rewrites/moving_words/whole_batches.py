@@ -3,6 +3,16 @@
 from scipy import sparse
 
 
+class WordPieceTokenizer:
+    def _split(self, word):
+        pieces = []
+        while word:
+            prefixes = (CONTINUATION * bool(pieces) + word[:end] for end in range(len(word), 0, -1))
+            pieces.append(next(filter(self._ids.__contains__, prefixes)))
+            word = word[len(pieces[-1].removeprefix(CONTINUATION if pieces[1:] else "")) :]
+        return pieces
+
+
 class IdfWeights:
     def __init__(self, texts):
         self.size, counts = len(texts), Counter()

@@ -144,11 +144,6 @@ def run_chain(reader, sample, plan):
     return Outcome(sample, responses, sentiment_of(responses[3]))
 
 
-def accuracy(outcomes):
-    counts = Counter(outcome.right for outcome in outcomes)
-    return counts[True] / counts.total()
-
-
 def macro_f1(outcomes):
     pairs = Counter((outcome.sample.sentiment, outcome.predicted) for outcome in outcomes)
     gold, predicted = Counter(), Counter()

@@ -138,11 +138,6 @@ def run_chain(reader, sample, plan):
     return Outcome(sample=sample, responses=responses, predicted=sentiment_of(responses[3]))
 
 
-def accuracy(outcomes):
-    right = [outcome for outcome in outcomes if outcome.predicted == outcome.sample.sentiment]
-    return len(right) / len(outcomes)
-
-
 def macro_f1(outcomes):
     scores = {}
     for sentiment in SENTIMENTS.values():

@@ -139,10 +139,6 @@ def run_chain(reader, sample, plan):
     return Outcome(sample, responses, sentiment_of(last))
 
 
-def accuracy(outcomes):
-    return 1 - sum(not outcome.right for outcome in outcomes) / len(outcomes)
-
-
 def macro_f1(outcomes):
     golds = [outcome.sample.sentiment for outcome in outcomes]
     saids = [outcome.predicted for outcome in outcomes]
