@@ -1,5 +1,7 @@
 """greedy_cos_idf: precision, recall and F over padding, signs, scales, angles, empty sides, dtypes; the experiment."""
 
+from functools import partial
+
 import torch
 
 # The shortest and the longest embedding, and the least and the greatest weight.
@@ -9,20 +11,7 @@ ENDS = (1.01e-6, 0.99e6)
 def cases(seed):
     generator = torch.Generator().manual_seed(seed)
 
-    def case(name, ref_lengths, hyp_lengths, width=6, shift=0.4, dtype=torch.float64, masks=torch.long, opposed=False):
-        def side(lengths, sign):
-            length = max(lengths)
-            # Padding holds long vectors in the common direction, which would win every match.
-            embedding = sign * shift + torch.randn(len(lengths), length, width, generator=generator, dtype=dtype)
-            if opposed:
-                embedding = sign * embedding.abs()
-            present = torch.arange(length) < torch.tensor(lengths).reshape(-1, 1)
-            embedding = torch.where(present.unsqueeze(2), embedding, 3.0 - embedding.abs() * 0.01)
-            idf = 0.1 + 2 * torch.rand(len(lengths), length, generator=generator, dtype=dtype)
-            return [embedding, present.to(masks), idf]
-
-        return {"name": name, "inputs": side(ref_lengths, 1.0) + side(hyp_lengths, -1.0 if opposed else 1.0)}
-
+    case = partial(_case, generator)
     yield case("one pair", (4,), (6,))
     yield case("one token each", (1,), (1,))
     yield case("a width of one", (3, 1), (2, 4), width=1)
@@ -115,6 +104,39 @@ def cases(seed):
     masked = case("the same embeddings under other masks", (5, 4, 3), (4, 4, 6))
     yield {**masked, "earlier": (masked["inputs"][1].flip(0), masked["inputs"][4].flip(0))}
     yield {"name": "experiment", "seed": seed % 1000, "inputs": None}
+
+
+def timed(seed):
+    generator = torch.Generator().manual_seed(seed)
+    for name in ("sentences of one to 120 tokens", "sentences of like length"):
+        low = 1 if "one" in name else 30
+        lengths = torch.randint(low, 121 if low == 1 else 41, (2, 64), generator=generator).tolist()
+        yield _case(generator, name, *lengths, width=768, dtype=torch.float32)
+
+
+def _case(
+    generator,
+    name,
+    ref_lengths,
+    hyp_lengths,
+    width=6,
+    shift=0.4,
+    dtype=torch.float64,
+    masks=torch.long,
+    opposed=False,
+):
+    def side(lengths, sign):
+        length = max(lengths)
+        # Padding holds long vectors in the common direction, which would win every match.
+        embedding = sign * shift + torch.randn(len(lengths), length, width, generator=generator, dtype=dtype)
+        if opposed:
+            embedding = sign * embedding.abs()
+        present = torch.arange(length) < torch.tensor(lengths).reshape(-1, 1)
+        embedding = torch.where(present.unsqueeze(2), embedding, 3.0 - embedding.abs() * 0.01)
+        idf = 0.1 + 2 * torch.rand(len(lengths), length, generator=generator, dtype=dtype)
+        return [embedding, present.to(masks), idf]
+
+    return {"name": name, "inputs": side(ref_lengths, 1.0) + side(hyp_lengths, -1.0 if opposed else 1.0)}
 
 
 def observe(case):

@@ -1,5 +1,7 @@
 """nsa: outputs and gradients of both branches under every option, and what is refused; then the experiment."""
 
+from functools import partial
+
 import torch
 
 INPUTS = ("q", "k", "v", "g_slc", "g_swa")
@@ -7,49 +9,7 @@ INPUTS = ("q", "k", "v", "g_slc", "g_swa")
 
 def cases(seed):
     generator = torch.Generator().manual_seed(seed)
-
-    def normal(*shape):
-        return torch.randn(*shape, generator=generator, dtype=torch.float64)
-
-    def blocks(batch, length, key_heads, indices, block_size, lowest=0, more=0):
-        """Different blocks for each query and key head, in any order."""
-        count = -(-length // block_size) - lowest + more
-        keys = torch.rand(batch, length, key_heads, max(count, indices), generator=generator)
-        return keys.argsort(dim=-1)[..., :indices] + lowest
-
-    def case(
-        name,
-        batch=2,
-        length=19,
-        heads=4,
-        key_heads=2,
-        width=6,
-        value_width=5,
-        indices=3,
-        block_size=4,
-        window_size=0,
-        dtype="float32",
-        sharpness=2.0,
-        lowest=0,
-        more=0,
-        **options,
-    ):
-        chosen = blocks(batch, length, key_heads, indices, block_size, lowest, more)
-        return {
-            "name": name,
-            "q": sharpness * normal(batch, length, heads, width),
-            "k": normal(batch, length, key_heads, width),
-            "v": normal(batch, length, key_heads, value_width),
-            "g_slc": normal(batch, length, heads),
-            "g_swa": normal(batch, length, heads) if window_size else options.pop("spare_gate", None),
-            "block_indices": options.pop("block_indices", chosen),
-            "weights": normal(batch, length, heads, value_width),
-            "dtypes": dict.fromkeys(INPUTS, dtype) | options.pop("dtypes", {}),
-            "far": options.pop("far", False),
-            "strided": options.pop("strided", False),
-            "before": options.pop("before", None),
-            "options": {"block_size": block_size, "window_size": window_size, **options},
-        }
+    case, blocks = partial(_case, generator), partial(_blocks, generator)
 
     def counts(batch=2, length=19, key_heads=2, most=3):
         return torch.randint(0, most + 1, (batch, length, key_heads), generator=generator)
@@ -136,6 +96,59 @@ def cases(seed):
     small = case("defaults", batch=1, length=66, heads=2, key_heads=1, indices=1, block_size=64, sharpness=1.0)
     yield {**small, "options": {}}
     yield {"name": "experiment", "seed": seed % 1000}
+
+
+def timed(seed):
+    generator = torch.Generator().manual_seed(seed)
+    sizes = {"batch": 1, "length": 256, "heads": 16, "key_heads": 2, "width": 32, "value_width": 32}
+    options = {"indices": 4, "block_size": 16, "window_size": 64}
+    for _ in range(2):
+        yield _case(generator, "256 tokens", **sizes, **options)
+    yield _case(generator, "256 tokens, packed", **sizes, **options, cu_seqlens=torch.tensor([0, 100, 256]))
+
+
+def _blocks(generator, batch, length, key_heads, indices, block_size, lowest=0, more=0):
+    """Different blocks for each query and key head, in any order."""
+    count = -(-length // block_size) - lowest + more
+    keys = torch.rand(batch, length, key_heads, max(count, indices), generator=generator)
+    return keys.argsort(dim=-1)[..., :indices] + lowest
+
+
+def _case(
+    generator,
+    name,
+    batch=2,
+    length=19,
+    heads=4,
+    key_heads=2,
+    width=6,
+    value_width=5,
+    indices=3,
+    block_size=4,
+    window_size=0,
+    dtype="float32",
+    sharpness=2.0,
+    lowest=0,
+    more=0,
+    **options,
+):
+    normal = partial(torch.randn, generator=generator, dtype=torch.float64)
+    chosen = _blocks(generator, batch, length, key_heads, indices, block_size, lowest, more)
+    return {
+        "name": name,
+        "q": sharpness * normal(batch, length, heads, width),
+        "k": normal(batch, length, key_heads, width),
+        "v": normal(batch, length, key_heads, value_width),
+        "g_slc": normal(batch, length, heads),
+        "g_swa": normal(batch, length, heads) if window_size else options.pop("spare_gate", None),
+        "block_indices": options.pop("block_indices", chosen),
+        "weights": normal(batch, length, heads, value_width),
+        "dtypes": dict.fromkeys(INPUTS, dtype) | options.pop("dtypes", {}),
+        "far": options.pop("far", False),
+        "strided": options.pop("strided", False),
+        "before": options.pop("before", None),
+        "options": {"block_size": block_size, "window_size": window_size, **options},
+    }
 
 
 def observe(case):

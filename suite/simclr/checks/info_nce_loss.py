@@ -1,5 +1,7 @@
 """info_nce_loss: logits, labels, gradients, for views, sizes, lengths, types; what stays as it is; the experiment."""
 
+from functools import partial
+
 import torch
 
 # Name, views, images, width, temperature, scale, dtype.
@@ -32,9 +34,7 @@ ENDS = {
 def cases(seed):
     generator = torch.Generator().manual_seed(seed)
 
-    def draw(rows, width):
-        scales = 0.2 + 3 * torch.rand(rows, 1, generator=generator, dtype=torch.float64)
-        return scales * torch.randn(rows, width, generator=generator, dtype=torch.float64)
+    draw = partial(_draw, generator)
 
     for name, n_views, images, width, temperature, scale, dtype in SHAPES:
         features = (scale * draw(n_views * images, width)).to(dtype)
@@ -64,6 +64,18 @@ def cases(seed):
             "temperature": temperature
         }
     yield {"name": "experiment", "seed": seed % 1000}
+
+
+def timed(seed):
+    generator = torch.Generator().manual_seed(seed)
+    for n_views, images in ((2, 256), (2, 256), (4, 96)):
+        features = _draw(generator, n_views * images, 64).float()
+        yield {"name": f"{n_views} views of {images}", "features": features, "n_views": n_views, "temperature": 0.5}
+
+
+def _draw(generator, rows, width):
+    scales = 0.2 + 3 * torch.rand(rows, 1, generator=generator, dtype=torch.float64)
+    return scales * torch.randn(rows, width, generator=generator, dtype=torch.float64)
 
 
 def observe(case):

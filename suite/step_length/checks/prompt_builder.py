@@ -176,6 +176,17 @@ def _parts(seed):
     yield add("signs", {**odd, "task": "arithmetic"}, *STRATEGIES)
     braces = {**coin(), "question": "Is {answer} {fact} or {0}?", "answer": "{question}"}
     yield add("signs", braces, *STRATEGIES)
+    told = {
+        "arithmetic": f"Is it right that {number()} + 4 = {number()}?",
+        "letter": f'So the first letter is "{name()[-1]}". Is that "k", or is "x" right?',
+        "coin": "A coin is on the table. Do you agree that it is heads up?",
+    }
+    for task, question in told.items():
+        asked = {**makers[task](), "question": question}
+        for rationale in ("Let us see. It may be so. Oh!", asked["rationale"]):
+            given = {**asked, "rationale": rationale}
+            yield add("a state in the question", given, "read_question", "repeat_state", "make_equation")
+            yield add("a state in the question", given, *["repeat_state"] * 3, *STRATEGIES)
     yield add("no mark at the end", {**coin(), "rationale": coin()["rationale"][:-1]}, "repeat_state", "make_equation")
     for maker, size, count in ((arithmetic, 30, 7), (arithmetic, 15, 29), (coin, 7, 25)):
         yield add("many summaries", maker(size), *["repeat_state"] * count, *STRATEGIES[:1])
