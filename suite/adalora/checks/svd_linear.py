@@ -152,6 +152,11 @@ def observe(case):
         layer.lora_dropout = plain
         compact(layer)
         observed["compacted"] = [layer.r, layer(case["x"]).detach(), layer.eval()(case["x"]).detach()]
+        # A layer of which no increment is left draws no random numbers.
+        layer.lora_dropout = torch.nn.Dropout(0.5)
+        torch.manual_seed(7)
+        layer.train()(case["x"])
+        observed["drawn_when_compacted"] = int(torch.randint(10**9, ()))
     return {precision: observed}
 
 

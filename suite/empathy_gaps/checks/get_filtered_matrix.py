@@ -77,6 +77,8 @@ def cases(seed):
         yield case(f"excluded, as {kind}", answers(events=(3, 7, 12, 20)), excluded=[12, 99, 7], kind=kind)
     large = (5, 11, 1000011, 5 + 2**30, 2**31 - 1)
     yield case("large numbers of events", answers(events=large))
+    for first in (2**24, 2**31 - 2):
+        yield case(f"neighbours: {first}", answers(events=(3, first, first + 1)), excluded=[first + 1])
     yield case("events of large numbers excluded", answers(events=large), excluded=[5 + 2**30, 1000011])
     for base, powers in ((10, range(2, 8)), (2, (8, 10, 12, 16, 20, 24))):
         events = (7, *(7 + base**power for power in powers))
@@ -94,7 +96,11 @@ def cases(seed):
     yield case("a refusal is left", refuse(answers(events=(3, 7, 12, 20)), 20), excluded=[3])
     answered = answers()
     yield case("an answer refused later", [*answered, [*answered[4][:3], REFUSED]])
-    yield case("a pair left out", [line for line in answers() if line[:2] != [1, 4]])
+    for pair in ([1, 4], [0, 0], [0, 3], [2, 0], [5, 5]):
+        yield case(f"a pair left out: {pair}", [line for line in answers() if line[:2] != pair])
+        yield case(
+            f"a pair refused: {pair}", [[*line[:3], REFUSED] if line[:2] == pair else line for line in answers()]
+        )
     yield case(
         "a pair without an event that is left",
         [line for line in answers() if line[:2] != [4, 1] or line[2] == 3],

@@ -108,6 +108,8 @@ def observe(case):
                 _ = [leaf.copy_(row) for leaf, row in zip(leaves, rows, strict=True)]
             torch.autograd.grad(trainer.spin_loss(*inputs, **chosen)[0].sum(), leaves[:2])
     wanting, random_state, settings = [row.requires_grad for row in inputs], torch.get_rng_state(), dict(vars(trainer))
+    players = trainer.model.train(case["iteration"] != 2), trainer.opponent.train(case["iteration"] == 1)
+    modes = [player.training for player in players]
     raised = False
     try:
         if isinstance(options, list):
@@ -121,6 +123,7 @@ def observe(case):
     observation = {
         "raised": raised,
         "trainer_unchanged": vars(trainer) == settings,
+        "modes_unchanged": [player.training for player in players] == modes,
         "random_state_unchanged": torch.equal(torch.get_rng_state(), random_state),
         "inputs_unchanged": [torch.equal(row, before) for row, before in zip(inputs, given, strict=True)],
         "inputs_want_gradients_as_before": [row.requires_grad for row in inputs] == wanting,
@@ -130,13 +133,13 @@ def observe(case):
     losses, real_rewards, generated_rewards = results
     observation["rewards_have_gradients"] = [real_rewards.requires_grad, generated_rewards.requires_grad]
     numbers = {"losses": losses, "real_rewards": real_rewards, "generated_rewards": generated_rewards}
-    if wanting[0] and len(given[0]):
+    if wanting[0]:
         # Weights tell a loss a pair from a mean. What flows to the opponent is of no account: it is frozen.
         weights = torch.linspace(0.5, 1, len(given[0]), dtype=losses.dtype)
         gradients = torch.autograd.grad((losses * weights).sum(), leaves[:2], materialize_grads=True)
         numbers["gradients"] = dict(zip(NAMES, gradients, strict=False))
     else:
-        observation["losses_have_gradients"] = len(given[0]) > 0 and losses.requires_grad
+        observation["losses_have_gradients"] = losses.requires_grad
     return observation | {PRECISIONS.get(given.dtype, "half"): numbers}
 
 

@@ -6,6 +6,27 @@ import re
 import numpy as np
 
 METHODS = ("zero_shot", "zero_shot_cot", "few_shot", "few_shot_cot", "auto_cot")
+WORDS = (
+    "Q:",
+    "A:",
+    "e.g.",
+    "2.5",
+    ".5",
+    "7",
+    "Is",
+    "is",
+    "So",
+    "so",
+    "COIN",
+    "coin",
+    "flips",
+    "a",
+    "B",
+    "the",
+    "well,",
+)
+BRACES = ("{question}", "{answer}", "{fact}", "{first}", "{0}", "{}", "%s", "\\1", "I'm", "and-or", "now;", "(yes)")
+TOLD = ("12 + 3 = 15", "40 - 5 + 6 = 41", 'is "k"', 'is "e"', "is heads up", "is tails up", '"Ann Bo"', '"x  y z"')
 STRATEGIES = ("read_question", "think_word", "repeat_state", "self_verification", "make_equation")
 NAMES = ("Anna", "Boris", "Clara", "Deniz", "Edgar", "Frida", "Goran", "Hanna", "Igor", "Judith", "Karim", "Lola")
 THINGS = ("pears", "plates", "bricks", "shells", "pens")
@@ -89,6 +110,10 @@ def _parts(seed):
             "untidy", method, [untidy, *some(1)], f" \n{name()}  or\t{name()} ?  ", "\tGo  on ", " So\n\nit  is: "
         )
         yield prompt("signs", method, [odd], "Is it {x}, {}, {0[1]}, %s, %(x)s, $x or \\g<0>?", "Take {x}", "{y}%")
+        held = {"task": "coin", "question": "Is {x} it?", "rationale": "So {question}. {}.", "answer": "{question} 1"}
+        yield prompt("signs", method, [held, odd], "{question} {x}?", "Say {question}. \n", "{question} {}")
+        for space in (" ", "\n", " \t\n "):
+            yield prompt("space behind a mark", method, some(1), cot=f"Think!{space}", direct=f"It is.{space}")
     for method in ("few_shot", "few_shot_cot", "auto_cot"):
         same = arithmetic()
         shout = {**letter(), "question": f" {same['question'].upper()}".replace(" ", " \n ")}
@@ -196,6 +221,39 @@ def _parts(seed):
     yield add("unknown", coin(), "")
     yield add("unknown", coin(), "repeat_state ")
 
+    def words(most=6):
+        """Words that no sentence says, with something told among them at times."""
+        drawn = [str(word) for word in generator.choice(WORDS + BRACES, int(generator.integers(1, most)))]
+        if generator.random() < 0.5:
+            drawn.insert(int(generator.integers(len(drawn))), str(generator.choice(TOLD)))
+        return drawn if any(letter.isalnum() for word in drawn for letter in word) else [*drawn, name()]
+
+    def spaced(pieces):
+        gaps = [str(generator.choice((" ", " ", "  ", "\n", "\t", " \n\n"))) for _ in range(len(pieces) + 1)]
+        gaps[0], gaps[-1] = (str(generator.choice(("", "", " ", "\n\t"))) for _ in range(2))
+        return gaps[0] + "".join(piece + gap for piece, gap in zip(pieces, gaps[1:], strict=True))
+
+    def drawn_text(most=6, last=None):
+        pieces = [word for _ in range(int(generator.integers(1, most))) for word in marked(words())]
+        if last is not None:
+            pieces[-1] += last
+        return spaced(pieces)
+
+    def marked(pieces):
+        return [*pieces[:-1], pieces[-1] + str(generator.choice((".", ".", "?", "!", "...", " .")))]
+
+    def drawn_demo():
+        task = str(generator.choice(list(makers)))
+        return demo(task, drawn_text(4), drawn_text(9, generator.choice(("", " so"))), spaced([*words(3), name()]))
+
+    for method in METHODS * 6:
+        demos = [drawn_demo() for _ in range(int(generator.integers(1, 4)))]
+        question = demos[0]["question"] if generator.random() < 0.2 else drawn_text(4)
+        triggers = [drawn_text(3, str(generator.choice(("", " so", " So\n")))) for _ in range(2)]
+        yield prompt("drawn", method, demos, question, *triggers)
+    for _ in range(30):
+        yield add("drawn", drawn_demo(), *generator.choice(STRATEGIES, int(generator.integers(1, 9))).tolist())
+
     def compress(case, given, times, *replies, **extra):
         begin = {"times": times, "replies": replies, "seed": number(0, 2**31)}
         return {"name": f"compress: {case}", "demo": given, **begin, **extra}
@@ -247,10 +305,13 @@ def _parts(seed):
     both = {**odd, "rationale": f"Say {{second}} {number()} first. Then {{first}} or {{second}}."}
     yield compress("signs", both, 1, "none")
     quoted = f'"{name()} {name()}"'
-    words = {**letter(), "rationale": f"We have the words {quoted} here, as it seems. So we go on with {quoted} now."}
-    yield compress("white space in quotations", words, 1, "spread")
-    twice = f"{words['rationale']} {words['rationale']}"
-    yield compress("white space in quotations", {**words, "rationale": twice}, 3, "spread", "good")
+    spoken = {**letter(), "rationale": f"We have the words {quoted} here, as it seems. So we go on with {quoted} now."}
+    yield compress("white space in quotations", spoken, 1, "spread")
+    twice = f"{spoken['rationale']} {spoken['rationale']}"
+    yield compress("white space in quotations", {**spoken, "rationale": twice}, 3, "spread", "good")
+    for _ in range(20):
+        kinds = ("good", "joined", "untidy", "less", "two", "tight", "second", "shorter")
+        yield compress("drawn", drawn_demo(), 6, *generator.choice(kinds, 4).tolist())
     yield compress("the same step again", {**coin(), "rationale": "So it is. " * 6}, 4, "good", "two")
 
 

@@ -90,7 +90,7 @@ def cases(seed):
     given["k"] = torch.arange(10, 0, -1.0, dtype=torch.float64)[:, None, None] * 37.5 + given["k"]
     yield given
     yield case("gates that are shut at times", gates="shut at times", far=True)
-    yield case("gates that grow", gates="growing", length=25, far=True)
+    yield case("gates that grow", gates="growing", length=120, far=True)
     given = case("a gate that is shut once", window_size=5, far=True)
     given["g"][:, 6] = -40.0
     yield given
