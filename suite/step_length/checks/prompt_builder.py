@@ -213,7 +213,13 @@ def _parts(seed):
             yield add("a state in the question", given, "read_question", "repeat_state", "make_equation")
             yield add("a state in the question", given, *["repeat_state"] * 3, *STRATEGIES)
     yield add("no mark at the end", {**coin(), "rationale": coin()["rationale"][:-1]}, "repeat_state", "make_equation")
-    for maker, size, count in ((arithmetic, 30, 7), (arithmetic, 15, 29), (coin, 7, 25)):
+    for maker, size, count in (
+        (arithmetic, 30, 7),
+        (arithmetic, 15, 29),
+        (coin, 7, 25),
+        (arithmetic, 25, 25),
+        (arithmetic, 29, 29),
+    ):
         yield add("many summaries", maker(size), *["repeat_state"] * count, *STRATEGIES[:1])
     yield add(
         "another side first", {**coin(), "rationale": "It is tails up. It is heads up. It is tails up."}, *STRATEGIES
