@@ -212,7 +212,7 @@ def test_the_new_tables_fit_a_terminal_of_80_columns(grade, usage, snapshot):
     out = io.StringIO()
     categories = dict.fromkeys(tasks, "all sorts")
     tiers: dict[str, Tier] = dict.fromkeys(tasks, "function")
-    findings = Findings((), tuple(grades), tuple(usages), snapshots, (), (), categories, tiers, {}, {}, ())
+    findings = Findings((), tuple(grades), tuple(usages), snapshots, (), (), categories, tiers, {}, {}, {}, {}, ())
     for item in sheets(findings):
         if item.name in ("intervals", "attempts", "effort", "first-right", "comparisons", "detectable"):
             show(item, Console(file=out, width=80))

@@ -30,10 +30,11 @@ def attack_with_progress(
     from lmrbench.authoring.adversaries import SEEDS, attack
     from lmrbench.authoring.laboratory import Laboratory
     from lmrbench.sandbox.registry import open_pool
+    from lmrbench.tasks.loading import suite_folders
 
     ask = _asking(model)
     found: list[Finding] = []
-    with open_pool(sandbox, [suite], workers) as pool, progress() as bars:
+    with open_pool(sandbox, suite_folders(suite), workers) as pool, progress() as bars:
         for task in tasks:
             bar = bars.add_task(task.id, total=wrong + right)
             laboratory = Laboratory(task, range(SEEDS), pool, lambda *_: None)

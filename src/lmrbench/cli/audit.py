@@ -24,7 +24,7 @@ from lmrbench.cli.options import (
 from lmrbench.cli.tables import sheet, show
 from lmrbench.cli.terminal import cell, console, progress
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
-from lmrbench.tasks.loading import suite_folder
+from lmrbench.tasks.loading import suite_folder, suite_folders
 
 if TYPE_CHECKING:
     from lmrbench.authoring.certificate import Certificate
@@ -125,7 +125,7 @@ def _audit_draws(
 
     _, draws = asked_for(load_suite(suite_folder(suite)), patterns, "forensic", fresh)
     found = []
-    with open_pool(sandbox, [suite_folder(suite)], workers) as pool, progress() as bars:
+    with open_pool(sandbox, suite_folders(suite_folder(suite)), workers) as pool, progress() as bars:
         bar, stages = bars.add_task("draws", total=len(draws)), bars.add_task("", total=None)
 
         def advance(stage: str, done: int, total: int) -> None:
@@ -169,7 +169,7 @@ def audit_with_progress(
     found: dict[str, Certificate] = {}
     if not tasks:
         return found
-    with open_pool(sandbox, [suite], workers) as pool, progress() as bars:
+    with open_pool(sandbox, suite_folders(suite), workers) as pool, progress() as bars:
         bar = bars.add_task("tasks", total=len(tasks))
         stages = bars.add_task("", total=1)
         for task in tasks:

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 class Findings:
     """What several runs hold, and what people say of their answers.
 
-    folders: where it stands. categories, tiers: of the tasks, by id. commands: what to call to see an answer that has a
-    grade. originals: the ids of tasks by those of their twins. warnings: what a reader must know before the numbers.
+    folders: where it stands. categories, tiers, suites, papers: of the tasks, by id; tasks of two suites have the same
+    paper where its address is the same. commands: what to call to see an answer that has a grade. originals: the ids of
+    tasks by those of their twins. warnings: what a reader must know before the numbers.
     """
 
     folders: tuple[Path, ...]
@@ -36,6 +37,8 @@ class Findings:
     labels: tuple[Label, ...]
     categories: Mapping[str, str]
     tiers: Mapping[str, Tier]
+    suites: Mapping[str, str]
+    papers: Mapping[str, str]
     commands: Mapping[Answer, str]
     originals: Mapping[str, str]
     warnings: tuple[str, ...]
@@ -47,6 +50,7 @@ def together(runs: Sequence[Run], suite: Path | None, label_files: Sequence[Path
     suite: its folder; tasks without a grade that are not in it are of category "unknown". label_files: what people say
     of the answers. Raises UsageError where labels are of no answer of the runs, or of one that two runs have.
     """
+    from lmrbench.analysis.resampling import paper_of
     from lmrbench.judging.labels import Answer
     from lmrbench.judging.records import JUDGEMENTS, Judgement
     from lmrbench.lines import read_lines
@@ -70,6 +74,12 @@ def together(runs: Sequence[Run], suite: Path | None, label_files: Sequence[Path
         name: tasks[name].tier if name in tasks else "forensic" if is_forensic(name) else "function"
         for name in categories
     }
+    slugs: dict[str, str] = {}
+    papers = {item.id: slugs.setdefault(str(item.paper.url), item.paper.slug) for item in tasks.values()}
+    # Forensic tasks are not listed, but their papers are.
+    named = {
+        key: item.suite.name for item in reversed(tasks.values()) if item.suite for key in (item.paper.slug, item.id)
+    }
     judgements = tuple(
         item.model_copy(update=name(item.system, run))
         for run in runs
@@ -90,6 +100,8 @@ def together(runs: Sequence[Run], suite: Path | None, label_files: Sequence[Path
         labels=tuple(item.model_copy(update=name(item.system, run)) for item, run in labels),
         categories=categories,
         tiers=tiers,
+        suites={name: named.get(name) or named.get(paper_of(name), "") for name in categories},
+        papers={name: papers.get(name, paper_of(name)) for name in categories},
         commands=commands,
         originals={item.id: item.twin_of for item in tasks.values() if item.twin_of},
         warnings=(*warnings_of(runs), *left_out),
@@ -102,15 +114,29 @@ def by_tier(findings: Findings) -> dict[Tier, Findings]:
     for tier in TIERS:
         of_tier = {task for task, its in findings.tiers.items() if its == tier}
         if of_tier or (tier == "function" and not findings.tiers):
-            found[tier] = replace(
-                findings,
-                grades=tuple(item for item in findings.grades if item.task in of_tier),
-                usages=tuple(item for item in findings.usages if item.task in of_tier),
-                snapshots=tuple(item for item in findings.snapshots if item.task in of_tier),
-                judgements=tuple(item for item in findings.judgements if item.task in of_tier),
-                labels=tuple(item for item in findings.labels if item.task in of_tier),
-            )
+            found[tier] = _of_tasks(findings, of_tier)
     return found
+
+
+def by_suite(findings: Findings) -> dict[str, Findings]:
+    """The findings of each suite of which there are any, by its name."""
+    return {
+        name: _of_tasks(findings, {task for task, its in findings.suites.items() if its == name})
+        for name in dict.fromkeys(findings.suites.values())
+    }
+
+
+def _of_tasks(findings: Findings, tasks: set[str]) -> Findings:
+    return replace(
+        findings,
+        grades=tuple(item for item in findings.grades if item.task in tasks),
+        usages=tuple(item for item in findings.usages if item.task in tasks),
+        snapshots=tuple(item for item in findings.snapshots if item.task in tasks),
+        judgements=tuple(item for item in findings.judgements if item.task in tasks),
+        labels=tuple(item for item in findings.labels if item.task in tasks),
+        tiers={task: tier for task, tier in findings.tiers.items() if task in tasks},
+        suites={task: suite for task, suite in findings.suites.items() if task in tasks},
+    )
 
 
 def warnings_of(runs: Sequence[Run]) -> list[str]:

@@ -10,7 +10,7 @@ from lmrbench.cli.options import JsonOption, SandboxOption, SuiteOption, Workers
 from lmrbench.cli.tables import sheet, show
 from lmrbench.cli.terminal import console, progress, say
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
-from lmrbench.tasks.loading import suite_folder
+from lmrbench.tasks.loading import suite_folder, suite_folders
 
 if TYPE_CHECKING:
     from lmrbench.grading.forging import Effect
@@ -49,7 +49,7 @@ def forge(
     if task is None:
         raise TaskError(f"no paper is named {paper!r}; `lmrbench list` shows them all")
     refused: list[tuple[int, str]] = []
-    with open_pool(sandbox, [folder], workers) as pool, progress() as bars:
+    with open_pool(sandbox, suite_folders(folder), workers) as pool, progress() as bars:
         bar = bars.add_task("forging", total=None)
 
         def advance(stage: str, done: int, total: int) -> None:

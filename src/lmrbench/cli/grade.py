@@ -24,7 +24,7 @@ from lmrbench.cli.options import (
 from lmrbench.cli.tables import Sheet, in_one_line, sheet, show
 from lmrbench.cli.terminal import console, progress, say, warn
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
-from lmrbench.tasks.loading import suite_folder
+from lmrbench.tasks.loading import suite_folder, suite_folders
 
 if TYPE_CHECKING:
     from lmrbench.grading.records import Grade, Ratio, Timing
@@ -222,7 +222,7 @@ def grade_with_progress(
 
     if folder.is_dir() and (changed := changed_tasks(folder, tasks)):
         warn(f"{folder}: graded before these tasks changed, the grades no longer hold: {', '.join(changed)}")
-    with open_pool(sandbox, [suite], workers, isolate, shared) as pool, progress() as bars:
+    with open_pool(sandbox, suite_folders(suite), workers, isolate, shared) as pool, progress() as bars:
         needed = {item.task for item in submissions}
         goldens = bars.add_task("golden", total=len(needed) * len(seeds))
         bar = bars.add_task("submissions", total=len(submissions))
@@ -268,7 +268,7 @@ def time_with_progress(
         warn("no answer that passes is to a task with timed inputs, so that there is no speed to measure")
     found = {item.terms: item for item in grades}
     # One worker, when nothing else is graded.
-    with open_pool(sandbox, [suite], 1) as pool, progress() as bars:
+    with open_pool(sandbox, suite_folders(suite), 1) as pool, progress() as bars:
         bar = bars.add_task("speed", total=len(due))
         for item in time_run(folder, due, submissions, by_id, pool):
             found[item.terms] = item

@@ -21,6 +21,7 @@ def list_tasks(
 ) -> None:
     """List the tasks of the suite."""
     from lmrbench.tasks.digests import suite_digest
+    from lmrbench.tasks.loading import suite_name
 
     every_task, tasks = load_all_and_some(suite, patterns, tier)
     if markdown:
@@ -53,4 +54,6 @@ def list_tasks(
     counts = Counter(item.tier for item in every_task if item.draw is None)
     besides = ", ".join(f"{count} of the tier {name}" for name, count in counts.items() if name != "function")
     besides = f", and {besides}" if besides else ""
-    say(f"{tasks[0].suite or 'a suite'}: {counts['function']} tasks{besides}, digest {suite_digest(every_task)}")
+    say(
+        f"{suite_name(every_task) or 'a suite'}: {counts['function']} tasks{besides}, digest {suite_digest(every_task)}"
+    )

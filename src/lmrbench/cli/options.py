@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
-from lmrbench.tasks.loading import suite_folder
+from lmrbench.tasks.loading import suite_folder, suite_folders
 from lmrbench.tasks.model import Tier
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ SuiteOption = Annotated[
     typer.Option(
         "--suite",
         metavar="SUITE",
-        help="core (the default), real (tasks on published packages, which `lmrbench fetch` brings), or the folder of "
-        "a suite of your own.",
+        help="core (the default), real (tasks on published packages, which `lmrbench fetch` brings), all (both), or "
+        "the folder of a suite of your own.",
     ),
 ]
 PATTERN_HELP = "Task ids (dpo/preference_loss), papers (dpo), categories or globs; all tasks without one."
@@ -136,7 +136,7 @@ def forged_tasks(draws: Sequence[Drawn], suite: Path, sandbox: str) -> tuple[Tas
     from lmrbench.grading.forging import forged
     from lmrbench.sandbox.registry import open_pool
 
-    with open_pool(sandbox, [suite]) as pool, progress() as bars:
+    with open_pool(sandbox, suite_folders(suite)) as pool, progress() as bars:
         every, one = bars.add_task("forensic tasks", total=len(draws)), bars.add_task("changed programs", total=None)
 
         def advance(stage: str, done: int, total: int) -> None:

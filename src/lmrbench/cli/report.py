@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from lmrbench.cli.findings import Findings, by_tier, together
+from lmrbench.cli.findings import Findings, by_suite, by_tier, together
 from lmrbench.cli.options import JsonOption, LabelFilesOption, SuiteOption, print_json
 from lmrbench.cli.report_tables import sheets
 from lmrbench.cli.tables import comma_separated, latex, markdown, show
@@ -85,11 +85,13 @@ def print_findings(findings: Findings) -> None:
     out = console()
     for item in sheets(findings):
         show(item, out)
-    parts = by_tier(findings)
-    for tier, part in parts.items():
+    parts = {(suite, tier): part for suite, its in by_suite(findings).items() for tier, part in by_tier(its).items()}
+    for (suite, tier), part in parts.items():
+        where = f", {suite}" if len({suite for suite, _ in parts}) > 1 else ""
+        where += f", {tier} tier" if len({tier for _, tier in parts}) > 1 else ""
         for of_systems in rates(part.grades, part.usages, lambda task: "all").values():
             for system, rate in of_systems.items():
-                say(f"{system}{f', {tier} tier' if len(parts) > 1 else ''}: {rate}")
+                say(f"{system}{where}: {rate}")
     for system, cost in costs(findings.usages).items():
         dollars = f", ${cost.dollars:.4f}" if cost.dollars is not None else ""
         tokens = f"{cost.input_tokens:,} tokens in, {cost.output_tokens:,} out"
@@ -99,15 +101,28 @@ def print_findings(findings: Findings) -> None:
 
 def print_findings_as_json(findings: Findings) -> None:
     """Print the numbers of all tables, and the records that they were made of."""
+    from lmrbench.analysis.repositories import repository_effects
+
+    suites = by_suite(findings)
+    facts = {"runs": [str(folder) for folder in findings.folders]}
+    if len(suites) > 1:
+        headline = by_tier(findings).get("function")
+        effects = repository_effects(headline.grades, findings.suites, findings.papers) if headline else []
+        apart = {suite: _of_tiers(part) for suite, part in suites.items()}
+        print_json({**facts, "suites": apart, "repositories": [item.model_dump() for item in effects]})
+    else:
+        print_json({**facts, **_of_tiers(findings)})
+
+
+def _of_tiers(findings: Findings) -> dict[str, object]:
+    """The numbers of all tables of one suite."""
     from lmrbench.analysis.memory import memory_effects
 
     parts = by_tier(findings)
-    facts = {"runs": [str(folder) for folder in findings.folders]}
     if len(parts) == 1:
-        print_json({**facts, "tier": next(iter(parts)), **_numbers(findings)})
-    else:
-        memory = [item.model_dump() for item in memory_effects(findings.grades, findings.originals)]
-        print_json({**facts, "tiers": {tier: _numbers(part) for tier, part in parts.items()}, "memory": memory})
+        return {"tier": next(iter(parts)), **_numbers(findings)}
+    memory = [item.model_dump() for item in memory_effects(findings.grades, findings.originals)]
+    return {"tiers": {tier: _numbers(part) for tier, part in parts.items()}, "memory": memory}
 
 
 def _numbers(findings: Findings) -> dict[str, object]:

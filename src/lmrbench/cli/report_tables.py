@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lmrbench.cli.cells import UNDEFINED, number, p_value, percent, points, span, span_of
-from lmrbench.cli.findings import by_tier
+from lmrbench.cli.findings import by_suite, by_tier
 from lmrbench.cli.rated_tables import rated_sheets
 from lmrbench.cli.tables import Sheet, in_one_line, sheet
 
@@ -28,7 +28,14 @@ COMPARED = ("tasks", "difference", "interval", "won/lost", "test", "p", "p (Holm
 
 
 def sheets(findings: Findings) -> list[Sheet]:
-    """The tables of a report, those of each tier apart."""
+    """The tables of a report, those of each suite and of each tier apart."""
+    suites = by_suite(findings)
+    if len(suites) > 1:
+        return [
+            replace(item, title=f"{suite}: {item.title}", name=f"{suite}-{item.name}")
+            for suite, part in suites.items()
+            for item in sheets(part)
+        ] + _repositories(findings)
     parts = by_tier(findings)
     if len(parts) == 1:
         return _sheets(findings)
@@ -136,6 +143,32 @@ def _memory(findings: Findings) -> list[Sheet]:
             note="A twin is a task whose paper and code differ from the original's in one decisive thing. A system "
             "that knows published code by heart, and does not read, does better on the originals. Tasks of which only "
             "one of the two was answered are left out.",
+        )
+    ]
+
+
+def _repositories(findings: Findings) -> list[Sheet]:
+    from lmrbench.analysis.repositories import repository_effects
+
+    headline = by_tier(findings).get("function")
+    effects = repository_effects(headline.grades, findings.suites, findings.papers) if headline else []
+    rows = [
+        [item.system, f"{item.comparison.first} minus {item.comparison.second}", *compared(item.comparison)]
+        for item in effects
+    ]
+    if not rows:
+        return []
+    columns = ["system", "suites", "papers", *COMPARED[1:]]
+    return [
+        sheet(
+            "The same papers in two suites, in percentage points, with Holm's correction",
+            columns,
+            rows,
+            numbers=[column for column in columns[2:] if column != "test"],
+            spare=["interval", "won/lost", "papers", "p", "test"],
+            name="repositories",
+            note="Of each paper that stands in both suites, the mean over the answers to its tasks of one suite minus "
+            "that of the other. Papers of which a system answered tasks of one suite alone are left out.",
         )
     ]
 

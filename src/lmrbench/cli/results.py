@@ -9,7 +9,7 @@ import typer
 from lmrbench.cli.options import SandboxOption, SuiteOption
 from lmrbench.cli.terminal import progress, say
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
-from lmrbench.tasks.loading import suite_folder
+from lmrbench.tasks.loading import suite_folder, suite_folders
 
 
 def results(
@@ -33,7 +33,7 @@ def results(
     by_paper = {task.paper.slug: task for task in reversed(load_suite(folder))}
     if unknown := [paper for paper in papers if paper not in by_paper]:
         raise TaskError(f"no paper is named {unknown[0]!r}; `lmrbench list` shows them all")
-    with open_pool(sandbox, [folder], 1) as pool, progress() as bars:
+    with open_pool(sandbox, suite_folders(folder), 1) as pool, progress() as bars:
         for paper in bars.track(papers, description="experiments"):
             file = by_paper[paper].folder / RESULTS
             write_whole(file, logged_results(by_paper[paper], pool).encode())

@@ -31,7 +31,7 @@ from lmrbench.cli.report_tables import first_right_sheets
 from lmrbench.cli.tables import show
 from lmrbench.cli.terminal import console, is_quiet, say
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
-from lmrbench.tasks.loading import suite_folder
+from lmrbench.tasks.loading import suite_folder, suite_folders
 
 if TYPE_CHECKING:
     from lmrbench.grading.runs import Run
@@ -131,7 +131,7 @@ def _solved(given: dict[str, Any], asked: Asked) -> Run:
     folder = asked.out or RUNS / re.sub(r"[^\w.-]+", "-", f"{settings.name}-{settings.setting}")
     place = suite_folder(asked.suite).resolve()
     shown = sys.stderr.isatty() and sys.stdout.isatty() and not is_quiet()
-    with locked(folder), as_keyboard_interrupt(), open_pool(asked.sandbox, [place], asked.workers) as pool:
+    with locked(folder), as_keyboard_interrupt(), open_pool(asked.sandbox, suite_folders(place), asked.workers) as pool:
         return runs.solve(
             folder=folder,
             settings=settings,

@@ -32,7 +32,7 @@ def suite(
     """
     from lmrbench.authoring.sizes import category_counts, size
     from lmrbench.tasks.digests import suite_digest
-    from lmrbench.tasks.loading import load_facts
+    from lmrbench.tasks.loading import load_facts, suite_name
 
     tasks = load_tasks(suite, None)
     facts = load_facts(suite_folder(suite))
@@ -51,7 +51,7 @@ def suite(
     if json:
         print_json(
             {
-                "suite": str(facts) if facts else None,
+                "suite": suite_name(tasks) or None,
                 "digest": suite_digest(tasks),
                 "papers": papers,
                 "categories": [item.model_dump() for item in counts],
@@ -61,7 +61,7 @@ def suite(
         return
     _print_counts(counts)
     _print_sizes(list(sizes.values()))
-    say(f"{facts or 'a suite'}: {len(tasks)} tasks of {papers} papers, digest {suite_digest(tasks)}")
+    say(f"{suite_name(tasks) or 'a suite'}: {len(tasks)} tasks of {papers} papers, digest {suite_digest(tasks)}")
 
 
 def _print_counts(counts: Sequence[CategoryCount]) -> None:

@@ -27,6 +27,7 @@ from lmrbench.sandbox.environments import environment_of, lock_digest
 from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.storage import append_whole, locked, read_plain, write_whole
 from lmrbench.tasks.digests import grading_digest, suite_digest
+from lmrbench.tasks.loading import suite_name
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import third_party_imports
@@ -157,7 +158,7 @@ def run_facts(
     every_task, chosen = tuple(suite), tuple(tasks)
     return RunFacts(
         lmrbench=__version__,
-        suite=str(every_task[0].suite or ""),
+        suite=suite_name(every_task),
         suite_digest=suite_digest(every_task),
         tasks=tuple(task.id for task in chosen),
         seeds=tuple(seeds),

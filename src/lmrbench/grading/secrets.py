@@ -6,11 +6,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lmrbench.storage import cache_folder
+from lmrbench.tasks.loading import suite_folders
 
 
 def secret_folders(suite: Path) -> tuple[Path, ...]:
-    """The suite, the checkout that it lies in, with its history and its runs, and the cache of seed and outputs."""
-    return (suite.resolve(), *_checkout(suite.resolve()), cache_folder().resolve())
+    """The suite and those that it is made of, the checkouts that they lie in, and the cache of seed and outputs.
+
+    A checkout has its history and its runs in it.
+    """
+    folders = [folder.resolve() for folder in suite_folders(suite)]
+    return (
+        *folders,
+        *dict.fromkeys(place for folder in folders for place in _checkout(folder)),
+        cache_folder().resolve(),
+    )
 
 
 def _checkout(suite: Path) -> Iterator[Path]:

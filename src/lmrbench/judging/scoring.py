@@ -49,7 +49,7 @@ def judge(model: str = "", suite: str = "", **options: Any) -> Scorer:
 
     Args:
         model: The judge, as Inspect names it.
-        suite: core, real, or the folder of a suite of your own.
+        suite: core, real, all, or the folder of a suite of your own.
         options: Those of `lmrbench judge` that are in `OPTIONS`, such as `votes=3` or `swap=true`.
     """
     try:

@@ -51,7 +51,7 @@ from lmrbench.solving.status import (
 )
 from lmrbench.tasks.collect import ANSWER, is_untouched
 from lmrbench.tasks.deviations import asked_for, is_forensic
-from lmrbench.tasks.loading import load_suite
+from lmrbench.tasks.loading import load_suite, suite_folders
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import MAX_CODE_BYTES, Submission
 from lmrbench.tasks.workspace import REPO, workspace_files
@@ -117,7 +117,7 @@ def unit_tests(
     def own_grader() -> Grader:
         folder = None if run_folder is None else Path(run_folder)
         seeds = earlier_seeds(folder) if folder is not None and seed is None else ()
-        pool = open_pool(DEFAULT_SANDBOX, [Path(suite)])
+        pool = open_pool(DEFAULT_SANDBOX, suite_folders(Path(suite)))
         atexit.register(pool.__exit__, None, None, None)
         return Grader(suite_tasks(suite), pool, seeds or (installation_seed() if seed is None else seed,), folder)
 
@@ -236,7 +236,7 @@ class SuiteTasks(dict[str, Task]):
         if not is_forensic(name):
             raise KeyError(name)
         _, ((task, count, seed),) = asked_for(tuple(self.values()), [name])
-        with open_pool(DEFAULT_SANDBOX, [self.suite], 1) as pool:
+        with open_pool(DEFAULT_SANDBOX, suite_folders(self.suite), 1) as pool:
             self[name] = forged(task, count, seed, pool)
         return self[name]
 

@@ -63,7 +63,7 @@ def lmr_bench(
         tier: function, method, forensic or twin; an id names a task of any tier.
         fresh: With tier forensic, the seed of draws that are not the published ones.
         seed: Of the checks' cases; this machine's own if not given.
-        suite: core, real, or the folder of a suite of your own.
+        suite: core, real, all, or the folder of a suite of your own.
         run_folder: Where to write submissions and grades too.
         settings: Those of `lmrbench.solving.settings.TASK_FIELDS`, such as `setting=agent` or `samples=5`.
     """

@@ -7,7 +7,8 @@ the `Task` that comes back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,10 +32,22 @@ def default_suite() -> Path:
 
 
 def suite_folder(name: str | Path | None) -> Path:
-    """The folder of a suite: `core` and `real` come with lmrbench, of which `core` is meant where none is named."""
+    """The folder of a suite: `core`, `real` and `all` come with lmrbench; `core` is meant where none is named."""
     if name is None or str(name) in ("", "core"):
         return default_suite()
-    return default_suite() / "real" if str(name) == "real" else Path(name)
+    return default_suite() / str(name) if str(name) in ("real", "all") else Path(name)
+
+
+def suite_folders(folder: Path) -> tuple[Path, ...]:
+    """The folder of a suite, and those of the suites that it is made of."""
+    facts = load_facts(folder)
+    parts = (name if name in ("core", "real") else folder / name for name in (facts.suites if facts else ()))
+    return (folder, *map(suite_folder, parts))
+
+
+def suite_name(tasks: Iterable[Task]) -> str:
+    """What the suites of these tasks are called, with their versions; empty where they say nothing of it."""
+    return " and ".join(dict.fromkeys(str(task.suite) for task in tasks if task.suite))
 
 
 def load_suite(folder: Path | None = None) -> tuple[Task, ...]:
@@ -47,10 +60,26 @@ def load_suite(folder: Path | None = None) -> tuple[Task, ...]:
     if not folder.is_dir():
         raise TaskError(f"{folder}: there is no suite folder of that name")
     papers = sorted(path.parent for path in folder.glob("*/task.toml"))
+    suite = load_facts(folder)
+    if suite is not None and suite.suites:
+        return _joined(folder, papers)
     if not papers:
         raise TaskError(f"{folder}: no paper folder here (none holds a task.toml)")
-    suite = load_facts(folder)
     return tuple(task for paper in papers for task in load_paper(paper, suite))
+
+
+def _joined(folder: Path, papers: Sequence[Path]) -> tuple[Task, ...]:
+    """The tasks of all suites that a suite is made of."""
+    file, parts = folder / "suite.toml", suite_folders(folder)[1:]
+    if papers:
+        raise TaskError(f"{file}: suites: there is a paper here, too: {papers[0].name}; expected one of both")
+    for part in parts:
+        if len(suite_folders(part)) > 1:
+            raise TaskError(f"{file}: suites: {part} is made of suites itself")
+    tasks = tuple(task for part in parts for task in load_suite(part))
+    if twice := [name for name, count in Counter(task.id for task in tasks).items() if count > 1]:
+        raise TaskError(f"{file}: suites: two of them have a task {twice[0]!r}")
+    return tasks
 
 
 def load_facts(folder: Path) -> Suite | None:

@@ -82,13 +82,15 @@ class Suite(Record):
     """`suite.toml`: what a suite is called, its version, and its categories, each with a title for people.
 
     A change of the version says that results before and after it are not to be compared. Without categories any name
-    is one. published: how many tasks each category has in the edition that the suite follows.
+    is one. published: how many tasks each category has in the edition that the suite follows. suites: what it is made
+    of where it holds no papers of its own: `core`, `real`, or other folders, relative to its own.
     """
 
     name: Name
     version: str = Field(min_length=1)
     categories: dict[Name, str] = Field(default_factory=dict)
     published: dict[Name, int] = Field(default_factory=dict)
+    suites: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}"
