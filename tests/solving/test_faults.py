@@ -17,7 +17,7 @@ from inspect_ai.model import GenerateConfig, ModelOutput, get_model
 from tests.solving.helpers import MODEL, TASKS, asked_for, environment, fenced, golden, lines, lmrbench, mock
 from tests.solving.server import Reply, serving
 
-from lmrbench import cli
+from lmrbench import cli, progress
 from lmrbench.analysis.report import rate
 from lmrbench.grading.golden import installation_seed
 from lmrbench.grading.records import Grade, Usage
@@ -340,7 +340,7 @@ def test_rates_leave_the_machinerys_failures_out_and_say_what_they_would_be():
 
 
 def test_without_a_terminal_a_line_of_progress_comes_now_and_then(tmp_path, monkeypatch):
-    monkeypatch.setattr(runs, "PROGRESS_SECONDS", 0.01)
+    monkeypatch.setattr(progress, "SECONDS", 0.01)
     out = io.StringIO()
     runs.PROGRESS.note("a", "no route")
     with runs._progress(tmp_path, 2, "none", out):

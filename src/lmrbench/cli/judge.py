@@ -10,14 +10,12 @@ import typer
 from lmrbench.cli.interrupt import as_cancellation
 from lmrbench.cli.options import JsonOption, SuiteOption, TasksOption, load_all_and_some, print_json
 from lmrbench.cli.tables import Sheet, sheet, show
-from lmrbench.cli.terminal import console, is_quiet, progress, say
+from lmrbench.cli.terminal import console, progress, say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from contextlib import AbstractContextManager
 
     from lmrbench.judging.ballots import Shares
-    from lmrbench.judging.records import Judgement
 
 
 def judge(
@@ -93,8 +91,8 @@ def judge(
         set_prices(prices, model[0])
     settings = Settings(connections=connections, retries=retries, patience=patience)
     models = [open_model(settings.model_copy(update={"model": name})) for name in model]
-    shown = _Shown()
-    with as_cancellation(), shown.bar, shown.lines():
+    with as_cancellation(), progress() as bars:
+        bar = bars.add_task("votes", total=None)
         judged = runs.judge_run(
             folder=run,
             submissions=submissions,
@@ -104,8 +102,8 @@ def judge(
             terms=Terms(votes=votes, swap=swap, evidence=evidence, strip_comments=strip_comments),
             config=GenerateConfig(**settings.requests()),
             connections=connections,
-            planned=shown.begin,
-            voted=shown.advance,
+            planned=lambda done, total: bars.update(bar, completed=done, total=total),
+            voted=lambda vote: bars.advance(bar),
         )
     names = [str(item) for item in models]
     found = list(ballots.shares(judged.judgements, [item.system for item in judged.unusable], names))
@@ -128,31 +126,6 @@ def judge(
         _say_costs(found, names)
         say(f"{len(judged.judgements)} votes on {len(chosen)} answers; they are in {run / JUDGEMENTS}")
     runs.require_judged(run, judged)
-
-
-class _Shown:
-    """How far it is: a bar on a terminal, a line now and then elsewhere."""
-
-    def __init__(self) -> None:
-        self.bar = progress()
-        self._task = self.bar.add_task("votes", total=None)
-        self._done = self._total = 0
-
-    def begin(self, done: int, total: int) -> None:
-        self._done, self._total = done, total
-        self.bar.update(self._task, completed=done, total=total)
-
-    def advance(self, judgement: Judgement) -> None:
-        self._done += 1
-        self.bar.update(self._task, completed=self._done)
-
-    def lines(self) -> AbstractContextManager[None]:
-        from contextlib import nullcontext
-
-        from lmrbench.solving.runs import lines_of_progress
-
-        quiet = is_quiet() or not self.bar.disable
-        return nullcontext() if quiet else lines_of_progress(lambda: f"{self._done} of {self._total} votes")
 
 
 def _sheets(found: Sequence[Shares]) -> list[Sheet]:

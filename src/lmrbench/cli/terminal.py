@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from lmrbench.printable import printable
+from lmrbench.progress import lines_of_progress
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rich.console import Console
     from rich.progress import Progress
     from rich.text import Text
@@ -36,13 +40,24 @@ def console(stderr: bool = False) -> Console:
     return found if found.is_terminal else Console(stderr=stderr, highlight=False, width=WIDTH_OF_FILES)
 
 
-def progress() -> Progress:
-    """Bars on standard error, which vanish when they are done; none without a terminal, and none with --quiet."""
+@contextmanager
+def progress() -> Iterator[Progress]:
+    """Bars on standard error, which vanish when they are done; a line now and then without a terminal.
+
+    Neither with --quiet.
+    """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     out = console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=out, transient=True, disable=_quiet or not out.is_terminal)
+    bars = Progress(*columns, console=out, transient=True, disable=_quiet or not out.is_terminal)
+
+    def line() -> str:
+        going = [task for task in bars.tasks if task.total is not None and task.completed < task.total]
+        return printable(", ".join(f"{task.description} {task.completed:g} of {task.total:g}" for task in going))
+
+    with nullcontext() if _quiet or out.is_terminal else lines_of_progress(line), bars:
+        yield bars
 
 
 def cell(text: str, style: str = "") -> Text:

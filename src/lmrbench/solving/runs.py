@@ -12,7 +12,6 @@ import json
 import os
 import shutil
 import sys
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
@@ -53,6 +52,7 @@ from lmrbench.grading.runs import (
     write_submissions,
 )
 from lmrbench.lines import read_lines
+from lmrbench.progress import lines_of_progress
 from lmrbench.records import StoredRecord
 from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.solving.attendance import PROGRESS
@@ -65,7 +65,6 @@ from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
 
 LOGS, CACHE = "logs", "cache"
-PROGRESS_SECONDS = 30.0
 # Each price, and what it is where it is not named.
 _PRICES = {"input": "input", "output": "output", "input_cache_read": "input", "input_cache_write": "input"}
 
@@ -361,23 +360,6 @@ def _progress(folder: Path, expected: int, display: str, out: TextIO | None = No
 
     with lines_of_progress(line, out) if display == "none" else nullcontext():
         yield
-
-
-@contextmanager
-def lines_of_progress(line: Callable[[], str], out: TextIO | None = None) -> Iterator[None]:
-    """Print what `line` returns now and then, on standard error or `out`."""
-    ended = threading.Event()
-    stream = out or sys.stderr
-
-    def report() -> None:
-        while not ended.wait(PROGRESS_SECONDS):
-            print(f"lmrbench: {line()}", file=stream, flush=True)
-
-    threading.Thread(target=report, daemon=True).start()
-    try:
-        yield
-    finally:
-        ended.set()
 
 
 def _reason(error: BaseException) -> str:
