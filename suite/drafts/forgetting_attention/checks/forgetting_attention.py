@@ -89,6 +89,10 @@ def cases(seed):
     given["q"] = torch.ones_like(given["q"])
     given["k"] = torch.arange(10, 0, -1.0, dtype=torch.float64)[:, None, None] * 37.5 + given["k"]
     yield given
+    for window_size in (None, 3):
+        given = case("scores that are all far below zero", scale=1, window_size=window_size, far=True)
+        given["q"], given["k"] = 10 + 0.1 * given["q"], -5 + 0.1 * given["k"]
+        yield given
     yield case("gates that are shut at times", gates="shut at times", far=True)
     yield case("gates that grow", gates="growing", length=120, far=True)
     given = case("a gate that is shut once", window_size=5, far=True)
