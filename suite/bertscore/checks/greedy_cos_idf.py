@@ -103,6 +103,8 @@ def cases(seed):
         yield heavy
     masked = case("the same embeddings under other masks", (5, 4, 3), (4, 4, 6))
     yield {**masked, "earlier": (masked["inputs"][1].flip(0), masked["inputs"][4].flip(0))}
+    yield case("boolean masks, some sides empty", (0, 4, 3, 0), (3, 0, 5, 0), masks=torch.bool)
+    yield {**case("the same tensors, with other values before", (5, 4, 3), (4, 4, 6)), "refilled": True}
     yield {"name": "experiment", "seed": seed % 1000, "inputs": None}
 
 
@@ -150,6 +152,12 @@ def observe(case):
     if "earlier" in case:
         references, candidates = (mask.clone() for mask in case["earlier"])
         greedy_cos_idf(inputs[0], references, inputs[2], inputs[3], candidates, inputs[5])
+    if "refilled" in case:
+        for values in inputs[0::3] + inputs[2::3]:
+            values.copy_(0.3 + values.flip(0).abs())
+        greedy_cos_idf(*inputs)
+        for values, given in zip(inputs, case["inputs"], strict=True):
+            values.copy_(given)
     scores = dict(zip(("precision", "recall", "f"), greedy_cos_idf(*inputs), strict=True))
     if inputs[0].dtype.itemsize < 4:
         # There right versions round in different places.

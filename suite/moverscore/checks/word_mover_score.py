@@ -6,7 +6,25 @@ import torch
 
 STOP_WORDS = ("the", "of", "some")
 WORDS = [f"word{number}" for number in range(14)]
-OTHERS = ("##s", "of", ",", "--", "##ing", "the", "[SEP]", "The", "[PAD]", "_", "...", "##,", "[UNK]", "()", "./")
+OTHERS = (
+    "##s",
+    "of",
+    ",",
+    "--",
+    "##ing",
+    "the",
+    "[SEP]",
+    "The",
+    "[PAD]",
+    "_",
+    "...",
+    "##,",
+    "[UNK]",
+    "()",
+    "./",
+    "\u20ac",
+    "\u2014",
+)
 SHORT = ([1, 1], [2, 5], [5, 2], [3, 3], [4, 6], [1, 3])
 
 

@@ -118,15 +118,20 @@ def observe(case):
         "inputs_want_gradients_as_before": [row.requires_grad for row in inputs] == wanting,
         "rewards_have_gradients": [reward.requires_grad for reward in results[1:]],
     }
+    with torch.no_grad():
+        called(inputs, case["options"])
+        observation["gradients_off_as_before"] = not torch.is_grad_enabled()
+    # The losses of two calls may flow back together.
+    called([(row.flip(0) - 1).requires_grad_() for row in given], case["options"])
     numbers = {"losses": losses, "chosen_rewards": chosen_rewards, "rejected_rewards": rejected_rewards}
-    wanted = {name: leaf for name, leaf in zip(NAMES, leaves, strict=True) if leaf.requires_grad and len(leaf)}
+    wanted = {name: leaf for name, leaf in zip(NAMES, leaves, strict=True) if leaf.requires_grad}
     if wanted:
         # Weights tell a loss a pair from a mean; a path that doesn't exist counts as a gradient of zero.
         weights = torch.linspace(0.5, 1, len(given[0]), dtype=losses.dtype)
         gradients = torch.autograd.grad((losses * weights).sum(), wanted.values(), materialize_grads=True)
         numbers["gradients"] = dict(zip(wanted, gradients, strict=True))
     else:
-        observation["losses_have_gradients"] = len(given[0]) > 0 and losses.requires_grad
+        observation["losses_have_gradients"] = losses.requires_grad
     return observation | {PRECISIONS.get(given.dtype, "half"): numbers}
 
 
