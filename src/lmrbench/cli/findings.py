@@ -100,7 +100,7 @@ def together(runs: Sequence[Run], suite: Path | None, label_files: Sequence[Path
         labels=tuple(item.model_copy(update=name(item.system, run)) for item, run in labels),
         categories=categories,
         tiers=tiers,
-        suites={name: named.get(name) or named.get(paper_of(name), "") for name in categories},
+        suites={name: named.get(name) or named.get(paper_of(name), "another suite") for name in categories},
         papers={name: papers.get(name, paper_of(name)) for name in categories},
         commands=commands,
         originals={item.id: item.twin_of for item in tasks.values() if item.twin_of},

@@ -10,7 +10,7 @@ import typer
 
 from lmrbench.cli.findings import Findings, by_suite, by_tier, together
 from lmrbench.cli.options import JsonOption, LabelFilesOption, SuiteOption, print_json
-from lmrbench.cli.report_tables import sheets
+from lmrbench.cli.report_tables import effects_of_repositories, sheets
 from lmrbench.cli.tables import comma_separated, latex, markdown, show
 from lmrbench.cli.terminal import console, say, warn
 from lmrbench.storage import write_whole
@@ -101,13 +101,10 @@ def print_findings(findings: Findings) -> None:
 
 def print_findings_as_json(findings: Findings) -> None:
     """Print the numbers of all tables, and the records that they were made of."""
-    from lmrbench.analysis.repositories import repository_effects
-
     suites = by_suite(findings)
     facts = {"runs": [str(folder) for folder in findings.folders]}
     if len(suites) > 1:
-        headline = by_tier(findings).get("function")
-        effects = repository_effects(headline.grades, findings.suites, findings.papers) if headline else []
+        effects = effects_of_repositories(findings)
         apart = {suite: _of_tiers(part) for suite, part in suites.items()}
         print_json({**facts, "suites": apart, "repositories": [item.model_dump() for item in effects]})
     else:

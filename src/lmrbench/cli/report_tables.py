@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from lmrbench.analysis.comparison import Comparison
     from lmrbench.analysis.progress import Spent
     from lmrbench.analysis.report import Rate
+    from lmrbench.analysis.repositories import RepositoryEffect
     from lmrbench.analysis.resampling import Estimate
     from lmrbench.cli.findings import Findings
     from lmrbench.grading.records import Grade, Snapshot, Usage
@@ -147,14 +148,18 @@ def _memory(findings: Findings) -> list[Sheet]:
     ]
 
 
-def _repositories(findings: Findings) -> list[Sheet]:
+def effects_of_repositories(findings: Findings) -> list[RepositoryEffect]:
+    """Each system on the papers that stand in several suites, by the tasks of the headline."""
     from lmrbench.analysis.repositories import repository_effects
 
     headline = by_tier(findings).get("function")
-    effects = repository_effects(headline.grades, findings.suites, findings.papers) if headline else []
+    return repository_effects(headline.grades, findings.suites, findings.papers) if headline else []
+
+
+def _repositories(findings: Findings) -> list[Sheet]:
     rows = [
         [item.system, f"{item.comparison.first} minus {item.comparison.second}", *compared(item.comparison)]
-        for item in effects
+        for item in effects_of_repositories(findings)
     ]
     if not rows:
         return []
