@@ -2,16 +2,20 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
 
 from lmrbench.authoring.certificate import read_certificate
+from lmrbench.authoring.laboratory import PATIENT
 from lmrbench.authoring.tier_audit import audit_of_tier
+from lmrbench.authoring.visibility import visibility
 from lmrbench.cli import app
 from lmrbench.errors import TaskError
 from lmrbench.grading.grade import grade
 from lmrbench.grading.systems import submissions_of
+from lmrbench.sandbox.protocol import CaseOutcome
 from lmrbench.sandbox.registry import open_pool
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.selection import select
@@ -126,6 +130,28 @@ def test_what_neither_results_nor_a_sentence_decide_is_a_shortfall(paper, pool):
     again = audit_of_tier(method(paper), range(2), pool).visible
     assert again is not None
     assert (again.decided, again.undecided) == (len(ids), ())
+
+
+class BusyPool:
+    """A pool on a machine so busy that whatever has little time runs out of it."""
+
+    def __init__(self, pool):
+        self.pool = pool
+        self.sandbox = pool.sandbox
+
+    def run(self, jobs):
+        for number, outcome in self.pool.run(jobs):
+            if jobs[number].case_seconds and max(jobs[number].case_seconds) < PATIENT:
+                outcome = replace(outcome, cases=tuple(CaseOutcome("timeout") for _ in outcome.cases))
+            yield number, outcome
+
+
+def test_a_busy_machine_shows_no_more_than_a_quiet_one(paper, pool):
+    task = method(paper)
+    found = audit_of_tier(task, range(1), pool)
+
+    assert visibility(task, found.mutation, BusyPool(pool)) == found.visible
+    assert found.visible.undecided
 
 
 @pytest.mark.parametrize(

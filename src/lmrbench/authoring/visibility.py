@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from lmrbench.authoring.certificate import Mutation, Survivor, Visible
-from lmrbench.authoring.laboratory import HASTY, Advance, Laboratory, Trial
+from lmrbench.authoring.laboratory import HASTY, PATIENT, Advance, Laboratory, Result, Trial
 from lmrbench.authoring.mutants import Mutant, mutants
 from lmrbench.errors import TaskError
 from lmrbench.grading.compare import compare
@@ -65,8 +65,21 @@ def _unchanged(laboratory: Laboratory, stage: str, suspects: Sequence[Mutant]) -
     """The mutants under which the logged results stay the same."""
     golden = repository_files(laboratory.task)
     trials = [Trial(item.id, {**golden, item.target.file: item.file}, 0, case_seconds=HASTY) for item in suspects]
-    changed = {trial.name for trial, result in laboratory.run(stage, trials) if result.rejected_by}
+    tried = list(laboratory.run(stage, trials))
+    # On a busy machine what changes nothing may run out of time, too.
+    slow = [replace(trial, case_seconds=PATIENT) for trial, result in tried if _ran_out_of_time(result)]
+    tried = [pair for pair in tried if not _ran_out_of_time(pair[1])]
+    tried += laboratory.run(f"{stage}, slow mutants", slow)
+    changed = {trial.name for trial, result in tried if result.rejected_by}
     return [mutant for mutant in suspects if mutant.id not in changed]
+
+
+def _ran_out_of_time(result: Result) -> bool:
+    """Whether nothing but time rejects it."""
+    return any(case.status == "timeout" for case in result.outcome.cases) and all(
+        case.status in ("timeout", "missing") or (factor is not None and factor <= 1)
+        for case, factor in zip(result.outcome.cases, result.margins, strict=False)
+    )
 
 
 def _lines(task: Task, target: Target) -> int:
