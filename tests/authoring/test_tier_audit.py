@@ -15,6 +15,7 @@ from lmrbench.cli import app
 from lmrbench.errors import TaskError
 from lmrbench.grading.grade import grade
 from lmrbench.grading.systems import submissions_of
+from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.sandbox.protocol import CaseOutcome
 from lmrbench.sandbox.registry import open_pool
 from lmrbench.tasks.loading import load_suite
@@ -132,15 +133,11 @@ def test_what_neither_results_nor_a_sentence_decide_is_a_shortfall(paper, pool):
     assert (again.decided, again.undecided) == (len(ids), ())
 
 
-class BusyPool:
+class BusyPool(WorkerPool):
     """A pool on a machine so busy that whatever has little time runs out of it."""
 
-    def __init__(self, pool):
-        self.pool = pool
-        self.sandbox = pool.sandbox
-
     def run(self, jobs):
-        for number, outcome in self.pool.run(jobs):
+        for number, outcome in super().run(jobs):
             if jobs[number].case_seconds and max(jobs[number].case_seconds) < PATIENT:
                 outcome = replace(outcome, cases=tuple(CaseOutcome("timeout") for _ in outcome.cases))
             yield number, outcome
@@ -150,7 +147,8 @@ def test_a_busy_machine_shows_no_more_than_a_quiet_one(paper, pool):
     task = method(paper)
     found = audit_of_tier(task, range(1), pool)
 
-    assert visibility(task, found.mutation, BusyPool(pool)) == found.visible
+    with BusyPool(pool.sandbox) as busy:
+        assert visibility(task, found.mutation, busy) == found.visible
     assert found.visible.undecided
 
 
