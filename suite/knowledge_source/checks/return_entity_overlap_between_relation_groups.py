@@ -1,5 +1,7 @@
 """return_entity_overlap_between_relation_groups: counts for ordered pairs of groups; then the experiment."""
 
+from string import punctuation
+
 import numpy as np
 
 NAMES = ("USA", "UK", "Holland", "Czechia", "Violin", "Keeper", "Oslo", "Kenya", "Peru", "Chad", "Quito", "Cairo")
@@ -78,6 +80,9 @@ def cases(seed):
         yield case(f"two articles {number}", [*articles, [f"A the {one}", "S", "four"]])
         spaces = [[f"{one}  {two}", "P", "one"], [f" {one} {two} ", "Q", "two"], ["R", f"{one}\t{two}", "three"]]
         yield case(f"white space {number}", [*spaces, [f"{one}{two}", one, "four"], [two, "T", "five"]])
+    marks = [[f"One{number}{mark}Two{number}", f"P{number}", "one"] for number, mark in enumerate(punctuation)]
+    marks += [[f"Two{number}", f"Q{number}", "two"] for number in range(len(marks))]
+    yield case("names with marks", [*marks, *([f"R{number}", f"One{number}", "three"] for number in range(len(marks)))])
     for missing in ("none", "nan"):
         made = rows(14, groups, 0.3)
         for place in generator.permutation(14)[:4]:
@@ -112,7 +117,7 @@ def observe(case):
     from src.data import return_entity_overlap_between_relation_groups
 
     missing = float("nan") if case.get("missing") == "nan" else None
-    results = []
+    results, attributes = [], {}
     for rows in (case["rows"], *([case["later"]] if "later" in case else [])):
         frame = pd.DataFrame(
             {
@@ -127,8 +132,11 @@ def observe(case):
         )
         index = KINDS[case["index"]](len(rows))
         frame = frame if index is None else frame.set_axis(index, axis=0)
+        # As in a part of the dataset before, which has its attributes.
+        frame.attrs = {"source": "a table", **attributes}
         before = frame.copy()
         overlap = return_entity_overlap_between_relation_groups(frame)
+        attributes = frame.attrs
         unchanged = bool(frame.equals(before)) and list(frame.index) == list(before.index)
         results.append(
             {
@@ -136,7 +144,7 @@ def observe(case):
                     [first, [[second, int(count)] for second, count in row.items()]] for first, row in overlap.items()
                 ],
                 "are_ints": all(isinstance(count, int) for row in overlap.values() for count in row.values()),
-                "unchanged": unchanged,
+                "unchanged": unchanged and list(attributes) == ["source"],
             }
         )
     return {"results": results}

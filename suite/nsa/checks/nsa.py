@@ -18,6 +18,9 @@ def cases(seed):
     yield case("selected blocks and a window", window_size=5)
     yield case("a gate that is not needed", spare_gate=torch.full((2, 19, 4), torch.inf))
     yield case("tensors that are not contiguous", strided=True, window_size=5)
+    for closed in (["g_slc"], ["g_swa"], ["g_slc", "g_swa"]):
+        given = case(f"closed gates: {closed}", window_size=5)
+        yield given | {name: torch.zeros_like(given[name]) for name in closed}
     yield case("whole blocks", length=16, window_size=3)
     yield case("a key head for each head", heads=3, key_heads=3, window_size=4)
     yield case("one key head", heads=4, key_heads=1, window_size=4)
@@ -42,6 +45,12 @@ def cases(seed):
     yield case("no block at all", block_indices=torch.full((2, 19, 2, 2), -1), window_size=3)
     yield case("no key at all", block_indices=torch.full((2, 19, 2, 2), -1))
     yield case("blocks to come", block_indices=torch.full((2, 19, 2, 1), 2))
+    for bits, far in ((32, 2**30), (64, 2**62)):
+        whole = getattr(torch, f"int{bits}")
+        beyond = torch.cat([first[..., :1], torch.full_like(first, far), first[..., 1:]], dim=-1).to(whole)
+        yield case(f"indices far beyond the last block, {bits} bits", block_indices=beyond, window_size=3)
+        some = counts(most=6).to(whole)
+        yield case(f"counts of {bits} bits", block_indices=beyond.sub(far).neg(), block_counts=some, window_size=3)
     yield case("a number of blocks", indices=5, block_counts=2, window_size=3)
     yield case("no blocks counted", indices=2, block_counts=0, window_size=3)
     yield case("more blocks counted than there are", indices=2, block_counts=9)

@@ -81,6 +81,8 @@ def cases(seed):
     unknown = ("logistic", "ipo", "Hinge", "SIGMOID", " sigmoid", "sig", "hinge\n", "", None)
     for loss_type, number in product(unknown, (2, 0)):
         yield case(f"unknown loss {loss_type!r}, pairs: {number}", logps(number), 0.3, loss_type)
+    for loss_type in ("ipo", None):
+        yield case(f"unknown loss {loss_type!r} later", logps(2), 0.3, loss_type, called_before=True)
     yield case("unknown loss, reference free", logps(2), 0.3, "exponential", options={"reference_free": True})
     yield {"name": "experiment", "seed": seed % 1000}
 
@@ -103,11 +105,16 @@ def observe(case):
     if "before" in case:
         # The same tensors, before with other values and options; then their values change in place.
         earlier = given.flip(1) - 1
-        for rows, chosen in ((earlier, case["before"]), (earlier - 1, options), (given, options)):
-            with torch.no_grad():
-                _ = [leaf.copy_(row) for leaf, row in zip(leaves, rows, strict=True)]
-            torch.autograd.grad(trainer.spin_loss(*inputs, **chosen)[0].sum(), leaves[:2])
-    wanting, random_state, settings = [row.requires_grad for row in inputs], torch.get_rng_state(), dict(vars(trainer))
+        calls = [(earlier, case["before"]), (earlier - 1, options)] * 2
+        for number, (rows, chosen) in enumerate(calls):
+            # No counter of versions sees what changes through `data`.
+            _ = [leaf.data.copy_(row) for leaf, row in zip(leaves, rows, strict=True)]
+            losses, *_ = trainer.spin_loss(*inputs, **chosen)
+            # The last two stay without a way back.
+            if number < 2:
+                torch.autograd.grad(losses.sum(), leaves[:2])
+        _ = [leaf.data.copy_(row) for leaf, row in zip(leaves, given, strict=True)]
+    flags, random_state, settings = [flags_of(row) for row in inputs], torch.get_rng_state(), dict(vars(trainer))
     players = trainer.model.train(case["iteration"] != 2), trainer.opponent.train(case["iteration"] == 1)
     modes = [player.training for player in players]
     raised = False
@@ -126,14 +133,14 @@ def observe(case):
         "modes_unchanged": [player.training for player in players] == modes,
         "random_state_unchanged": torch.equal(torch.get_rng_state(), random_state),
         "inputs_unchanged": [torch.equal(row, before) for row, before in zip(inputs, given, strict=True)],
-        "inputs_want_gradients_as_before": [row.requires_grad for row in inputs] == wanting,
+        "flags_unchanged": [flags_of(row) for row in inputs] == flags,
     }
     if raised:
         return observation
     losses, real_rewards, generated_rewards = results
     observation["rewards_have_gradients"] = [real_rewards.requires_grad, generated_rewards.requires_grad]
     numbers = {"losses": losses, "real_rewards": real_rewards, "generated_rewards": generated_rewards}
-    if wanting[0]:
+    if inputs[0].requires_grad:
         # Weights tell a loss a pair from a mean. What flows to the opponent is of no account: it is frozen.
         weights = torch.linspace(0.5, 1, len(given[0]), dtype=losses.dtype)
         gradients = torch.autograd.grad((losses * weights).sum(), leaves[:2], materialize_grads=True)
@@ -141,6 +148,10 @@ def observe(case):
     else:
         observation["losses_have_gradients"] = losses.requires_grad
     return observation | {PRECISIONS.get(given.dtype, "half"): numbers}
+
+
+def flags_of(row):
+    return row.requires_grad, row.retains_grad, bool(row._backward_hooks)
 
 
 def trainer_of(case):
@@ -151,16 +162,19 @@ def trainer_of(case):
     betas, options = tuple(case["betas"]), case.get("options", {})
     free = isinstance(options, dict) and options.get("reference_free", False)
     rates = (1e-3,) * len(betas)
-    config = SPINConfig(betas=betas, learning_rates=rates, loss_type=case["loss_type"], reference_free=not free)
+    # A setting that was read from a file is equal to the constant, and not the same object.
+    loss_type = case["loss_type"] and "".join(list(case["loss_type"]))
+    config = SPINConfig(betas=betas, learning_rates=rates, loss_type=loss_type, reference_free=not free)
     # The loss needs no model, and one without weights is copied fast when an iteration starts.
     trainer = SPINTrainer(torch.nn.Identity(), config)
     if case.get("called_before"):
         # In the first iteration with the other settings, then with the same ones and other log-probabilities.
-        trainer.loss_type = OTHER[case["loss_type"]]
+        trainer.loss_type = OTHER.get(loss_type, "hinge")
         trainer.spin_loss(*(case["logps"].flip(1) - 1), reference_free=not free)
-        trainer.loss_type = case["loss_type"]
+        trainer.loss_type = loss_type
         trainer.start_iteration(case["iteration"])
-        trainer.spin_loss(*(case["logps"].flip(1) - 2), reference_free=free)
+        if loss_type in OTHER:
+            trainer.spin_loss(*(case["logps"].flip(1) - 2), reference_free=free)
     trainer.start_iteration(case["iteration"])
     for key, value in case.get("overrides", {}).items():
         setattr(trainer, key, value)

@@ -105,10 +105,47 @@ def observe(case):
     if "before" in case:
         # The same tensors, before with other values and options; then their values change in place.
         earlier = given.flip(1) - 1
-        for rows, key in ((earlier, "before"), (earlier - 1, "options"), (given, "options")):
-            with torch.no_grad():
-                _ = [leaf.copy_(row) for leaf, row in zip(leaves, rows, strict=True)]
-            called(inputs, case[key])[0].sum().backward()
+        calls = [(earlier, "before"), (earlier - 1, "options")] * 2
+        for number in (0, 1):
+            options = {"beta": uniform(0.1, 1), "if_tdpo2": version}
+            name = f"pairs: {number}, second version {version}"
+            yield {"name": name, "statistics": statistics(number), "options": options}
+    for positional in ([0.4, 0.2], [0.15, 0.8, False]):
+        name = f"{len(positional)} options by position"
+        yield {"name": name, "statistics": statistics(5), "options": positional}
+    yield {"name": "all by name", "statistics": statistics(5), "options": {"beta": 0.6}, "by_name": True}
+    for frozen in ([2, 3], [0, 1], [0, 1, 2, 3]):
+        name = f"statistics without gradients: {frozen}"
+        yield {"name": name, "statistics": statistics(5), "options": {"beta": 1.0}, "frozen": frozen}
+    yield {"name": "experiment", "seed": seed % 1000}
+
+
+PRECISIONS = {torch.float64: "double", torch.float32: "single"}
+NAMES = ("chosen_logps_margin", "rejected_logps_margin", "chosen_position_kl", "rejected_position_kl")
+
+
+def observe(case):
+    if "seed" in case:
+        from experiment import run
+
+        return {"experiment": run(case["seed"])}
+    given = case["statistics"]
+    leaves = [row.clone().requires_grad_(index not in case.get("frozen", ())) for index, row in enumerate(given)]
+    # Columns of a table, as the statistics of a model may be; they are no leaves, so that they can be changed in place.
+    inputs = leaves if "before" in case else [torch.stack([leaf, leaf], dim=1)[:, 0] for leaf in leaves]
+    if "before" in case:
+        # The same tensors, before with other values and options; then their values change in place.
+        earlier = given.flip(1) - 1
+        other = earlier - 1
+        calls = [(earlier, "before"), (other, "options"), (earlier, "before"), (other, "options")]
+        for number, (rows, key) in enumerate(calls):
+            # No counter of versions sees what changes through `data`.
+            _ = [leaf.data.copy_(row) for leaf, row in zip(leaves, rows, strict=True)]
+            losses, *_ = called(inputs, case[key])
+            # The last two stay without a way back.
+            if number < 2:
+                losses.sum().backward()
+        _ = [leaf.data.copy_(row) for leaf, row in zip(leaves, given, strict=True)]
     wanting, random_state = [row.requires_grad for row in inputs], torch.get_rng_state()
     results = called(inputs, case["options"], case.get("by_name", False))
     losses, chosen_rewards, rejected_rewards = results
@@ -116,6 +153,8 @@ def observe(case):
         "random_state_unchanged": torch.equal(torch.get_rng_state(), random_state),
         "inputs_unchanged": [torch.equal(row, before) for row, before in zip(inputs, given, strict=True)],
         "inputs_want_gradients_as_before": [row.requires_grad for row in inputs] == wanting,
+        "inputs_have_hooks": [bool(row._backward_hooks) for row in inputs],
+        "inputs_retain_gradients": [row.retains_grad for row in inputs],
         "rewards_have_gradients": [reward.requires_grad for reward in results[1:]],
     }
     with torch.no_grad():
