@@ -35,8 +35,10 @@ class Loss:
     def forward(self, scores, labels, weight=0.5):
         """Of shape ()."""
         chosen = scores.gather(1, labels.unsqueeze(1))
-        hinge = torch.relu(self.margin + scores - chosen).sum(dim=1) - self.margin
-        return weight * SCALE * hinge.mean()
+        return weight * SCALE * self.hinge(scores - chosen).mean()
+
+    def hinge(self, differences):
+        return torch.relu(self.margin + differences).sum(dim=1) - self.margin
 '''
 PLAIN_LOSS = """
 import random

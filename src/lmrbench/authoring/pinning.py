@@ -60,8 +60,9 @@ def licence_of(source: Source) -> str:
 def _licence(metadata: Path) -> str:
     fields = email.parser.HeaderParser().parsestr(metadata.read_text("utf-8", "replace"))
     classified = [item for item in fields.get_all("Classifier", []) if item.startswith("License ::")]
-    said = fields["License-Expression"] or fields["License"] or "".join(classified[:1]).rpartition(":: ")[2]
-    return said if said and "\n" not in said else ""
+    # Some packages put the whole text there.
+    named = "" if "\n" in (fields["License"] or "") else fields["License"]
+    return fields["License-Expression"] or named or "".join(classified[:1]).rpartition(":: ")[2]
 
 
 def _best_file(package: str) -> IndexedFile:
