@@ -1,11 +1,23 @@
 """`lmrbench new`: a folder that grades, from repositories as they are."""
 
+import functools
+import hashlib
+import http.server
 import json
+import os
 import runpy
 import subprocess
 import sys
+import tarfile
+import threading
+import tomllib
+import zipfile
 
 import pytest
+
+from lmrbench.authoring.pinning import licence_of, pinned
+from lmrbench.errors import SourceError, UsageError
+from lmrbench.tasks.fetching import fetch
 
 LOSS = '''
 """A loss and a report."""
@@ -23,8 +35,10 @@ class Loss:
     def forward(self, scores, labels, weight=0.5):
         """Of shape ()."""
         chosen = scores.gather(1, labels.unsqueeze(1))
-        hinge = torch.relu(self.margin + scores - chosen).sum(dim=1) - self.margin
-        return weight * SCALE * hinge.mean()
+        return weight * SCALE * self.hinge(scores - chosen).mean()
+
+    def hinge(self, differences):
+        return torch.relu(self.margin + differences).sum(dim=1) - self.margin
 '''
 PLAIN_LOSS = """
 import random
@@ -118,9 +132,26 @@ def plain(tmp_path):
     return written(tmp_path / "repository", PLAIN_LOSS, PLAIN_SCRIPT)
 
 
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    """A folder that a local server gives out, its address, and a cache that is empty."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = tmp_path / "site"
+    folder.mkdir()
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(folder))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield folder, f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+
+
 def new(repository, target, *options):
-    command = [sys.executable, "-m", "lmrbench", "new", repository, target, "--to", repository.parent / "suite"]
-    return subprocess.run([*command, "--slug", "mine", *options], capture_output=True, text=True, check=False)
+    return run(repository, target, "--to", repository.parent / "suite", *options)
+
+
+def run(*arguments):
+    command = [sys.executable, "-m", "lmrbench", "new", "--slug", "mine", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def test_a_folder_that_grades_and_a_list_of_what_is_left(repository, tmp_path):
@@ -188,9 +219,69 @@ def test_random_draws_are_noticed(plain):
     assert "the target draws random numbers" in new(plain, "loss.py::noisy").stdout
 
 
+def test_a_published_source_is_pinned_and_scripts_beside_it_do_not_stay(plain, site, tmp_path):
+    folder, address = site
+    archive = folder / "loss.tar.gz"
+    with tarfile.open(archive, "w:gz") as file:
+        file.add(plain / "loss.py", "loss-1.0/loss.py")
+    digest = hashlib.sha256(archive.read_bytes()).hexdigest()
+    suite = tmp_path / "suite"
+    arguments = ["--source", f"{address}/loss.tar.gz", "loss.py::shared", "--to", suite]
+
+    result = run(*arguments, "--with", plain / "experiment.py")
+
+    assert result.returncode == 0, result.stderr
+    assert "1 calls of the target recorded" in result.stdout
+    written = sorted(path.relative_to(suite).as_posix() for path in suite.rglob("*") if path.is_file())
+    assert written == ["mine/checks/shared.py", "mine/paper.md", "mine/task.toml"]
+    source = tomllib.loads((suite / "mine" / "task.toml").read_text())["source"]
+    assert source == {"archive": f"{address}/loss.tar.gz", "sha256": digest, "licence": "TODO", "imports": []}
+    assert "0 rewrites, fewer than 3" in result.stdout
+
+    archive.unlink()
+    again = run(*arguments, "--with", plain / "experiment.py")
+    assert again.returncode == 0, again.stderr
+    assert again.stdout.count("kept as it is") == 3
+
+
+def test_a_version_is_pinned_to_the_file_that_runs_everywhere(site, monkeypatch):
+    folder, address = site
+    page = folder / "simple" / "toy-blend"
+    page.mkdir(parents=True)
+    names = ["toy_blend-1.0-cp311-cp311-linux_x86_64.whl", "toy_blend-1.0.tar.gz", "toy_blend-1.0-py3-none-any.whl"]
+    names += ["toy_blend-2.0-py3-none-any.whl", "toy_blend-3.0-cp311-cp311-linux_x86_64.whl"]
+    for name in names:
+        with zipfile.ZipFile(folder / name, "w") as archive:
+            archive.writestr("toy_blend/__init__.py", name)
+            archive.writestr("toy_blend-1.0.dist-info/METADATA", "Classifier: License :: OSI Approved :: MIT License\n")
+    links = "".join(f'<a href="/{name}">{name}</a>' for name in names)
+    (page / "index.html").write_text(f"<html><body>{links}</body></html>")
+    monkeypatch.setenv("PIP_INDEX_URL", f"{address}/simple")
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
+
+    source = pinned("Toy.Blend==1.0")
+    fetch(source)
+
+    assert source.file == "toy_blend-1.0-py3-none-any.whl"
+    assert source.sha256 == hashlib.sha256((folder / source.file).read_bytes()).hexdigest()
+    assert licence_of(source) == "MIT License"
+    with pytest.raises(SourceError, match=r"toy-blend==3\.0: .* a wheel for every machine or a source distribution"):
+        pinned("toy-blend==3.0")
+
+
+def test_a_commit_needs_all_its_digits():
+    assert pinned(f"https://example.org/a.git@{'0' * 40}").commit == "0" * 40
+    with pytest.raises(UsageError, match="ADDRESS@COMMIT with all 40 digits"):
+        pinned("https://example.org/a.git@main")
+
+
 @pytest.mark.parametrize(
     ("target", "options", "words"),
     [
+        ("loss.py::noisy", ("--source", "rank-bm25"), "expected TARGET alone beside --source"),
+        ("loss.py::noisy", ("--with", "missing.py"), "--with missing.py: there is no such file"),
+        ("loss.py::noisy", ("--with", __file__, "--with", "repository/loss.py"), "has a file loss.py of its own"),
         ("loss.py::Loss.forwrd", (), "no such function; near: Loss.forward"),
         ("los.py::Loss.forward", (), "there is no file"),
         ("loss.py::never", (), "never calls loss.py::never"),
@@ -200,7 +291,9 @@ def test_random_draws_are_noticed(plain):
         ("loss.py::Loss.forward", ("--paper", "missing.txt"), "missing.txt"),
     ],
 )
-def test_what_can_not_be_done_is_one_line(plain, target, options, words):
+def test_what_can_not_be_done_is_one_line(plain, target, options, words, monkeypatch):
+    monkeypatch.chdir(plain.parent)
+
     result = new(plain, target, *options)
 
     assert result.returncode == 2

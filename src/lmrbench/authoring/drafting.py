@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from lmrbench.errors import TaskError
+from lmrbench.authoring.pinning import licence_of
+from lmrbench.authoring.recording import Call
+from lmrbench.errors import TaskError, UsageError
 from lmrbench.tasks.model import Target
 from lmrbench.tasks.pdf import pdf_pages
+from lmrbench.tasks.sources import Source, Tree
+from lmrbench.tasks.workspace import folder_files, imported_from_elsewhere
 
 MOST_BYTES = 1 << 20
 _HEADING = re.compile(r"(?P<number>\d{1,2}(?:\.\d{1,2})*)\.?\s+(?P<title>[A-Z][^.]{2,70})$")
@@ -66,8 +70,36 @@ def _next_sibling(number: tuple[int, ...], depth: int) -> tuple[int, ...]:
     return (*number[: depth - 1], number[depth - 1] + 1) if depth <= len(number) else ()
 
 
-def draft_table(slug: str, name: str, category: str, target: Target) -> str:
+def files_beside(places: Sequence[Path], repository: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The files that a command needs and a task does not: each by its name, those of a folder below that.
+
+    Raises UsageError for one that is not there, or that the repository has, too.
+    """
+    found: dict[str, bytes] = {}
+    for place in places:
+        if place.is_dir():
+            found |= {f"{place.name}/{name}": data for name, data in folder_files(place).items()}
+        elif place.is_file():
+            found[place.name] = place.read_bytes()
+        else:
+            raise UsageError(f"--with {place}: there is no such file")
+    if twice := sorted(found.keys() & repository.keys()):
+        raise UsageError(f"--with: the repository has a file {twice[0]} of its own")
+    return found
+
+
+def described(tree: Tree, calls: Sequence[Call]) -> Source:
+    """A source with the licence that its metadata names, and what its files had imported when the target was called."""
+    loaded = {name for call in calls for name in call.loaded}
+    imports = tuple(sorted(imported_from_elsewhere(tree) & loaded))
+    return tree.source.model_copy(update={"licence": licence_of(tree.source), "imports": imports})
+
+
+def draft_table(slug: str, name: str, category: str, target: Target, source: Source | None = None) -> str:
     """task.toml, with what a person must fill in marked TODO."""
+    fields = {} if source is None else source.model_dump(mode="json", exclude_defaults=True, exclude_none=True)
+    pinned = "".join(f"{key} = {json.dumps(value)}\n" for key, value in fields.items())
+    table = f"[source]\n{pinned}\n" if pinned else ""
     return f'''[paper]
 slug = "{slug}"
 title = "TODO: the paper's title"
@@ -75,7 +107,7 @@ year = 2024
 venue = "TODO"
 url = "https://example.org/TODO"
 
-[[task]]
+{table}[[task]]
 name = "{name}"
 category = "{category}"
 targets = [{json.dumps(str(target))}]

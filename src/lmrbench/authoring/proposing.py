@@ -71,6 +71,12 @@ def observe(case):
     arguments = copy.deepcopy(case["arguments"])
 """
 
+_INSTANCE = """\
+    # As it was recorded, and not as its constructor would make it.
+    instance = {name}.__new__({name})
+    vars(instance).update(arguments.pop("self"))
+"""
+
 _RETURN = """\
     result = {name}{path}({receiver}**arguments)
     return {{"result": result, "arguments": arguments}}
@@ -231,7 +237,6 @@ def _text(target: Target, specs: Sequence[dict[str, Any]], experiment: str, call
     imports = ["copy"] if specs else []
     imports += ["importlib"] if "importlib" in experiment else []
     imports += ["contextlib", "io", "runpy", "sys"] if "run_script" in experiment else []
-    imports += ["types"] if specs and "self" in calls[0].arguments else []
     literals = [f"    {spec!r}," for spec in specs]
     lines = [f'"""{target.qualname}: what it returns for inputs like those of recorded calls."""', ""]
     lines += [f"import {name}" for name in sorted(imports)]
@@ -259,11 +264,12 @@ def _text(target: Target, specs: Sequence[dict[str, Any]], experiment: str, call
 def _observe(target: Target, experiment: str, calls: Sequence[Call]) -> str:
     name, *attributes = target.qualname.split(".")
     gradients = [key for key, value in calls[0].arguments.items() if value.gradient]
-    return (_OBSERVE + (_RETURN_GRADIENTS if gradients else _RETURN)).format(
+    instance = _INSTANCE if "self" in calls[0].arguments else ""
+    return (_OBSERVE + instance + (_RETURN_GRADIENTS if gradients else _RETURN)).format(
         experiment=experiment or "None",
         module=".".join(PurePosixPath(target.file).with_suffix("").parts),
         name=name,
         path="".join(f".{attribute}" for attribute in attributes),
         gradients=gradients,
-        receiver='types.SimpleNamespace(**arguments.pop("self")), ' if "self" in calls[0].arguments else "",
+        receiver="instance, " if instance else "",
     )

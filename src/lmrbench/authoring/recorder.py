@@ -49,6 +49,7 @@ def record(function: Callable[..., Any]) -> Callable[..., Any]:
             "changed": [name for name in before if before[name] != after[name]],
             "drawn": drawn,
             "globals": sorted(_data_globals(function)),
+            "loaded": sorted({name.partition(".")[0] for name in sys.modules}),
             "seconds": seconds,
         }
         with open(os.environ[FILE], "a", encoding="utf-8") as file:

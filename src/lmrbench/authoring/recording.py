@@ -40,13 +40,17 @@ class Value(Record):
 
 
 class Call(Record):
-    """One recorded call: arguments by name, which of them it changed, whose random numbers it drew."""
+    """One recorded call: arguments by name, which of them it changed, whose random numbers it drew.
+
+    globals: names of data of its module that it reads. loaded: the top-level modules that were imported by then.
+    """
 
     arguments: dict[str, Value]
     result: Value
     changed: tuple[str, ...]
     drawn: tuple[str, ...]
     globals: tuple[str, ...]
+    loaded: tuple[str, ...]
     seconds: float
 
 

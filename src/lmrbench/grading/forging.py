@@ -82,10 +82,14 @@ def fair_draw(
 
     refused: called with each that is not fair, and the reason, where they are tried. Raises TaskError where none is.
     """
+    return _fair_draw(_Laboratory(task, pool, workers, advance), count, seed, refused)
+
+
+def _fair_draw(laboratory: _Laboratory, count: int, seed: int, refused: Callable[[Draw, str], None]) -> Draw:
+    task, pool = laboratory.task, laboratory.pool
     file = cache_folder() / "draws" / f"{pool_digest(task, pool)[:32]}-{count}-{seed}.json"
     if (kept := _kept(file)) is not None:
         return kept
-    laboratory = _Laboratory(task, pool, workers, advance)
     for attempt in range(MOST_ATTEMPTS):
         draw = Draw(count=count, seed=seed, attempt=attempt)
         names = frozenset(chosen(task, pool, draw))
@@ -123,7 +127,7 @@ def audited_draws(
     laboratory = _Laboratory(task, pool, workers, advance)
     published = {(draw.count, draw.seed): draw for draw in pool.draws}
     for count, seed in draws:
-        known = published.get((count, seed)) or fair_draw(task, pool, count, seed, workers, advance)
+        known = published.get((count, seed)) or _fair_draw(laboratory, count, seed, lambda draw, why: None)
         names = frozenset(chosen(task, pool, known))
         unfair = laboratory.unfair(names) or ""
         separable = None if unfair else laboratory.separable(names)

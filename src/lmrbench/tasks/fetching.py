@@ -10,7 +10,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 import urllib.error
 import urllib.parse
@@ -22,13 +21,12 @@ from typing import IO
 
 from lmrbench.errors import SourceError
 from lmrbench.storage import cache_folder, locked
+from lmrbench.tasks.indexes import SECONDS, indexed_files
 from lmrbench.tasks.sources import Source, is_fetched, tree_folder
 from lmrbench.tasks.unpacking import unpack
 
 MOST_BYTES = 1 << 30
-SECONDS = 60.0
 _CHUNK = 1 << 18
-_PYPI = "https://pypi.org/simple"
 
 # Called with the bytes that are here, and with how many there will be if that is known.
 Progress = Callable[[int, int | None], None]
@@ -54,6 +52,14 @@ def fetch(source: Source, progress: Progress = lambda done, total: None) -> None
             shutil.rmtree(folder, ignore_errors=True)
             raise
     shutil.rmtree(archive.parent, ignore_errors=True)
+
+
+def digest_at(address: str) -> str:
+    """The SHA-256 of the file at an address. Raises SourceError where it can't be had."""
+    with _one_line(address), tempfile.TemporaryDirectory(prefix="lmrbench-") as folder:
+        file = Path(folder, "file")
+        _load(address, file, lambda done, total: None)
+        return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def _downloaded(source: Source, progress: Progress) -> Path:
@@ -105,52 +111,14 @@ def _copy(answer: IO[bytes], written: IO[bytes], done: int, total: int | None, p
 
 def _address(source: Source) -> str:
     """Where the user's indexes hold the file of a package."""
-    try:
-        import requests
-        from pypi_simple import NoSuchProjectError, PyPISimple
-    except ImportError as error:
-        raise SourceError("packages need an extra: pip install 'lmrbench[real]'") from error
-
     assert source.package is not None
-    settings = _pip_settings()
-    session = requests.Session()
-    if "cert" in settings:
-        session.verify = settings["cert"]
-    project = source.package.partition("==")[0]
-    indexes = [settings.get("index_url", _PYPI), *settings.get("extra_index_url", "").split()]
-    for folder in settings.get("find_links", "").split():
-        if (file := Path(folder.removeprefix("file://")) / str(source.file)).is_file():
-            return file.resolve().as_uri()
-    unreachable = ""
-    for index in indexes:
-        if index.startswith("file:"):
+    for item in indexed_files(source.package.partition("==")[0]):
+        if item.name != source.file:
             continue
-        try:
-            packages = PyPISimple(index, session=session).get_project_page(project, timeout=SECONDS).packages
-        except NoSuchProjectError:
-            continue
-        except requests.RequestException as error:
-            unreachable = unreachable or f"; {_without_login(index)} can't be reached: {type(error).__name__}"
-            continue
-        found = next((item for item in packages if item.filename == source.file), None)
-        if found is not None and found.is_yanked:
-            raise SourceError(f"{source}: was yanked from the index: {found.yanked_reason or 'no reason is given'}")
-        if found is not None:
-            return found.url
-    raise SourceError(f"{source}: no index of pip's configuration holds {source.file}{unreachable}")
-
-
-def _pip_settings() -> dict[str, str]:
-    """What pip is configured for, by name with underscores: its files, and its variables, which count more."""
-    command = [sys.executable, "-m", "pip", "config", "list"]
-    listed = subprocess.run(command, capture_output=True, text=True, check=False)
-    found: dict[str, str] = {}
-    for section in ("global.", "install.", "download.", ":env:."):
-        for line in listed.stdout.splitlines():
-            if line.startswith(section):
-                name, _, value = line.removeprefix(section).partition("=")
-                found[name.replace("-", "_")] = value.strip("'\"").replace("\\n", " ")
-    return found
+        if item.yanked is not None:
+            raise SourceError(f"{source}: was yanked from the index: {item.yanked or 'no reason is given'}")
+        return item.address
+    raise SourceError(f"{source}: no index of pip's configuration holds {source.file}")
 
 
 def _committed(source: Source) -> Path:
@@ -183,11 +151,6 @@ def _writable(folder: Path) -> None:
     for path in (folder, *folder.rglob("*")):
         if path.is_dir():
             path.chmod(0o755)
-
-
-def _without_login(address: str) -> str:
-    parts = urllib.parse.urlsplit(address)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
 @contextmanager

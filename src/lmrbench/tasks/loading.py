@@ -100,7 +100,7 @@ def load_paper(folder: Path, suite: Suite | None = None) -> tuple[Task, ...]:
     entries = table.get("task", [])
     if not isinstance(entries, list) or not entries:
         raise TaskError(f"{file}: task: at least one [[task]] is needed")
-    repository = _repository(folder, table.get("source"))
+    repository = load_repository(folder)
     checked = [_entry(table, folder, f"task[{index}]", repository) for index, table in enumerate(entries)]
     for index, entry in enumerate(checked):
         if suite is not None and suite.categories and entry.category not in suite.categories:
@@ -123,6 +123,18 @@ def load_paper(folder: Path, suite: Suite | None = None) -> tuple[Task, ...]:
     return (*(method_task(task) if task.tier == "method" else task for task in tasks), *twins(folder, tasks))
 
 
+def load_repository(folder: Path) -> Mapping[str, bytes]:
+    """The files of a paper's `repo/`, or of its source, with those of `overlay/` laid over them."""
+    file = folder / "task.toml"
+    source = read_table(file).get("source")
+    if source is None:
+        return folder_files(folder / "repo")
+    if (folder / "repo").exists():
+        raise TaskError(f"{file}: source: there is a folder repo/, too; expected one of both")
+    overlay = folder_files(folder / "overlay") if (folder / "overlay").is_dir() else {}
+    return Tree(folder.name, validated(Source, source, file, "source"), overlay)
+
+
 def equivalents_file(task: Task) -> Path:
     """`equivalent/<task>.toml`: the ids of mutants that are no mistakes, each with the reason."""
     return task.folder / "equivalent" / f"{task.name}.toml"
@@ -131,16 +143,6 @@ def equivalents_file(task: Task) -> Path:
 def decided_file(task: Task) -> Path:
     """`decided/<task>.toml`: sentences that a solver reads, each with the ids of the mutants that break it."""
     return task.folder / "decided" / f"{task.name}.toml"
-
-
-def _repository(folder: Path, source: object) -> Mapping[str, bytes]:
-    """The files of `repo/`, or of the source, with those of `overlay/` laid over them."""
-    if source is None:
-        return folder_files(folder / "repo")
-    if (folder / "repo").exists():
-        raise TaskError(f"{folder / 'task.toml'}: source: there is a folder repo/, too; expected one of both")
-    overlay = folder_files(folder / "overlay") if (folder / "overlay").is_dir() else {}
-    return Tree(folder.name, validated(Source, source, folder / "task.toml", "source"), overlay)
 
 
 def _entry(table: dict[str, Any], folder: Path, key: str, repository: Mapping[str, bytes]) -> TaskEntry:

@@ -235,11 +235,16 @@ def third_party_imports(task: Task) -> tuple[str, ...]:
 def _third_party_imports(files: TaskFiles) -> tuple[str, ...]:
     if files.imports is not None:
         return tuple(sorted(files.imports))
-    own = {part.removesuffix(".py") for name in files.repository for part in PurePosixPath(name).parts}
-    modules = [data for name, data in files.repository.items() if name.endswith(".py")]
-    sources: list[bytes | str] = [*modules, files.check]
+    return tuple(sorted(imported_from_elsewhere(files.repository, files.check)))
+
+
+def imported_from_elsewhere(repository: Mapping[str, bytes], *others: str) -> set[str]:
+    """The top-level imports of a repository's files, and of other texts, that neither Python nor it provides."""
+    own = {part.removesuffix(".py") for name in repository for part in PurePosixPath(name).parts}
+    modules = [data for name, data in repository.items() if name.endswith(".py")]
+    sources: list[bytes | str] = [*modules, *others]
     names = {name for source in sources for name in _imports(source)}
-    return tuple(sorted(names - own - sys.stdlib_module_names))
+    return names - own - sys.stdlib_module_names
 
 
 @lru_cache(maxsize=1024)

@@ -1,0 +1,79 @@
+"""Which files of a package are on the indexes that pip is configured for, and where?"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import urllib.parse
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from lmrbench.errors import SourceError
+
+SECONDS = 60.0
+_PYPI = "https://pypi.org/simple"
+
+
+@dataclass(frozen=True)
+class IndexedFile:
+    """A file of a package. sha256: where the index says it. yanked: why it was withdrawn; None if it was not."""
+
+    name: str
+    address: str
+    sha256: str | None = None
+    yanked: str | None = None
+
+
+def indexed_files(project: str) -> Iterator[IndexedFile]:
+    """The files of a package, over all versions, in the order of pip's folders and indexes.
+
+    Raises SourceError, after all others were asked, where an index can't be reached.
+    """
+    try:
+        import requests
+        from pypi_simple import NoSuchProjectError, PyPISimple
+    except ImportError as error:
+        raise SourceError("packages need an extra: pip install 'lmrbench[real]'") from error
+
+    settings = _pip_settings()
+    session = requests.Session()
+    if "cert" in settings:
+        session.verify = settings["cert"]
+    for folder in settings.get("find_links", "").split():
+        for file in sorted(Path(folder.removeprefix("file://")).glob("*")):
+            yield IndexedFile(file.name, file.resolve().as_uri())
+    unreachable = ""
+    for index in (settings.get("index_url", _PYPI), *settings.get("extra_index_url", "").split()):
+        if index.startswith("file:"):
+            continue
+        try:
+            packages = PyPISimple(index, session=session).get_project_page(project, timeout=SECONDS).packages
+        except NoSuchProjectError:
+            continue
+        except requests.RequestException as error:
+            unreachable = unreachable or f"{_without_login(index)} can't be reached: {type(error).__name__}"
+            continue
+        for item in packages:
+            yanked = (item.yanked_reason or "") if item.is_yanked else None
+            yield IndexedFile(item.filename, item.url, item.digests.get("sha256"), yanked)
+    if unreachable:
+        raise SourceError(f"no other index of pip's configuration holds it, and {unreachable}")
+
+
+def _pip_settings() -> dict[str, str]:
+    """What pip is configured for, by name with underscores: its files, and its variables, which count more."""
+    command = [sys.executable, "-m", "pip", "config", "list"]
+    listed = subprocess.run(command, capture_output=True, text=True, check=False)
+    found: dict[str, str] = {}
+    for section in ("global.", "install.", "download.", ":env:."):
+        for line in listed.stdout.splitlines():
+            if line.startswith(section):
+                name, _, value = line.removeprefix(section).partition("=")
+                found[name.replace("-", "_")] = value.strip("'\"").replace("\\n", " ")
+    return found
+
+
+def _without_login(address: str) -> str:
+    parts = urllib.parse.urlsplit(address)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
