@@ -106,38 +106,6 @@ def observe(case):
         # The same tensors, before with other values and options; then their values change in place.
         earlier = given.flip(1) - 1
         calls = [(earlier, "before"), (earlier - 1, "options")] * 2
-        for number in (0, 1):
-            options = {"beta": uniform(0.1, 1), "if_tdpo2": version}
-            name = f"pairs: {number}, second version {version}"
-            yield {"name": name, "statistics": statistics(number), "options": options}
-    for positional in ([0.4, 0.2], [0.15, 0.8, False]):
-        name = f"{len(positional)} options by position"
-        yield {"name": name, "statistics": statistics(5), "options": positional}
-    yield {"name": "all by name", "statistics": statistics(5), "options": {"beta": 0.6}, "by_name": True}
-    for frozen in ([2, 3], [0, 1], [0, 1, 2, 3]):
-        name = f"statistics without gradients: {frozen}"
-        yield {"name": name, "statistics": statistics(5), "options": {"beta": 1.0}, "frozen": frozen}
-    yield {"name": "experiment", "seed": seed % 1000}
-
-
-PRECISIONS = {torch.float64: "double", torch.float32: "single"}
-NAMES = ("chosen_logps_margin", "rejected_logps_margin", "chosen_position_kl", "rejected_position_kl")
-
-
-def observe(case):
-    if "seed" in case:
-        from experiment import run
-
-        return {"experiment": run(case["seed"])}
-    given = case["statistics"]
-    leaves = [row.clone().requires_grad_(index not in case.get("frozen", ())) for index, row in enumerate(given)]
-    # Columns of a table, as the statistics of a model may be; they are no leaves, so that they can be changed in place.
-    inputs = leaves if "before" in case else [torch.stack([leaf, leaf], dim=1)[:, 0] for leaf in leaves]
-    if "before" in case:
-        # The same tensors, before with other values and options; then their values change in place.
-        earlier = given.flip(1) - 1
-        other = earlier - 1
-        calls = [(earlier, "before"), (other, "options"), (earlier, "before"), (other, "options")]
         for number, (rows, key) in enumerate(calls):
             # No counter of versions sees what changes through `data`.
             _ = [leaf.data.copy_(row) for leaf, row in zip(leaves, rows, strict=True)]
