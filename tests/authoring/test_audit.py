@@ -135,6 +135,23 @@ def test_a_constant_that_nothing_states(paper, pool):
     assert measured(paper, pool, seeds=(0,)).missing.literals == ()
 
 
+def test_words_of_a_message_and_names_of_axes_need_no_source(paper, pool):
+    file = paper / "repo" / "blending.py"
+    text = file.read_text()
+    changed = text.replace(
+        "        if not values:",
+        '        pattern = "n h, m h -> h n m"\n'
+        "        if pattern is None:\n"
+        '            raise ValueError("a blend of nothing", 17, pattern)\n'
+        "        if not values:",
+        1,
+    )
+    file.write_text(changed)
+    assert changed != text
+
+    assert measured(paper, pool, seeds=(0,)).missing.literals == ("17",)
+
+
 def test_declared_equivalents_are_tried_too(paper, pool):
     folder = paper / "equivalent"
     folder.mkdir()

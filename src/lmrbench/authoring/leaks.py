@@ -28,6 +28,8 @@ N = 8
 _Gram = tuple[str, ...]
 _TOKEN = re.compile(r"[^\W\d]\w*|\d[\w.]*|[^\w\s]")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e[+-]?\d+)?", re.IGNORECASE)
+# Patterns of einsum and einops, whose letters are anybody's choice.
+_AXES = re.compile(r"^[\w\s.,()]*->[\w\s.()]*$")
 # What needs no source: nobody has to be told of 0, 1, 2 and the empty string.
 _OBVIOUS = frozenset({"", 0, 1, 2})
 
@@ -138,7 +140,10 @@ def _shares(tokens: list[str], index: _Index, in_function: bool) -> dict[int, fl
 
 
 def missing(task: Task) -> Missing:
-    """Literals and names of the goldens' bodies that stand nowhere in the workspace."""
+    """Literals and names of the goldens' bodies that stand nowhere in the workspace.
+
+    Words of an exception's message and patterns that name axes are nobody's to state: any others do as well.
+    """
     text = "\n".join(data.decode("utf-8", "replace") for data in workspace_files(task, "full").values())
     words = set(re.findall(r"[^\W\d]\w*", text)) | set(dir(builtins)) | set(keyword.kwlist)
     numbers = {float(number) for number in _NUMBER.findall(text)}
@@ -150,10 +155,14 @@ def missing(task: Task) -> Missing:
         bound |= {node.name for node in ast.walk(function) if isinstance(node, FunctionNode)}
         options: set[int] = set()
         for statement in _statements(function):
+            told = {id(part) for node in ast.walk(statement) if isinstance(node, ast.Raise) for part in ast.walk(node)}
             for node in ast.walk(statement):
                 if isinstance(node, ast.keyword) and isinstance(node.value, ast.Constant):
                     options.add(id(node.value))
-                if isinstance(node, ast.Constant) and not _is_stated(node.value, text, numbers):
+                if isinstance(node, ast.Constant) and not (
+                    _is_stated(node.value, text, numbers)
+                    or (isinstance(node.value, str) and (id(node) in told or _AXES.search(node.value)))
+                ):
                     # A word that is handed to a library by keyword is the library's, as its name would be.
                     is_word = isinstance(node.value, str) and id(node) in options
                     (names if is_word else literals)[repr(node.value)] = None
