@@ -31,6 +31,8 @@ def cases(seed):
     yield case("a batch")
     yield case("one vector", shape=())
     yield case("sequences", shape=(2, 3), sizes=(5, 7))
+    for shape in ((1,), (1, 3), (3, 1), (1, 1, 1)):
+        yield case(f"inputs of shape {shape} by features", shape=shape)
     yield case("square", sizes=(4, 4), r=2)
     yield case("an empty batch", shape=(2, 0))
     yield case("stored transposed", fan_in_fan_out=True)
@@ -113,7 +115,10 @@ def observe(case):
     # Double precision is compared as such.
     precision = "exact" if case["x"].dtype == torch.float64 else "single"
     layer.eval()
-    observed["evaluated"] = layer(case["x"]).detach()
+    again = case["x"].clone().requires_grad_()
+    evaluated = layer(again)
+    observed["evaluated"] = evaluated.detach()
+    observed["evaluated_gradient"] = torch.autograd.grad((evaluated * case["upstream"]).sum(), again)
     observed["merged"] = [layer.merged, layer.weight.detach().clone()]
     layer.train()
     observed["restored"] = layer.weight.detach().clone()
@@ -139,6 +144,10 @@ def observe(case):
             with torch.no_grad():
                 for factor in (1.0, 0.5):
                     layer.scaling *= factor
+                    observed["changed"].append(layer(other))
+                # Nothing of a tensor tells that its data were changed.
+                for item in (layer.lora_A, layer.lora_E, layer.lora_B, layer.weight, layer.ranknum):
+                    item.data.mul_(0.75)
                     observed["changed"].append(layer(other))
             layer.merge_weights = merge
             observed["changed"].append(layer.train().eval()(other).detach())

@@ -43,6 +43,12 @@ def cases(seed):
     yield {"name": "large whole numbers", "group_option": "nationality", "matrix": large}
     small = (12 * whole).astype(np.int8)
     yield {"name": "whole numbers of a byte", "group_option": "religion", "matrix": small}
+    for option, size in SIZES.items():
+        for name in ("int8", "uint8", "int16", "uint16", "int32", "uint32"):
+            # Their sums are more than the type holds.
+            most = np.iinfo(name).max
+            high = generator.integers(most // 2, most, size=(size, size)).astype(name)
+            yield {"name": f"whole numbers of {name}, {option}", "group_option": option, "matrix": high}
     yield {"name": "whole numbers in rows of lists", "group_option": "religion", "matrix": whole.tolist()}
     yield {"name": "without the reference", "group_option": "religion", "matrix": matrix(5)}
     yield {"name": "a column short", "group_option": "religion", "matrix": matrix(6)[:, :5]}

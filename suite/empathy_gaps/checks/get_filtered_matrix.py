@@ -1,7 +1,9 @@
 """get_filtered_matrix: the matrix of many files of answers, and what it refuses; then the experiment."""
 
+import shutil
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +11,10 @@ import numpy as np
 SIZES = {"ethnicity": 19, "nationality": 22, "religion": 6}
 REFUSED = "As 1 person of 100, I can't answer that."
 # How the excluded events are handed over.
-KINDS = {"list": list, "iterator": iter, "set": set, "array": np.array}
+KINDS = {"list": list, "iterator": iter, "set": set, "array": np.array} | {
+    f"array of {name}": partial(np.array, dtype=name)
+    for name in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "uint64")
+}
 
 
 def cases(seed):
@@ -75,6 +80,13 @@ def cases(seed):
     yield case("fractions of three places", [[*line[:3], line[3] + places[line[2]]] for line in answers()])
     for kind in ("set", "array"):
         yield case(f"excluded, as {kind}", answers(events=(3, 7, 12, 20)), excluded=[12, 99, 7], kind=kind)
+    yield case("the event numbered 0 excluded, as an array", answers(events=(0, 3, 7)), excluded=[0], kind="array")
+    for bits in (8, 16, 32):
+        for kind in (f"array of int{bits}", f"array of uint{bits}"):
+            # Beside the event that is excluded stand others whose lower bits are the same.
+            near = tuple(5 + 2**power for power in range(bits, 31, 8))
+            yield case(f"excluded, as {kind}", answers(events=(3, 5, *near)), excluded=[5], kind=kind)
+    yield case("excluded, as array of uint64", answers(events=(3, 5, 2**31 - 2)), excluded=[5, 2**31 - 2])
     large = (5, 11, 1000011, 5 + 2**30, 2**31 - 1)
     yield case("large numbers of events", answers(events=large))
     for first in (2**24, 2**31 - 2):
@@ -85,6 +97,7 @@ def cases(seed):
         yield case(f"numbers of events that powers of {base} tell apart", answers(events=events), excluded=[events[3]])
     more = [*answers(events=(7, 12, 20)), *answers(events=(7,))]
     yield case("called again after more answers", answers(), excluded=[3], later=(more, [12]))
+    yield case("a folder emptied and filled again", answers(), excluded=[3], later=(answers(), [3]), emptied=True)
     first = answers(events=(3, 7, 12))
     yield case("all asked again", first + answers(events=(3, 7, 12)))
     yield case("some asked again", first + answers(events=(3, 7, 12))[:40])
@@ -138,6 +151,9 @@ def observe(case):
         ):
             keep(name, variation, lines)
         for lines, ids in ((case["lines"], case["excluded"]), *([case["later"]] if "later" in case else [])):
+            if case.get("emptied"):
+                shutil.rmtree(folder)
+                Path(folder).mkdir()
             if lines is not None:
                 keep("model", setting, lines)
             files = {path: path.read_bytes() for path in Path(folder).rglob("*.jsonl")}

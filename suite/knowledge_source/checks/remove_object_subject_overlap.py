@@ -55,6 +55,11 @@ PAIRS = (
     ("The A Team", "Steam"),
     ("The an Art", "Party"),
     ("Oslo .", "Oslox"),
+    # What stands across two of the other's forms, were these put side by side.
+    ("Holland", "S Holl"),
+    ("Holland", "D Neth"),
+    ("Germany", "Y Deut"),
+    ("Czechia", "A Czech R"),
 )
 # Names of which each has others.
 KNOWN = ("USA", "UK", "Holland", "Czechia", "Deutsch", "Fiddle", "Keeper")
@@ -74,7 +79,7 @@ def cases(seed):
     def name(most=4):
         return "".join(generator.choice(SYLLABLES, generator.integers(1, most))).capitalize()
 
-    def case(label, pairs, *ratios, index="default"):
+    def case(label, pairs, *ratios, index="default", more=()):
         # The object of the knowledge base tells, or doesn't tell, what the model's own does not.
         others = [pair[0] if generator.random() < 0.5 else "Quixxy" for pair in pairs]
         return {
@@ -83,6 +88,7 @@ def cases(seed):
             "others": others,
             "ratios": ratios,
             "index": index,
+            "more": list(more),
         }
 
     for one, two in PAIRS:
@@ -113,6 +119,8 @@ def cases(seed):
         yield case(f"signs {number}", [*signs, ("Louvre", "Zyx")], 1.0)
         articles = [(f"The {one}", "He"), (f"the {one}", "th"), (f"{one} the {two}", "The"), ("the", f"A {one}")]
         yield case(f"articles {number}", articles, 1.0)
+    for more in (["index"], ["level_0", "index"], ["overlap", "subject", "keep", "similarity"]):
+        yield case(f"columns named {more}", shuffled[:20], None, 0.9, index="words", more=more)
     yield case("no rows", [], None, 0.9)
     yield case("no rows, words", [], None, index="words")
     yield case("all left", [("Louvre", "Zyx"), ("Zaltor", "Quix")], None, index="words")
@@ -142,6 +150,7 @@ def observe(case):
             "first_token_log_probas": [np.full(2, float(number)) for number in range(count)],
             "statement_subject": [one for one, _ in case["pairs"]],
             "remark": [None if number % 3 == 0 else "x" for number in range(count)],
+            **{column: [f"{column} {number}" for number in range(count)] for column in case["more"]},
         },
         index=KINDS[case["index"]](count),
     )
@@ -160,6 +169,7 @@ def observe(case):
                 "columns": list(left.columns),
                 "subjects": list(left["statement_subject"]),
                 "objects": list(left["parametric_object"]),
+                "more": [list(left[column]) for column in case["more"]],
             }
         )
     unchanged = frame.drop(columns="first_token_log_probas").equals(before.drop(columns="first_token_log_probas"))

@@ -138,6 +138,12 @@ def observe(case):
         overlap = return_entity_overlap_between_relation_groups(frame)
         attributes = frame.attrs
         unchanged = bool(frame.equals(before)) and list(frame.index) == list(before.index)
+        # The same dataset once more, of which names and groups have become others.
+        again = None
+        if 1 < len(rows) <= 60:
+            frame["statement_subject"] = list(frame["statement_subject"])[1:] + list(frame["statement_subject"])[:1]
+            frame["relation_group_id"] = list(frame["relation_group_id"])[::-1]
+            again = return_entity_overlap_between_relation_groups(frame)
         results.append(
             {
                 "overlap": [
@@ -145,6 +151,7 @@ def observe(case):
                 ],
                 "are_ints": all(isinstance(count, int) for row in overlap.values() for count in row.values()),
                 "unchanged": unchanged and list(attributes) == ["source"],
+                "again": [] if again is None else [[first, list(row.items())] for first, row in again.items()],
             }
         )
     return {"results": results}

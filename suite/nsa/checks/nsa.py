@@ -71,6 +71,8 @@ def cases(seed):
     sequences = torch.tensor([0, 6, 13, 19])
     yield case("packed", batch=1, cu_seqlens=sequences)
     yield case("packed, with a window", batch=1, cu_seqlens=sequences, window_size=5)
+    for window in (13, 19, 40):
+        yield case(f"packed, with a window of {window}", batch=1, cu_seqlens=sequences, window_size=window)
     yield case("packed, with counts", batch=1, cu_seqlens=sequences, block_counts=counts(1), window_size=2)
     yield case("packed, with an empty sequence", batch=1, cu_seqlens=torch.tensor([0, 0, 7, 7, 19, 19]), window_size=5)
     between = torch.tensor([0, 4, 4, 8, 19])
