@@ -62,8 +62,8 @@ suite-page: .venv/installed
 bench: .venv/installed system
 	$(BIN)/python benchmarks/grading.py
 	PYTHONPATH=. $(BIN)/python benchmarks/solving.py
-	$(BIN)/lmrbench fetch --suite suite/drafts typical_sampling
-	$(BIN)/lmrbench env build --suite suite/drafts typical_sampling
+	$(BIN)/lmrbench fetch --suite real typical_sampling
+	$(BIN)/lmrbench env build --suite real typical_sampling
 	$(BIN)/python benchmarks/real.py
 
 docs: .venv/installed

@@ -3,7 +3,7 @@
 Processor time of the commands that a user runs; a warm worker's time for a run of the check, beside the same check over
 the few modules that it needs; memory of this process over a hundred submissions; and the search for leaks.
 
-    lmrbench fetch --suite suite/drafts typical_sampling && lmrbench env build --suite suite/drafts typical_sampling
+    lmrbench fetch --suite real typical_sampling && lmrbench env build --suite real typical_sampling
     python benchmarks/real.py [--suite DIR] [--task ID]
 """
 
@@ -101,7 +101,7 @@ def main() -> None:
     """Measure and print; exits with 1 where a bound is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--task", default="typical_sampling/warp")
-    parser.add_argument("--suite", type=Path, default=default_suite() / "drafts")
+    parser.add_argument("--suite", type=Path, default=default_suite() / "real")
     arguments = parser.parse_args()
     wanted, suite = arguments.task, arguments.suite
     task = next(task for task in load_suite(suite) if task.id == wanted)

@@ -25,6 +25,8 @@ from lmrbench.tasks.model import Target, Task
 from lmrbench.tasks.workspace import workspace_files
 
 N = 8
+# Functions of a package of a million lines share the shapes of so many n-grams with goldens of which they hold nothing.
+_CHANCE = 11
 _Gram = tuple[str, ...]
 _TOKEN = re.compile(r"[^\W\d]\w*|\d[\w.]*|[^\w\s]")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e[+-]?\d+)?", re.IGNORECASE)
@@ -74,6 +76,7 @@ def foreign_leaks(tasks: Iterable[Task]) -> Iterator[tuple[Task, Task, Leak]]:
     """Each task whose workspace holds something of the golden of another paper's task: both, and the worst place.
 
     The first of each pair is the one whose workspace it is. A file that several workspaces hold is searched once.
+    Names made alike count only where more n-grams agree than chance explains.
     """
     tasks = tuple(tasks)
     goldens = [(task.id, node) for task in tasks for node in _goldens(task, task.targets)]
@@ -83,7 +86,7 @@ def foreign_leaks(tasks: Iterable[Task]) -> Iterator[tuple[Task, Task, Leak]]:
         pieces: list[_Piece] = []
         for path, data in workspace_files(task, "full").items():
             if (path, data) not in searched:
-                searched[path, data] = _pieces(path, data, index)
+                searched[path, data] = _pieces(path, data, index, chance=_CHANCE)
             pieces += searched[path, data]
         for other in tasks:
             if other.paper.slug != task.paper.slug:
@@ -113,8 +116,11 @@ def _index(goldens: Sequence[FunctionNode]) -> _Index:
     return _Index(verbatim, renamed, sizes)
 
 
-def _pieces(path: str, data: bytes, index: _Index) -> list[_Piece]:
-    """A file of a workspace and every function in it, as far as they tell of a body."""
+def _pieces(path: str, data: bytes, index: _Index, chance: int = 0) -> list[_Piece]:
+    """A file of a workspace and every function in it, as far as they tell of a body.
+
+    chance: how many n-grams with names made alike do not count.
+    """
     if data.startswith(importlib.util.MAGIC_NUMBER):
         # Whatever a compiled file is called, a decompiler reads it.
         return [_Piece(path, dict.fromkeys(range(len(index.sizes)), 1.0))]
@@ -122,20 +128,21 @@ def _pieces(path: str, data: bytes, index: _Index) -> list[_Piece]:
     pieces = [_Piece(path, _shares(_tokens(text), index, in_function=False))]
     if path.endswith((".py", ".ipynb")):
         pieces += [
-            _Piece(f"{path}::{node.name}", _shares(_tokens(_body(node)), index, in_function=True))
+            _Piece(f"{path}::{node.name}", _shares(_tokens(_body(node)), index, in_function=True, chance=chance))
             for node in _functions(text)
         ]
     return [piece for piece in pieces if piece.shares]
 
 
-def _shares(tokens: list[str], index: _Index, in_function: bool) -> dict[int, float]:
+def _shares(tokens: list[str], index: _Index, in_function: bool, chance: int = 0) -> dict[int, float]:
     """The share that a text tells of each body; names made alike count within functions alone."""
     shares: dict[int, float] = {}
-    kinds = [(tokens, index.verbatim), *([(_renamed(tokens), index.renamed)] if in_function else [])]
-    for kind, (texts, holders) in enumerate(kinds):
+    kinds = [(tokens, index.verbatim, 0), *([(_renamed(tokens), index.renamed, chance)] if in_function else [])]
+    for kind, (texts, holders, least) in enumerate(kinds):
         held = {gram for gram in _windows(texts) if gram in holders}
         for number, count in Counter(number for gram in held for number in holders[gram]).items():
-            shares[number] = max(shares.get(number, 0.0), count / index.sizes[number][kind])
+            if count > least:
+                shares[number] = max(shares.get(number, 0.0), count / index.sizes[number][kind])
     return shares
 
 
