@@ -129,7 +129,7 @@ def observe(case):
         arrays = [np.array(values) for values in case["log_probas"]]
         for values in arrays:
             values.setflags(write=not case.get("read_only", False))
-        return pd.DataFrame(
+        frame = pd.DataFrame(
             {
                 "popularity": [0.5 for _ in rows],
                 "first_token_log_probas": pd.Series(arrays, dtype=object),
@@ -145,6 +145,8 @@ def observe(case):
                 "remark": pd.Series([None if n % 3 == 0 else "x" for n in range(len(rows))], dtype=object),
             }
         ).set_axis(KINDS[case["index"]](len(rows)) or range(len(rows)), axis=0)
+        # Without rows pandas would take texts for numbers.
+        return frame if rows else frame.astype(object)
 
     results = []
     for rows in (case["rows"], *([case["later"]] if "later" in case else [])):

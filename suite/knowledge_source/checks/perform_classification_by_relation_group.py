@@ -165,6 +165,8 @@ def observe(case):
     columns["statement_subject"] = [row[0] for row in rows]
     columns["note"] = pd.Series([None if number % 3 == 1 else "x" for number in range(len(rows))], dtype=object)
     frame = pd.DataFrame(columns)
+    # Without rows pandas would take texts for numbers.
+    frame = frame if rows else frame.astype(object)
     index = KINDS[case["index"]](len(rows))
     frame = frame if index is None else frame.set_axis(index, axis=0)
     before = frame.copy()

@@ -154,6 +154,8 @@ def observe(case):
         },
         index=KINDS[case["index"]](count),
     )
+    # Without rows pandas would take texts for numbers.
+    frame = frame if count else frame.astype(object)
     before = frame.copy()
     results = []
     for ratio in case["ratios"]:

@@ -130,6 +130,8 @@ def observe(case):
                 "remark": pd.Series([None if n % 3 == 0 else "x" for n in range(len(rows))], dtype=object),
             }
         )
+        # Without rows pandas would take texts for numbers.
+        frame = frame if rows else frame.astype(object)
         index = KINDS[case["index"]](len(rows))
         frame = frame if index is None else frame.set_axis(index, axis=0)
         # As in a part of the dataset before, which has its attributes.

@@ -269,6 +269,8 @@ def observe_told(case):
         "statement_subject": [one for one, _ in case["pairs"]],
     }
     frame = pd.DataFrame(columns, index=case["index"])
+    # Without rows pandas would take texts for numbers.
+    frame = frame if case["pairs"] else frame.astype(object)
     before, results = frame.copy(), []
     for ratio in case["ratios"]:
         settings = {} if ratio is None else {"string_similarity_ratio": ratio}

@@ -117,6 +117,7 @@ class Worker:
         torch: Any = sys.modules.get("torch")
         if torch is not None:
             torch.set_num_threads(1)
+        if torch is not None and "torch.optim" in modules:
             # The first step of any optimizer imports more than torch itself does; here it does so once for all tasks.
             weight = torch.zeros(1, requires_grad=True)
             weight.grad = torch.zeros(1)
