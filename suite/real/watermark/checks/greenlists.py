@@ -77,6 +77,8 @@ def cases(seed):
             later=table,
             **given,
         )
+        cut = case(f"{scheme}, a smaller table, large ids", context_width=3, later=table, **given)
+        yield cut | {"ids": ids(3, 6, 2**31)}
         far = case(
             f"{scheme}, large ids",
             words=50,

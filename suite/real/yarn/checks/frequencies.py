@@ -21,12 +21,13 @@ def cases(seed):
         width = config.get("head_dim", config["hidden_size"] // config["num_attention_heads"])
         width = int(width * config.get("partial_rotary_factor", 1.0))
         fast = scaling.get("beta_fast") or 32
-        for turns in (fast, scaling.get("beta_slow") or 1):
-            length = config["max_position_embeddings"] / (2 * math.pi * turns)
-            place = width * math.log(length) / (2 * math.log(config["rope_theta"]))
-            if abs(place - round(place)) < 0.1 or not -1 < place < width - 1 + 1000 * (turns != fast):
-                return False
-        return True
+        first, last = (
+            width
+            * math.log(config["max_position_embeddings"] / (2 * math.pi * turns))
+            / (2 * math.log(config["rope_theta"]))
+            for turns in (fast, scaling.get("beta_slow") or 1)
+        )
+        return first < width - 1 and last > -1 and all(abs(place - round(place)) >= 0.1 for place in (first, last))
 
     given = [
         case("the usual", width=128),
@@ -51,6 +52,12 @@ def cases(seed):
         case(f"{part} of the width", width=80, config={"partial_rotary_factor": part})
         for part in (0.25, 0.5, 0.4, 0.33, 1.0)
     ]
+    # A ramp that would end after the last number that it may end at, and one without any width.
+    wide = {"beta_fast": 100, "beta_slow": 0.5}
+    given += [
+        case(f"a ramp beyond {width}", width=width, base=10.0, positions=2000, scaling=wide) for width in (32, 64)
+    ]
+    given += [case(f"a ramp of no width, {positions} positions", positions=positions) for positions in (4, 5, 6)]
     given.append(case("part of an own width", config={"head_dim": 100, "partial_rotary_factor": 0.5}))
     given.append(case("entries that do not matter", scaling={"type": "linear", "original_max_position_embeddings": 99}))
     given.append(case("a length that does not matter", seq_len=20000))
