@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -87,6 +88,42 @@ def test_one_bad_case_costs_no_other(worker, body, status, words):
     assert observed(outcome) == [0, 1, status, 3]
     assert words in outcome.cases[2].message
     assert worker.alive
+
+
+def test_a_worker_imports_what_optimizers_need_once_for_all_jobs_from_the_first_that_names_them():
+    plain = "import sys\ndef answer(number): return 'torch._dynamo' in sys.modules"
+    worker = make_sandbox("process", ()).start(("torch",))
+    try:
+        for code, ready in ((plain, False), (plain + "  # optimal", False), (plain + "  # torch.optim", True)):
+            outcome = worker.run(replace(job(code), imports=("torch",)))
+            assert observed(outcome) == [ready] * 4
+    finally:
+        worker.close()
+
+
+def test_waiting_for_a_processor_is_not_the_candidates_fault():
+    code = """
+import time
+
+def answer(number):
+    began = time.process_time()
+    while time.process_time() - began < (0.6 if number < 3 else 60):
+        pass
+    return number
+"""
+    processor = {min(os.sched_getaffinity(0))}
+    worker = make_sandbox("process", ()).start(())
+    rivals = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
+    try:
+        for process in (worker.process, *rivals):
+            os.sched_setaffinity(process.pid, processor)
+        outcome = worker.run(job(code, case_seconds=[1.0] * 4))
+    finally:
+        for rival in rivals:
+            rival.kill()
+            rival.wait()
+        worker.close()
+    assert observed(outcome) == [0, 1, 2, "timeout"]
 
 
 def test_when_the_time_of_all_cases_is_used_up_the_rest_is_missing(worker):

@@ -18,8 +18,9 @@ class Job:
     """One check over one repository.
 
     owner: whose code this is; a worker never serves two owners, unless all code comes with the suite. case_seconds:
-    wall time for each case, or None while it is not known. task_seconds: wall time for all cases together. imports: the
-    installed packages that repository and check import; the job sees these, with what they require, and no others.
+    wall time for each case, without what is waited for a processor, or None while it is not known. task_seconds: wall
+    time for all cases together. imports: the installed packages that repository and check import; the job sees these,
+    with what they require, and no others.
     ends_with: told of each case and its outcome as they come; where it says so, the job may end, and the cases that are
     left are missing. environment: of `lmrbench.sandbox.environments.environment_of`, whose packages these are; None for
     lmrbench's own.

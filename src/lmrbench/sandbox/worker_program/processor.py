@@ -1,0 +1,13 @@
+"""How long was a process kept from running, though it could have run? Not what it did wrong, on a busy machine."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+
+def seconds_waited(pid: int) -> float:
+    """For how long the first thread of a process has waited for a processor; 0 where the kernel does not tell."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
+    return 0.0
