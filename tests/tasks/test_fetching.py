@@ -10,6 +10,7 @@ import subprocess
 import tarfile
 import threading
 import zipfile
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -245,7 +246,7 @@ def test_tasks_on_fetched_code_are_listed_before_and_work_after(suite):
     runner = CliRunner()
     [task] = load_suite(suite)
     before = grading_digest(task)
-    with pytest.raises(TaskError, match=r"toy: .* is not here: lmrbench fetch toy"):
+    with pytest.raises(TaskError, match=rf"toy: .* is not here: lmrbench fetch --suite {suite} toy"):
         workspace_files(task, "full")
     assert "toy/blend" in runner.invoke(app, ["list", "--suite", str(suite)]).output
 
@@ -266,20 +267,20 @@ def test_tasks_on_fetched_code_are_listed_before_and_work_after(suite):
 def test_globs_and_an_overlay_decide_which_files_count(archived, suite):
     fetch(archived)
     source = archived.model_copy(update={"drop": ("weigh*",)})
-    tree = Tree("toy", source, {"experiment.py": b"own", "blending.py": b"laid over"})
+    tree = Tree(Path("toy"), source, {"experiment.py": b"own", "blending.py": b"laid over"})
 
     assert dict(tree) == {"blending.py": b"laid over", "experiment.py": b"own"}
     assert "weighting.py" not in tree
-    assert tree.digest != Tree("toy", source, {}).digest != Tree("toy", archived, {}).digest
+    assert tree.digest != Tree(Path("toy"), source, {}).digest != Tree(Path("toy"), archived, {}).digest
 
 
 def test_copies_of_what_is_asked_for_have_no_bodies_for_anybody(archived, suite):
     fetch(archived)
     copies = (Target.parse("weighting.py::weights"),)
-    tree = Tree("toy", archived.model_copy(update={"also_mask": copies}), {})
+    tree = Tree(Path("toy"), archived.model_copy(update={"also_mask": copies}), {})
 
     assert b"raise NotImplementedError" in tree["weighting.py"]
-    assert tree.digest != Tree("toy", archived, {}).digest
+    assert tree.digest != Tree(Path("toy"), archived, {}).digest
     missing = archived.model_copy(update={"also_mask": (Target.parse("weighting.py::absent"),)})
     with pytest.raises(TaskError, match=r"toy: source.also_mask: weighting.py: .*absent"):
-        Tree("toy", missing, {})["weighting.py"]
+        Tree(Path("toy"), missing, {})["weighting.py"]

@@ -35,7 +35,7 @@ def fetch(
     with progress() as bars:
         for tree in trees.values():
             if is_fetched(tree.source):
-                say(f"{tree.paper}: {tree.source} is here")
+                say(f"{tree.folder.name}: {tree.source} is here")
                 continue
             bar = bars.add_task(str(tree.source), total=None)
 
@@ -44,9 +44,9 @@ def fetch(
 
             try:
                 fetch_source(tree.source, advance)
-                say(f"{tree.paper}: {tree.source}, {len(tree.places):,} files")
+                say(f"{tree.folder.name}: {tree.source}, {len(tree.places):,} files")
             except SourceError as error:
-                warn(f"{tree.paper}: {error}")
+                warn(f"{tree.folder.name}: {error}")
                 failed = True
     if failed:
         raise typer.Exit(1)

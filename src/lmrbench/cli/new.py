@@ -167,7 +167,7 @@ def _fetched(console: Console, folder: Path, source: str) -> Tree:
             )
     else:
         overlay = folder_files(folder / "overlay") if (folder / "overlay").is_dir() else {}
-        tree = Tree(folder.name, pinned(source), overlay)
+        tree = Tree(folder, pinned(source), overlay)
     with progress() as bars:
         bar = bars.add_task(str(tree.source), total=None)
         fetch(tree.source, lambda done, total: bars.update(bar, completed=done, total=total))

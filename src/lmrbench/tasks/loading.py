@@ -132,7 +132,7 @@ def load_repository(folder: Path) -> Mapping[str, bytes]:
     if (folder / "repo").exists():
         raise TaskError(f"{file}: source: there is a folder repo/, too; expected one of both")
     overlay = folder_files(folder / "overlay") if (folder / "overlay").is_dir() else {}
-    return Tree(folder.name, validated(Source, source, file, "source"), overlay)
+    return Tree(folder, validated(Source, source, file, "source"), overlay)
 
 
 def equivalents_file(task: Task) -> Path:

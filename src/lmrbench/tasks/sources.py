@@ -96,11 +96,11 @@ class Kept(bytes):
 class Tree(Mapping[str, bytes]):
     """The files of a source that count, by path, with those of an overlay laid over them. Read when they are asked for.
 
-    Raises TaskError, which says how to fetch it, where the source is not here.
+    folder: of the paper, in its suite. Raises TaskError, which says how to fetch it, where the source is not here.
     """
 
-    def __init__(self, paper: str, source: Source, overlay: Mapping[str, bytes]) -> None:
-        self.paper = paper
+    def __init__(self, folder: Path, source: Source, overlay: Mapping[str, bytes]) -> None:
+        self.folder = folder
         self.source = source
         self.overlay = overlay
         self._places: dict[str, Path] | None = None
@@ -111,7 +111,8 @@ class Tree(Mapping[str, bytes]):
         """The files of the source, by path, and where each lies."""
         if self._places is None:
             if not is_fetched(self.source):
-                raise TaskError(f"{self.paper}: {self.source} is not here: lmrbench fetch {self.paper}")
+                paper, suite = self.folder.name, self.folder.parent
+                raise TaskError(f"{paper}: {self.source} is not here: lmrbench fetch --suite {suite} {paper}")
             self._places = dict(sorted(_listed(tree_folder(self.source), self.source)))
         return self._places
 
@@ -127,7 +128,7 @@ class Tree(Mapping[str, bytes]):
         try:
             return mask(data, names) if names else data
         except TaskError as error:
-            raise TaskError(f"{self.paper}: source.also_mask: {path}: {error}") from error
+            raise TaskError(f"{self.folder.name}: source.also_mask: {path}: {error}") from error
 
     def __iter__(self) -> Iterator[str]:
         return iter(sorted({*self.places, *self.overlay}))
