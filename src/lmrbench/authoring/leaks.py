@@ -162,13 +162,15 @@ def missing(task: Task) -> Missing:
         bound |= {node.name for node in ast.walk(function) if isinstance(node, FunctionNode)}
         options: set[int] = set()
         for statement in _statements(function):
+            # The docstring of a function within is nobody's to state either.
+            said = {id(node.value) for node in ast.walk(statement) if isinstance(node, ast.Expr)}
             told = {id(part) for node in ast.walk(statement) if isinstance(node, ast.Raise) for part in ast.walk(node)}
             for node in ast.walk(statement):
                 if isinstance(node, ast.keyword) and isinstance(node.value, ast.Constant):
                     options.add(id(node.value))
                 if isinstance(node, ast.Constant) and not (
                     _is_stated(node.value, text, numbers)
-                    or (isinstance(node.value, str) and (id(node) in told or _AXES.search(node.value)))
+                    or (isinstance(node.value, str) and (id(node) in told | said or _AXES.search(node.value)))
                 ):
                     # A word that is handed to a library by keyword is the library's, as its name would be.
                     is_word = isinstance(node.value, str) and id(node) in options
