@@ -135,12 +135,14 @@ def test_a_constant_that_nothing_states(paper, pool):
     assert measured(paper, pool, seeds=(0,)).missing.literals == ()
 
 
-def test_words_of_a_message_and_names_of_axes_need_no_source(paper, pool):
+def test_words_of_a_message_names_of_axes_and_docstrings_within_need_no_source(paper, pool):
     file = paper / "repo" / "blending.py"
     text = file.read_text()
     changed = text.replace(
         "        if not values:",
         '        pattern = "n h, m h -> h n m"\n'
+        "        def within():\n"
+        '            """What nobody has said."""\n'
         "        if pattern is None:\n"
         '            raise ValueError("a blend of nothing", 17, pattern)\n'
         "        if not values:",
