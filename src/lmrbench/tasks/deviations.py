@@ -37,7 +37,8 @@ _NAME = re.compile(r"forensic_(\d+)_(\d+)")
 _INSTRUCTION = """
 The repository in `repo/` does what the paper says. A changed copy of it was run, in which {places} where a programmer
 may read the paper otherwise, or choose another constant, {was} written differently, in at most a few lines each.
-Everything else, data and seeds included, was as it is here. What may differ stands in {files}.
+What may differ stands in {files}; where one of these files
+makes data, the way in which it does so may differ, too. Everything else, seeds included, was as it is here.
 
 `results.json` holds the metrics that `run(seed)` of the changed copy's `experiment.py` returned under the seeds
 {seeds}. `python replay.py` runs the repository in the same way (one thread, double precision) and prints each metric
