@@ -229,8 +229,8 @@ _SAME_FINDINGS = {
     "1b6a5874ee7f7980cfb4b606c60308403b49d81ee36865075e5cf55bb6a1bfa7": "leaks between papers, which are part of no "
     "certificate, leave out what chance explains",
     "f863df856bbe5ca24d3db55c459a2018d417c0990daac0b624402b2b95ea37d5": "the same, of methods and twins",
-    "bcf81b58a9174f519a07db099b8f9a4bfb928a2641e1ed3c316fa89feb5852b3": "docstrings of functions within are no literals "
-    "that have to be stated, so that only red certificates could change",
+    "bcf81b58a9174f519a07db099b8f9a4bfb928a2641e1ed3c316fa89feb5852b3": "docstrings of functions within are no "
+    "literals that have to be stated, so that only red certificates could change",
     "dfccd7c29c579867929069dca1d4a8877dc768098301f87b7e02316e1a3f064a": "the same, of methods and twins",
 }
 _AUDITOR_OF_TIERS = ("authoring/tier_audit.py", "authoring/visibility.py")
