@@ -1,4 +1,4 @@
-"""How long was a process kept from running, though it could have run? Not what it did wrong, on a busy machine."""
+"""For how long was a process ready to run, and kept waiting by a busy machine? That is no fault of its own."""
 
 from __future__ import annotations
 
