@@ -1,0 +1,1 @@
+"""Adapters, each in a folder of its own."""

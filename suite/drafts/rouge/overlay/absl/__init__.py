@@ -1,0 +1,1 @@
+"""A stand-in: of absl-py, the scorer needs a log alone."""
