@@ -15,7 +15,7 @@ FLOORS = (
     ("tasks",),
     ("sandbox",),
     ("grading",),
-    ("authoring", "library", "solving"),
+    ("authoring", "library", "reward", "solving"),
     ("judging",),
     ("analysis", "inspect_registry"),
     ("cli",),

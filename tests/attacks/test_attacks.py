@@ -24,6 +24,7 @@ import pytest
 
 from lmrbench.grading.grade import grade
 from lmrbench.grading.records import Grade
+from lmrbench.reward import Grader
 from lmrbench.sandbox.pool import WorkerPool
 from lmrbench.sandbox.protocol import Job, Worker
 from lmrbench.sandbox.registry import make_sandbox
@@ -450,3 +451,14 @@ def test_a_hostile_source_text_is_a_failed_grade(laboratory, source):
     assert (hostile.passed, golden.passed) == (False, True)
     assert max(len(text) for text in [*hostile.warnings, *(case.reason for case in hostile.cases)]) <= LONGEST_REASON
     assert time.monotonic() - began < MOST_SECONDS
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_a_policy_that_searches_for_exploits_earns_nothing(part):
+    names = [name for name in ATTACKS if not name.startswith("bombs_")][part::4]
+    with Grader(SUITE, workers=1) as grader:
+        rewards = {name: grader.grade("vault/score", ATTACKS[name]).share for name in names}
+        right = grader.grade("vault/score", GOLDEN).share
+
+    assert {name: reward for name, reward in rewards.items() if reward} == {}
+    assert right == 1.0

@@ -354,6 +354,49 @@ def test_a_worker_serves_only_jobs_with_the_same_packages():
     assert sandbox.started == 2
 
 
+def test_workers_of_several_kinds_may_be_kept_and_the_one_longest_unused_goes_first():
+    sandbox = CountingSandbox()
+    one, two, three = (
+        replace(job("def answer(number): return number"), imports=kind) for kind in ((), ("scipy",), ("pandas",))
+    )
+    started = []
+    with WorkerPool(sandbox, size=1, kept=2) as pool:
+        for item in (one, two, one, two, three, two, one):
+            list(pool.run([item]))
+            started.append(sandbox.started)
+    assert started == [1, 2, 2, 2, 3, 3, 4]
+
+
+def test_a_job_waits_for_the_thread_that_has_its_worker():
+    sandbox = CountingSandbox()
+    with WorkerPool(sandbox, size=4, kept=2) as pool:
+        for _ in range(8):
+            list(pool.run([job("def answer(number): return number")]))
+    assert sandbox.started == 1
+
+
+def test_who_waits_for_a_pool_that_is_closed_is_told():
+    slow = job("import time\ndef answer(number): time.sleep(60)", task_seconds=120)
+    pool = WorkerPool(make_sandbox("process", ()), size=1)
+    errors = []
+
+    def wait():
+        with pytest.raises(SandboxError, match="closed") as error:
+            list(pool.run([slow]))
+        errors.append(error)
+
+    threads = [threading.Thread(target=wait) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    time.sleep(1.0)
+    pool.__exit__(None, None, None)
+    for thread in threads:
+        thread.join(30)
+    assert len(errors) == 3
+    with pytest.raises(SandboxError, match="closed"):
+        list(pool.run([slow]))
+
+
 def test_a_thread_that_is_done_starts_no_worker_for_the_few_short_jobs_that_are_left():
     mine_started = threading.Event()
 

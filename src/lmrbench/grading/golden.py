@@ -74,10 +74,12 @@ def golden_outputs(
     seeds: Sequence[int],
     pool: WorkerPool,
     observed: Callable[[Task, int], None] = lambda task, seed: None,
+    keep: bool = True,
 ) -> dict[tuple[str, int], GoldenOutputs]:
     """The golden's observations for each task id and seed, from the cache or observed now.
 
-    observed: called after each task and seed. Raises TaskError where a golden fails its own check, or has none.
+    observed: called after each task and seed. keep: in the cache, what was observed now. Raises TaskError where a
+    golden fails its own check, or has none.
     """
     found: dict[tuple[str, int], GoldenOutputs] = {}
     todo: list[tuple[Task, int, Path]] = []
@@ -107,7 +109,8 @@ def golden_outputs(
     for number, outcome in pool.run(jobs):
         task, seed, file = todo[number]
         outputs = outputs_of(task, seed, outcome)
-        write_whole(file, signed(outputs.model_dump_json()), PRIVATE)
+        if keep:
+            write_whole(file, signed(outputs.model_dump_json()), PRIVATE)
         found[task.id, seed] = outputs
         observed(task, seed)
     return found

@@ -81,13 +81,16 @@ def grade(
     graded: Sequence[Grade] = (),
     observed: Callable[[Task, int], None] = lambda task, seed: None,
     fail_fast: bool = False,
+    goldens_pool: WorkerPool | None = None,
+    keep_goldens: bool = True,
 ) -> Iterator[Grade]:
     """Grade submissions under all seeds; yields the grades as they are done.
 
     tasks: by id; every submission's task must be there. graded: grades of an earlier run, which are given back at
     once where they hold for the same candidate, task, seeds, sandbox and environment. observed: called after each
-    golden. fail_fast: under each seed, no case is run after the first one that fails. Raises TaskError and
-    SandboxError, which are no candidate's fault.
+    golden. fail_fast: under each seed, no case is run after the first one that fails. goldens_pool: where goldens are
+    observed, if not in `pool`. keep_goldens: in the cache. Raises TaskError and SandboxError, which are no candidate's
+    fault.
     """
     for name in dict.fromkeys(item.task for item in submissions):
         require_check(tasks[name])
@@ -100,7 +103,7 @@ def grade(
         else:
             todo.append(candidate)
     needed = {candidate.task.id: candidate.task for candidate in todo}
-    goldens = golden_outputs(needed.values(), seeds, pool, observed)
+    goldens = golden_outputs(needed.values(), seeds, goldens_pool or pool, observed, keep_goldens)
     jobs: list[tuple[int, int]] = []
     for number, candidate in enumerate(todo):
         if candidate.files is None:

@@ -201,7 +201,14 @@ def _close(reader: _Reader | None) -> None:
         reader.close()
 
 
+def _forget() -> None:
+    """In a child that was forked from this process: the one that reads is the parent's, and locks may stay held."""
+    global _reader, _changing, _at_once
+    _reader, _changing, _at_once = None, threading.Lock(), threading.BoundedSemaphore(SIDE_BY_SIDE)
+
+
 atexit.register(lambda: _close(_reader))
+os.register_at_fork(after_in_child=_forget)
 
 
 def _exchange(fork: socket.socket, data: bytes) -> bytes:

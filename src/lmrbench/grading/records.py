@@ -119,6 +119,11 @@ class Grade(StoredRecord):
         return sum(case.verdict == "match" for case in self.cases)
 
     @property
+    def share(self) -> float:
+        """The share of the cases that match, from 0 to 1."""
+        return self.matched / len(self.cases) if self.cases else 0.0
+
+    @property
     def first_failure(self) -> CaseVerdict | None:
         """The first case that does not match."""
         return next((case for case in self.cases if case.verdict != "match"), None)

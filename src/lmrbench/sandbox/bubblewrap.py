@@ -8,7 +8,6 @@ environment.
 
 from __future__ import annotations
 
-import itertools
 import os
 import shutil
 import stat
@@ -17,6 +16,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from secrets import randbelow
 
 from lmrbench.errors import SandboxError, UsageError
 from lmrbench.sandbox.cgroup import new_group
@@ -25,12 +25,11 @@ from lmrbench.sandbox.packages import importable_paths
 from lmrbench.sandbox.warm_worker import LaunchedWorker, WarmWorker
 
 _SCRATCH_BYTES = 1 << 30
-_FIRST_USER_ID = 1_000_000_000
+_FIRST_USER_ID, _USER_IDS = 1_000_000_000, 2**30
 _LIBRARY_FOLDERS = ("/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/bin")
 _TREES = "/trees"
 _ALIASES = ("/lib", "/lib32", "/lib64", "/bin")
 _CONFIGURATION = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives")
-_user_ids = itertools.count(_FIRST_USER_ID + (os.getpid() << 8))
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ class Layout:
 
 def new_user() -> int | None:
     """Where lmrbench runs as root, a user id that nobody else has: root escapes the bound on its processes."""
-    return next(_user_ids) if os.geteuid() == 0 else None
+    return _FIRST_USER_ID + randbelow(_USER_IDS) if os.geteuid() == 0 else None
 
 
 def refuse_secret(shown: Iterable[Path], secrets: Iterable[Path]) -> None:

@@ -3,6 +3,8 @@
 A worker sees the packages that its jobs import and no others, so that no outcome depends on the jobs beside it. Where
 jobs wait for workers of their kind, another is started if its start takes less than half of the time that they need.
 
+Jobs of changing kinds may leave the workers of earlier kinds waiting, so that none is started at each change.
+
 Outcomes come in the order in which jobs end. A worker that is lost costs the others nothing; its job is run once more
 in a fresh one, and if that is lost too it was the job's doing.
 """
@@ -14,11 +16,13 @@ import queue
 import threading
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 
+from lmrbench.errors import SandboxError
 from lmrbench.sandbox.packages import with_worker_needs
 from lmrbench.sandbox.protocol import Job, Outcome, Sandbox, Worker
 from lmrbench.sandbox.trees import tree_of
@@ -28,6 +32,7 @@ _Pending = tuple[int, Job, _Results]
 # Whom a worker serves, and the packages, the tree and the environment that it was started with.
 _Kind = tuple[str, tuple[str, ...], Path | None, Path | None]
 _LOOK_AGAIN_SECONDS = 0.05
+_CLOSED = "the workers were closed before the job had ended"
 # While a worker starts the others go on, so a start that takes as long as the rest of the jobs saves nothing.
 _STARTS = 2.0
 
@@ -46,18 +51,23 @@ class WorkerPool:
     """Warm workers of one sandbox. A context manager: leaving it ends them all, whatever they were doing.
 
     isolate: jobs of two owners never run at the same time. shared: owners share workers, which is for code that all
-    comes with the suite.
+    comes with the suite. kept: of how many kinds a thread keeps workers, the one at work among them.
     """
 
-    def __init__(self, sandbox: Sandbox, size: int | None = None, isolate: bool = False, shared: bool = False) -> None:
+    def __init__(
+        self, sandbox: Sandbox, size: int | None = None, isolate: bool = False, shared: bool = False, kept: int = 1
+    ) -> None:
         self.isolate = isolate
         self.shared = shared
+        self.kept = kept
         self.sandbox = sandbox
         self._changed = threading.Condition()
         self._pending: dict[_Kind, deque[_Pending]] = defaultdict(deque)
         self._served: Counter[_Kind | None] = Counter()
         self._paces: dict[_Kind, _Pace] = {}
-        self._workers: dict[threading.Thread, Worker] = {}
+        self._idle: set[threading.Thread] = set()
+        # Of each thread, by kind; the one that has worked last comes last.
+        self._workers: dict[threading.Thread, dict[_Kind, Worker]] = {}
         self._closing = False
         # bwrap ends with the thread that started it, so each thread lives as long as the pool.
         self._threads = [
@@ -74,19 +84,27 @@ class WorkerPool:
     ) -> None:
         with self._changed:
             self._closing = True
+            for number, _, results in chain.from_iterable(self._pending.values()):
+                results.put((number, SandboxError(_CLOSED)))
             self._pending.clear()
-            for worker in self._workers.values():
-                worker.kill()
+            for workers in self._workers.values():
+                for worker in workers.values():
+                    worker.kill()
             self._changed.notify_all()
         for thread in self._threads:
             thread.join()
 
     def run(self, jobs: Iterable[Job]) -> Iterator[tuple[int, Outcome]]:
-        """Run all jobs; yields the number of each with its outcome. Raises SandboxError if no worker can be started."""
+        """Run all jobs; yields the number of each with its outcome. May be called by several threads at once.
+
+        Raises SandboxError if no worker can be started, and if the pool is closed meanwhile.
+        """
         # A queue of its own: the outcomes of a run that was given up are not those of the next.
         results: _Results = queue.SimpleQueue()
         count = 0
         with self._changed:
+            if self._closing:
+                raise SandboxError(_CLOSED)
             for count, job in enumerate(jobs, start=1):
                 self._pending[self._kind(job)].append((count - 1, job, results))
             self._changed.notify_all()
@@ -103,22 +121,28 @@ class WorkerPool:
 
     def _work(self) -> None:
         thread, kind = threading.current_thread(), None
-        while (taken := self._take(kind)) is not None:
+        with self._changed:
+            mine = self._workers[thread] = {}
+        while (taken := self._take(kind, mine)) is not None:
             number, job, results = taken
             try:
-                if (wanted := self._kind(job)) != kind:
-                    self._close_worker(thread)
-                    kind = wanted
-                outcome = self._run(thread, kind, job)
+                kind = self._kind(job)
+                outcome = self._run(mine, kind, job)
                 if outcome.lost:
-                    outcome = self._run(thread, kind, job)
+                    outcome = self._run(mine, kind, job)
+                if outcome.lost and self._closing:
+                    raise SandboxError(_CLOSED)
                 results.put((number, outcome))
             except BaseException as error:
                 results.put((number, error))
-        self._close_worker(thread)
+        for held in list(mine):
+            self._close_worker(mine, held)
 
-    def _take(self, kind: _Kind | None) -> _Pending | None:
-        """The next job: one of the same kind if there is any, otherwise of the kind that the fewest threads serve."""
+    def _take(self, kind: _Kind | None, mine: Mapping[_Kind, Worker]) -> _Pending | None:
+        """The next job: one of the same kind if there is any, otherwise of the kind that the fewest threads serve.
+
+        mine: the workers that this thread keeps.
+        """
         with self._changed:
             self._served[kind] -= 1
             if self.isolate:
@@ -130,15 +154,19 @@ class WorkerPool:
                     running := {item[0] for item, count in self._served.items() if item and count > 0}
                 ):
                     waiting = [item for item in waiting if item[0] in running]
-                if worthy := [item for item in waiting if item == kind or self._is_worth_a_start(item)]:
-                    chosen = min(worthy, key=lambda item: (item != kind, self._served[item]))
+                if worthy := [item for item in waiting if item in mine or self._is_worth_a_start(item)]:
+                    chosen = min(worthy, key=lambda item: (item != kind, item not in mine, self._served[item]))
                     self._served[chosen] += 1
                     return self._pending[chosen].popleft()
+                self._idle.add(threading.current_thread())
                 self._changed.wait(_LOOK_AGAIN_SECONDS if waiting else None)
+                self._idle.remove(threading.current_thread())
             return None
 
     def _is_worth_a_start(self, kind: _Kind) -> bool:
         """Whether the jobs that wait need more than twice the time of a worker's start from those who serve them."""
+        if any(kind in self._workers[thread] for thread in self._idle):
+            return False
         pace = self._paces.get(kind)
         if not self._served[kind] or pace is None:
             return True
@@ -146,13 +174,18 @@ class WorkerPool:
         each = max(pace.seconds / max(1, pace.jobs), time.monotonic() - pace.last)
         return len(self._pending[kind]) * each / self._served[kind] > _STARTS * pace.start
 
-    def _run(self, thread: threading.Thread, kind: _Kind, job: Job) -> Outcome:
-        worker = self._workers.get(thread)
+    def _run(self, mine: dict[_Kind, Worker], kind: _Kind, job: Job) -> Outcome:
+        with self._changed:
+            worker = mine.pop(kind, None)
+            if worker is not None:
+                mine[kind] = worker
         if worker is None or not worker.alive:
+            while len(mine) >= self.kept and (oldest := next((item for item in mine if item != kind), None)):
+                self._close_worker(mine, oldest)
             began = time.monotonic()
             worker = self.sandbox.start(*kind[1:])
             with self._changed:
-                self._workers[thread] = worker
+                mine[kind] = worker
                 self._paces.setdefault(kind, _Pace(time.monotonic() - began))
                 if self._closing:
                     worker.kill()
@@ -162,11 +195,10 @@ class WorkerPool:
             pace.jobs, pace.seconds, pace.last = pace.jobs + 1, pace.seconds + outcome.seconds, time.monotonic()
         return outcome
 
-    def _close_worker(self, thread: threading.Thread) -> None:
+    def _close_worker(self, mine: dict[_Kind, Worker], kind: _Kind) -> None:
         with self._changed:
-            worker = self._workers.pop(thread, None)
-        if worker is not None:
-            worker.close()
+            worker = mine.pop(kind)
+        worker.close()
 
     def _kind(self, job: Job) -> _Kind:
         owner = "" if self.shared else job.owner

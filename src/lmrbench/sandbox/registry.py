@@ -40,7 +40,12 @@ def make_sandbox(name: str, secrets: Sequence[Path]) -> Sandbox:
 
 
 def open_pool(
-    name: str, secrets: Sequence[Path], workers: int | None = None, isolate: bool = False, shared: bool = False
+    name: str,
+    secrets: Sequence[Path],
+    workers: int | None = None,
+    isolate: bool = False,
+    shared: bool = False,
+    kept: int = 1,
 ) -> WorkerPool:
     """Warm workers of the back end of that name; see `WorkerPool`."""
-    return WorkerPool(make_sandbox(name, secrets), workers, isolate, shared)
+    return WorkerPool(make_sandbox(name, secrets), workers, isolate, shared, kept)
