@@ -37,7 +37,11 @@ RUNS = Path("runs")
 
 def grade(
     path: Annotated[
-        Path | None, typer.Argument(help="A file of submissions (JSON lines) or a run folder; see `lmrbench collect`.")
+        Path | None,
+        typer.Argument(
+            help="A file of submissions (JSON lines; see `lmrbench collect`), a run folder, or predictions as "
+            "SWE-bench has them (JSON lines with instance_id, model_name_or_path, model_patch)."
+        ),
     ] = None,
     golden: Annotated[bool, typer.Option("--golden", help="Grade the reference itself; it must pass.")] = False,
     mask: Annotated[bool, typer.Option("--mask", help="Grade the masked repository as it is; it must fail.")] = False,
@@ -101,6 +105,7 @@ def grade(
     """
     from lmrbench.errors import UsageError
     from lmrbench.grading.golden import fresh_seed, installation_seed
+    from lmrbench.grading.predictions import holds_predictions, read_predictions
     from lmrbench.grading.runs import drawn_seeds, read_submissions, require_known
     from lmrbench.grading.systems import BUILT_INS, MUST_PASS, submissions_of
 
@@ -117,7 +122,8 @@ def grade(
         raise UsageError("--blind and --speed can't be used together: why an answer has no speed tells of the check")
     every_task, tasks = load_all_and_some(suite, task, tier, fresh, sandbox)
     if path is not None:
-        handed_in = read_submissions(path)
+        by_id = {item.id: item for item in every_task}
+        handed_in = read_predictions(path, by_id) if holds_predictions(path) else read_submissions(path)
         if not task:
             every_task, tasks = with_tiers_of(every_task, handed_in, suite_folder(suite), sandbox)
         require_known(path, handed_in, {item.id: item for item in every_task})

@@ -1,0 +1,67 @@
+"""`lmrbench grade` on predictions as SWE-bench's harness takes them: a patch for each instance."""
+
+import difflib
+import json
+import subprocess
+import sys
+
+RIGHT = (
+    "return self.scale * sum(f * v for f, v in zip(weights(len(values)), values)) / max(sum(weights(len(values))), 1.0)"
+)
+
+
+def run(*arguments, cwd):
+    command = [sys.executable, "-m", "lmrbench", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd)
+
+
+def patch(workspace, answer):
+    """What `git diff` says of the repository where the answer has been written into the mask."""
+    before = (workspace / "repo" / "blending.py").read_text().splitlines(keepends=True)
+    after = [line.replace("raise NotImplementedError", answer) for line in before]
+    header = "diff --git a/blending.py b/blending.py\n"
+    return header + "".join(difflib.unified_diff(before, after, "a/blending.py", "b/blending.py"))
+
+
+def write(file, *predictions):
+    usual = {"instance_id": "toy__blend", "model_name_or_path": "me"}
+    file.write_text("".join(f"{json.dumps(usual | item)}\n" for item in predictions))
+    return file
+
+
+def test_patches_are_graded_as_they_are(toy_suite, tmp_path):
+    run("export", "toy", "--to", "work", "--suite", toy_suite, cwd=tmp_path)
+    workspace = tmp_path / "work" / "toy" / "blend"
+    right, wrong = patch(workspace, RIGHT), patch(workspace, "return 0.0")
+    assert RIGHT in right
+    predictions = [
+        {"model_patch": right, "cost": 0.2, "full_output": "thoughts"},
+        {"model_patch": wrong},
+        {"model_patch": right, "model_name_or_path": "another", "instance_id": "toy/blend"},
+        {"model_patch": "no patch", "model_name_or_path": "another"},
+        {"model_patch": None, "model_name_or_path": "silent"},
+        {"model_patch": right.replace("-        raise", "-        pass"), "model_name_or_path": "stale"},
+    ]
+    file = write(tmp_path / "predictions.jsonl", *predictions)
+
+    for _ in range(2):
+        # The second time it is all known.
+        result = run("grade", file, "--suite", toy_suite, "--out", "run", "--json", cwd=tmp_path)
+
+        grades = json.loads(result.stdout)["grades"]
+        passed = {(item["system"], item["sample"]): item["passed"] for item in grades}
+        expected = {("me", 0): True, ("me", 1): False, ("another", 0): True, ("another", 1): False}
+        assert passed == expected | {("silent", 0): False, ("stale", 0): False}
+        said = {item["system"]: item["warnings"] for item in grades if item["sample"] == 0}
+        assert any("patch" in line for line in said["silent"])
+        assert any("does not apply" in line for line in said["stale"])
+
+
+def test_an_instance_that_is_no_task_is_named_with_its_line(toy_suite, tmp_path):
+    file = write(tmp_path / "predictions.jsonl", {"model_patch": ""}, {"instance_id": "toy__other"})
+
+    result = run("grade", file, "--suite", toy_suite, cwd=tmp_path)
+
+    assert result.returncode == 2
+    assert result.stderr.count("\n") == 1
+    assert "predictions.jsonl: prediction 2: there is no task 'toy__other'" in result.stderr
