@@ -156,8 +156,9 @@ def observe(case):
             observed["changed"].append(layer.train()(other).detach())
             layer.merge_weights = merge
             layer.train()
-        plain, layer.lora_dropout = layer.lora_dropout, torch.nn.Identity()
+        plain, layer.lora_dropout = layer.lora_dropout, torch.nn.Dropout(0.5)
         layer.lora_dropout.register_forward_hook(lambda module, given, found: 1.5 * found)
+        torch.manual_seed(6)
         observed["hooked"] = layer(other).detach()
         layer.lora_dropout = plain
         compact(layer)
