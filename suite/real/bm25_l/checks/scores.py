@@ -32,6 +32,9 @@ def cases(seed):
     yield case("a document far longer than the others", corpus((4, 6, 5, 900)), delta=0.7)
     yield case("empty documents", [[], *corpus((4, 0, 7)), []], b=0.9, k1=1.1)
     yield case("a word many times", [["w0"] * 60, ["w0", "w1"] * 7, ["w0", *words(40)]], [["w0"], ["w1", "w0"]], b=0.6)
+    yield case(
+        "a word a thousand times", [["w0"] * 1000, ["w0"] * 400, ["w1", "w0"]], [["w0"], ["w1"]], k1=100, delta=10
+    )
     yield case("a word in all documents", [[*document, "all"] for document in corpus(usual)], [["all"], ["all", "w0"]])
     yield case("words that no document holds", corpus(usual), [["none"], ["w0", "none", "w1"], ["w0", ""]])
     yield case(
@@ -69,7 +72,15 @@ def observe(case):
     other = BM25L(documents[:2], **case["settings"])
     other.get_scores(["w0", "w1"])
     other.__init__(documents, **case["settings"])
-    another = [[each.get_scores(["w0", "w1", "w2"]) for each in (other, index, other)], sorted(other.idf.items())]
+    before = other.get_scores(["w0", "w1"])
+    other.__init__([["w1", "w1", "w0"], *documents[1:]], **case["settings"])
+    before = [before, other.get_scores(["w0", "w1"])]
+    other.__init__(documents, **case["settings"])
+    another = [
+        before,
+        [each.get_scores(["w0", "w1", "w2"]) for each in (other, index, other)],
+        sorted(other.idf.items()),
+    ]
     returned, counts = _weights_again(case)
     return {
         "scores": found,
