@@ -315,6 +315,10 @@ def _observed(case, layer, base, names, dtype):
         layer.boft_R[names[0]].mul_(-0.5)
         layer.boft_s[names[-1]].add_(0.25)
         results["other values"] = layer(x.detach())
+        # Nothing of a tensor tells that its data were changed.
+        layer.boft_R[names[0]].data.mul_(0.5)
+        layer.boft_s[names[0]].data.mul_(1.5)
+        results["other data"] = layer(x.detach())
         wide["other product"] = layer.get_delta_weight(names[0])[0]
         base.weight.data.mul_(0.5)
         results["other weight"] = layer(x.detach())

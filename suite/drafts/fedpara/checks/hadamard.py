@@ -93,15 +93,17 @@ def cases(seed):
         adapters = []
         outputs, inputs = base[1:3]
         places = tuple(base[3:]) or (1, 1)
-        core = effective and places != (1, 1)
-        for rank in ranks:
+        for rank, effective_one in zip(
+            ranks, effective if isinstance(effective, tuple) else [effective] * 9, strict=False
+        ):
+            core = effective_one and places != (1, 1)
             width = inputs if core else inputs * places[0] * places[1]
             given = factors("core" if core else "matrix", outputs, width, (rank, rank), places)["factors"]
-            adapters.append({"rank": rank, "alpha": 1.5 * rank + len(adapters), "factors": given})
+            kind = {"effective": effective_one, "alpha": 1.5 * rank + len(adapters)}
+            adapters.append({"rank": rank, **kind, "factors": given})
         return {
             "name": f"layer, {name}",
             "base": list(base),
-            "effective": effective,
             "adapters": adapters,
             "weights": normal(outputs, inputs, *places) if base[0] == "conv" else normal(outputs, inputs),
             "training": False,
@@ -121,6 +123,8 @@ def cases(seed):
     yield layer("kernels of one place", base=("conv", 6, 5, 1, 1), effective=True)
     yield layer("two adapters", ranks=(2, 4))
     yield layer("two adapters of kernels", base=convolution, effective=True, ranks=(3, 1))
+    for kinds in ((True, False), (False, True)):
+        yield layer(f"a core in one of two adapters, {kinds}", base=convolution, effective=kinds, ranks=(2, 3))
     yield layer("double precision", dtype="float64", ranks=(2,))
     yield layer("double precision with a core", base=convolution, effective=True, dtype="float64", ranks=(2,))
     half = layer("half precision", dtype="bfloat16", ranks=(2,))
@@ -224,13 +228,12 @@ def _layer(case):
     else:
         base = torch.nn.Conv2d(inputs, outputs, tuple(places), stride=(1, 2), padding=(0, 1), dtype=dtype)
     settings = {"rank_dropout": case["dropout"], "module_dropout": 0.0, "init_weights": False}
-    if kind == "conv":
-        settings["use_effective_conv2d"] = case["effective"]
-    core = "t1" in case["adapters"][0]["factors"]
     layer = None
     names = [f"adapter {number}" for number in range(len(case["adapters"]))]
     for name, adapter in zip(names, case["adapters"], strict=True):
         given = {"adapter_name": name, "r": adapter["rank"], "alpha": adapter["alpha"], **settings}
+        if kind == "conv":
+            given["use_effective_conv2d"] = adapter["effective"]
         if layer is None:
             layer = (loha.Linear if kind == "linear" else loha.Conv2d)(base, **given)
         else:
@@ -255,7 +258,8 @@ def _layer(case):
         layer.zero_grad()
         (update * case["weights"].to(dtype)).sum().backward()
         for parameter, item in layer.named_parameters():
-            if core and parameter.split(".")[0] in ("hada_w1_a", "hada_w2_a"):
+            side, _, owner = parameter.partition(".")
+            if side in ("hada_w1_a", "hada_w2_a") and "t1" in case["adapters"][names.index(owner)]["factors"]:
                 continue
             facts[f"{name}, {parameter}"] = None if item.grad is None else str(item.grad.dtype)
             if item.grad is not None:

@@ -27,6 +27,7 @@ def cases(seed):
             "width": 5,
             "dropout": 0.0,
             "train": True,
+            "train of the loss": None,
             "grad": True,
             "upstream": "plain",
             "frozen": [],
@@ -64,6 +65,9 @@ def cases(seed):
         yield case(f"gradient from above: {upstream}", upstream=upstream, dropout=0.3, columns=3, dtype="float64")
     yield case("gradients that were there before", before=True, dropout=0.2, dtype="float64")
     yield case("eval mode", train=False, dropout=0.5, dtype="float64")
+    for mode in (True, False):
+        given = case(f"the loss in another mode than the model: {mode}", train=not mode, dropout=0.5, dtype="float64")
+        yield given | {"train of the loss": mode}
     yield case("without gradients", grad=False, columns=3)
     yield case("without gradients, dropout", grad=False, dropout=0.4, dtype="float64")
     yield case("without gradients, eval mode", grad=False, dropout=0.4, train=False, rows=64, mini=10)
@@ -233,6 +237,9 @@ def _of_forward(case):
     else:
         similarity = _similarity(case["similarity"], rows)
         loss_of = CachedMultipleNegativesRankingLoss(model, case["scale"], similarity, case["mini"])
+    if case["train of the loss"] is not None:
+        loss_of.train(case["train of the loss"])
+        model.train(case["train"])
     numbers, facts, grad = [], [], case["grad"]
     for change in ({}, *case["later"]):
         grad = change.get("grad", grad)

@@ -90,10 +90,12 @@ def cases(seed):
     yield case("hollow, of an odd number", 7, "hollow", thres=1.5)
     yield case("several questions", 5, questions=4)
     yield case("several questions, contradictions", 6, "even", questions=3, affinity="contra")
-    for name, value in (("alike", np.ones((5, 5))), ("apart", np.eye(5))):
+    kinds = [("alike", np.ones((size, size))) for size in (2, 3, 5, 6, 7, 10, 13)] + [("apart", np.eye(5))]
+    for name, value in kinds:
+        size = len(value)
         for affinity in ("entail", "contra"):
-            for thres in (0.5, 2.5):
-                given = case(f"all {name}, {affinity}, {thres}", 5, affinity=affinity, thres=thres)
+            for thres in (0.5, 2.5) if size == 5 else (0.5,):
+                given = case(f"all {size} {name}, {affinity}, {thres}", size, affinity=affinity, thres=thres)
                 matrices = {KEYS[0]: value[None].copy(), KEYS[1]: 1 - value[None]}
                 flags = [[_simple(matrices, given["texts"], 0, given["settings"], "float64")]]
                 yield given | matrices | {"simple": flags}

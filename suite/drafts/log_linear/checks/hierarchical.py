@@ -187,6 +187,13 @@ def observe(case):
             return {"raised": "ValueError"}
         return {"raised": "nothing"}
 
+    # In a call of the other dtype nothing may be kept that this one reads.
+    usual = dict(tensors)
+    tensors |= {
+        name: item.to(torch.float32 if item.dtype == torch.float64 else torch.float64) for name, item in usual.items()
+    }
+    call()
+    tensors |= usual
     # The same tensors hold other values at first: nothing may be kept of that call, and its results stay.
     values = {name: owner.clone() for name, owner in owners.items()}
     for owner in owners.values():

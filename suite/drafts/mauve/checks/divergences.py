@@ -176,7 +176,15 @@ def observe(case):
         for pair, old in zip(pairs, before[0], strict=True)
         for item, kept in zip(pair, old, strict=True)
     )
+    # The same arrays, with other numbers in them.
+    refilled = []
+    for p, q in pairs:
+        if p.flags.writeable:
+            p[:] = q
+            refilled.append([kl_multinomial(p, q), get_fronter_integral(p, q)])
+            refilled.append(get_divergence_curve_for_multinomials(p, q, weights, case["constants"][0]))
     return {
+        "refilled": refilled,
         "divergences": [float(item) for item in divergences],
         "curves": curves,
         "integrals": [float(item) for item in integrals],

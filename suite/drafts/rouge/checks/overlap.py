@@ -82,6 +82,8 @@ def cases(seed):
     yield {"name": "a token of no length", "sentences": [[["", "a"], ["a", ""]], [[""], ["", ""]]]}
     yield {"name": "700 tokens", "sentences": [[sentence(700, 700, 30), sentence(60, 60, 30)]]}
     yield {"name": "700 candidate tokens", "sentences": [[sentence(40, 40, 25), sentence(700, 700, 25)]]}
+    long = sentence(300, 300, 30)
+    yield {"name": "300 tokens in common", "sentences": [[long, list(long)]]}
     # So long that a recursion over both sentences ends early.
     yield {
         "name": "700 tokens on both sides",
@@ -182,6 +184,7 @@ def cases(seed):
     yield several("equally good, turned", equal[::-1], "a b c d", ["rouge1", "rougeL", "rougeLsum"])
     yield several("nothing in common", ["a", "b c"], "x y")
     yield several("empty texts", ["", "a b", "."], "a b")
+    yield several("only empty texts", ["", " "], "a b")
     yield several("an empty prediction", ["a", ""], "")
     yield several("lines", ["a b\nc d", "c d\na b", "a b c d"], "c d\n\na b", ["rougeLsum"])
     yield several("sentences to split", ["A b. C d!", "c d? A b."], "C d. A b.", ["rougeLsum", "rougeL"], split=True)

@@ -240,6 +240,8 @@ def _layer(case):
         layer.vblora_logits_A[name] = torch.nn.Parameter(_infinite(adapter["A"], case, "A").to(dtype))
         layer.vblora_logits_B[name] = torch.nn.Parameter(_infinite(adapter["B"], case, "B").to(dtype))
         bank[name] = torch.nn.Parameter(factor * adapter["bank"].to(dtype))
+    # Other layers may have an adapter that this one has not.
+    bank["another"] = torch.nn.Parameter(bank[names[0]].detach().clone())
     active = [names[number] if number < len(names) else "another" for number in case["active"]]
     layer.set_adapter(active)
     layer.requires_grad_(True)

@@ -7,7 +7,7 @@ from transformers import PretrainedConfig
 from transformers.generation.logits_process import WatermarkLogitsProcessor
 from transformers.generation.watermarking import WatermarkDetector
 
-_WORDS, _TEXTS, _LENGTH = 60, 5, 30
+_WORDS, _TEXTS, _LENGTH = 60, 4, 20
 
 
 def _sample(
