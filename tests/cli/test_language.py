@@ -38,7 +38,7 @@ def help_of(path):
     return result.output
 
 
-@pytest.mark.parametrize("path", commands(), ids=" ".join)
+@pytest.mark.parametrize("path", list(commands()), ids=" ".join)
 def test_every_command_has_help_that_fits_80_columns_and_explains_each_option(path):
     text = help_of(path)
     assert max(map(len, text.splitlines())) <= 80

@@ -1,0 +1,1 @@
+"""A stub: no progress is shown."""

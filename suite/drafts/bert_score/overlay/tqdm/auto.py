@@ -1,0 +1,5 @@
+"""A stub: no progress is shown."""
+
+
+def tqdm(items, **_):
+    return items

@@ -1,0 +1,1 @@
+"""A stub: of the published package, only what the loss needs."""

@@ -1,0 +1,1 @@
+"""A stand-in: the toy trainer brings what it needs of it."""

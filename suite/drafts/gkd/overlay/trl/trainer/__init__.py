@@ -1,0 +1,1 @@
+"""Trainers. Modules are imported by their names."""

@@ -1,0 +1,1 @@
+"""A stub: the published package has its encoder here."""

@@ -1,0 +1,1 @@
+"""A stub: only what an evaluator inherits from."""

@@ -1,0 +1,1 @@
+"""Helpers of the package; the one of this task is `loftq_utils`."""

@@ -1,0 +1,1 @@
+"""A stand-in: no model of transformers is loaded here."""

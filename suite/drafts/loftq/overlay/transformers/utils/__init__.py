@@ -1,0 +1,6 @@
+"""A stand-in: no file of a model is looked for here."""
+
+
+def cached_file(*args, **kwargs):
+    """Not done here."""
+    raise NotImplementedError

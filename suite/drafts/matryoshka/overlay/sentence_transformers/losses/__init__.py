@@ -1,0 +1,1 @@
+"""A stub: losses are imported from their modules."""

@@ -1,0 +1,5 @@
+"""A stub: nothing is downloaded."""
+
+
+def get(address, **_):
+    raise OSError(address)

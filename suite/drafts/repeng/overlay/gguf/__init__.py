@@ -1,0 +1,1 @@
+"""A stub: vectors are not written to files here."""

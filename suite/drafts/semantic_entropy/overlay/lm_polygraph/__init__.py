@@ -1,0 +1,1 @@
+"""Here without the models, data sets and managers of the package."""

@@ -1,0 +1,1 @@
+"""Here without the package's models and managers."""

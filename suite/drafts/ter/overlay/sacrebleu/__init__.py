@@ -1,0 +1,1 @@
+"""A stub: the published package has further measures and a command line."""

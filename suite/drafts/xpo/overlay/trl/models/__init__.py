@@ -1,0 +1,1 @@
+"""Models. Modules are imported by their names."""
