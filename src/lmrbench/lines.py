@@ -11,14 +11,14 @@ import itertools
 from pathlib import Path
 
 from lmrbench.errors import RecordError
-from lmrbench.records import AnyStored, StoredRecord, read_record
+from lmrbench.records import AnyRecord, StoredRecord, read_record
 from lmrbench.storage import append_whole, read_plain
 
 # Of a line that somebody hands in: many times what the largest code can take as JSON.
 MAX_LINE_BYTES = 16 << 20
 
 
-def read_lines(path: Path, model: type[AnyStored]) -> list[AnyStored]:
+def read_lines(path: Path, model: type[AnyRecord]) -> list[AnyRecord]:
     """All records of a JSON-lines file, without a last line that was cut short; [] if there is no such file."""
     return [read_record(line, model, f"{path}:{number}") for number, line in whole_lines(path)]
 
@@ -35,7 +35,7 @@ def whole_lines(path: Path) -> list[tuple[int, bytes]]:
     return [(number, line) for number, line in enumerate(whole.split(b"\n"), 1) if line.strip()]
 
 
-def read_submitted_lines(path: Path, model: type[AnyStored]) -> list[AnyStored]:
+def read_submitted_lines(path: Path, model: type[AnyRecord]) -> list[AnyRecord]:
     """All records of a file that somebody hands in, which must be there and whole; it may lack the last line's end.
 
     A line is read no further than `MAX_LINE_BYTES`.

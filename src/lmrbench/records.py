@@ -46,10 +46,10 @@ class StoredRecord(Record):
         return self
 
 
-AnyStored = TypeVar("AnyStored", bound=StoredRecord)
+AnyRecord = TypeVar("AnyRecord", bound=Record)
 
 
-def read_record(data: bytes, model: type[AnyStored], place: str) -> AnyStored:
+def read_record(data: bytes, model: type[AnyRecord], place: str) -> AnyRecord:
     """The record that a JSON object holds. Raises RecordError, naming the place and the key at fault."""
     try:
         values = from_json(data)

@@ -16,12 +16,12 @@ from pydantic_core import from_json
 from lmrbench.errors import RecordError, SubmissionError
 from lmrbench.grading.reading import collect_diff
 from lmrbench.lines import read_submitted_lines
-from lmrbench.records import StoredRecord
+from lmrbench.records import Record
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission, Text
 
 
-class Prediction(StoredRecord):
+class Prediction(Record):
     """One line. What harnesses add to it is left out."""
 
     model_config = ConfigDict(extra="ignore")
