@@ -15,6 +15,7 @@ FLOORS = (
     ("tasks",),
     ("sandbox",),
     ("grading",),
+    ("interop",),
     ("authoring", "library", "reward", "solving"),
     ("judging",),
     ("analysis", "inspect_registry"),

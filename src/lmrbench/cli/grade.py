@@ -105,9 +105,9 @@ def grade(
     """
     from lmrbench.errors import UsageError
     from lmrbench.grading.golden import fresh_seed, installation_seed
-    from lmrbench.grading.predictions import holds_predictions, read_predictions
     from lmrbench.grading.runs import drawn_seeds, read_submissions, require_known
     from lmrbench.grading.systems import BUILT_INS, MUST_PASS, submissions_of
+    from lmrbench.interop.predictions import holds_predictions, read_predictions
 
     chosen: list[BuiltIn] = [
         name for name, wanted in zip(BUILT_INS, (golden, mask, rewrites, wrong, nearest), strict=True) if wanted
