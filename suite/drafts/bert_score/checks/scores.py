@@ -168,6 +168,8 @@ def cases(seed):
     yield scored("one group", count=1, groups=[10])
     yield scored("groups, rescaled by baselines of two signs", groups=[4], baseline=[-3.0, 0.9, 0.0])
     yield scored("groups, batches", count=6, groups=[3, 1], call={"batch_size": 4})
+    given = scored("groups, all scores negative", count=3, apart=True)
+    yield given | {"cands": ["no"] * 3, "refs": [["a", "b"], ["the"], ["yes", "of", "blue"]]}
     yield scored("scores and hash", call={"return_hash": True}, settings=idf, **baseline)
     yield scored("scores and hash, told", call={"return_hash": True, "verbose": True}, groups=[2])
     given = scored("scores with empty sentences", count=4)
@@ -259,13 +261,16 @@ def _batch(case):
     full = [padded, idf, lens, mask]
     # An object with brackets alone, and the idf that the package makes.
     _, other, _, _ = collate_idf(given, tokenizer, _Squares(), "cpu")
+    # A dictionary of the ids that occur, which doesn't hold that of padding.
+    plain = {number: number / 1000 for text in given for number in tokenizer.encode(text)}
+    _, exact, _, _ = collate_idf(given, tokenizer, plain, "cpu")
     _, own, _, _ = collate_idf(given, tokenizer, get_idf_dict(case["known"], tokenizer, 0), device=torch.device("cpu"))
     return {
         "padded": padded,
         "idf": idf,
         "lens": lens,
         "mask": mask,
-        "others": [other, own],
+        "others": [other, own, exact],
         "dtypes": [str(item.dtype) for item in full],
         "shapes": [list(item.shape) for item in full],
         "unchanged": given == case["batch"],
@@ -323,6 +328,14 @@ def _scored(case):
         scorer = BERTScorer("toy", num_layers=3, nthreads=0, device="cpu", lang="en", **more["settings"])
         if more.get("bare"):
             scorer._model.words.data -= scorer._model.words.data.mean(dim=0)
+        if more.get("apart"):
+            # The two ends, the word "no" and all other words point away from each other.
+            words = scorer._model.words.data
+            angles = torch.linspace(2, 2.3, len(words))
+            angles[1:3] = 0
+            angles[scorer._tokenizer.encode("no")[1]] = 4.2
+            words[:] = 0
+            words[:, 0], words[:, 1] = 99 * angles.cos(), 99 * angles.sin()
         if more.get("foreign"):
             scorer._idf_dict = defaultdict(lambda: 1.5, {1: 0.3, 2: 0.7, 5: 2.0})
         if more.get("none"):

@@ -20,6 +20,14 @@ def _texts(generator: torch.Generator, topics: torch.Tensor) -> list[str]:
     return [" ".join(_NAMES[place] for place in row) for row in (_WORDS * topic + word).tolist()]
 
 
+def _pairs(generator: torch.Generator, topics: torch.Tensor) -> list[list[str]]:
+    """Two texts of each topic. No two of a batch hold the same words: rounding would decide which is closer."""
+    while True:
+        columns = [_texts(generator, topics) for _ in range(2)]
+        if len({tuple(sorted(text.split())) for column in columns for text in column}) == 2 * len(topics):
+            return columns
+
+
 def _guide(informed: bool, generator: torch.Generator):
     """Words of a topic are close to each other in one of both guides, and anywhere in the other. Its tokens have another order."""
     model = encoder(_NAMES[::-1], 2 * _TOPICS).double()
@@ -44,7 +52,7 @@ def run(seed: int = 0) -> dict[str, float]:
         optimizer = torch.optim.SGD(model.parameters(), lr=5.0)
         for _ in range(_STEPS):
             topics = torch.randint(_TOPICS, (_BATCH,), generator=generator)
-            columns = [model.tokenize(_texts(generator, topics)) for _ in range(2)]
+            columns = [model.tokenize(column) for column in _pairs(generator, topics)]
             optimizer.zero_grad()
             loss = loss_of(columns, None)
             loss.backward()

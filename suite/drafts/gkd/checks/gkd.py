@@ -42,6 +42,12 @@ def cases(seed):
             yield divergence(f"a beta of {beta}, {dtype}", options={"beta": beta}, dtype=dtype)
         yield divergence(f"a beta of {beta}, large logits", options={"beta": beta, "temperature": 0.5}, size=60.0)
         yield divergence(f"a beta of {beta}, number by number", options={"beta": beta, "reduction": "none"})
+    for beta in (0, 1e-6, 1 - 1e-6, 1):
+        options = {"beta": beta, "temperature": 0.1}
+        given = divergence(f"a beta of {beta}, nothing in common", share=0.0, options=options)
+        given["student"][..., :2] = torch.tensor([300, -300])
+        given["teacher"][..., :2] = torch.tensor([-300, 300])
+        yield given
     for temperature in (0.1, 0.9, 2, 10):
         yield divergence(f"a temperature of {temperature}", options={"temperature": temperature, "beta": 0.2})
     # Some labels are 0, or negative without being -100.
@@ -91,6 +97,7 @@ def cases(seed):
     yield {"name": "loss, one row", **batch(rows=1)}
     yield {"name": "loss, student in evaluation mode", **batch(train=False)}
     yield {"name": "loss, teacher in training mode", **batch(teaching=True)}
+    yield {"name": "loss, dropout of the teacher in training mode", **batch(dropping=True)}
     yield {"name": "loss, gradients disabled", **batch(grad=False)}
     given = batch()
     given["inputs"]["labels"][:, 2:] = -100
@@ -210,6 +217,10 @@ def _trainer(case):
     trainer = trainer_of(student, teacher, beta=case["beta"], disable_dropout=False, temperature=0.6)
     student.train(case["train"])
     teacher.train(case.get("teaching", False))
+    if case.get("dropping"):
+        teacher.dropout.train()
+    for model in (student, teacher):
+        model.register_forward_hook(lambda model, *_: model.seen.append(["called as such"]))
     return trainer, student, teacher
 
 
@@ -236,6 +247,7 @@ def _of_the_loss(case):
                 result = trainer.compute_loss(student, inputs, return_outputs=case["outputs"])
             else:
                 result = trainer.compute_loss(student, inputs)
+            facts.append(torch.is_grad_enabled())
         if case.get("outputs"):
             facts.append([type(result).__name__, len(result), result[1].own is student])
             numbers.append(result[1].logits.detach())
@@ -248,6 +260,7 @@ def _of_the_loss(case):
             result.backward()
             numbers.append(student.table.grad.clone())
         facts.append([teacher.table.grad is None, teacher.training, student.training, _as_before(inputs, kept)])
+        facts.append(teacher.dropout.training)
         facts.append([list(student.seen), list(teacher.seen), trainer.beta, trainer.teacher_model is teacher])
     return numbers, facts
 

@@ -1,6 +1,7 @@
 """Hierarchy transformers: the ball, losses with gradients, scores of pairs, metrics and thresholds; then the experiment."""
 
 import math
+from fractions import Fraction
 
 import torch
 
@@ -60,7 +61,7 @@ def cases(seed):
     # Parent and negative parent are one, or parents are as far out as children: differences are exactly the margin.
     given = losses("ties", margins=(0, 0), dtype="float64")
     given["points"][2] = given["points"][1].clone()
-    given["points"][1] = torch.where(torch.arange(7)[:, None] < 4, given["points"][1], given["points"][0].flip(1))
+    given["points"][1] = torch.where(torch.arange(7)[:, None] < 4, given["points"][1], -given["points"][0])
     given["points"][0] = given["points"][0].clone()
     yield given
     same = points(5, 4, 0.25)
@@ -122,6 +123,7 @@ def cases(seed):
         [zeros, ones],
         [zeros, zeros],
         [torch.tensor([1, 0, 2, 1]), torch.tensor([2, 0, 1, 1])],
+        [torch.tensor([1, 1, 0]), torch.tensor([0, 0, 1])],
     ]
     for truth in (1, 0):
         for kind in ("int64", "bool", "int32"):
@@ -157,20 +159,16 @@ def cases(seed):
     }
 
     def search(name, call=None, low=-3.0, high=3.0, n=30, dtype="float64", granularity=100, **more):
-        # Between thresholds, whatever the rounding.
-        whole = torch.randint(int(low * granularity), int(high * granularity), (n,), generator=generator)
-        scores = (whole.double() + 0.37) / granularity
         call = dict(call or {})
         if granularity != 100:
             call["threshold_granularity"] = granularity
-        return {
-            "name": f"search, {name}",
-            "searched": scores,
-            "labels": guesses(n),
-            "call": call,
-            "dtype": dtype,
-            **more,
-        }
+        while True:
+            # Between thresholds, whatever the rounding.
+            whole = torch.randint(int(low * granularity), int(high * granularity), (n,), generator=generator)
+            scores, labels = (whole.double() + 0.37) / granularity, guesses(n)
+            if all(_one_best(item, labels, granularity, call) for item in (scores, _turned(scores, granularity))):
+                break
+        return {"name": f"search, {name}", "searched": scores, "labels": labels, "call": call, "dtype": dtype, **more}
 
     yield search("scores of both signs")
     yield search("negative scores", low=-4.0, high=-1.0)
@@ -211,6 +209,23 @@ def cases(seed):
         "labels": torch.tensor([1, 0, 1]),
     }
     yield {"name": "experiment", "seed": seed % 1000}
+
+
+def _turned(scores, granularity):
+    return -scores.flip(0) + 0.26 / granularity
+
+
+def _one_best(scores, labels, granularity, call):
+    """Whether all thresholds with the highest F1 have the same counts: those of others may be equal but for rounding."""
+    truth, best = labels == call.get("truth_label", 1), {}
+    low, high = (int(side.item() * granularity) for side in (scores.min(), scores.max()))
+    for step in range(low, high):
+        above = (scores > step / granularity) != call.get("smaller_scores_better", False)
+        chosen = above == bool(call.get("truth_label", 1))
+        hits, both = int((chosen & truth).sum()), int(chosen.sum() + truth.sum())
+        if hits:
+            best.setdefault(Fraction(2 * hits, both), set()).add((hits, both))
+    return not best or len(best[max(best)]) == 1
 
 
 def observe(case):
@@ -441,8 +456,6 @@ def _search(function, case):
         "unchanged": torch.equal(given[0], scores) and torch.equal(given[1], case["labels"]),
     }
     # The other way round, and without settings: nothing of the first call shows.
-    other = function(
-        -scores.flip(0) + 0.26 / case["call"].get("threshold_granularity", 100), case["labels"], **case["call"]
-    )
+    other = function(_turned(scores, case["call"].get("threshold_granularity", 100)), case["labels"], **case["call"])
     observed["other"] = None if other is None else {name: float(value) for name, value in other.items()}
     return observed

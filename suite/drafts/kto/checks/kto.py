@@ -69,6 +69,12 @@ def cases(seed):
     yield given
     yield labelled("logits in the hundreds", size=150.0)
     yield labelled("logits in the hundreds, double", size=150.0, dtype="float64", options={"average_log_prob": True})
+    for both in (False, True):
+        given = labelled(f"labels far below all others, {both}", words=90, dtype="float64", share=0.0)
+        given |= {"logits": torch.full((3, 7, 90), 500.0), "options": {"is_encoder_decoder": both}}
+        given["labels"][:] = 8
+        given["logits"][..., 8] = torch.tensor([-500.0, -499.0, 0.0]).unsqueeze(1)
+        yield given
     for layout in ("transposed", "expanded", "spread"):
         for both in (False, True):
             yield labelled(f"{layout}, {both}", layout=layout, options={"is_encoder_decoder": both}, dtype="float64")
@@ -77,6 +83,7 @@ def cases(seed):
         "labels too short": (3, 6),
         "labels too long": (3, 8),
         "fewer rows": (2, 7),
+        "sizes that are swapped": (7, 3),
         "one row that would broadcast": (1, 7),
         "one position that would broadcast": (3, 1),
     }.items():
@@ -121,6 +128,13 @@ def cases(seed):
     yield loss("large values", size=70.0, dtype="float64", settings={"beta": 0.05}, drift=40.0)
     yield loss("large values, large beta", size=70.0, dtype="float64", settings={"beta": 10.0}, drift=-400.0)
     yield loss("large values in single precision", size=70.0, settings={"beta": 10.0}, drift=-400.0, far=True)
+    for kind in ("kto", "apo_zero_unpaired"):
+        given = loss(f"{kind}, large values, small beta", settings={"beta": 0.01, "loss_type": kind}, dtype="float64")
+        for name in ("chosen", "rejected"):
+            half = torch.tensor([600.0, -600.0, 850.0, -850.0])[: len(given["logps"][f"policy_{name}_logps"])]
+            given["logps"][f"policy_{name}_logps"], given["logps"][f"reference_{name}_logps"] = half, -half
+        given["logps"]["policy_KL_logps"] += 300
+        yield given
     yield loss("policy and reference agree", dtype="float64", same=True)
     for layout in ("spread", "expanded"):
         yield loss(f"{layout}", layout=layout, dtype="float64", drift=3.0)
@@ -166,6 +180,7 @@ def _of_pairs(case):
             **batch,
             "prompt_input_ids": [[1], [2], [3], [4]],
             "answer": list("wxyz"),
+            "answer_lengths": [5, 6, 7, 8],
             "label": [True, False, True, True],
         }
     result = _get_kl_dataset(batch)

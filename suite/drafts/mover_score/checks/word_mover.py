@@ -41,6 +41,7 @@ def cases(seed):
         ("one", ["the river of the river"], 64),
         ("none", [], 64),
         ("the same twice", ["a b", "a b", "b"], 64),
+        ("fifty", [sentence(1, 4) for _ in range(50)], 64),
         ("empty texts", ["", " ", "a"], 64),
         ("long texts, cut", ["a b cd the of", "of", "b b b of x1"], 5),
     ):
@@ -52,7 +53,8 @@ def cases(seed):
         ("batch of one", texts[:1], 5, 64),
         ("batch of equal lengths", ["a b", "b a", "x1 the"], 4, 64),
         ("batch with empty ones", ["", "a b the", " "], 9, 64),
-        ("batch, cut", texts, 3, 6),
+        ("batch, cut", [*texts, "a b cd", "a b cd the", "a b cd the of"], 3, 6),
+        ("batch of the same twice", ["a b", "the", "a b", "a b"], 2, 64),
     ):
         yield {"name": name, "batch": given, "filler": pad, "length": length}
 
@@ -68,10 +70,15 @@ def cases(seed):
     yield {"name": "distances of the same rows", "x": x, "y": x.flip(0)}
     yield {"name": "distances of rows that are near", "x": 10 * x, "y": 10 * x + 1e-4}
     yield {"name": "distances of long rows that are near", "x": 30 + x, "y": 30 + x + 0.01}
+    square = normal(6, 6)
+    yield {"name": "distances of rows and columns", "x": square, "y": square.T, "view": True}
+    x, y = 100 * normal(100, 100).sign(), 30 * normal(90, 100).clamp(-3, 3)
+    y[0] = -x[0]
+    yield {"name": "distances of many rows", "x": x, "y": y}
 
     windows = []
     for size in (0, 1, 2, 3, 4, 5, 9, 100):
-        windows += [[size, w, o] for w in (1, 2, 3, 4, 10) for o in (1, 2, 3, 12)]
+        windows += [[size, w, o] for w in (1, 2, 3, 4, 10, 60) for o in (1, 2, 3, 12)]
     yield {"name": "windows", "windows": windows, "kind": "integers"}
     yield {"name": "windows of floats", "windows": windows[::3], "kind": "floats"}
     for kind in ("reversed", "spread", "column", "small"):
@@ -95,9 +102,15 @@ def cases(seed):
             weights[2] = 0
         weights = weights * (20 if low == 0.1 else low)
         yield {"name": f"n-grams, {name}", "ids": ids, "n": n, "o": o, "embedding": 3 * normal(10, 4), "idf": weights}
+    # Behind heavy tokens come light ones, and some that weigh nothing.
+    for n, o in ((1, 1), (3, 2), (40, 1)):
+        weights = torch.cat([torch.full((50,), 20.0), torch.full((45,), 0.01), torch.zeros(5)]).double()
+        embedding = 5 + 5 * torch.rand(100, 4, generator=generator, dtype=torch.float64)
+        given = {"ids": list(range(100)), "n": n, "o": o, "embedding": embedding, "idf": weights}
+        yield {"name": f"n-grams, a hundred places, {n} and {o}", **given}
 
-    def scored(name, count=3, **more):
-        pairs = [[sentence() for _ in range(count)] for _ in range(2)]
+    def scored(name, count=3, words=(2, 8), **more):
+        pairs = [[sentence(*words) for _ in range(count)] for _ in range(2)]
         more = {"call": {}, "layers": 7, "model": 0, "idf": "own", "length": 64} | more
         return {"name": name, "refs": pairs[0], "hyps": pairs[1], "texts": texts, "scored": more}
 
@@ -137,6 +150,23 @@ def cases(seed):
     yield given | {"refs": ["a b cd the", "no river of blue"], "hyps": ["the cd b a", "blue of river no"]}
     given = scored("scores of marks", idf="plain")
     yield given | {"refs": ["... ... a", "- ! b", "a.b"], "hyps": ["a ...", "?! b's", "a. b"]}
+    # Tokens as they are written: more than one mark, other marks, capitals, "##" further on.
+    refs = ["a () b <= the", "the \u2014 $ \u2026 + river", "The the a##b of ## OF"]
+    hyps = ["b ( ) a -- cd", "river ~ ` \u201c the ^ |", "of the -. ab x##"]
+    for call in ({}, {"remove_subwords": False, "n_gram": 2}, {"stop_words": ["the", "--"]}):
+        given = scored(f"scores of tokens as they are written, {call}", idf="plain", written=True, call=call)
+        yield given | {"refs": refs, "hyps": hyps}
+    call = {"remove_subwords": False, "stop_words": ["the", "##ns"]}
+    given = scored("scores with subwords and stop words", idf="plain", call=call)
+    yield given | {"refs": ["the mountains", "summers of the river"], "hyps": ["running the", "the understand"]}
+    # N-grams that weigh nothing count in the greatest distance.
+    for idf in ("reference's start", "hypothesis' start"):
+        sides = ["a cd the of river", "no x1 b of blue"], ["", ","]
+        refs, hyps = sides if idf == "reference's start" else sides[::-1]
+        yield scored(f"scores of the {idf} alone", idf=idf) | {"refs": refs, "hyps": hyps}
+    yield scored("scores of twenty", count=20, words=(1, 1), idf="two")
+    yield scored("scores of long texts", count=1, words=(20, 20), idf="two")
+    yield scored("scores after changes", count=2, model=2, idf="two", words=(4, 4), changes=True)
     yield {"name": "experiment", "seed": seed % 1000}
 
 
@@ -167,13 +197,20 @@ def _with_globals(module, case):
         given = list(case["counted"])
         found = module.get_idf_dict(given, nthreads=1)
         items = sorted(found.items())
+        unchanged = given == case["counted"]
+        given.append("a")
+        unknown = [found[key] for key in (100000, -1, 100000)]
+        # The same strings, cut earlier.
+        module.tokenizer.max_len = 4
+        again = module.get_idf_dict(list(case["counted"]), nthreads=1 + len(case["counted"]) % 2)
         return {
             "is a dict": isinstance(found, dict),
             "ids": [int(key) for key, _ in items],
             "values": [value for _, value in items],
             "floats": all(isinstance(value, float) for _, value in items),
-            "unknown": [found[key] for key in (100000, -1, 100000)],
-            "unchanged": given == case["counted"],
+            "unknown": unknown,
+            "unchanged": unchanged,
+            "again": [[int(key), value] for key, value in sorted(again.items())],
         }
     if "batch" in case:
         return _batch(module, case)
@@ -187,12 +224,14 @@ def _batch(module, case):
     def numericalize(tokens):
         calls.append(list(tokens))
         return [
-            case["filler"] if token in ("[PAD]", "<none>") else 11 + len(token) * 13 + ord(token[-1])
+            case["filler"] if token in ("[PAD]", "<none>") else 20_000_011 + len(token) * 13 + ord(token[-1])
             for token in tokens
         ]
 
     weights = _Weights()
-    found = module.collate_idf(given, str.split, numericalize, weights, device="cpu")
+    # The same list each time for the same string.
+    table = {text: text.split() for text in given}
+    found = module.collate_idf(given, table.get, numericalize, weights, device="cpu")
     other = module.collate_idf(
         given, module.tokenizer.tokenize, numericalize, defaultdict(lambda: 2.5), "<none>", "cpu"
     )
@@ -208,7 +247,8 @@ def _batch(module, case):
             "dtypes": [str(item.dtype) for item in (padded, idf, lens, mask)],
             "kinds": [isinstance(tokens, list), isinstance(result, tuple), len(result)],
         }
-    return {"single": observed, "unchanged": given == case["batch"]}
+    unchanged = [given == case["batch"], table == {text: text.split() for text in given}]
+    return {"single": observed, "unchanged": unchanged}
 
 
 class _Weights:
@@ -221,6 +261,8 @@ def _distances(function, case):
     for dtype in (torch.float32, torch.float64):
         for layout in ("plain", "turned"):
             x, y = (_laid_out(case[name].to(dtype), layout) for name in ("x", "y"))
+            if "view" in case:
+                y = x.T
             before = x.clone(), y.clone()
             found = function(x, y)
             scale = x.square().sum(dim=1)[:, None] + y.square().sum(dim=1)
@@ -239,8 +281,10 @@ def _laid_out(item, layout):
 
 def _windows(function, size, w, o, kind):
     numbers = (np.arange(size) * 7) % 31
-    if kind == "floats":
-        numbers = numbers / 4
+    if kind == "integers":
+        numbers = 30_000_001 * numbers - 5
+    elif kind == "floats":
+        numbers = numbers / 7 + 1000
     elif kind == "reversed":
         numbers = numbers[::-1]
     elif kind == "spread":
@@ -284,6 +328,8 @@ def _scores(module, case):
     if more["model"] or more["layers"] != 7:
         torch.manual_seed(more["model"])
         module.model = _Model(BertModel(SimpleNamespace(layers=more["layers"])), more.get("scale", 1.0))
+    if "written" in more:
+        module.tokenizer = _Written(module.tokenizer)
     made = {}
     for place, text in enumerate(case["texts"]):
         for number in module.process(text):
@@ -302,6 +348,8 @@ def _scores(module, case):
         "no hypothesis": [two[0], zero],
         "no reference": [zero, two[1]],
         "none": [zero, zero],
+        "reference's start": [defaultdict(lambda: 0.0, {1: 2.0}), zero],
+        "hypothesis' start": [zero, defaultdict(lambda: 0.0, {1: 2.0})],
     }[more["idf"]]
     before = [dict(side) for side in weights]
     arguments = [list(case["refs"]), list(case["hyps"])]
@@ -309,7 +357,7 @@ def _scores(module, case):
     now = module.model, module.tokenizer, module.device
     found = module.word_mover_score(*arguments, *weights, device="cpu", **call)
     again = module.word_mover_score(*arguments, *weights, device="cpu", **call)
-    return {
+    observed = {
         "score": [[float(item) for item in scores] for scores in (found, again)],
         "kinds": [isinstance(found, list), all(isinstance(item, float) for item in found)],
         "unchanged": [arguments == [case["refs"], case["hyps"]], call == more["call"]],
@@ -320,6 +368,30 @@ def _scores(module, case):
             item is kept for item, kept in zip((module.model, module.tokenizer, module.device), now, strict=True)
         ),
     }
+    if "changes" in more:
+        # The same objects, with other things in them.
+        later = []
+        for change in ("weights", "vectors", "length"):
+            if change == "weights":
+                weights[0][1], weights[1][2] = 9.0, 8.0
+            elif change == "vectors":
+                with torch.no_grad():
+                    module.model.bert.words.copy_(module.model.bert.words.flip(1))
+            else:
+                module.tokenizer.max_len = 5
+            later.append(module.word_mover_score(*arguments, *weights, device="cpu", **call))
+        observed["score"].append([[float(item) for item in scores] for scores in later])
+    return observed
+
+
+class _Written:
+    """A tokenizer that splits at blanks alone."""
+
+    def __init__(self, tokenizer):
+        self.max_len, self.convert_tokens_to_ids = tokenizer.max_len, tokenizer.convert_tokens_to_ids
+
+    def tokenize(self, text):
+        return text.split()
 
 
 class _Model(torch.nn.Module):

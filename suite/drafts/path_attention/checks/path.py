@@ -117,6 +117,14 @@ def cases(seed):
     yield given | {"q": 25.0 * F.normalize(given["q"], dim=-1), "k": 25.0 * F.normalize(given["k"], dim=-1)}
     given = attention("queries and keys at the bound", scale=0.11, key="sharp", wanted=["v"])
     yield given | {"q": 30.0 * F.normalize(given["q"], dim=-1), "k": 30.0 * F.normalize(given["k"], dim=-1)}
+    # Exponentials of these scores are too large, or too small, for single precision.
+    for sign, name in ((1, "for"), (-1, "against")):
+        given = attention(f"keys at the bound all {name} the queries", heads=1, query_heads=2, scale=0.11, key="sharp")
+        toward = F.normalize(normal(1, 1, 1, 5), dim=-1)
+        away = F.normalize(given["k"], dim=-1) * (torch.arange(9) % 4 == 3).view(1, 9, 1, 1)
+        keys = 30.0 * F.normalize(20 * toward + away, dim=-1)
+        more = {"q": sign * 30.0 * toward.expand(2, 9, 2, 5), "k": keys, "w": 0 * given["w"], "g": 0 * given["g"]}
+        yield given | more | {"wanted": ["v", "g"]}
     yield attention("values in the hundreds", v=uniform(2, 9, 2, 3, low=-500.0, high=500.0), key="far")
     for name in ("q", "k", "v"):
         given = attention(f"{name} of zero")

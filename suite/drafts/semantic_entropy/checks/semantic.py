@@ -107,7 +107,8 @@ def cases(seed):
     yield entropies("one text", (7, 8), words=("the same",))
     yield entropies("texts all different", (7,), words=tuple("abcdefg")) | {"texts": [list("gfedcba")]}
     yield entropies("one text in all classes", (9,), words=("the same", "another"), shuffled=True)
-    yield entropies("long texts", (6,), words=("x" * 199 + "y", "x" * 200, "x" * 199))
+    long = ["x" * 199 + "y", "x" * 200, "x" * 199, "x" * 200, "x" * 199 + "y", "y" + "x" * 199]
+    yield entropies("long texts", (6,)) | {"texts": [long], "members": [[list(range(6))]]}
     yield entropies("likely samples", (6, 9), low=0.0, high=1e-3)
     yield entropies("samples that are sure", (5,)) | {"logps": [[0.0, -1.0, 0.0, 0.0, -3.0]]}
     yield entropies("sums above one", (9, 20), groups=2, low=0.0, high=0.5)

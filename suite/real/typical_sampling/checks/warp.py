@@ -60,6 +60,21 @@ def cases(seed):
     for value in (-1e4, 0.0, 3.25):
         yield case(f"filled with {value}", mass=0.5, filter_value=value)
     yield case("filled with a number, tokens of probability 0", holes=3, mass=0.8, filter_value=-50.0)
+    for name, rows, settings in (
+        ("rows far from each other", [[-960, -953, -950, -951], [930, 947, 949, 950.0]], {"mass": 0.6}),
+        ("rare tokens far apart", [[0, -1, -60, -52, -45, -41.5]], {"mass": 0.05, "min_tokens_to_keep": 4}),
+        ("zeros of either sign", [[-0.0, 0.0, -1.5, -4]], {"mass": 0.9}),
+        (
+            "lowest scores beside infinite ones",
+            [[-999.9, -1000, *[-math.inf] * 6]],
+            {"mass": 0.99, "filter_value": -7.5},
+        ),
+        ("most typical tokens alike", [[1.1, 3, 1.1, -2, 0.4, -1]], {"mass": 0.05, "min_tokens_to_keep": 3}),
+    ):
+        for dtype in (torch.float32, torch.float64):
+            scores = torch.tensor(rows, dtype=dtype)
+            yield case(f"{name}, {dtype}", (0, 4), dtype=dtype) | {"scores": scores, "settings": settings}
+    yield case("filled in double precision", dtype=torch.float64, mass=0.3, filter_value=-0.1)
     later = ({"mass": 0.3}, {"min_tokens_to_keep": 4}, {"filter_value": -1.0, "mass": 0.75, "min_tokens_to_keep": 1})
     yield case("settings that change", mass=0.9, later=later)
     yield case("laid out by columns", mass=0.6) | {"layout": "columns"}
@@ -108,7 +123,7 @@ def observe(case):
             finite = torch.where(result.isfinite(), result * weights, 0)
             # Where all is filled with a number nothing may flow.
             slope = torch.autograd.grad(finite.sum(), scores, allow_unused=True)[0]
-            found.append([result, slope, vars(warper) == before])
+            found.append([result, slope, vars(warper) == before, result.signbit()])
     # Another batch with the same object, and this one in its rows' reverse order.
     with torch.no_grad():
         again = [warper(None, 0.5 * scores[:1]).isfinite().any(), warper(None, scores.flip(0))]
