@@ -33,7 +33,7 @@ def cases(seed):
         return {"name": f"levels, {name}", "arguments": arguments}
 
     yield levels("by default")
-    for bits in (1, 2, 3, 4, 5, 8):
+    for bits in range(1, 9):
         yield levels(f"{bits} bits", num_bits=bits)
         yield levels(f"{bits} bits, symmetric", num_bits=bits, symmetric=True)
     for offset in (0.6, 0.75, 0.95, 0.999):
@@ -68,20 +68,23 @@ def cases(seed):
         }
 
     yield tensor("a matrix")
-    for bits in (1, 3, 4, 8):
+    for bits in (1, 3, 4, 5, 6, 7, 8):
         yield tensor(f"{bits} bits", bits=bits)
     yield tensor("a vector", (7,))
     yield tensor("one entry", (1, 1))
     yield tensor("three dimensions", (2, 3, 4), bits=4)
+    yield tensor("five dimensions", (2, 1, 3, 1, 4), bits=3)
     yield tensor("of small entries", factor=1e-3)
     yield tensor("of large entries", factor=1e3, bits=4)
     for bits in (2, 4):
         yield tensor(f"uniform, {bits} bits", bits=bits, method="uniform")
-    for layout in ("transposed", "spread"):
+    for layout in ("transposed", "spread", "columns"):
         yield tensor(f"a layout that is {layout}", bits=4, layout=layout)
     yield tensor("a parameter", parameter=True)
     given = tensor("zeros among the entries", bits=4)
     yield given | {"weight": given["weight"] * (torch.rand(6, 5, generator=generator) < 0.6)}
+    given = tensor("the smallest scale", bits=4)
+    yield given | {"weight": given["weight"] * (1.2e-4 / given["weight"].abs().max())}
     given = tensor("a greatest entry below zero")
     yield given | {
         "weight": torch.where(
@@ -118,12 +121,12 @@ def cases(seed):
     yield blocks("blocks beyond rows", (12, 10), block=24, bits=2)
     yield blocks("a row", (1, 64), bits=4)
     yield blocks("a column", (64, 1), bits=4)
-    yield blocks("a large weight", (48, 64), bits=4)
+    yield blocks("the largest weight", (64, 64), bits=4)
     yield blocks("scales far apart", (16, 32), bits=4, varied=True)
     yield blocks("uniform, scales far apart", (16, 32), bits=4, varied=True, method="uniform", block=128)
     yield blocks("small entries", factor=1e-3, bits=4)
     yield blocks("large entries", factor=1e3, bits=4)
-    for layout in ("transposed", "spread"):
+    for layout in ("transposed", "spread", "columns"):
         yield blocks(f"a layout that is {layout}", bits=4, layout=layout)
     yield blocks("a parameter", parameter=True)
     given = blocks("zeros among the entries", bits=4)
@@ -136,13 +139,32 @@ def cases(seed):
     given = blocks("uniform, one entry beyond the others", bits=4, method="uniform")
     given["weight"][0, 3] = 30.0
     yield given | {"weight": clear(given["weight"], 4, "uniform", 64)}
+    given = blocks("uniform, nearly constant", bits=4, method="uniform")
+    yield given | {"weight": 100 + 0.01 * given["weight"]}
+    given = blocks("the smallest scales", (4, 64), bits=4)
+    yield given | {"weight": given["weight"] * (1.2e-4 / given["weight"].abs().amax(dim=1, keepdim=True))}
+    given = blocks("uniform, small scales", (4, 64), bits=4, method="uniform")
+    yield given | {"weight": given["weight"] * (2e-4 / given["weight"].abs().amax(dim=1, keepdim=True))}
     yield {"name": "refused blocks", "kind": "refused"}
+    # Blocks of mean zero: as many of each value in every 32 entries.
+    order = torch.rand(4, 32, generator=generator).argsort(dim=1)
+    values = torch.tensor([-3.0, -1.0, 1.0, 3.0]).repeat(8)[order].reshape(8, 16)
+    yield {"name": "settings that change", "kind": "settings", "values": values}
+    middles = _middles(8, "uniform")[1]
+    middles = middles[torch.randperm(255, generator=generator)] + 3e-6 * torch.randn(255, generator=generator).sign()
+    near = torch.cat([middles, middles[:1]]).reshape(4, 64)
+    near[:, 0] = 1
+    yield {"name": "entries near the middle of two levels", "kind": "near", "weight": 2 * near}
 
     def factors(name, rows, columns, rank, dtype="float32", **more):
         while True:
             weight = more.get("factor", 1.0) * normal(rows, columns)
             if more.get("low"):
                 weight = normal(rows, more["low"]) @ normal(more["low"], columns)
+            if more.get("even"):
+                u, s, v = torch.linalg.svd(weight, full_matrices=False)
+                weight = u * torch.linspace(1, 0.02, len(s), dtype=torch.float64) @ v
+                break
             values = torch.linalg.svdvals(weight)
             kept = values[: rank + 1][: more.get("low")]
             if len(kept) < 2 or ((kept[:-1] - kept[1:]) > 0.02 * values[0]).all():
@@ -164,7 +186,8 @@ def cases(seed):
     yield factors("all ranks", 5, 8, 5)
     yield factors("more than all", 4, 9, 7)
     yield factors("more than all, tall", 9, 4, 64)
-    yield factors("a rank by default", 4, 6, 32, default=True)
+    yield factors("a rank by default", 36, 40, 32, default=True, even=True)
+    yield factors("all of many ranks", 64, 64, 64, even=True)
     yield factors("a row", 1, 6, 1)
     yield factors("a column", 6, 1, 2)
     yield factors("one entry", 1, 1, 1)
@@ -174,7 +197,7 @@ def cases(seed):
     yield factors("double precision, more than all", 3, 6, 5, "float64")
     yield factors("of low rank", 8, 7, 2, low=2)
     yield factors("of low rank, beyond", 8, 7, 4, "float64", low=2)
-    for layout in ("transposed", "spread"):
+    for layout in ("transposed", "spread", "columns"):
         yield factors(f"a layout that is {layout}", 6, 8, 3, layout=layout)
     given = factors("zeros", 4, 5, 2)
     yield given | {"weight": 0 * given["weight"]}
@@ -227,8 +250,14 @@ def cases(seed):
     yield start("double precision", dtype="float64", rounds=2)
     yield start("bfloat16", dtype="bfloat16", rounds=2)
     yield start("float16", dtype="float16", bits=4)
-    for layout in ("transposed", "spread"):
+    for layout in ("transposed", "spread", "columns"):
         yield start(f"a layout that is {layout}", layout=layout, rounds=2)
+    yield start("the largest weight", (64, 64), rounds=2)
+    # The distance of the third round is that of the second to 1e-6, grows in the fourth, and goes on changing.
+    given = start("six rounds of slow change", (8, 8), rank=1, rounds=6)
+    slow = torch.randn(8, 8, generator=torch.Generator().manual_seed(649), dtype=torch.float64).float().double()
+    rows, columns = (torch.randperm(8, generator=generator) for _ in range(2))
+    yield given | {"weight": slow[rows][:, columns]}
     yield start("a parameter", parameter=True, rounds=2)
     yield {"name": "refused starts", "kind": "refused starts"}
     yield {"name": "experiment", "seed": seed % 1000}
@@ -265,6 +294,8 @@ def observe(case):
         "tensor": _tensor,
         "blocks": _blocks,
         "refused": _refused,
+        "settings": _settings,
+        "near": _near_levels,
         "factors": _factors,
         "refused factors": _refused_factors,
         "start": _start,
@@ -302,6 +333,8 @@ def _laid_out(item, layout):
         return item.mT.contiguous().mT if item.dim() > 1 else item
     if layout == "spread":
         return item.new_zeros(*item.shape[:-1], 2 * item.shape[-1])[..., ::2].copy_(item)
+    if layout == "columns":
+        return item.new_zeros(*item.shape[:-1], item.shape[-1] + 3)[..., 2:-1].copy_(item)
     return item.clone()
 
 
@@ -342,7 +375,14 @@ def _tensor(case):
     results["another scale"] = quantizer.dequantize_tensor(qweight=turned, max_abs=torch.tensor(-0.5))
     quantizer.norm_lookup_table = table * 0.5 - 0.25
     results["another table"] = quantizer.dequantize_tensor(indices, torch.tensor(2.0))
-    return {"indices": indices.clone(), "facts": facts, "results": results}
+    quantizer.norm_lookup_table = table
+    scales = [scale.detach().double().log()]
+    with torch.no_grad():
+        weight.mul_(0.5)
+    again = quantizer.quantize_tensor(weight)
+    scales.append(again[1].detach().double().log())
+    facts.append(torch.equal(indices, copy))
+    return {"indices": [indices.clone(), again[0]], "facts": facts, "results": results, "scales": scales}
 
 
 def _blocks(case):
@@ -371,7 +411,7 @@ def _blocks(case):
     size = scales.abs().max()
     sizes = scales.expand(-1, case["block"]).reshape(kept.shape)
     results = {"scales": scales / scales.abs(), "sizes": scales / size, "decoded": decoded / sizes}
-    results["logarithms"] = scales.abs().double().log().float()
+    logarithms = [scales.abs().double().log()]
     # What was packed, decoded in another shape and with other scales.
     rows, columns = kept.shape
     other = torch.linspace(0.5, 2.0, len(scales))[:, None]
@@ -380,12 +420,18 @@ def _blocks(case):
             qweight=packed, weight_max=other, weight_shape=(columns, rows)
         )
         packed.bitwise_xor_(129)
-        results["other bytes"] = quantizer.dequantize_block(packed, other, torch.Size([rows, columns]))
+        results["other bytes"] = quantizer.dequantize_block(
+            _laid_out(packed, "spread"), _laid_out(other, "spread"), torch.Size([rows, columns])
+        )
         packed.bitwise_xor_(129)
         # Settings are read at each call.
         quantizer.norm_lookup_table = table * 0.5 - 0.25
         results["another table"] = quantizer.dequantize_block(packed, other, shape)
         quantizer.norm_lookup_table = table
+        weight.mul_(0.5)
+        again = quantizer.quantize_block(weight)
+        logarithms.append(again[1].abs().double().log())
+        facts.append([torch.equal(packed, copies[0]), torch.equal(scales, copies[1])])
         later = []
         if case["method"] == "normal" and kept.numel() % 16 == 0 and case["bits"] > 1 and case["block"] != 16:
             quantizer.block_size = 16
@@ -394,7 +440,53 @@ def _blocks(case):
                 .flatten()
                 .tolist()
             )
-    return {"packed": copies[0], "facts": facts, "results": results, "later": later}
+    return {
+        "packed": [copies[0], again[0]],
+        "facts": facts,
+        "results": results,
+        "scales": logarithms,
+        "later": later,
+    }
+
+
+def _settings(case):
+    """What is set after a quantiser was made, or changed in place."""
+    from peft.utils.loftq_utils import NFQuantizer
+
+    values, exact, results = case["values"], [], []
+
+    def look():
+        with torch.no_grad():
+            whole, block = quantizer.quantize_tensor(values), quantizer.quantize_block(values)
+            exact.append([whole[0], block[0]])
+            results.append(
+                [block[1], quantizer.dequantize_tensor(*whole), quantizer.dequantize_block(block[0], *block[1:])]
+            )
+
+    for method, other in (("normal", "uniform"), ("uniform", "normal")):
+        quantizer = NFQuantizer(num_bits=4, device="cpu", method=method)
+        look()
+        quantizer.norm_lookup_table.copy_(torch.linspace(-1, 1, 16) ** 3)
+        look()
+        quantizer.norm_lookup_table = torch.linspace(0, 1, 16)
+        look()
+        quantizer.block_size = 32
+        look()
+        quantizer.num_bits, quantizer.norm_lookup_table = 2, torch.linspace(-1, 1, 4) ** 3
+        look()
+        quantizer.method = other
+        look()
+    return {"exact": exact, "results": results}
+
+
+def _near_levels(case):
+    from peft.utils.loftq_utils import NFQuantizer
+
+    quantizer = NFQuantizer(num_bits=8, device="cpu")
+    quantizer.norm_lookup_table = quantizer.create_uniform_map(num_bits=8)
+    weight = case["weight"].float()
+    with torch.no_grad():
+        return {"tensor": quantizer.quantize_tensor(weight)[0], "blocks": quantizer.quantize_block(weight)[0]}
 
 
 def _errors(calls):
@@ -524,7 +616,11 @@ def _start(case):
     results = {name: item.double() / size for name, item in _parts(a, b).items()}
     one = decoded.double() / size
     results["left is"] = (kept.double() - b.double() @ a.double()) / size if dtype.itemsize > 2 else one * 0
+    copies = [item.clone() for item in found]
+    with torch.no_grad():
+        weight.mul_(0.5)
     again = loftq_init(weight, case["bits"], case["rank"], 1)
+    facts.append([torch.equal(item, copy) for item, copy in zip(found, copies, strict=True)])
     results["first round"] = again[2].double() @ again[1].double() / size
     low = {"decoded": one, "first": again[0].double() / size}
     return {"results": results, "half" if dtype.itemsize == 2 else "decoded": low, "facts": facts}
@@ -547,6 +643,8 @@ def _refused_starts(case):
             lambda: loftq_init(weight, 4, 2, num_iter=-3),
             lambda: loftq_init(weight[:, :15], 4, 2),
             lambda: loftq_init(weight[:4, :8], 2, 2),
+            lambda: loftq_init(weight[None], 2, 2),
+            lambda: loftq_init(weight.flatten(), 2, 2),
             lambda: loftq_init(weight, 2, 2, 2),
         ]
     )
