@@ -97,6 +97,21 @@ def cases(seed):
         epsilon=1e-3,
         filter_value=-50.0,
     )
+    for name, rows, settings in (
+        ("rows far from each other", [[-960, -953, -950, -951], [930, 947, 949, 950.0]], {"epsilon": 0.2}),
+        ("highest tokens alike", [[5, 5, 4, 3, 2], [1, 4, 3, 4, 4.0]], {"min_tokens_to_keep": 3}),
+        ("the second and third apart by a rounding", [[10, 0, 1e-9, -1]], {"min_tokens_to_keep": 2}),
+        ("zeros of either sign", [[-0.0, 0.0, -1, -9], [2, -0.0, 0.0, -9]], {"min_tokens_to_keep": 4}),
+        ("lowest scores beside infinite ones", [[-999.9, -1000, *[-math.inf] * 6]], {"epsilon": 0.3}),
+    ):
+        for dtype in (torch.float32, torch.float64):
+            scores = torch.tensor(rows, dtype=dtype)
+            yield case(f"{name}, {dtype}", (0, 4), dtype=dtype) | {
+                "scores": scores,
+                "settings": {"epsilon": 0.9, **settings},
+            }
+    yield case("filled in double precision", dtype=torch.float64, epsilon=0.3, filter_value=-0.1)
+    yield case("epsilon changed in place", later=({"epsilon": 0.3}, {"epsilon": 0.002})) | {"in_place": True}
     later = (
         {"epsilon": 0.3},
         {"min_tokens_to_keep": 4},
@@ -133,14 +148,17 @@ def observe(case):
     found = []
     for settings in ({}, *case["later"]):
         for name, value in settings.items():
-            setattr(warper, name, torch.tensor(value) if name == "epsilon" else value)
+            if name == "epsilon" and case.get("in_place"):
+                warper.epsilon.fill_(value)
+            else:
+                setattr(warper, name, torch.tensor(value) if name == "epsilon" else value)
         before = dict(vars(warper))
         for input_ids in (None, torch.ones(len(scores), 3, dtype=torch.long)):
             result = warper(input_ids, scores)
             weights = torch.arange(1.0, 1 + result.numel(), dtype=result.dtype).reshape(result.shape)
             # Where all is filled with a number nothing may flow.
             slope = torch.autograd.grad(result, scores, weights, allow_unused=True)[0]
-            found.append([result, slope, vars(warper) == before])
+            found.append([result, slope, vars(warper) == before, result.signbit()])
     # Another batch with the same object, and this one in its rows' reverse order.
     with torch.no_grad():
         plain = scores.detach().clone()
