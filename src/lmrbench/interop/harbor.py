@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from lmrbench.errors import UsageError
@@ -166,8 +167,8 @@ def _configuration(task: Task, inputs: Inputs) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _listed(texts: object) -> str:
-    return json.dumps(list(texts), ensure_ascii=False)  # type: ignore[call-overload]
+def _listed(texts: Iterable[str]) -> str:
+    return json.dumps(list(texts), ensure_ascii=False)
 
 
 def _write_suite(task: Task, folder: Path) -> None:

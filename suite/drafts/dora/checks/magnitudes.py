@@ -37,12 +37,15 @@ def cases(seed):
         yield norms(f"one input{also}", (6, 1), turned=turned)
         yield norms(f"spread in memory{also}", turned=turned, layout="spread")
         yield norms(f"transposed in memory{also}", turned=turned, layout="transposed")
+        yield norms(f"columns of a wider matrix{also}", turned=turned, layout="columns")
         yield norms(f"double precision{also}", turned=turned, dtype="float64")
         yield norms(f"half precision{also}", turned=turned, dtype="bfloat16")
     yield norms("wide", (3, 256))
     yield norms("a scaling of zero", scaling=0)
     yield norms("a scaling of one", scaling=1)
     yield norms("a scaling below zero", scaling=-1.5)
+    yield norms("a large scaling", scaling=10)
+    yield norms("a large scaling below zero", (4, 3, 2, 2), scaling=-10.0)
     yield norms("a wider update", **{"update dtype": "float64"})
     yield norms("a narrower update", dtype="float64", **{"update dtype": "float32"})
     yield norms("single over half", dtype="bfloat16", **{"update dtype": "float32"})
@@ -65,7 +68,8 @@ def cases(seed):
         yield norms(name, shape, dtype="float32")
         yield norms(f"{name}, double precision", shape, dtype="float64", scaling=-0.4)
     yield norms("kernels, half precision", (4, 3, 3, 3), dtype="bfloat16")
-    yield norms("kernels, spread in memory", (4, 3, 3, 3), layout="spread")
+    for layout in ("spread", "columns", "channels last"):
+        yield norms(f"kernels, {layout} in memory", (4, 3, 3, 3), layout=layout)
     yield norms("kernels, a wider update", (4, 3, 3, 3), **{"update dtype": "float64"})
 
     def layer(name, inputs=7, outputs=5, rank=2, x=(4,), adapters=1, **more):
@@ -108,8 +112,17 @@ def cases(seed):
             "far": False,
             "layout": "contiguous",
             "biased": True,
+            "frozen": None,
             **more,
         }
+
+    def tight(given):
+        """Norms near the smallest, with hardly an update."""
+        dims = (1, 2, 3) if given["kind"] == "conv" else 0 if given["turned"] or given["kind"] == "embedding" else 1
+        lengths = given["weight"].square().sum(dim=dims, keepdim=True).sqrt()
+        (adapter,) = given["adapters"]
+        adapter |= {"B": 1e-6 * adapter["B"], "m": 4 * adapter["m"]}
+        return given | {"weight": 1.7e-3 * given["weight"] / lengths, "far": "tight"}
 
     yield layer("an ordinary one")
     yield layer("a square", 6, 6)
@@ -118,7 +131,7 @@ def cases(seed):
     yield layer("one output", outputs=1)
     yield layer("one input", inputs=1)
     yield layer("all of one", 1, 1, 1)
-    yield layer("a large one", 128, 64, rank=8, factor=0.3)
+    yield layer("a large one", 256, 200, rank=32, factor=0.3)
     yield layer("one row", x=(1,))
     yield layer("no rows", x=(0,))
     yield layer("three dimensions", x=(2, 3))
@@ -157,8 +170,13 @@ def cases(seed):
     given = layer("a scaling below zero")
     given["adapters"][0]["alpha"] = -2.5
     yield given
-    for layout in ("transposed", "spread"):
-        yield layer(f"a layout that is {layout}", layout=layout)
+    for turned in (False, True):
+        yield tight(layer(f"small norms{', inputs first' if turned else ''}", turned=turned))
+    yield tight(layer("small norms in double precision", dtype="float64"))
+    for frozen in ("magnitude", "_A", "_B", "lora", "x"):
+        yield layer(f"without a gradient of {frozen}", frozen=frozen, x=(2, 3))
+    for layout in ("transposed", "spread", "columns"):
+        yield layer(f"a layout that is {layout}", layout=layout, x=(2, 3))
         yield layer(f"a layout that is {layout}, inputs first", layout=layout, turned=True)
 
     def table(name, *args, **more):
@@ -187,7 +205,12 @@ def cases(seed):
     yield given
     given = table("large entries", far=True)
     yield given | {"weight": 30 * given["weight"]}
-    yield table("spread in memory", layout="spread")
+    for layout in ("transposed", "spread", "columns"):
+        yield table(f"{layout} in memory", layout=layout)
+    yield tight(table("small norms"))
+    yield tight(table("small norms in double precision", dtype="float64"))
+    for frozen in ("magnitude", "_A", "_B"):
+        yield table(f"without a gradient of {frozen}", frozen=frozen)
 
     def kernels(name, inputs=3, outputs=4, rank=2, **more):
         return layer(
@@ -223,7 +246,12 @@ def cases(seed):
     given = kernels("factors of zero")
     given["adapters"][0]["B"] *= 0
     yield given
-    yield kernels("spread in memory", layout="spread")
+    for layout in ("transposed", "spread", "columns", "channels last"):
+        yield kernels(f"{layout} in memory", layout=layout)
+    yield tight(kernels("small norms"))
+    yield tight(kernels("small norms in double precision", dtype="float64"))
+    for frozen in ("magnitude", "_A", "_B", "lora", "x"):
+        yield kernels(f"without a gradient of {frozen}", frozen=frozen)
 
     def begin(name, kind="linear", shapes=((5, 7), (2, 7), (5, 2)), dtype="float32", **more):
         return {
@@ -240,6 +268,7 @@ def cases(seed):
             "zero": False,
             "on_cpu": False,
             "base dtype": dtype,
+            "unit": 1.0,
             **more,
         }
 
@@ -256,6 +285,49 @@ def cases(seed):
     yield begin("a scaling below zero", scaling=-2)
     yield begin("factors in half precision over a base in single", dtype="float16", **{"base dtype": "float32"})
     yield begin("factors in double precision over a base in single", dtype="float64", **{"base dtype": "float32"})
+    for base, factors in (
+        ("bfloat16", "float16"),
+        ("float16", "bfloat16"),
+        ("bfloat16", "float32"),
+        ("float32", "bfloat16"),
+        ("float64", "float16"),
+    ):
+        yield begin(f"factors in {factors} over a base in {base}", dtype=factors, **{"base dtype": base})
+        yield begin(
+            f"kernels in {factors} over a base in {base}",
+            "conv",
+            ((4, 3, 3, 2), (2, 3, 3, 2), (4, 2, 1, 1)),
+            factors,
+            **{"base dtype": base},
+        )
+    for layout in ("columns", "channels last"):
+        yield begin(
+            f"kernels, {layout} in memory", "conv", ((4, 3, 3, 2), (2, 3, 3, 2), (4, 2, 1, 1)), layout=layout
+        )
+    for kind, shapes in (
+        ("linear", ((3, 40), (2, 40), (3, 2))),
+        ("embedding", ((40, 3), (2, 40), (3, 2))),
+        ("conv", ((3, 5, 3, 3), (2, 5, 3, 3), (3, 2, 1, 1))),
+    ):
+        # The squares of a row add up to more than float16 holds.
+        given = begin(f"large entries, {kind}", kind, shapes, "float16")
+        size = 45 + 5 * torch.rand(shapes[0], generator=generator, dtype=torch.float64)
+        yield given | {"weight": size * normal(*shapes[0]).sign()}
+
+    def grid(*shape):
+        """Multiples of a sixteenth: products of two are exact in single precision, but not in half."""
+        return torch.randint(32, 112, shape, generator=generator).double() / 16 * normal(*shape).sign()
+
+    for kind, shapes in (
+        ("linear", ((5, 7), (2, 7), (5, 2))),
+        ("conv", ((4, 3, 2, 2), (2, 3, 2, 2), (4, 2, 1, 1))),
+    ):
+        # What remains beside the product is less than its rounding.
+        more = {"base dtype": "float32", "scaling": 0.5, "unit": 0.003}
+        given = begin(f"a rounded product, {kind}", kind, shapes, "float16", **more)
+        a, b = grid(*shapes[1]), grid(*shapes[2])
+        product = (b.flatten(1) @ a.flatten(1)).half().double().reshape(shapes[0])
+        yield given | {"A": a, "B": b, "weight": 0.001 * normal(*shapes[0]).sign() - 0.5 * product}
     yield {"name": "experiment", "seed": seed % 1000}
 
 
@@ -276,11 +348,15 @@ def _laid_out(item, layout):
         return (
             item.new_zeros(*item.shape[:-1], 2 * item.shape[-1])[..., ::2].copy_(item) if item.dim() else item.clone()
         )
+    if layout == "columns" and item.dim():
+        return item.new_zeros(*item.shape[:-1], item.shape[-1] + 3)[..., 2:-1].copy_(item)
+    if layout == "channels last" and item.dim() == 4:
+        return item.clone(memory_format=torch.channels_last)
     return item.clone(memory_format=torch.contiguous_format)
 
 
 def _sorted(results, dtype, far=False):
-    name = {2: "half", 4: "far" if far else "single", 8: "double"}[dtype.itemsize]
+    name = {2: "half", 4: "far" if far is True else far or "single", 8: "double"}[dtype.itemsize]
     return {name: {key: item.detach().double() for key, item in results.items()}}
 
 
@@ -369,16 +445,16 @@ def _layer(case):
                 getattr(layer, f"lora_embedding_{which}")[name] = torch.nn.Parameter(value)
             else:
                 getattr(layer, f"lora_{which}")[name].weight = torch.nn.Parameter(value)
-        held.weight = torch.nn.Parameter(adapter["m"].to(dtype, copy=True))
+        held.weight = torch.nn.Parameter(_laid_out(adapter["m"].to(dtype), case["layout"]))
     layer.set_adapter(names)
     layer.train(case["training"])
     trained = {name: item for name, item in layer.named_parameters() if "base_layer" not in name}
-    for item in trained.values():
-        item.requires_grad_(True)
+    for name, item in trained.items():
+        item.requires_grad_(not case["frozen"] or case["frozen"] not in name)
     if kind == "embedding":
         x = case["x"].clone()
     else:
-        x = _laid_out(case["x"].to(base_dtype), case["layout"]).requires_grad_()
+        x = _laid_out(case["x"].to(base_dtype), case["layout"]).requires_grad_(case["frozen"] != "x")
     before = {name: item.detach().clone() for name, item in layer.state_dict().items()}
     kept = x.detach().clone()
     modules = [sorted(vars(item)) for item in layer.modules()]
@@ -389,11 +465,11 @@ def _layer(case):
     results["output"] = output.clone()
     wave = torch.linspace(-1, 2, output.numel(), dtype=torch.float64).cos().to(output.dtype).reshape(output.shape)
     (output * wave).sum().backward()
-    if kind != "embedding":
+    if x.requires_grad:
         results["gradient of x"] = x.grad
     for name, item in trained.items():
         facts[f"gradient of {name}"] = None if item.grad is None else str(item.grad.dtype)
-        if item.grad is not None:
+        if item.grad is not None and (case["far"] != "tight" or "magnitude" in name):
             results[f"gradient of {name}"] = item.grad.clone()
     facts["unchanged"] = [
         torch.equal(x.detach(), kept),
@@ -408,13 +484,13 @@ def _layer(case):
         for change in ("factor", "scaling", "magnitude", "weight", "mode"):
             if change == "factor":
                 factor = layer.lora_embedding_A[names[0]] if kind == "embedding" else layer.lora_B[names[0]].weight
-                factor.mul_(-0.6)
+                factor.data.mul_(-0.6)
             elif change == "scaling":
                 layer.scale_layer(1.7)
             elif change == "magnitude":
-                layer.lora_magnitude_vector[names[-1]].weight.add_(0.5)
+                layer.lora_magnitude_vector[names[-1]].weight.data.add_(0.5)
             elif change == "weight":
-                base.weight.mul_(0.7)
+                base.weight.data.mul_(0.7)
             else:
                 layer.train(not case["training"])
             torch.manual_seed(12)
@@ -448,9 +524,10 @@ def _alone(case, layer, base, name, x, results, dtype):
     results["scale"], results["added"] = scale.detach().clone(), added.detach().clone()
     for item in layer.parameters():
         item.grad = None
-    (scale.sum() * 2).backward()
-    facts = [layer.lora_embedding_A[name].grad is None, layer.lora_embedding_B[name].grad is None]
-    results["gradient of the scale"] = held.weight.grad.clone()
+    if held.weight.requires_grad:
+        (scale.sum() * 2).backward()
+        results["gradient of the scale"] = held.weight.grad.clone()
+    facts = [layer.lora_embedding_A[name].grad is None, layer.lora_embedding_B[name].grad is None, scale.requires_grad]
     return [*facts, type(pair) is tuple, str(scale.dtype), list(scale.shape), str(added.dtype), list(added.shape), told]
 
 
@@ -490,7 +567,7 @@ def _start(case):
                 sorted(module.state_dict()),
             ]
         )
-        results[f"scaling {scaling}"] = item.detach().clone()
+        results[f"scaling {scaling}"] = item.detach() / case["unit"]
         held = item
     facts.append([torch.equal(old, new.detach()) for old, new in zip(kept, (base.weight, a, b), strict=True)])
     facts.append(
@@ -509,6 +586,6 @@ def _start(case):
         b.mul_(0.5)
         module.update_layer(base_layer=base, lora_A=a.detach(), lora_B=b.detach(), scaling=1, **more)
         facts.append([module.weight.requires_grad])
-    results["again"] = module.weight.detach().clone()
+    results["again"] = module.weight.detach() / case["unit"]
     low = dtype if dtype.itemsize < base_dtype.itemsize else base_dtype
     return _sorted(results, low) | {"facts": facts}

@@ -5,7 +5,9 @@ class DoraLinearLayer:
     def get_weight_norm(self, weight, lora_weight, scaling):
         if self.fan_in_fan_out:
             weight = weight.detach().transpose(0, 1)
-        return (weight + lora_weight * scaling).square().sum(dim=1).sqrt()
+        total = weight + lora_weight * scaling
+        wide = total.to(torch.promote_types(total.dtype, torch.float32))
+        return wide.square().sum(dim=1).sqrt().to(total.dtype)
 
     def update_layer(self, *, base_layer, lora_A, lora_B, scaling, place_on_cpu=False):
         with torch.no_grad():
@@ -37,7 +39,8 @@ class DoraEmbeddingLayer:
 class DoraConv2dLayer:
     def get_weight_norm(self, weight, lora_weight, scaling):
         flat = (weight + scaling * lora_weight).flatten(1)
-        return flat.square().sum(1).sqrt().reshape(1, -1, 1, 1)
+        wide = flat.to(torch.promote_types(flat.dtype, torch.float32))
+        return wide.square().sum(1).sqrt().to(flat.dtype).reshape(1, -1, 1, 1)
 
     def forward(self, x, *, lora_A, lora_B, scaling, base_layer):
         frozen = base_layer.weight.detach()
