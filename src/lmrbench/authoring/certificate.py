@@ -232,6 +232,8 @@ _SAME_FINDINGS = {
     "bcf81b58a9174f519a07db099b8f9a4bfb928a2641e1ed3c316fa89feb5852b3": "docstrings of functions within are no "
     "literals that have to be stated, so that only red certificates could change",
     "dfccd7c29c579867929069dca1d4a8877dc768098301f87b7e02316e1a3f064a": "the same, of methods and twins",
+    "4c2c5c54d90f27986f9df32ee368fe06c9f09c05d9b81daf057f2d9b975b7370": "a mutant's run ends where its fate is settled",
+    "23ae98cccf3bfc0d74cfe8671c31a7e65c29183867c37a12dc02dc5d4967851c": "the same, of methods and twins",
 }
 _AUDITOR_OF_TIERS = ("authoring/tier_audit.py", "authoring/visibility.py")
 

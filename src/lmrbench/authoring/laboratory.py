@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
+from typing import Literal
 
 from lmrbench.authoring.certificate import Variant
 from lmrbench.grading.compare import compare, margin
@@ -16,7 +17,7 @@ from lmrbench.grading.golden import GoldenOutputs, golden_outputs
 from lmrbench.grading.grade import SLOWER
 from lmrbench.sandbox.environments import environment_of
 from lmrbench.sandbox.pool import WorkerPool
-from lmrbench.sandbox.protocol import Job, Outcome
+from lmrbench.sandbox.protocol import CaseOutcome, Job, Outcome
 from lmrbench.sandbox.worker_program.encoding import decode
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.workspace import third_party_imports
@@ -34,13 +35,15 @@ def cases(seed):
 """
 
 Advance = Callable[[str, int, int], None]
+Until = Literal["all", "rejected", "rejected and observed"]
 
 
 @dataclass(frozen=True)
 class Trial:
     """One run of a check: of what, over which files, under which seed, which cases (all if None), and for whom.
 
-    case_seconds: what each case may take at least; four times what the golden took if that is more.
+    case_seconds: what each case may take at least; four times what the golden took if that is more. until: where it
+    may end: with all cases, with the first that rejects it, or once one has rejected it and that or another was observed.
     """
 
     name: str
@@ -50,6 +53,7 @@ class Trial:
     check: str | None = None
     cases: tuple[int, ...] | None = None
     case_seconds: float = PATIENT
+    until: Until = "all"
 
 
 @dataclass(frozen=True)
@@ -203,7 +207,24 @@ class Laboratory:
             case_seconds=[max(trial.case_seconds, SLOWER * seconds) for seconds in golden.case_seconds],
             imports=self.imports,
             environment=self.environment,
+            ends_with=None if trial.until == "all" else self._settled(trial, golden),
         )
+
+    def _settled(self, trial: Trial, golden: GoldenOutputs) -> Callable[[int, CaseOutcome], bool]:
+        """Told of each case, whether the trial may end."""
+        found: set[str] = set()
+
+        def settled(number: int, case: CaseOutcome) -> bool:
+            if number == 0:
+                # A job whose worker was lost begins again.
+                found.clear()
+            if number < len(golden.names) and _rejects(self._factor(golden.observations[number], case)):
+                found.add("rejected")
+            if case.status == "observed":
+                found.add("observed")
+            return found.issuperset(trial.until.split(" and "))
+
+        return settled
 
     def _golden(self, trial: Trial) -> GoldenOutputs:
         golden = self.goldens[trial.seed]
@@ -220,21 +241,25 @@ class Laboratory:
         rejected_by: list[str] = []
         margins: list[float | None] = []
         for name, payload, case in zip_longest(golden.names, golden.observations, outcome.cases):
-            factor = None
-            if payload is not None and case is not None and case.status == "observed":
-                factor = self._margin(payload, case.payload)
+            factor = self._factor(payload, case)
             margins.append(factor)
-            if factor is None or factor > 1:
+            if _rejects(factor):
                 rejected_by.append(name or "a case too many")
         return Result(tuple(rejected_by), tuple(margins), outcome)
 
-    def _margin(self, golden: bytes, observed: bytes) -> float | None:
-        if golden == observed:
+    def _factor(self, golden: bytes | None, case: CaseOutcome | None) -> float | None:
+        if golden is None or case is None or case.status != "observed":
+            return None
+        if golden == case.payload:
             return 0.0
         try:
-            return margin(decode(golden), decode(observed), self.task.tolerance, self.task.tolerances)
+            return margin(decode(golden), decode(case.payload), self.task.tolerance, self.task.tolerances)
         except ValueError:
             return None
+
+
+def _rejects(factor: float | None) -> bool:
+    return factor is None or factor > 1
 
 
 def worst(margins: Iterable[float | None]) -> float | None:

@@ -22,7 +22,7 @@ from lmrbench.authoring.behaviours import (
 )
 from lmrbench.authoring.certificate import Mutation, Survivor
 from lmrbench.authoring.fuzzing import told_apart
-from lmrbench.authoring.laboratory import HASTY, PATIENT, Laboratory, Trial
+from lmrbench.authoring.laboratory import HASTY, PATIENT, Laboratory, Trial, Until
 from lmrbench.authoring.mutants import Mutant, mutants
 from lmrbench.authoring.numerics import NUMERICS
 from lmrbench.errors import TaskError
@@ -53,8 +53,10 @@ def mutations(laboratory: Laboratory) -> tuple[Mutation, Mutation]:
     if unknown := declared - {mutant.id for mutant in (*expressions, *behaviours)}:
         raise TaskError(f"{equivalents_file(task)}: there is no mutant {min(unknown)}")
     return (
-        _Trials(laboratory, "mutants", {}).mutation(expressions, declared, None),
-        _Trials(laboratory, "behaviours", inside_files()).mutation(behaviours, declared, certain),
+        _Trials(laboratory, "mutants", {}, "rejected").mutation(expressions, declared, None),
+        _Trials(laboratory, "behaviours", inside_files(), "rejected and observed").mutation(
+            behaviours, declared, certain
+        ),
     )
 
 
@@ -92,9 +94,10 @@ def _recorded(laboratory: Laboratory) -> Mapping[str, Sequence[RecordedCall]]:
 class _Trials:
     """Mutants of one kind in the laboratory, with the files that they need beside them."""
 
-    def __init__(self, laboratory: Laboratory, kind: str, beside: Mapping[str, bytes]) -> None:
+    def __init__(self, laboratory: Laboratory, kind: str, beside: Mapping[str, bytes], until: Until) -> None:
         self.laboratory = laboratory
         self.kind = kind
+        self.until = until
         self.golden = {**repository_files(laboratory.task), **beside}
         # Mutants that fail in every case: to reject these proves nothing.
         self.stillborn: set[str] = set()
@@ -151,7 +154,7 @@ class _Trials:
         case_seconds: float = HASTY,
     ) -> list[Mutant]:
         trials = [
-            Trial(mutant.id, self._files(mutant), seed, cases=cases, case_seconds=case_seconds)
+            Trial(mutant.id, self._files(mutant), seed, cases=cases, case_seconds=case_seconds, until=self.until)
             for mutant in suspects
             for seed in seeds
         ]

@@ -238,7 +238,7 @@ def cases(seed):
     yield kernels("without a bias", biased=False)
     yield kernels("two adapters", adapters=2)
     yield kernels("double precision", dtype="float64", stride=(2, 1))
-    yield kernels("half precision", dtype="bfloat16", factor=0.4)
+    yield kernels("half precision", dtype="bfloat16", factor=0.6, x=(1,), size=(3, 3))
     yield kernels("dropout in training", dropout=0.4, training=True)
     given = kernels("magnitudes below zero")
     given["adapters"][0]["m"] = -given["adapters"][0]["m"].abs()
@@ -301,9 +301,7 @@ def cases(seed):
             **{"base dtype": base},
         )
     for layout in ("columns", "channels last"):
-        yield begin(
-            f"kernels, {layout} in memory", "conv", ((4, 3, 3, 2), (2, 3, 3, 2), (4, 2, 1, 1)), layout=layout
-        )
+        yield begin(f"kernels, {layout} in memory", "conv", ((4, 3, 3, 2), (2, 3, 3, 2), (4, 2, 1, 1)), layout=layout)
     for kind, shapes in (
         ("linear", ((3, 40), (2, 40), (3, 2))),
         ("embedding", ((40, 3), (2, 40), (3, 2))),
