@@ -43,7 +43,7 @@ class Trial:
     """One run of a check: of what, over which files, under which seed, which cases (all if None), and for whom.
 
     case_seconds: what each case may take at least; four times what the golden took if that is more. until: where it
-    may end: with all cases, with the first that rejects it, or once one has rejected it and that or another was observed.
+    may end: with all cases, with the first that rejects it, or once one has rejected it and any was observed.
     """
 
     name: str
