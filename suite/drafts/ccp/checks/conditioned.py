@@ -126,6 +126,7 @@ def cases(seed):
     yield uncertainties("one token each", (1, 1, 1), claims=1)
     yield uncertainties("no answer", ())
     yield uncertainties("answers without tokens", (0, 3, 0))
+    yield uncertainties("only answers without tokens", (0, 0))
     yield uncertainties("one alternative each", (5, 3), sizes=(1, 1))
     yield uncertainties("two alternatives each", (5, 3), sizes=(2, 2))
     yield uncertainties("twenty alternatives", (4, 3), sizes=(20, 20))
@@ -158,10 +159,9 @@ def cases(seed):
         for row, claims in zip(given["answers"], given["claims"], strict=True)
     ]
     yield given
-    for change in (-1, 1):
-        yield uncertainties("too few matrices" if change < 0 else "too many matrices", (4, 3), claims=2) | {
-            "change": change
-        }
+    # By claim: one too few, one too many, and as many as there should be, but not of each claim.
+    for changes in ((0, -1), (0, 1), (1, -1)):
+        yield uncertainties(f"changes of {changes} in numbers of matrices", (4, 3), claims=2) | {"changes": changes}
     yield {
         "name": "products",
         "rows": [
@@ -295,9 +295,12 @@ def _uncertainties(case):
         ClaimConditionedProbability(),
         ClaimConditionedProbabilityClaim(is_stopword=lambda t: t in stop),
     )
-    if "change" in case:
+    if "changes" in case:
         for row in prefixed:
-            row[-1] = row[-1][:-1] if case["change"] < 0 else [*row[-1], row[-1][0]]
+            row[:] = [
+                item[:-1] if change < 0 else item + change * item[:1]
+                for item, change in zip(row, case["changes"], strict=True)
+            ]
         try:
             by_claim._claim_ccp_fact_pref(answers, prefixed, claims)
         except AssertionError:

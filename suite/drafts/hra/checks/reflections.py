@@ -75,6 +75,12 @@ def cases(seed):
             yield given | {"vectors": factor * given["vectors"]}
         given = chain("norms far apart", orthogonal=orthogonal, dtype="float64")
         yield given | {"vectors": given["vectors"] * torch.tensor([0.01, 1.0, 100.0], dtype=torch.float64)}
+    # Little more than a tenth of the second vector is left.
+    for dtype in ("float32", "float64"):
+        given = chain(f"nearly dependent vectors, {dtype}", 7, 3, True, dtype)
+        units = torch.linalg.qr(given["vectors"]).Q
+        given["vectors"][:, 1] = units[:, 0] + 0.105 * units[:, 1]
+        yield given
     yield chain("more than entries", 4, 9)
     yield chain("32 vectors", 20, 32)
     given = chain("vectors in pairs", rank=4)
@@ -106,6 +112,7 @@ def cases(seed):
             "padding": 0,
             "layout": "contiguous",
             "far": False,
+            "training": True,
             **more,
         }
 
@@ -117,6 +124,8 @@ def cases(seed):
     yield layer("one input", inputs=1, ranks=(1,))
     yield layer("all of one", 1, 1, (2,))
     yield layer("more vectors than inputs", 3, 4, (8,))
+    yield layer("in evaluation", ranks=(3, 2), training=False)
+    yield layer("in evaluation", 2, 3, conv=3, training=False)
     yield layer("a large one", 96, 40, (8,))
     yield layer("a large one, orthogonal", 96, 40, (12,), orthogonal=True)
     yield layer("a vector", x=())
@@ -250,6 +259,8 @@ def _chain(case):
             # Settings and vectors are read at each call.
             held[0].add_(0.3 * held.norm(dim=0))
             results["other vectors"] = layer.get_delta_weight("adapter 0")
+            held.data[0].sub_(0.1 * held.norm(dim=0))
+            results["vectors written as data"] = layer.get_delta_weight("adapter 0")
             if rank <= length and not case["orthogonal"]:
                 layer.hra_apply_GS["adapter 0"] = rank == 1
                 results["the other way"] = layer.get_delta_weight("adapter 0", reverse=True)
@@ -279,7 +290,7 @@ def _layer(case):
             layer.update_layer(name, vectors.shape[1], orthogonal, False)
         layer.hra_u[name] = torch.nn.Parameter(_laid_out(vectors.float(), case["layout"]))
     layer.set_adapter([names[number] if number < len(names) else "another" for number in case["active"]])
-    layer.requires_grad_(True)
+    layer.train(case["training"]).requires_grad_(True)
     x = _laid_out(case["x"].to(dtype), case["layout"]).requires_grad_()
     kept = x.detach().clone()
     state = {name: item.detach().clone() for name, item in layer.state_dict().items()}
@@ -302,12 +313,16 @@ def _layer(case):
         all(torch.equal(item, state[name]) for name, item in layer.state_dict().items()),
         sorted(vars(layer)) == attributes,
         list(called),
+        [name for name, item in layer.named_parameters() if item.requires_grad],
+        layer.training,
     ]
     hook.remove()
     with torch.no_grad():
         results["with arguments"] = layer(x.detach(), 1, extra=2)
         layer.hra_u[names[0]][0].add_(0.4 * layer.hra_u[names[0]].norm(dim=0))
         results["other vectors"] = layer(x.detach())
+        layer.hra_u[names[0]].data[0].sub_(0.2 * layer.hra_u[names[0]].norm(dim=0))
+        results["vectors written as data"] = layer(x.detach())
         base.weight.mul_(0.7)
         results["another weight"] = layer(x.detach())
         if case["biased"]:
