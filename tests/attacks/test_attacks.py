@@ -342,7 +342,7 @@ def test_an_attack_fails_harms_nothing_and_is_not_felt_by_the_next_task(laborato
     assert not [
         item
         for item in laboratory.sandbox.launched[workers - 1 : -1]
-        if item.launched.scratch and item.launched.scratch.exists()
+        if item.connection.scratch and item.connection.scratch.exists()
     ]
     assert attack in MAY_COST_THE_WORKER or len(laboratory.sandbox.launched) == workers
 

@@ -82,13 +82,13 @@ def test_a_group_bounds_what_a_job_may_use_beyond_what_the_worker_holds(tmp_path
 def test_memory_that_pipes_hold_is_the_candidates_where_there_are_cgroups():
     worker = make_sandbox("bubblewrap", ()).start(())
     try:
-        if worker.launched.group is None:
+        if worker.connection.bounds is None:
             pytest.skip("this machine lets us make no cgroups")
         limits = Limits(memory_mb=32, disk_mb=8, output_mb=1)
         outcome = worker.run(Job("someone", {"answer.py": PIPES}, CHECK, 0, limits, task_seconds=60))
-        events = (worker.launched.group.folder / "memory.events").read_text().split()
+        events = (worker.connection.bounds.folder / "memory.events").read_text().split()
         assert int(events[events.index("oom_kill") + 1]) > 0
         assert not outcome.lost
     finally:
         worker.close()
-    assert not worker.launched.group.folder.exists()
+    assert not worker.connection.bounds.folder.exists()

@@ -115,7 +115,7 @@ def answer(number):
     worker = make_sandbox("process", ()).start(())
     rivals = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
     try:
-        for process in (worker.process, *rivals):
+        for process in (worker.connection.process, *rivals):
             os.sched_setaffinity(process.pid, processor)
         outcome = worker.run(job(code, case_seconds=[1.0] * 4))
     finally:

@@ -20,9 +20,10 @@ from secrets import randbelow
 
 from lmrbench.errors import SandboxError, UsageError
 from lmrbench.sandbox.cgroup import new_group
+from lmrbench.sandbox.connection import ProcessConnection
 from lmrbench.sandbox.environment import INTERPRETER_OPTIONS, WORKER_PROGRAM, interpreter, variables
 from lmrbench.sandbox.packages import importable_paths
-from lmrbench.sandbox.warm_worker import LaunchedWorker, WarmWorker
+from lmrbench.sandbox.warm_worker import WarmWorker
 
 _SCRATCH_BYTES = 1 << 30
 _FIRST_USER_ID, _USER_IDS = 1_000_000_000, 2**30
@@ -92,7 +93,10 @@ class BubblewrapSandbox:
             start_new_session=True,
         )
         return WarmWorker(
-            self.name, LaunchedWorker(process, group=group), imports, None if tree is None else Path(_TREES, tree.name)
+            self.name,
+            ProcessConnection(process, bounds=group),
+            imports,
+            None if tree is None else Path(_TREES, tree.name),
         )
 
     def command(

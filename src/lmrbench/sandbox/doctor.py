@@ -53,5 +53,5 @@ def diagnose(name: str) -> Diagnosis:
     if [case.status for case in outcome.cases] != ["observed"]:
         reason = outcome.broken or "; ".join(case.message for case in outcome.cases) or "the worker was lost"
         return Diagnosis(name, False, reason, f"{advice}; or report this, with the output of `{sys.executable} -VV`")
-    cgroup = worker.launched.group is not None if isinstance(worker, WarmWorker) else None
+    cgroup = worker.connection.bounds is not None if isinstance(worker, WarmWorker) else None
     return Diagnosis(name, True, cgroup=cgroup)

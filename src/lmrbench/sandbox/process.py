@@ -12,8 +12,9 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from lmrbench.sandbox.connection import ProcessConnection
 from lmrbench.sandbox.environment import INTERPRETER_OPTIONS, WORKER_PROGRAM, interpreter, variables
-from lmrbench.sandbox.warm_worker import LaunchedWorker, WarmWorker
+from lmrbench.sandbox.warm_worker import WarmWorker
 
 
 class ProcessSandbox:
@@ -39,4 +40,4 @@ class ProcessSandbox:
             env=variables((str(WORKER_PROGRAM.parent), *packages), str(scratch)),
             start_new_session=True,
         )
-        return WarmWorker(self.name, LaunchedWorker(process, scratch), imports, tree)
+        return WarmWorker(self.name, ProcessConnection(process, scratch), imports, tree)

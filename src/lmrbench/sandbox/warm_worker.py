@@ -7,21 +7,15 @@ until then, and the worker is gone. A worker that does not start at all is the m
 from __future__ import annotations
 
 import base64
-import contextlib
 import json
-import os
 import re
-import select
 import struct
-import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from lmrbench.errors import SandboxError
-from lmrbench.sandbox.cgroup import Group
-from lmrbench.sandbox.ending import kill_with_children
+from lmrbench.sandbox.connection import Connection
 from lmrbench.sandbox.protocol import CaseOutcome, Job, Outcome, Status
 from lmrbench.sandbox.trees import sent
 from lmrbench.sandbox.worker_program.framing import (
@@ -58,27 +52,15 @@ class WorkerLostError(Exception):
     """The worker ended or fell silent."""
 
 
-@dataclass(frozen=True)
-class LaunchedWorker:
-    """A process of the worker program: the folder to remove when it is gone, and the cgroup around it."""
-
-    process: subprocess.Popen[bytes]
-    scratch: Path | None = None
-    group: Group | None = None
-
-
 class WarmWorker:
-    """A worker that is a process of this machine. Raises SandboxError where it does not start well.
+    """A worker that runs the worker program. Raises SandboxError where it does not start well.
 
     sandbox: the name of its back end. tree: where the worker sees the folder of files that need not be sent.
     """
 
-    def __init__(
-        self, sandbox: str, launched: LaunchedWorker, imports: Sequence[str], tree: Path | None = None
-    ) -> None:
-        self.launched = launched
+    def __init__(self, sandbox: str, connection: Connection, imports: Sequence[str], tree: Path | None = None) -> None:
+        self.connection = connection
         self.tree = tree
-        self.process = launched.process
         self.alive = True
         self._reader = FrameReader(_MAX_FRAME)
         self._frames: Iterator[Frame] = iter(())
@@ -102,8 +84,8 @@ class WarmWorker:
         lost = ""
         stopped = False
         try:
-            if self.launched.group:
-                self.launched.group.bound(job.limits, self._held)
+            if self.connection.bounds:
+                self.connection.bounds.bound(job.limits, self._held)
             files = sent(job.files) if self.tree is not None else job.files
             if not self._makes_optimizers and "torch" in job.imports and _name_optimizers(files):
                 self._preload([_OPTIMIZERS])
@@ -149,50 +131,35 @@ class WarmWorker:
 
     def kill(self) -> None:
         """End the worker at once, from any thread; a job that it runs comes back as lost."""
-        kill_with_children(self.process)
+        self.connection.kill()
 
     def close(self) -> None:
         """End the worker and all that runs in its sandbox; safe to call twice."""
         self.alive = False
-        self.kill()
-        self.process.wait()
-        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()
-        if self.launched.group is not None:
-            self.launched.group.remove()
-        if self.launched.scratch is not None:
-            # Folders that a candidate nested deeply are too much for shutil.rmtree, and it may have locked some.
-            for command in (["chmod", "-R", "u+rwx"], ["rm", "-rf"]):
-                subprocess.run([*command, "--", self.launched.scratch], stderr=subprocess.DEVNULL, check=False)
+        self.connection.close()
 
     def _preload(self, modules: Sequence[str]) -> None:
         """Have the worker import modules for all children to come. Raises WorkerLostError where it doesn't."""
         self._send(PRELOAD, modules)
         if self._receive(time.monotonic() + START_SECONDS).kind != READY:
             raise WorkerLostError("it answered out of turn")
-        self._held = self.launched.group.held() if self.launched.group else 0
+        self._held = self.connection.bounds.held() if self.connection.bounds else 0
 
     def _send(self, kind: int, message: object) -> None:
         self._write(pack(kind, -1, json.dumps(message).encode()))
 
     def _write(self, data: bytes) -> None:
-        assert self.process.stdin is not None
         try:
-            self.process.stdin.write(data)
-            self.process.stdin.flush()
+            self.connection.write(data)
         except OSError as error:
             raise WorkerLostError("it hung up") from error
 
     def _receive(self, deadline: float) -> Frame:
-        assert self.process.stdout is not None
-        fd = self.process.stdout.fileno()
         while (frame := next(self._frames, None)) is None:
             left = deadline - time.monotonic()
-            if left <= 0 or not select.select([fd], [], [], left)[0]:
+            data = self.connection.read(left) if left > 0 else None
+            if data is None:
                 raise WorkerLostError("it fell silent")
-            data = os.read(fd, 1 << 20)
             if not data:
                 raise WorkerLostError("it hung up")
             self._frames = self._reader.feed(data)
@@ -201,11 +168,7 @@ class WarmWorker:
     def _diagnosis(self, error: Exception) -> str:
         """What went wrong, with the last words of the worker's own error output; the worker is closed."""
         self.kill()
-        assert self.process.stderr is not None
-        try:
-            _, words = self.process.communicate(timeout=5)
-        except (subprocess.TimeoutExpired, ValueError):
-            words = b""
+        words = self.connection.last_words()
         self.close()
         last = words.decode("utf-8", "replace").strip().splitlines()[-1:]
         return ": ".join([str(error), *last])
