@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test coverage quick fuzz audit audit-real draws suite-page format lint docs bench clean
+.PHONY: demo test test-docker docker-base coverage quick fuzz audit audit-real draws suite-page format lint docs bench clean
 
 demo: .venv/installed system
 	$(BIN)/lmrbench grade --golden --mask --wrong --most 3 --fail-fast --out runs/demo
@@ -84,6 +84,19 @@ system:
 	@command -v bwrap >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq bubblewrap >/dev/null; } \
 		|| sudo -n apt-get install -y -qq bubblewrap \
 		|| { echo 'bubblewrap is needed: apt-get install bubblewrap' >&2; exit 1; }
+
+# A base image for `--sandbox docker`, without Docker Hub; needs root, and starts an Engine if none runs.
+docker-base:
+	command -v debootstrap dockerd >/dev/null || { apt-get update -qq && apt-get install -y -qq docker.io debootstrap >/dev/null; }
+	docker info >/dev/null 2>&1 || { setsid dockerd >/var/log/lmrbench-dockerd.log 2>&1 & }
+	for second in $$(seq 60); do docker info >/dev/null 2>&1 && break; sleep 1; done
+	folder=$$(mktemp -d) && debootstrap --variant=minbase --include=python3 bookworm $$folder/base >/dev/null \
+		&& tar -C $$folder/base -c . | docker import - lmrbench-base >/dev/null && rm -rf $$folder
+	@echo 'LMRBENCH_BASE_IMAGE=lmrbench-base names it'
+
+# The tests of `--sandbox docker`, attacks among them.
+test-docker: .venv/installed docker-base
+	LMRBENCH_BASE_IMAGE=lmrbench-base $(BIN)/pytest -n 2 --dist worksteal -k docker tests/sandbox tests/attacks/test_attacks.py
 
 clean:
 	rm -rf .venv runs site dist

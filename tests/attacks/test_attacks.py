@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.engine import DOCKER
 
 from lmrbench.grading.grade import grade
 from lmrbench.grading.records import Grade
@@ -85,8 +86,8 @@ NOT_STOPPED_BY_PROCESS = {
     "walks_proc": _PROCESSES,
 }
 
-# bwrap and the worker; the worker alone.
-PROCESSES = {"bubblewrap": 2, "process": 1}
+# bwrap and the worker; none of ours, as the Engine starts containers; the worker alone.
+PROCESSES = {"bubblewrap": 2, "docker": 0, "process": 1}
 
 # What a task finds where it runs, which must be the same before and after any other task.
 PROBE = b"""
@@ -198,7 +199,7 @@ class Laboratory:
         return self.run({"probe.py": PROBE})
 
 
-@pytest.fixture(scope="module", params=["bubblewrap", "process"])
+@pytest.fixture(scope="module", params=["bubblewrap", DOCKER, "process"])
 def shared_laboratory(request, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
@@ -342,7 +343,7 @@ def test_an_attack_fails_harms_nothing_and_is_not_felt_by_the_next_task(laborato
     assert not [
         item
         for item in laboratory.sandbox.launched[workers - 1 : -1]
-        if item.connection.scratch and item.connection.scratch.exists()
+        if (scratch := getattr(item.connection, "scratch", None)) and scratch.exists()
     ]
     assert attack in MAY_COST_THE_WORKER or len(laboratory.sandbox.launched) == workers
 

@@ -109,7 +109,7 @@ def test_a_back_end_of_another_package_on_another_host_grades_as_the_others_do(i
         Submission(system=name, task="toy/blend", code=code)
         for name, code in (("right", right), ("wrong", right.replace("return", "return 2 *")))
     ]
-    assert registry.sandbox_names() == ("bubblewrap", "process", "broken", "remote")
+    assert registry.sandbox_names() == ("bubblewrap", "docker", "process", "broken", "remote")
     with registry.open_pool("remote", [toy_suite], workers=1) as pool:
         grades = {item.system: item for item in grade(submissions, tasks, (1,), pool)}
     assert grades["right"].passed

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.engine import DOCKER
 
 from lmrbench.errors import SandboxError
 from lmrbench.sandbox import bubblewrap
@@ -37,7 +38,7 @@ def observe(case):
 
 # A back end of another package, to be tried with ours.
 FOREIGN = os.environ.get("LMRBENCH_TEST_SANDBOX")
-SANDBOXES = ["bubblewrap", "process", *([FOREIGN] if FOREIGN else [])]
+SANDBOXES = ["bubblewrap", DOCKER, "process", *([FOREIGN] if FOREIGN else [])]
 
 
 @pytest.fixture(scope="module", params=SANDBOXES)

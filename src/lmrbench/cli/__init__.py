@@ -26,6 +26,7 @@ from lmrbench.cli import (
     fetch,
     forge,
     grade,
+    images,
     import_,
     judge,
     labels,
@@ -81,6 +82,7 @@ app.command("suite")(suite.suite)
 app.command("show")(show.show)
 app.command("fetch")(fetch.fetch)
 app.add_typer(env.app, name="env")
+app.add_typer(images.app, name="images")
 app.command("export")(export.export)
 app.command("collect")(collect.collect)
 app.command("grade")(grade.grade)

@@ -39,8 +39,8 @@ SandboxOption = Annotated[
     typer.Option(
         "--sandbox",
         metavar="NAME",
-        help="Where answers are graded: bubblewrap, process (which hides nothing; see docs/security.md), or a back end "
-        "of another package.",
+        help="Where answers are graded: bubblewrap, docker, process (which hides nothing; see docs/security.md), or a "
+        "back end of another package.",
     ),
 ]
 WorkersOption = Annotated[

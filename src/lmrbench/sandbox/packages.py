@@ -103,11 +103,13 @@ def _versions(imports: tuple[str, ...], environment: Path | None) -> dict[str, s
 
 def importable_paths(imports: Iterable[str], environment: Path | None = None) -> dict[str, Path]:
     """Every file or folder of site-packages that a sandbox for these imports shows, by its name there."""
-    paths: dict[str, Path] = {}
-    for item in required_distributions(imports, environment):
-        for file in item.files or ():
-            name = file.parts[0]
-            # `..` leads to scripts; a package's own folder of bytecode comes with it.
-            if name not in ("..", "__pycache__") and not name.endswith(".pth"):
-                paths[name] = Path(str(item.locate_file(name)))
-    return {name: path for name, path in sorted(paths.items()) if path.exists()}
+    found = [paths_of(item) for item in required_distributions(imports, environment)]
+    return dict(sorted({name: path for paths in found for name, path in paths.items()}.items()))
+
+
+def paths_of(distribution: Distribution) -> dict[str, Path]:
+    """Every file or folder of site-packages that a distribution has brought, by its name there."""
+    # `..` leads to scripts; a package's own folder of bytecode comes with it.
+    names = {file.parts[0] for file in distribution.files or ()} - {"..", "__pycache__"}
+    places = {name: Path(str(distribution.locate_file(name))) for name in names if not name.endswith(".pth")}
+    return {name: path for name, path in places.items() if path.exists()}

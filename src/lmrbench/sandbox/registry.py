@@ -17,7 +17,21 @@ from lmrbench.sandbox.process import ProcessSandbox
 from lmrbench.sandbox.protocol import Sandbox
 
 GROUP = "lmrbench.sandboxes"
-_OWN: dict[str, Callable[[Sequence[Path]], Sandbox]] = {"bubblewrap": BubblewrapSandbox, "process": ProcessSandbox}
+
+
+def _docker(secrets: Sequence[Path]) -> Sandbox:
+    try:
+        from lmrbench.sandbox.docker import DockerSandbox
+    except ModuleNotFoundError as error:
+        raise SandboxError(f"the sandbox docker needs {error.name}: pip install 'lmrbench[docker]'") from error
+    return DockerSandbox(secrets)
+
+
+_OWN: dict[str, Callable[[Sequence[Path]], Sandbox]] = {
+    "bubblewrap": BubblewrapSandbox,
+    "docker": _docker,
+    "process": ProcessSandbox,
+}
 
 
 def sandbox_names() -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import time
 import torch
 from report import report
 
-EVIDENCE = r"used more than 256 MB of memory|mmap: .*(not permitted|No such file|denied)"
+EVIDENCE = r"used more than 256 MB of memory|killed by SIGKILL|mmap: .*(not permitted|No such file|denied)"
 
 
 def _take(size):

@@ -1,0 +1,18 @@
+"""Run once while an image is built: check the base's interpreter, link to it, and take away what it could import."""
+
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+
+wanted = json.loads(Path("/worker/wanted.json").read_text())
+found = f"{sys.version_info.major}.{sys.version_info.minor}"
+if found != wanted["python"]:
+    sys.exit(f"the base image has Python {found}, and the packages are for {wanted['python']}")
+os.symlink(os.path.realpath(sys.executable), "/worker/python")
+for root in ("/usr/lib", "/usr/local/lib", sys.base_prefix + "/lib"):
+    for name in ("site-packages", "dist-packages"):
+        for folder in Path(root).glob(f"python3*/{name}"):
+            shutil.rmtree(folder)
+os.mkdir("/packages")
