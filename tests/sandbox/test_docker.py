@@ -60,7 +60,7 @@ def test_what_a_killed_run_has_left_is_removed_by_the_next_and_what_another_run_
 
 def test_an_image_has_the_packages_that_are_asked_for_and_is_built_once(engine):
     client = images.connect()
-    told = []
+    told: list[str] = []
     tag = images.image_for(client, ("numpy",), told=told.append)
     assert images.image_for(client, ("numpy",), told=told.append) == tag == images.tag_of(client, ("numpy",))
     assert len(told) <= 1

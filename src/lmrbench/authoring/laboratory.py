@@ -136,13 +136,21 @@ class Laboratory:
         must_pass: bool = False,
         case_seconds: float = PATIENT,
         seeds_for_dear: int | None = None,
+        until: Until = "all",
     ) -> tuple[Variant, ...]:
         """Try each variant under each seed: its worst counts where it must pass, its best where it must fail.
 
-        seeds_for_dear: the dear cases run under the first so many seeds only.
+        seeds_for_dear: the dear cases run under the first so many seeds only. until: of `Trial`.
         """
         trials = [
-            Trial(name, item, seed, case_seconds=case_seconds, cases=self._cases(number, must_pass, seeds_for_dear))
+            Trial(
+                name,
+                item,
+                seed,
+                case_seconds=case_seconds,
+                cases=self._cases(number, must_pass, seeds_for_dear),
+                until=until,
+            )
             for name, item in files.items()
             if item is not None
             for number, seed in enumerate(seeds)
