@@ -18,7 +18,7 @@ FLOORS = (
     ("interop",),
     ("authoring", "library", "reward", "solving"),
     ("judging",),
-    ("analysis", "inspect_registry"),
+    ("analysis", "inspect_registry", "verifiers_tasks"),
     ("cli",),
 )
 ROOMS = [room for floor in FLOORS for room in floor]
