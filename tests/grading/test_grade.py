@@ -3,6 +3,7 @@
 import pytest
 
 from lmrbench.errors import SandboxError, TaskError
+from lmrbench.grading import grade as grade_module
 from lmrbench.grading.golden import installation_seed
 from lmrbench.grading.grade import grade
 from lmrbench.grading.runs import grade_run, read_run
@@ -45,6 +46,25 @@ def test_built_in_systems_are_graded_as_they_must_be(pool, tasks, system):
     grades = list(grade(submissions, tasks, (0, 1), pool))
     assert len(grades) == len(submissions) > 0
     assert {item.passed for item in grades} == {MUST_PASS[system]}
+
+
+def test_equal_content_is_graded_once_and_each_hand_in_gets_its_grade(pool, tasks, monkeypatch):
+    monkeypatch.setattr(grade_module, "_WINDOW", 3)
+    ran = []
+    monkeypatch.setattr(pool, "run", lambda jobs: ran.extend(jobs) or WorkerPool.run(pool, jobs))
+    wrong, none = RIGHT.replace("self.scale *", "2 *"), "I can't do that."
+    submissions = [
+        Submission(system=system, task="toy/blend", sample=sample, label=f"{system} {sample}", code=code)
+        for sample, code in enumerate((RIGHT, wrong, none, RIGHT))
+        for system in ("a", "b")
+    ]
+    found = {(item.system, item.sample): item for item in grade(submissions, tasks, (5,), pool)}
+    assert {key: item.passed for key, item in found.items()} == {
+        (system, sample): sample in (0, 3) for system in "ab" for sample in range(4)
+    }
+    assert all(item.label == f"{system} {sample}" for (system, sample), item in found.items())
+    assert len({job.files["blending.py"] for job in ran if job.owner.startswith("system")}) == 2
+    assert sum(job.owner.startswith("system") for job in ran) == 2
 
 
 def test_a_right_answer_passes_and_says_what_it_holds_for(pool, tasks):

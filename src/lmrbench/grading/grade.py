@@ -7,7 +7,7 @@ likewise, with eight seconds. Whatever a candidate does is a verdict; only a tas
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -34,6 +34,8 @@ CASE_SECONDS = 4.0
 CHECK_SECONDS = 16.0
 # Of a reason, which may quote what a candidate made up.
 MOST_CHARACTERS = 4000
+# Submissions that are held ready at once. At its end some workers wait for the others.
+_WINDOW = 1000
 NOT_RUN = "not run, since an earlier case had failed"
 
 _VERDICTS: dict[Status, Verdict] = {"raised": "error", "died": "error", "timeout": "timeout", "missing": "missing"}
@@ -84,7 +86,7 @@ def grade(
     goldens_pool: WorkerPool | None = None,
     keep_goldens: bool = True,
 ) -> Iterator[Grade]:
-    """Grade submissions under all seeds; yields the grades as they are done.
+    """Grade submissions under all seeds; yields the grades as they are done. Equal content is graded once.
 
     tasks: by id; every submission's task must be there. graded: grades of an earlier run, which are given back at
     once where they hold for the same candidate, task, seeds, sandbox and environment. observed: called after each
@@ -96,37 +98,75 @@ def grade(
         require_check(tasks[name])
     grading = _Grading(tasks, tuple(seeds), pool.sandbox.name)
     known = {item.terms: item for item in graded}
-    todo: list[Candidate] = []
-    for candidate in prepared(submissions, tasks):
-        if earlier := known.get(grading.terms(candidate)):
-            yield earlier
-        else:
-            todo.append(candidate)
-    needed = {candidate.task.id: candidate.task for candidate in todo}
-    goldens = golden_outputs(needed.values(), seeds, goldens_pool or pool, observed, keep_goldens)
+    counts = Counter(map(_content, submissions))
+    goldens: dict[tuple[str, int], GoldenOutputs] = {}
+    first_grades: dict[str, Grade] = {}
+    for some in _windows(submissions):
+        todo: dict[str, list[Candidate]] = defaultdict(list)
+        for candidate in prepared(some, tasks):
+            content = _content(candidate.submission)
+            if earlier := known.get(grading.terms(candidate)):
+                yield earlier
+            elif first := first_grades.get(content):
+                yield _same(first, candidate, grading.terms(candidate))
+            else:
+                todo[content].append(candidate)
+        firsts = [candidates[0] for candidates in todo.values()]
+        needed = {item.task.id: item.task for item in firsts if (item.task.id, seeds[0]) not in goldens}
+        goldens |= golden_outputs(needed.values(), seeds, goldens_pool or pool, observed, keep_goldens)
+        for candidate, cases, outcomes in _observed(firsts, seeds, goldens, pool, fail_fast):
+            content = _content(candidate.submission)
+            first = _grade(candidate, grading.terms(candidate), cases, outcomes)
+            yield first
+            for other in todo[content][1:]:
+                yield _same(first, other, grading.terms(other))
+            if counts[content] > len(todo[content]):
+                first_grades[content] = first
+
+
+def _content(submission: Submission) -> str:
+    """A name for what is graded: submissions with the same are graded once."""
+    return files_digest({submission.task: json.dumps(submission.code, sort_keys=True).encode()})
+
+
+def _windows(submissions: Sequence[Submission]) -> Iterator[Sequence[Submission]]:
+    """So many submissions at a time as are made ready and held at once, all of a system one after the other."""
+    places: dict[str, int] = {}
+    for item in submissions:
+        places.setdefault(item.system, len(places))
+    ordered = sorted(submissions, key=lambda item: places[item.system])
+    for start in range(0, len(ordered), _WINDOW):
+        yield ordered[start : start + _WINDOW]
+
+
+def _observed(
+    candidates: Sequence[Candidate],
+    seeds: Sequence[int],
+    goldens: Mapping[tuple[str, int], GoldenOutputs],
+    pool: WorkerPool,
+    fail_fast: bool,
+) -> Iterator[tuple[Candidate, list[CaseVerdict], list[Outcome]]]:
+    """Run candidates under all seeds; yields each with its verdicts, as they are done."""
     jobs: list[tuple[int, int]] = []
-    for number, candidate in enumerate(todo):
+    for number, candidate in enumerate(candidates):
         if candidate.files is None:
-            cases = [
-                case
-                for seed in seeds
-                for case in _all_missing(goldens[candidate.task.id, seed], seed, candidate.refusal)
-            ]
-            yield _grade(candidate, grading.terms(candidate), cases, ())
+            of_seeds = [(seed, goldens[candidate.task.id, seed]) for seed in seeds]
+            missing = [case for seed, golden in of_seeds for case in _all_missing(golden, seed, candidate.refusal)]
+            yield candidate, missing, []
         else:
             jobs += [(number, seed) for seed in seeds]
-    outcomes: dict[int, dict[int, Outcome]] = defaultdict(dict)
-    for job, outcome in pool.run([_job(todo[number], seed, goldens, fail_fast) for number, seed in jobs]):
+    found: dict[int, dict[int, Outcome]] = defaultdict(dict)
+    for job, outcome in pool.run([_job(candidates[number], seed, goldens, fail_fast) for number, seed in jobs]):
         number, seed = jobs[job]
-        outcomes[number][seed] = outcome
-        if len(outcomes[number]) == len(seeds):
-            candidate, of_seeds = todo[number], outcomes.pop(number)
+        found[number][seed] = outcome
+        if len(found[number]) == len(seeds):
+            candidate, outcomes = candidates[number], found.pop(number)
             cases = [
                 case
                 for seed in seeds
-                for case in verdicts(candidate.task, seed, goldens[candidate.task.id, seed], of_seeds[seed], fail_fast)
+                for case in verdicts(candidate.task, seed, goldens[candidate.task.id, seed], outcomes[seed], fail_fast)
             ]
-            yield _grade(candidate, grading.terms(candidate), cases, [of_seeds[seed] for seed in seeds])
+            yield candidate, cases, [outcomes[seed] for seed in seeds]
 
 
 class _Grading:
@@ -151,6 +191,12 @@ class _Grading:
             sandbox=self.sandbox,
             environment=environment,
         )
+
+
+def _same(first: Grade, candidate: Candidate, terms: Terms) -> Grade:
+    """The grade of a candidate whose content has been graded."""
+    warnings = tuple(map(_said, candidate.warnings))
+    return first.model_copy(update={**terms._asdict(), "label": candidate.submission.label, "warnings": warnings})
 
 
 def _job(
