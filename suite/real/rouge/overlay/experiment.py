@@ -22,7 +22,7 @@ def _text(summary: list[list[str]]) -> str:
 
 
 def run(seed: int = 0) -> dict[str, float]:
-    """Mean F-measures by what is spoilt and by measure; recall and precision where half of the sentences are missing."""
+    """Mean F-measures by what is spoilt and by measure; recall and precision where half of the sentences miss."""
     generator = random.Random(seed)
     words = ["".join(generator.choice("aeioklmnrst") for _ in range(4)) for _ in range(80)]
     summaries = [_summary(generator, words) for _ in range(_SUMMARIES)]
