@@ -9,7 +9,7 @@ from lmrbench.grading.grade import grade
 from lmrbench.grading.runs import grade_run, read_run
 from lmrbench.grading.systems import MUST_PASS, submissions_of
 from lmrbench.sandbox.pool import WorkerPool
-from lmrbench.sandbox.protocol import Outcome
+from lmrbench.sandbox.protocol import Job, Outcome
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.storage import cache_folder
 from lmrbench.tasks.loading import load_suite
@@ -50,8 +50,13 @@ def test_built_in_systems_are_graded_as_they_must_be(pool, tasks, system):
 
 def test_equal_content_is_graded_once_and_each_hand_in_gets_its_grade(pool, tasks, monkeypatch):
     monkeypatch.setattr(grade_module, "_WINDOW", 3)
-    ran = []
-    monkeypatch.setattr(pool, "run", lambda jobs: ran.extend(jobs) or WorkerPool.run(pool, jobs))
+    ran: list[Job] = []
+
+    def run(jobs):
+        ran.extend(jobs)
+        return WorkerPool.run(pool, jobs)
+
+    monkeypatch.setattr(pool, "run", run)
     wrong, none = RIGHT.replace("self.scale *", "2 *"), "I can't do that."
     submissions = [
         Submission(system=system, task="toy/blend", sample=sample, label=f"{system} {sample}", code=code)
