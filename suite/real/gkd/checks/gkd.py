@@ -1,4 +1,4 @@
-"""The divergence over its settings, the loss of a trainer, texts of the student and the choice between both; then the experiment."""
+"""Divergences over their settings, the loss of a trainer, texts of the student, and a step; then the experiment."""
 
 import random
 from types import SimpleNamespace
@@ -20,7 +20,7 @@ def cases(seed):
         given = {"student": student, "teacher": teacher, "labels": labels, "weights": weights, "dtype": dtype}
         return {"name": f"divergence, {name}", "options": {}, "layout": "plain", **given, **more}
 
-    for reduction in ("batchmean", "sum", "mean", "none", "other"):
+    for reduction in ("batchmean", "sum", "mean", "none", ""):
         for labelled in (True, False):
             options = {"reduction": reduction, "beta": 0.3, "temperature": 1.7}
             for dtype in ("float64", "float32"):
@@ -90,8 +90,8 @@ def cases(seed):
         return given | {"seed": int(torch.randint(2**31, (), generator=generator)), **more}
 
     for dtype in ("float64", "float32"):
-        for outputs in (False, True):
-            yield {"name": f"loss, {dtype}, {outputs}", **batch(dtype=dtype), "outputs": outputs}
+        for outputs in ([False, True], [True, False]):
+            yield {"name": f"loss, {dtype}, {outputs}", **batch(dtype=dtype, later=[0.3], outputs=outputs)}
     yield {"name": "loss, a prompt of one", **batch(prompt=1)}
     yield {"name": "loss, one token after the prompt", **batch(prompt=5)}
     yield {"name": "loss, one row", **batch(rows=1)}
@@ -106,12 +106,14 @@ def cases(seed):
         yield {"name": f"loss, a beta of {beta}", **batch(beta=beta)}
     yield {"name": "loss, settings that change", **batch(later=[0.9, 0.0, 0.5])}
 
-    for pad in (0, 3, None, WORDS):
+    for pad in (0, 1, 3, None, WORDS):
         for masked in (True, False):
             ids, mask = tokens(4, 5)
+            ids[0, 1] = 1
             inputs = {"prompts": ids[:, :2], "input_ids": ids}
             inputs |= {"prompt_attention_mask": mask[:, :2]} if masked else {}
             yield {"name": f"texts, {pad}, {masked}", "sequences": ids, "inputs": inputs, "pad": pad}
+    yield {"name": "texts, in evaluation mode", "sequences": ids, "inputs": inputs, "pad": 0, "train": False}
     yield {"name": "texts, the default", "sequences": ids, "inputs": inputs, "pad": "default"}
     ids, _ = tokens(1, 3)
     yield {"name": "texts, one row", "sequences": ids, "inputs": {"prompts": ids[:, :2]}, "pad": 0}
@@ -125,6 +127,8 @@ def cases(seed):
     yield {"name": "step, wrapped, given texts", **batch(lmbda=0.0, step=True, wrapped=True)}
     yield {"name": "step, another token of padding", **batch(lmbda=1.0, step=True, pad=4)}
     yield {"name": "step, no token of padding", **batch(lmbda=1.0, step=True, pad=None)}
+    yield {"name": "step, the token of padding changes", **batch(lmbda=1.0, step=True, times=3, pads=[4, None])}
+    yield {"name": "step, student in evaluation mode", **batch(lmbda=1.0, step=True, train=False)}
     yield {"name": "step, no mask of prompts", **batch(lmbda=1.0, step=True, unmasked=True)}
     yield {"name": "step, several", **batch(lmbda=0.5, step=True, times=6)}
     yield {"name": "step, lmbda changes", **batch(lmbda=1.0, step=True, times=3, lmbdas=[0.0, 1.0])}
@@ -202,6 +206,7 @@ class _Model(nn.Module):
         return SimpleNamespace(logits=logits + 0.3 * past.cumsum(1), own=self)
 
     def generate(self, *positional, **settings):
+        self.seen.append([self.training, self.table.requires_grad])
         mask = settings["attention_mask"]
         self.seen.append([len(positional), sorted(settings), settings["return_dict_in_generate"] is True])
         self.seen.append([settings["input_ids"].tolist(), mask if mask is None else mask.tolist()])
@@ -238,17 +243,17 @@ def _of_the_loss(case):
     trainer, student, teacher = _trainer(case)
     inputs = {name: item.clone() for name, item in case["inputs"].items()}
     kept, numbers, facts = _kept(inputs), [], []
-    for beta in (case["beta"], *case.get("later", [])):
+    for time, beta in enumerate((case["beta"], *case.get("later", []))):
         trainer.beta = beta
         student.zero_grad()
         torch.manual_seed(case["seed"])
         with torch.set_grad_enabled(case.get("grad", True)):
             if "outputs" in case:
-                result = trainer.compute_loss(student, inputs, return_outputs=case["outputs"])
+                result = trainer.compute_loss(student, inputs, return_outputs=case["outputs"][time])
             else:
                 result = trainer.compute_loss(student, inputs)
             facts.append(torch.is_grad_enabled())
-        if case.get("outputs"):
+        if "outputs" in case and case["outputs"][time]:
             facts.append([type(result).__name__, len(result), result[1].own is student])
             numbers.append(result[1].logits.detach())
             result = result[0]
@@ -260,7 +265,7 @@ def _of_the_loss(case):
             result.backward()
             numbers.append(student.table.grad.clone())
         facts.append([teacher.table.grad is None, teacher.training, student.training, _as_before(inputs, kept)])
-        facts.append(teacher.dropout.training)
+        facts.append([teacher.dropout.training, teacher.table.requires_grad])
         facts.append([list(student.seen), list(teacher.seen), trainer.beta, trainer.teacher_model is teacher])
     return numbers, facts
 
@@ -270,6 +275,7 @@ def _of_texts(case):
 
     sequences = case["sequences"].clone()
     model, config = _Model(torch.zeros(2, 2, 2), sequences), SimpleNamespace()
+    model.train(case.get("train", True))
     inputs = dict(case["inputs"])
     kept = _kept(inputs)
     if case["pad"] == "default":
@@ -279,6 +285,7 @@ def _of_texts(case):
     facts = [type(results).__name__, len(results), results[0] is sequences, torch.equal(sequences, case["sequences"])]
     facts += [[str(item.dtype), list(item.shape), item.tolist()] for item in results]
     facts += [_as_before(inputs, kept), model.seen.pop() is config, model.seen]
+    facts.append([model.training, model.table.requires_grad])
     results[2].zero_()
     return [*facts, torch.equal(sequences, case["sequences"])]
 
@@ -308,6 +315,8 @@ def _of_steps(case):
     for time in range(case.get("times", 1)):
         if time and "lmbdas" in case:
             trainer.lmbda = case["lmbdas"][time - 1]
+        if time and "pads" in case:
+            trainer.tokenizer.pad_token_id = case["pads"][time - 1]
         inputs = {name: item.clone() for name, item in case["inputs"].items()}
         if not case.get("unmasked"):
             inputs["prompt_attention_mask"] = inputs["attention_mask"][:, : inputs["prompts"].shape[1]].clone()

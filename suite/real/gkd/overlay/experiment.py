@@ -45,7 +45,7 @@ def run(seed: int = 0) -> dict[str, float]:
                 for parameter in student.parameters():
                     parameter -= 2.0 * parameter.grad
         results[f"{name}/share of own texts"] = own / _STEPS
-        new = torch.randint(2, _TOKENS, (100, 2), generator=generator)
+        new = torch.randint(2, _TOKENS, (40, 2), generator=generator)
         for writer, model in (("teacher", teacher), ("student", student)):
             inputs = _batch(model.generate(new, None, plain, True).sequences)
             for beta in (0.0, 1.0):

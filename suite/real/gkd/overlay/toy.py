@@ -11,7 +11,7 @@ PAD, END = 0, 1
 
 
 class Table(nn.Module):
-    """Logits of the next token by the token before it, as a product of two factors: a narrow one can't hold every table."""
+    """Logits of the next token by the token before it, a product of two factors: a narrow one holds few tables."""
 
     def __init__(self, tokens: int, width: int, generator: torch.Generator, size: float = 1.0):
         super().__init__()

@@ -1,4 +1,4 @@
-"""The nested loss: rounds of the decorator, prefixes, and whole losses with gradients, draws and errors; then the experiment."""
+"""Rounds of the decorator, prefixes, and whole losses with gradients, draws and errors; then the experiment."""
 
 import copy
 import random
@@ -78,6 +78,12 @@ def cases(seed):
     yield rounds("tokens of one number", [1], tokens=1)
     yield rounds("fewer calls", [12, 9, 4, 1], calls=4, fewer=[2, 4, 1])
     yield rounds("none in between", [12, 9, 4], calls=3, fewer=[0, 3])
+    small = rounds("small before large", [12, 6, 3], tokens=12)
+    for output in small["outputs"]:
+        for item in output.values():
+            item[..., :3] = 2e-4 * item[..., :3].sign()
+            item[..., 3:] = 900 * item[..., 3:].sign()
+    yield small
     yield rounds("the same features", [12, 9, 4], calls=3, same=True)
     yield rounds("sentences too narrow", [13], refused=True)
     yield rounds("tokens too narrow", [12], tokens=11, refused=True)
@@ -160,6 +166,7 @@ def cases(seed):
         more = {"replaced": replaced, "later": [{}]}
         yield whole(f"an error of the inner loss, {replaced}", [10, 6, 2], fail="inner", **more)
         yield whole(f"an error at the second dim, {replaced}", [10, 6, 2], fail="second", **more)
+        yield whole(f"an interruption of the inner loss, {replaced}", [10, 6, 2], fail="interrupt", **more)
         yield whole(f"an error of the model, {replaced}", [10, 6, 2], fail="model", **more)
         yield whole(f"a dim too many, {replaced}", [11, 6, 2], fail="wide", **more)
     yield {"name": "experiment", "seed_of_experiment": seed % 1000}
@@ -251,12 +258,12 @@ def _rounds(case):
     for dim, calls, weights in zip(case["dims"], case["calls"], case["weights"], strict=True):
         decorator.set_dim(dim)
         for place in range(calls):
-            features = shared if case.get("same") else {"input_ids": torch.full((2,), place)}
+            features = shared if case.get("same") else {"input_ids": torch.full((2,), place), "mask": torch.zeros(3)}
             given.append(features)
             output = decorator(features)
             facts += [len(seen), sorted(output), output["marker"] is marker, output["mask"] is embeddings[place][0]]
             for name in sorted(output):
-                if name.endswith("embedding") or name.endswith("embeddings"):
+                if name.endswith(("embedding", "embeddings")):
                     item = output[name]
                     facts.append([str(item.dtype), list(item.shape)])
                     numbers.append(item.detach().clone())
@@ -269,8 +276,12 @@ def _rounds(case):
     return numbers, facts
 
 
-class _Failure(Exception):
+class _FailureError(Exception):
     pass
+
+
+class _Interruption(BaseException):
+    """As KeyboardInterrupt, it is no Exception."""
 
 
 class _Watch(nn.Module):
@@ -283,7 +294,7 @@ class _Watch(nn.Module):
     def forward(self, features):
         self.seen.append(list(features["input_ids"].shape))
         if self.failing:
-            raise _Failure
+            raise _FailureError
         return features
 
 
@@ -293,12 +304,12 @@ class _Inner(nn.Module):
     def __init__(self, model, case, other=None):
         super().__init__()
         self.model, self.case, self.other = model, case, other
-        self.calls, self.scale, self.failing_at = [], 1.5, None
+        self.calls, self.scale, self.failing_at, self.failure = [], 1.5, None, _FailureError
 
     def forward(self, sentence_features, labels):
         self.calls.append([sentence_features, labels])
         if self.failing_at == len(self.calls):
-            raise _Failure
+            raise self.failure
         embeddings, noted = [], []
         for _ in range(self.case["passes"]):
             for features in sentence_features:
@@ -378,7 +389,8 @@ def _losses(case):
         if fail == "wide" and turn == 1:
             loss_of.matryoshka_dims = (10, 6, 2)
         watch.failing = fail == "model" and turn == 0
-        inner.failing_at = {"inner": 1, "second": 2}.get(fail) if turn == 0 else None
+        inner.failing_at = {"inner": 1, "second": 2, "interrupt": 2}.get(fail) if turn == 0 else None
+        inner.failure = _Interruption if fail == "interrupt" else _FailureError
         watch.seen.clear()
         inner.calls.clear()
         model.zero_grad()
@@ -394,8 +406,8 @@ def _losses(case):
         try:
             with torch.set_grad_enabled(grad):
                 loss = loss_of(features, labels)
-        except Exception as error:
-            facts.append([isinstance(error, _Failure), isinstance(error, ValueError)])
+        except (Exception, _Interruption) as error:
+            facts.append([isinstance(error, kind) for kind in (_FailureError, _Interruption, ValueError)])
         facts.append([random.getstate() == state, random.random()])
         facts.append([model.forward == forward, model.training, loss_of.training])
         now = [loss_of.matryoshka_dims, loss_of.matryoshka_weights, loss_of.n_dims_per_step]

@@ -1,4 +1,4 @@
-"""Divergences of probabilities and their logarithms, with the ends of beta apart; positions are chosen before anything is computed."""
+"""Divergences of probabilities and their logarithms, the ends of beta apart; positions are chosen first."""
 
 import math
 
@@ -49,7 +49,7 @@ class GKDTrainer:
 
     @staticmethod
     def generate_on_policy_outputs(model, inputs, generation_config, pad_token_id=None):
-        mask = inputs["prompt_attention_mask"] if "prompt_attention_mask" in inputs else None
+        mask = inputs.get("prompt_attention_mask")
         tokens = model.generate(
             input_ids=inputs["prompts"],
             attention_mask=mask,

@@ -1,5 +1,7 @@
 """Whole embeddings are kept, and cut anew in each round; a sum over rounds."""
 
+import torch
+
 
 class ForwardDecorator:
     def shrink(self, tensor):
@@ -19,9 +21,6 @@ class ForwardDecorator:
         for name in {"sentence_embedding", "token_embeddings"}.intersection(output):
             output[name] = self.shrink(output[name])
         return output
-
-
-import torch
 
 
 class MatryoshkaLoss:
