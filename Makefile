@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-docker docker-base coverage quick fuzz audit audit-real draws suite-page format lint docs bench clean
+.PHONY: demo test test-docker docker-base test-verifiers coverage quick fuzz audit audit-real draws suite-page format lint docs bench clean
 
 demo: .venv/installed system
 	$(BIN)/lmrbench grade --golden --mask --wrong --most 3 --fail-fast --out runs/demo
@@ -97,6 +97,12 @@ docker-base:
 # The tests of `--sandbox docker`, attacks among them.
 test-docker: .venv/installed docker-base
 	LMRBENCH_BASE_IMAGE=lmrbench-base $(BIN)/pytest -n 2 --dist worksteal -k docker tests/sandbox tests/attacks/test_attacks.py
+
+# verifiers and Inspect need different versions of openai, so its tests have an environment of their own.
+test-verifiers: system
+	$(PYTHON) -m venv .venv/verifiers
+	.venv/verifiers/bin/pip install --quiet $(PIP_OPTIONS) -e '.[verifiers]' pytest
+	.venv/verifiers/bin/pytest tests/test_verifiers_tasks.py
 
 clean:
 	rm -rf .venv runs site dist
