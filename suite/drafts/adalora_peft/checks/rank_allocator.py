@@ -37,8 +37,11 @@ def cases(seed):
     yield schedule("nothing at the end", 12, 0, 2, 3, 2, 21)
     yield schedule("two triplets", 2, 1, 2, 3, 2, 21)
     yield schedule(
-        "a long one", 4000, 300, 1000, 2500, 50, 50000, [*list(range(0, 50100, 331)), 1000, 1001, 47500, 47501]
+        "a long one", 1900, 300, 1000, 2500, 50, 50000, [*list(range(0, 50100, 331)), 1000, 1001, 47500, 47501]
     )
+    long = [1900, 301, 1000, 2500, 50, 99990]
+    near = [step for step in range(1001, 97490) if abs((_budget(*long, step) + 0.5) % 1 - 0.5) < 2e-5]
+    yield schedule("near whole numbers", *long, near)
     yield schedule("exact eighths", 512, 0, 8, 8, 4, 24)
     yield schedule("odd lengths", 41, 13, 3, 4, 5, 30)
     yield schedule(
@@ -96,7 +99,7 @@ def cases(seed):
     yield smoothed("double precision", dtype="float64")
     yield smoothed("double precision, many calls", dtype="float64", rounds=9)
     yield smoothed("another adapter", other="task_b")
-    yield smoothed("another name", adapter="first", other="second", dtype="float64")
+    yield smoothed("another name", adapter="v1+(first)", other="second", dtype="float64")
     yield smoothed("large entries", factor=100.0)
     yield smoothed("small entries", factor=0.02)
     yield smoothed("double precision, small entries", factor=0.02, dtype="float64")
@@ -131,11 +134,15 @@ def cases(seed):
     yield cut("many triplets", ((40, 6, 5), (64, 5, 7)), budgets=(50,), rounds=2)
     yield cut("double precision", dtype="float64", budgets=(6, 5))
     yield cut("another adapter", other="task_b", budgets=(5,))
-    yield cut("another name", adapter="first", other="second", budgets=(5,))
+    yield cut("another name", adapter="v1+(first)", other="second", budgets=(5,))
     yield cut("large entries", factor=100.0, budgets=(5,))
     yield cut("small entries", factor=0.02, budgets=(5,))
     yield cut("tiny entries", factor=0.02, budgets=(6, 4), betas=[0.99, 0.99], rounds=2)
     yield cut("one call", rounds=1, budgets=(7,))
+    given = cut("scores that fade", budgets=(8, 3), dtype="float64", betas=[0.05, 0.05], rounds=22)
+    for rounds in given["rounds"]:
+        rounds[1:] = [{which: (value, 0 * value) for which, (value, _) in one.items()} for one in rounds[1:]]
+    yield given
     for layout in ("transposed", "spread"):
         yield cut(f"a layout that is {layout}", layout=layout, budgets=(6, 2))
     yield cut("no gradients", budgets=(4,)) | {"frozen": True}
@@ -223,7 +230,7 @@ def cases(seed):
     yield given | {"steps": [4, 0, 11, 6, 12, 2, 3, 10, 8, 5, 7]}
 
     def pattern(name, *args, **more):
-        given = model(f"patterns, {name}", *args, rounds=1, **{"kind": "pattern", "short": False, **more})
+        given = model(f"patterns, {name}", *args, rounds=2, **{"kind": "pattern", "short": False, **more})
         given["patterns"] = [
             [(torch.rand(rank, generator=generator) < 0.5).tolist() for rank, *_ in given["layers"]] for _ in range(2)
         ]
@@ -232,20 +239,26 @@ def cases(seed):
     yield pattern("an ordinary model")
     yield pattern("names without the adapter", short=True)
     yield pattern("another adapter", other="task_b")
-    yield pattern("names without the adapter, another adapter", other="task_b", short=True, adapter="task_a")
+    yield pattern("names without the adapter, another adapter", other="task_b", short=True, adapter="task[a]*")
     yield pattern("double precision", dtype="float64")
     yield pattern("one triplet", ((1, 3, 3),))
     yield pattern("a layer without triplets", ((2, 4, 3), (0, 4, 3)))
     yield pattern("spread in memory", layout="spread")
+    yield pattern("values that are frozen", frozen=True)
     given = pattern("nothing kept")
     yield given | {"patterns": [[[False] * rank for rank, *_ in given["layers"]]]}
     given = pattern("all kept")
     yield given | {"patterns": [[[True] * rank for rank, *_ in given["layers"]]]}
     given = pattern("no values")
     for rounds in given["rounds"]:
-        rounds[0]["E"] = tuple(0 * item for item in rounds[0]["E"])
+        for one in rounds:
+            one["E"] = tuple(0 * item for item in one["E"])
     yield given
     yield {"name": "experiment", "seed": seed % 1000}
+
+
+def _budget(initial, target, tinit, tfinal, interval, total, step):
+    return (initial - target) * (1 - (step - tinit) / (total - tfinal - tinit)) ** 3 + target
 
 
 def _clear(initial, target, tinit, tfinal, total, step):
@@ -376,7 +389,11 @@ def _give(case, model, number, count=None):
     adapter = case["adapter"]
     for layer, rounds in list(zip(_layers(model), case["rounds"], strict=True))[:count]:
         for which, (value, gradient) in rounds[number].items():
-            parameter = getattr(layer, f"lora_{which}")[adapter]
+            held = getattr(layer, f"lora_{which}")
+            if number % 2:
+                # Another parameter may stand in its place.
+                held[adapter] = torch.nn.Parameter(_laid_out(held[adapter].detach().clone(), case["layout"]))
+            parameter = held[adapter]
             with torch.no_grad():
                 parameter.copy_(case["factor"] * value)
             parameter.grad = _laid_out((case["factor"] * gradient).to(parameter.dtype), case["layout"])
@@ -519,12 +536,15 @@ def _cuts(case):
         ]
         for name, item in _values(case, model).items():
             results[f"cut {number}, {name}"] = item
-        # What was returned is the caller's own, and what was cut may grow back.
+        # What was returned is the caller's own, and what was cut may grow back, also in another parameter.
         for kept in pattern.values():
             kept[:] = [True] * len(kept)
-        with torch.no_grad():
-            for layer in _layers(model):
-                layer.lora_E[case["adapter"]].add_(0.25)
+        for layer in _layers(model):
+            value = layer.lora_E[case["adapter"]].detach() + 0.25
+            if number % 2:
+                layer.lora_E[case["adapter"]] = torch.nn.Parameter(value, not case.get("frozen"))
+            else:
+                layer.lora_E[case["adapter"]].data.copy_(value)
     facts["budgets"] = [allocator.init_bgt, allocator.target_bgt, list(allocator.name_set)]
     pattern = allocator.mask_to_budget(model=model, budget=case["budgets"][0])
     facts["again"] = _pattern_of(pattern)
@@ -571,7 +591,9 @@ def _pattern(case):
     results, facts = {}, {}
     names = [name for name, _ in model.named_parameters() if f"lora_E.{case['adapter']}" in name]
     for number, lists in enumerate(case["patterns"]):
-        _give(case, model, 0)
+        _give(case, model, number)
+        for layer in _layers(model):
+            layer.lora_E[case["adapter"]].requires_grad_(not case.get("frozen"))
         given = {
             name.replace(f".{case['adapter']}", "") if case["short"] else name: list(kept)
             for name, kept in zip(names, lists, strict=True)

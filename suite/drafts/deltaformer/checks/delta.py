@@ -55,8 +55,9 @@ def cases(seed):
             scores=uniform(2, 2, 6, 6, low=495.0, high=500.0),
             key="sharp",
         )
-        ahead = normal(1, 2, 6, 6) + 400.0 * torch.ones(6, 6).triu(0 if strict else 1).double()
-        yield softmax(f"{how}, great scores of what is not seen", 1, 2, 6, strict=strict, scores=ahead)
+        ahead = torch.ones(40, 40, dtype=torch.bool).triu(0 if strict else 1)
+        ahead = torch.where(ahead, 500.0, uniform(1, 2, 40, 40, low=-500.0, high=-499.5))
+        yield softmax(f"{how}, great scores of what is not seen", 1, 2, 40, strict=strict, scores=ahead, key="sharp")
         yield softmax(f"{how}, equal scores", 2, 2, 6, strict=strict, scores=torch.zeros(2, 2, 6, 6).double())
         ties = torch.randint(3, (2, 2, 6, 6), generator=generator).double()
         yield softmax(f"{how}, ties", 2, 2, 6, strict=strict, scores=ties)
@@ -98,6 +99,13 @@ def cases(seed):
     given = attention("scores far below 0", key="sharp", wanted=["v", "beta"])
     one = F.normalize(torch.ones(5).double(), dim=-1)
     yield given | {"q": -14.8 * one + 0.02 * given["q"], "k": 14.8 * one + 0.02 * given["k"]}
+    given = attention("a last key unlike all earlier ones", key="sharp", wanted=["v", "beta"])
+    signs = torch.ones(8).double().index_fill(0, torch.tensor(7), -1.0).view(1, 8, 1, 1)
+    yield given | {"q": -14.8 * one + 0.02 * given["q"], "k": signs * (14.8 * one + 0.02 * given["k"])}
+    # Each position asks for the one before, so that corrections make up one chain.
+    given = attention("a chain of corrections", rows=1, heads=1, steps=100, width=64, key="sharp")
+    keys = 8.0 * F.normalize(given["k"], dim=-1)
+    yield given | {"q": keys.roll(1, 1), "k": keys, "beta": 1.0 - 0.01 * given["beta"]}
     yield attention("values in the hundreds", v=uniform(2, 8, 3, 5, low=-500.0, high=500.0), key="far")
     for name in ("q", "k", "v"):
         yield attention(f"{name} of zero", **{name: torch.zeros(2, 8, 3, 5).double()})
@@ -121,6 +129,7 @@ def cases(seed):
         "v of another width": (shape, shape, (2, 6, 3, 7), None),
         "one row of v": (shape, shape, (1, 6, 3, 4), None),
         "strengths of one head": (shape, shape, shape, (2, 6, 1)),
+        "strengths of a single step": (shape, shape, shape, (2, 1, 3)),
         "strengths of one row": (shape, shape, shape, (1, 6, 3)),
         "strengths of four axes": (shape, shape, shape, (2, 6, 3, 1)),
         "strengths of one axis": (shape, shape, shape, (3,)),
@@ -167,8 +176,10 @@ def observe(case):
     values = {name: owner.clone() for name, owner in owners.items()}
     for owner in owners.values():
         owner.mul_(0.5)
+    before = {name: item.clone() for name, item in tensors.items()}
     earlier = call()
     kept = earlier.clone()
+    facts = {"unchanged at first": [bool(torch.equal(item, before[name])) for name, item in tensors.items()]}
     for name, owner in owners.items():
         owner.copy_(values[name])
     wanted = [name for name in names if case["wanted"] is None or name in case["wanted"]]
@@ -176,7 +187,7 @@ def observe(case):
         tensors[name].requires_grad_()
     before = {name: item.detach().clone() for name, item in tensors.items()}
     result = call()
-    facts = {"result": [str(result.dtype), list(result.shape)], "needs a gradient": result.requires_grad}
+    facts |= {"result": [str(result.dtype), list(result.shape)], "needs a gradient": result.requires_grad}
     gradients = [None] * len(wanted)
     if result.requires_grad:
         loss = (result.double() * case["weights"]).sum()

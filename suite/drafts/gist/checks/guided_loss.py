@@ -1,6 +1,7 @@
 """The guided loss: cosines, and whole losses with gradients, ties, foreign tokens and what is called when; then the experiment."""
 
 import torch
+from torch.nn import functional as F
 
 TEXTS = 70
 WORDS = [f"w{number}" for number in range(TEXTS)]
@@ -27,6 +28,7 @@ def cases(seed):
     yield cosines("with itself, in single precision", normal(5, 4), None, "float32")
     yield cosines("large and small", 400 * normal(4, 3).clamp(-1, 1), 1e-3 * (1 + normal(5, 3).abs()))
     yield cosines("small", 1e-3 * (1 + normal(4, 3).abs()), 1e-3 * (1 + normal(5, 3).abs()))
+    yield cosines("of the least norm", *(1.001e-3 * F.normalize(normal(rows, 3), dim=-1) for rows in (4, 5)))
     yield cosines("small, in single precision", 1e-3 * normal(4, 3).sign(), normal(5, 3), "float32", grad=False)
     one, two = normal(4, 6), normal(3, 6)
     one[1] = 0
@@ -61,6 +63,14 @@ def cases(seed):
                 signs = torch.randint(2, (4,), generator=generator).double() * 2 - 1
                 row[places] = signs * 2.0 ** int(torch.randint(-3, 4, (), generator=generator))
         return found
+
+    def near(rows):
+        """All similarities that are compared are a quarter, up to 1.2e-5, which those of the pairs are exactly."""
+        found = 0.25 + 1.2e-5 * torch.randn(3 * rows, 3 * rows, generator=generator, dtype=torch.float64).sign().triu(1)
+        found = found.triu(1) + found.triu(1).T + torch.eye(3 * rows, dtype=torch.float64)
+        for place in range(rows):
+            found[place, rows + place] = found[rows + place, place] = 0.25
+        return torch.linalg.cholesky(found).view(3, rows, 3 * rows)
 
     def case(name, rows=6, columns=2, width=5, guide_width=7, dtypes=("float64", "float64"), guide=None, **more):
         if guide is None:
@@ -97,6 +107,10 @@ def cases(seed):
     given = case("a temperature of 0.01, opposite positives", temperature=0.01, columns=3, close=1.0)
     given["model"][1] = -given["model"][0] + 0.1 * given["model"][1]
     yield given
+    given = case("a temperature of 0.01, all of the model close", temperature=0.01, columns=3, close=0.5)
+    given["model"] = given["model"][0, 0] + 0.1 * given["model"]
+    yield given
+    yield case("similarities near thresholds", columns=3, guide=near(6))
     given = case("the default temperature", temperature=None, columns=3, close=1.0)
     yield given
     for columns in (2, 3):
@@ -137,10 +151,11 @@ def cases(seed):
         more = {"columns": columns, "close": 0.5}
         yield case(f"foreign tokens, {columns} columns", foreign=True, **more)
         yield case(f"foreign tokens, no gradients, {columns} columns", foreign=True, grad=False, **more)
+        yield case(f"a tokenizer of its own, {columns} columns", foreign=True, own=True, **more)
         yield case(f"a guide of shorter texts, {columns} columns", shorter=True, **more)
         yield case(f"no gradients, {columns} columns", grad=False, **more)
         yield case(f"evaluation, {columns} columns", train=False, dropout=0.5, **more)
-    yield case("dropout", columns=3, close=0.5, dropout=0.3)
+    yield case("dropout", columns=3, width=24, close=0.5, dropout=0.3)
     yield case("dropout of the guide", columns=3, guide=exact(8, 3, 6), rows=8, guide_dropout=True)
     yield case("a tuple, and labels", columns=3, tuple=True, labels=True)
     later = [
@@ -284,13 +299,18 @@ def _losses(case):
     features = []
     for column in texts:
         ids = [[1, ours.vocab[WORDS[number]], 2, 0] for number in column.tolist()]
-        features.append({"input_ids": torch.tensor(ids), "attention_mask": torch.tensor([[1, 1, 1, 0]] * rows)})
+        mask = torch.tensor([[1, 1, 1, 0]] * rows)
+        features.append({"input_ids": torch.tensor(ids), "attention_mask": mask, "place": torch.arange(rows)})
     if case.get("refused"):
         try:
             loss_of(features, None)
         except Exception as error:
             return [], [isinstance(error, ValueError)]
         return [], ["nothing is raised"]
+    for name, sequence in (("model", model), ("guide", guide)):
+        sequence.register_forward_hook(lambda *_, name=name: log.append([name, "hook"]))
+    if case.get("own"):
+        loss_of.tokenizer = _Tokens(WORDS, log, "own")
     if case.get("alike"):
         loss_of.tokenizer = ours
     return _calls(case, loss_of, features, log)

@@ -1,4 +1,4 @@
-"""Divergences, curves and integrals of histograms: zeros, ties, layouts, weights and constants; then whole scores and the experiment."""
+"""Divergences, curves and integrals: zeros, ties, layouts, weights, constants; then whole scores, the experiment."""
 
 import numpy as np
 
@@ -81,15 +81,24 @@ def cases(seed):
     yield case("both ends alone", [([0.5, 0.5, 0], [0, 0.5, 0.5]), pair(4)], weights=(1.0, 0.0), kind="array")
     yield case("both ends, a small constant", [([0.5, 0.5, 0], [0, 0.5, 0.5])], weights=(0, 1), constants=(0.05, 5))
     yield case("whole numbers as weights", [(p, q)], weights=(1, 0, 1))
-    yield case("small and large weights", [(p, q)], weights=(1e-9, 1 - 1e-9, 1e-12, 0.2))
+    yield case("small and large weights", [(p, q)], weights=(1e-6, 1 - 1e-6, 2e-6, 0.2))
+    least = [1.2e-6, 0.0, 1 - 1.2e-6], [0.0, 1.2e-6, 1 - 1.2e-6]
+    yield case("the smallest entries of mixtures", [least], weights=(1e-6, 1 - 1e-6), constants=(5, 100))
+    uneven = [1.2e-6, 0.99, 0.01 - 1.2e-6], [0.99, 1.2e-6, 0.01 - 1.2e-6]
+    yield case("entries of a bin that are far apart", [uneven], factors=(10, -10))
     yield case("500 weights", [(p, q)], weights=generator.random(500), kind="array")
-    yield case("constants", [(p, q), pair(5)], constants=(1, 0.05, 2.5, 5, 30, 100))
+    yield case("constants", [(p, q), pair(5)], constants=(1, 0.01, 2.5, 5, 30, 100))
     yield case("factors", [(p, q), pair(5)], factors=(1, 0.5, 3, -2, 10, 0, -10.0))
     for layout in ("strided", "backwards", "column", "locked"):
         yield case(f"histograms that are {layout}", [pair(6), pair(9, 0.4)], layout=layout)
 
     # Divergences alone, of what is tiny or almost equal.
     tiny = np.array([1e-12, 3e-9, 2e-7])
+    # Each bin but one is larger by 1.5e-11 on one side, which is 3e-8 together.
+    close = np.full(2000, 4e-4)
+    close[0] = 1 - close[1:].sum()
+    closer = close + 1.5e-11
+    closer[0] = 1 - closer[1:].sum()
     yield {
         "name": "divergences",
         "divergences": [
@@ -102,6 +111,8 @@ def cases(seed):
             [np.array([0.0, 1.0]), np.array([1.0, 0.0])],
             [np.array([0.0, 0.0, 1.0]), np.array([0.5, 0.0, 0.5])],
             [np.array([0.5, 0.0, 0.5]), np.array([0.0, 0.0, 1.0])],
+            [close, closer],
+            [closer, close],
             list(pair(40, 0.2)),
             list(pair(2000)),
             [np.array([1.0]), np.array([1.0])],
@@ -176,13 +187,20 @@ def observe(case):
         for pair, old in zip(pairs, before[0], strict=True)
         for item, kept in zip(pair, old, strict=True)
     )
-    # The same arrays, with other numbers in them.
+    # The same arrays, with other numbers in them, in calls that follow each other.
     refilled = []
-    for p, q in pairs:
+    functions = [
+        kl_multinomial,
+        lambda p, q: get_divergence_curve_for_multinomials(p, q, weights, case["constants"][0]),
+        get_fronter_integral,
+    ]
+    for (p, q), old in zip(pairs, before[0], strict=True):
         if p.flags.writeable:
-            p[:] = q
-            refilled.append([kl_multinomial(p, q), get_fronter_integral(p, q)])
-            refilled.append(get_divergence_curve_for_multinomials(p, q, weights, case["constants"][0]))
+            for function in functions:
+                p[:] = old[0]
+                found = [np.array(function(p, q))]
+                p[:] = q
+                refilled.append([*found, np.array(function(p, q))])
     return {
         "refilled": refilled,
         "divergences": [float(item) for item in divergences],

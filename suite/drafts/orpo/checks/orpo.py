@@ -58,6 +58,7 @@ def cases(seed):
     yield labelled("one row", rows=1)
     yield labelled("many rows", rows=40, length=3)
     yield labelled("long rows", rows=2, length=300, words=5, dtype="float64")
+    yield labelled("long rows in half precision", rows=4, length=300, words=5, dtype="bfloat16")
     yield labelled("two words", words=2, dtype="float64")
     yield labelled("many words", words=250, dtype="float64")
     for pad in (0, 4, 8, -1, -7):
@@ -75,7 +76,7 @@ def cases(seed):
     given["labels"][:, 1:] = -100
     given["labels"][:, 0] = 3
     yield given
-    yield labelled("logits in the hundreds", size=150.0)
+    yield labelled("logits in the hundreds", size=150.0, near=True)
     yield labelled("logits in the hundreds, double", size=150.0, dtype="float64", options={"average_log_prob": True})
     for layout in ("transposed", "expanded", "spread"):
         for both in (False, True):
@@ -118,6 +119,7 @@ def cases(seed):
             for coefficient in (None, 0.0, 0.7):
                 yield whole(f"auxiliary, {coefficient}, {dtype}, {both}", dtype, aux=True, coefficient=coefficient)
     yield whole("a coefficient that nobody asks for", coefficient=0.7)
+    yield whole("a coefficient of the class", aux=True, coefficient=0.7, common=True)
     yield whole("one pair", rows=1)
     yield whole("one pair with a decoder", rows=1, both=True, aux=True, coefficient=0.3)
     yield whole("many pairs", rows=30)
@@ -224,7 +226,8 @@ def _of_labels(case):
     # What is not a number has gradients that nobody needs.
     gradient = torch.zeros(1) if logits.grad is None else logits.grad.double()[counted]
     numbers = {"result": result.detach().double(), "gradient": gradient}
-    return {{"float64": "double", "bfloat16": "half"}.get(case["dtype"], "single"): numbers, "facts": facts}
+    kind = {"float64": "double", "bfloat16": "half"}.get(case["dtype"], "near" if case.get("near") else "single")
+    return {kind: numbers, "facts": facts}
 
 
 def _refused(case):
@@ -241,11 +244,14 @@ def _refused(case):
 class _Model(nn.Module):
     """Logits by tables of what it is called with, which it notes."""
 
-    def __init__(self, tables, coefficient):
+    def __init__(self, tables, coefficient, common):
         super().__init__()
         self.tables, self.seen = nn.Parameter(tables), []
+        self.register_forward_hook(lambda model, *_: model.seen.append("called as such"))
         self.config = SimpleNamespace()
-        if coefficient is not None:
+        if common:
+            self.config = type("Config", (), {"router_aux_loss_coef": coefficient})()
+        elif coefficient is not None:
             self.config.router_aux_loss_coef = coefficient
 
     def forward(self, *positional, **named):
@@ -264,7 +270,7 @@ class _Model(nn.Module):
 
 def _of_the_whole(case):
     dtype = getattr(torch, case["dtype"])
-    model = _Model(case["tables"].to(dtype, copy=True), case["coefficient"])
+    model = _Model(case["tables"].to(dtype, copy=True), case["coefficient"], case.get("common", False))
     trainer = _trainer(
         beta=case["beta"],
         is_encoder_decoder=case["both"],

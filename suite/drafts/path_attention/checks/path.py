@@ -72,8 +72,17 @@ def cases(seed):
     yield attention("a reflection at the first step", beta=2.0 * torch.eye(9)[0].view(1, 9, 1).expand(sizes).double())
     yield attention("a reflection at the last step", beta=2.0 * torch.eye(9)[8].view(1, 9, 1).expand(sizes).double())
     yield attention("one direction for all", w=F.normalize(normal(1, 1, 1, 5), dim=-1).expand(2, 9, 2, 5))
+    yield attention(
+        "one direction over many steps",
+        steps=100,
+        rows=1,
+        heads=1,
+        query_heads=1,
+        w=F.normalize(normal(1, 1, 1, 5), dim=-1).expand(1, 100, 1, 5),
+        beta=uniform(1, 100, 1, low=1.8, high=2.0),
+    )
     given = attention("directions of other lengths")
-    length = uniform(*sizes, low=0.1, high=1.4)
+    length = uniform(*sizes, low=0.1, high=2.0)
     yield given | {"w": given["w"] * length.unsqueeze(-1), "beta": (given["beta"] / length**2).clamp(max=4.0)}
     given = attention("short directions", beta=torch.full(sizes, 4.0).double())
     yield given | {"w": given["w"] * 0.7}
@@ -118,13 +127,19 @@ def cases(seed):
     given = attention("queries and keys at the bound", scale=0.11, key="sharp", wanted=["v"])
     yield given | {"q": 30.0 * F.normalize(given["q"], dim=-1), "k": 30.0 * F.normalize(given["k"], dim=-1)}
     # Exponentials of these scores are too large, or too small, for single precision.
-    for sign, name in ((1, "for"), (-1, "against")):
-        given = attention(f"keys at the bound all {name} the queries", heads=1, query_heads=2, scale=0.11, key="sharp")
+    for sign, name, scale in ((1, "for", 0.11), (-1, "against", 0.11), (-1, "against", 0.01)):
+        name = f"keys at the bound all {name} the queries, a scale of {scale}"
+        given = attention(name, heads=1, query_heads=2, scale=scale, key="sharp")
         toward = F.normalize(normal(1, 1, 1, 5), dim=-1)
         away = F.normalize(given["k"], dim=-1) * (torch.arange(9) % 4 == 3).view(1, 9, 1, 1)
         keys = 30.0 * F.normalize(20 * toward + away, dim=-1)
         more = {"q": sign * 30.0 * toward.expand(2, 9, 2, 5), "k": keys, "w": 0 * given["w"], "g": 0 * given["g"]}
         yield given | more | {"wanted": ["v", "g"]}
+    # The first key is ahead of the others by 200, and gates leave 80 of that at least.
+    given = attention("a faded key that is far ahead", heads=1, query_heads=2, scale=1, key="sharp")
+    signs = torch.full((1, 9, 1, 1), -1.0).double().index_fill(1, torch.tensor(0), 1.0)
+    more = {"q": 10.0 * toward.expand(2, 9, 2, 5), "k": signs * 10.0 * toward.expand(2, 9, 1, 5), "w": 0 * given["w"]}
+    yield given | more | {"g": -uniform(2, 9, 2, low=10.0, high=15.0), "wanted": ["v", "g"]}
     yield attention("values in the hundreds", v=uniform(2, 9, 2, 3, low=-500.0, high=500.0), key="far")
     for name in ("q", "k", "v"):
         given = attention(f"{name} of zero")
@@ -134,6 +149,7 @@ def cases(seed):
     yield given | {name: given[name] * keep for name in ("q", "k", "v", "w")}
 
     yield attention("double precision", dtype="float64")
+    yield attention("double precision, a head of keys for each", dtype="float64", query_heads=2, wanted=["v"])
     yield attention("double precision, many steps", dtype="float64", steps=40, chunk=16, g=-uniform(2, 40, 4, high=0.2))
     for layout in ("strided", "heads first", "expanded", "every other entry"):
         yield attention(f"layout: {layout}", layout=layout)
@@ -165,8 +181,10 @@ def observe(case):
     values = {name: owner.clone() for name, owner in owners.items()}
     for owner in owners.values():
         owner.mul_(0.5)
+    before = {name: item.clone() for name, item in tensors.items()}
     earlier = call(scale=0.3, chunk=3)
     kept = earlier.clone()
+    facts = {"unchanged at first": [bool(torch.equal(item, before[name])) for name, item in tensors.items()]}
     for name, owner in owners.items():
         owner.copy_(values[name])
     wanted = [name for name in INPUTS if case["wanted"] is None or name in case["wanted"]]
@@ -174,7 +192,7 @@ def observe(case):
         tensors[name].requires_grad_()
     before = {name: item.detach().clone() for name, item in tensors.items()}
     result = call()
-    facts = {"result": [str(result.dtype), list(result.shape)], "needs a gradient": result.requires_grad}
+    facts |= {"result": [str(result.dtype), list(result.shape)], "needs a gradient": result.requires_grad}
     gradients = [None] * len(wanted)
     if result.requires_grad:
         loss = (result.double() * case["weights"]).sum()

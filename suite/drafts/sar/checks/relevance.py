@@ -78,7 +78,8 @@ def cases(seed):
     given = greedy("claims of all kinds", (6, 4, 5))
     given["claims"] = [[[0], [5], [0, 1, 2, 3, 4, 5], [3, 3, 3], [4, 0, 2]], [], [[4, 1], [1, 4], [2]]]
     yield given
-    yield greedy("every other number", (6, 5)) | {"kind": "strided"}
+    for kind in ("strided", "locked"):
+        yield greedy(f"numbers that are {kind}", (6, 5)) | {"kind": kind}
 
     yield sampled("a few questions", (4, 4, 4))
     yield sampled("of different numbers", (3, 7, 2, 1))
@@ -94,6 +95,7 @@ def cases(seed):
     yield sampled("very likely", (5, 4), depth=1e-4)
     yield sampled("little relevance", (5, 4), low=0.98, high=0.9999)
     yield sampled("arrays", (4, 4)) | {"kind": "array"}
+    yield sampled("arrays that are locked", (4, 3)) | {"kind": "locked", "layout": "locked"}
     yield sampled("single precision of tokens", (4, 6), dtype="float32")
     yield sampled("single precision of responses", (4, 6), sentences="float32")
     yield sampled("single precision of both", (4, 4), dtype="float32", sentences="float32")
@@ -139,9 +141,7 @@ def _greedy(case):
     from lm_polygraph.estimators.token_sar import TokenSAR, token_level_sar_scores
 
     numbers = {"greedy_log_likelihoods": [_as(case["kind"], item) for item in case["likelihoods"]]}
-    similarities = [
-        np.repeat(item, 2)[::2] if case["kind"] == "strided" else item.copy() for item in case["similarities"]
-    ]
+    similarities = [_similarities(case["kind"], item) for item in case["similarities"]]
     stats = {**numbers, "token_similarity": similarities}
     claims = [[SimpleNamespace(aligned_token_ids=list(ids)) for ids in row] for row in case["claims"]]
     before = _copied(stats)
@@ -170,6 +170,13 @@ def _greedy(case):
     found.append(
         [np.array(estimator(turned)), [[float(x) for x in row] for row in by_claim({**turned, "claims": claims[::-1]})]]
     )
+    # The same dictionary, whose arrays hold other numbers, in calls that follow each other.
+    changed = {**stats, "token_similarity": [item.copy() for item in similarities], "claims": claims}
+    for measure in (token_level_sar_scores, estimator, by_claim):
+        measure(changed)
+        for item in changed["token_similarity"]:
+            item[:] = item[::-1].copy()
+        found.append([[float(x) for x in np.atleast_1d(row)] for row in measure(changed)])
     facts.append([for_claims.pop("claims") is claims, _same(for_claims, before)])
     facts.append(
         [_same(stats, before), [[claim.aligned_token_ids for claim in row] for row in claims] == case["claims"]]
@@ -187,7 +194,7 @@ def _sampled(case):
     kind = case["kind"]
     stats = {
         SAMPLED[0]: [[_as(kind, item) for item in row] for row in likelihoods],
-        SAMPLED[1]: [[item.copy() for item in row] for row in similarities],
+        SAMPLED[1]: [[_similarities(kind, item) for item in row] for row in similarities],
         SAMPLED[2]: [_as(kind, row) for row in probabilities],
         SAMPLED[3]: _laid_out(matrices, case["layout"]),
     }
@@ -209,12 +216,33 @@ def _sampled(case):
                 result[...] = 7
             found.append(np.array(estimator({key: stats[key][::-1] for key in keys})))
             facts.append([vars(estimator) == kept, _same(given, {key: before[key] for key in keys})])
+            # The same dictionary, whose matrices hold other numbers, in calls that follow each other.
+            changed = {**given, SAMPLED[3]: [matrix.copy() for matrix in given[SAMPLED[3]]]}
+            estimator(changed)
+            for matrix in changed[SAMPLED[3]]:
+                matrix[:] = matrix.T.copy()
+            found.append(np.array(estimator(changed)))
     facts.append(_same(stats, before))
     return found, facts
 
 
 def _as(kind, numbers):
-    return list(numbers) if kind == "list" else np.repeat(np.array(numbers, dtype=np.float64), 2)[::2]
+    return list(numbers) if kind == "list" else _array(kind, np.array(numbers, dtype=np.float64))
+
+
+def _similarities(kind, numbers):
+    return _array(kind, numbers) if kind in ("strided", "locked") else numbers.copy()
+
+
+def _array(kind, numbers):
+    if kind == "locked":
+        return _locked(numbers.copy())
+    return np.repeat(numbers, 2)[::2]
+
+
+def _locked(array):
+    array.flags.writeable = False
+    return array
 
 
 def _copied(item):
@@ -235,6 +263,8 @@ def _laid_out(matrices, layout):
     matrices = [matrix.copy() for matrix in matrices]
     if layout == "rows":
         return matrices
+    if layout == "locked":
+        return [_locked(matrix) for matrix in matrices]
     stacked = np.stack(matrices)
     if layout == "columns":
         return np.asfortranarray(stacked)

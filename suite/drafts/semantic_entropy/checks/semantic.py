@@ -114,6 +114,10 @@ def cases(seed):
     yield entropies("sums above one", (9, 20), groups=2, low=0.0, high=0.5)
     yield entropies("unlikely samples", (6, 9), low=200.0, high=1000.0)
     yield entropies("the ends of the range", (6,), groups=2) | {"logps": [[0.0, -1000.0, -1000.0, 0.0, -999.0, -1e-12]]}
+    yield entropies("a class far below the others", (6, 5)) | {
+        "logps": [[-1.0, -950.0, -1000.0, 0.0, -800.0, -2.0], [-999.0, -998.5, 0.0, -1000.0, -900.0]],
+        "members": [[[0, 3], [1, 2], [4], [5]], [[0, 1, 3], [2], [4]]],
+    }
     yield entropies("few in common", (8,), low=700.0, high=800.0, words=("a", "b"))
     yield entropies("arrays", (7, 5), kind="array")
     yield entropies("strided arrays", (7, 5), kind="strided", shuffled=True)
@@ -125,6 +129,7 @@ def cases(seed):
     yield entropies("weights of one", (7, 4)) | {"weights": [[0.0] * 7, [0.0] * 4]}
     for name in ("", "median", "Mean"):
         yield entropies(f"an estimate called {name!r}", (4, 3)) | {"wrong": name}
+    yield entropies("an unknown estimate of no question", ()) | {"wrong": "median"}
     yield {"name": "experiment", "seed": seed % 1000}
 
 

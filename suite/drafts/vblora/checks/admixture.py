@@ -46,6 +46,8 @@ def cases(seed):
     yield mixed("large logits", step=200.0, topk=3)
     yield mixed("large logits near each other", topk=3, step=0.1) | {"offset": 990.0}
     yield mixed("low logits", topk=3, step=0.1) | {"offset": -990.0}
+    given = mixed("sub-vectors of low and high logits", topk=3, step=0.1)
+    yield given | {"offset": torch.linspace(-990, 990, 12, dtype=torch.float64).reshape(3, 4, 1)}
     yield mixed("nearly the same logits", step=0.002, topk=3)
     given = mixed("large bank", far=True)
     yield given | {"bank": 40 * given["bank"]}
@@ -329,10 +331,11 @@ def _layer(case):
             results["other mode"] = layer(x.detach())
         layer.eval()
         for logits in (layer.vblora_logits_A[names[0]], layer.vblora_logits_B[names[0]]):
-            logits.copy_(logits.flip(-1))
+            logits.data.copy_(logits.flip(-1))
         if "infinite" not in case:
             results["other logits"] = layer(x.detach())
-            bank[names[0]].mul_(-0.5)
+            results["before another bank"] = layer.get_delta_weight(names[0])
+            bank[names[0]].data.mul_(-0.5)
             results["other bank"] = layer.get_delta_weight(names[0])
             if case["base dtype"] is None and dtype != torch.float16:
                 layer.merge()
@@ -359,22 +362,27 @@ def _layer(case):
 
 
 def _arguments(layer, x):
-    """What the base layer is called with, as it is and when the adapters are disabled."""
-    told = []
+    """What the base layer is called with, as it is and when the adapters are disabled, and what it has returned."""
+    told, returned = [], []
 
     class Told(torch.nn.Linear):
         def forward(self, input, *args, **kwargs):
             told.append([[str(item) for item in args], sorted(kwargs), str(input.dtype)])
             return super().forward(input)
 
+    def hook(module, given, output):
+        returned.append([output, output.clone()])
+
     kept = layer.base_layer
     told_layer = Told(kept.in_features, kept.out_features, dtype=kept.weight.dtype)
+    told_layer.register_forward_hook(hook)
     layer.base_layer = told_layer
-    layer(x, 1, extra=2)
-    layer.enable_adapters(False)
-    layer(x, 3, other=4)
+    with torch.no_grad():
+        layer(x, 1, extra=2)
+        layer.enable_adapters(False)
+        layer(x, 3, other=4)
     layer.base_layer = kept
-    return told
+    return [told, [torch.equal(*pair) for pair in returned]]
 
 
 def _infinite(logits, case, which):

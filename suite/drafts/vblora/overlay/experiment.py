@@ -6,7 +6,7 @@ import torch
 from peft.tuners.vblora import Linear
 from torch import nn
 
-_WIDTH, _LAYERS, _RANK, _VECTORS, _LENGTH, _STEPS = 16, 3, 2, 12, 4, 50
+_WIDTH, _LAYERS, _RANK, _VECTORS, _LENGTH, _STEPS = 16, 3, 2, 12, 4, 36
 
 
 def _layers(topk):

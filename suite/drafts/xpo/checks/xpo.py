@@ -45,6 +45,8 @@ def cases(seed):
     yield written("long completions", model=50, reference=45)
     yield written("the smallest", rows=1, context=1, model=1, reference=1, adapter=True)
     yield written("reference in training mode", ref_train=True)
+    for adapter in (False, True):
+        yield written(f"a part in evaluation mode, {adapter}", adapter=adapter, partly=True)
     for kind in ("all", "none"):
         given = written(f"{kind} of the tokens count")
         for data in given["data"]:
@@ -101,6 +103,7 @@ def cases(seed):
         yield losses(f"{kind}, equal lengths", model=5, kind=kind)
         epochs = [0, 1, 2, 5]
         yield losses(f"{kind}, epochs", alpha=[0.5, 0.2, 0.0], beta=[0.1, 0.9], epochs=epochs, kind=kind)
+        yield losses(f"{kind}, settings of a subclass", kind=kind, own=(0.9, 0.2))
         yield losses(f"{kind}, epochs of alpha alone", alpha=[0.5, 0.2], epochs=[1, 0], kind=kind)
         for source in ("loss", "preferences", "exploration"):
             yield losses(f"{kind}, gradients from {source}", source=source, kind=kind)
@@ -133,7 +136,8 @@ class _Model(nn.Module):
     def __init__(self, tables, seen, name):
         super().__init__()
         self.tables, self.dropout = nn.Parameter(tables), nn.Dropout(0.3)
-        self.seen, self.name, self.adapter = seen, name, True
+        self.seen, self.name, self.adapter, self.returned = seen, name, True, []
+        self.register_forward_hook(lambda *_: seen.append([name, "called as such"]))
 
     @contextmanager
     def disable_adapter(self):
@@ -150,7 +154,9 @@ class _Model(nn.Module):
         ids, mask = positional[0], named["attention_mask"].unsqueeze(-1)
         tables = self.tables if self.adapter else self.tables.flip(0)
         logits = self.dropout(tables[0][ids]) if self.adapter and self.name == "model" else tables[0][ids]
-        return SimpleNamespace(logits=logits + 0.2 * (tables[1][ids] * mask).cumsum(1))
+        logits = logits + 0.2 * (tables[1][ids] * mask).cumsum(1)
+        self.returned.append((logits, logits.detach().clone()))
+        return SimpleNamespace(logits=logits)
 
 
 def _spread(item):
@@ -164,6 +170,9 @@ def _of_texts(case):
     tables = case["tables"].to(getattr(torch, case["dtype"]))
     model = _Model(tables[0].clone(), seen, "model").train(case["train"])
     reference = _Model(tables[1].clone(), seen, "reference").train(case.get("ref_train", False))
+    if case.get("partly"):
+        model.dropout.eval()
+        reference.dropout.train()
     trainer.ref_model = None if case["adapter"] else reference
     numbers, facts = [], []
     datasets = [case["data"]]
@@ -177,9 +186,12 @@ def _of_texts(case):
         model.zero_grad()
         with torch.set_grad_enabled(case.get("grad", True)):
             result = trainer._compute_logprobs(model, *data, case["context"])
+            facts.append(torch.is_grad_enabled())
         facts.append([type(result).__name__, len(result)])
         facts.append([[str(item.dtype), list(item.shape), item.requires_grad] for item in result])
-        facts += [seen[:2], sorted(seen[2:], key=str), model.adapter, model.training, reference.training]
+        facts += [seen[:4], sorted(seen[4:], key=str), model.adapter]
+        facts.append([part.training for part in (*model.modules(), *reference.modules())])
+        facts.append([torch.equal(item, old) for item, old in (*model.returned, *reference.returned)])
         numbers += [item.detach() for item in result]
         if result[0].requires_grad:
             for item, factor in zip(result[:2], (1.0, 0.6), strict=True):
@@ -196,7 +208,10 @@ def _of_texts(case):
 def _of_losses(case):
     from trl.trainer.xpo_trainer import XPOTrainer
 
-    trainer, dtype = object.__new__(XPOTrainer), getattr(torch, case["dtype"])
+    kind, dtype = XPOTrainer, getattr(torch, case["dtype"])
+    if "own" in case:
+        kind = type("Other", (XPOTrainer,), dict(zip(("alpha", "beta"), case["own"], strict=True)))
+    trainer = object.__new__(kind)
     trainer.args, trainer.state = SimpleNamespace(loss_type=case["kind"]), SimpleNamespace()
     trainer._alpha, trainer._beta = case["alpha"], case["beta"]
     numbers, facts = [], []
@@ -209,9 +224,9 @@ def _of_losses(case):
         logps = {name: laid_out((item * (1 + 0.1 * number)).to(dtype)) for name, item in case["logps"].items()}
         before = {name: item.clone() for name, item in logps.items()}
         chosen = case["chosen"].clone() if number % 2 == 0 else ~case["chosen"]
-        kept = chosen.clone()
+        kept, wanted = chosen.clone(), case.get("wanted", LOGPS)
         if case.get("grad", True):
-            for name in case.get("wanted", LOGPS):
+            for name in wanted:
                 logps[name].requires_grad_()
         if case.get("refused"):
             try:
@@ -222,8 +237,8 @@ def _of_losses(case):
         result = trainer._compute_losses(*logps.values(), chosen)
         facts.append([type(result).__name__, len(result)])
         facts.append([[str(item.dtype), list(item.shape)] for item in result])
-        # The exploration term alone need not depend on a single argument.
-        facts.append([item.requires_grad for item in result[:2]])
+        # The exploration terms alone may be computed with texts that they do not depend on.
+        facts.append([item.requires_grad for item in (result if LOGPS[1] in wanted else result[:2])])
         numbers += [item.detach() for item in result]
         loss, preferences, exploration = result
         weights = case["weights"].to(dtype)

@@ -1,4 +1,4 @@
-"""Arrays throughout; the integral by Gauss-Legendre quadrature of the definition, after a substitution that tames the ends."""
+"""Arrays throughout; the integral by Gauss-Legendre quadrature, after a substitution that tames the ends."""
 
 
 def kl_multinomial(p, q):

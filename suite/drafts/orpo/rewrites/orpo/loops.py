@@ -21,14 +21,14 @@ class ORPOTrainer:
         shift = 0 if is_encoder_decoder else 1
         results = []
         for row, wanted in zip(logits, labels.tolist()):
-            total, count = row.sum() * 0, 0
+            found = []
             for place in range(shift, len(wanted)):
                 if wanted[place] != label_pad_token_id:
                     here = row[place - shift]
-                    total = total + (here[wanted[place]] - here.logsumexp(dim=-1))
-                    count += 1
+                    found.append(here[wanted[place]] - here.logsumexp(dim=-1))
+            total = torch.stack(found).sum() if found else row.sum() * 0
             if average_log_prob:
-                total = total / count if count else total * float("nan")
+                total = total / len(found) if found else total * float("nan")
             results.append(total)
         return torch.stack(results)
 
