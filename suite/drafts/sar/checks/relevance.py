@@ -1,4 +1,4 @@
-"""Scores of tokens, responses, samples and claims over sizes, magnitudes, dtypes, layouts and settings; the experiment."""
+"""Scores of tokens, responses, samples and claims over sizes, dtypes, layouts and settings; the experiment."""
 
 from types import SimpleNamespace
 

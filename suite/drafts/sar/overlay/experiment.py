@@ -30,7 +30,7 @@ def _auroc(scores, wrong):
 
 
 def run(seed: int = 0) -> dict[str, float]:
-    """The area under the ROC curve, by measure, and the mean uncertainty of claims that hold a response's meaning or none."""
+    """The area under the ROC curve, by measure; the mean uncertainty of claims with a response's meaning or none."""
     generator = np.random.default_rng(seed)
     greedy, claims, wrong = [], [], []
     sampled = {key: [] for key in ("log_likelihoods", "token_similarity", "log_probs", "sentence_similarity")}

@@ -1,4 +1,4 @@
-"""Clusterings of many relations, step by step and at once; entropies over settings, sizes, magnitudes, layouts and weights; the experiment."""
+"""Clusterings, step by step and at once; entropies over settings, sizes, layouts and weights; the experiment."""
 
 import copy
 

@@ -1,4 +1,4 @@
-"""A table of membership for each question, whose rows are classes; clustering finds all classes' leaders in one pass."""
+"""A table of membership for each question, whose rows are classes; leaders are found in one pass."""
 
 
 class SemanticClassesCalculator:

@@ -1,4 +1,4 @@
-"""Plain Python: sets of texts that were seen, sums of exponentials relative to the largest; classes by a search with `next`."""
+"""Plain Python: sums of exponentials relative to the largest; classes by a search with `next`."""
 
 import math
 
