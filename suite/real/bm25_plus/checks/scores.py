@@ -40,6 +40,17 @@ def cases(seed):
     yield case("words twice", corpus(usual), [["w0", "w0"], ["w1", "w0", "w1", "w1"], ["w2"] * 9])
     yield case("tuples", corpus(usual), [tuple(words(3)), ()])
     yield case("words told by capitals", [["W0", "w0"], ["w0", "w1"], ["W0"]], [["W0"], ["w0"], ["w0", "W0"]])
+    yield case("words of another spelling", [["red"], ["w0", "red"], ["RED"]], [["Red"], ["RED"], ["red", "w0"]])
+    forms = [["\u00e9"], ["o\u0301", "w0"], ["w0", "e", "o"]]
+    yield case("accents in two forms", forms, [["e\u0301"], ["\u00f3"], ["\u00e9", "w0"]])
+    yield case(
+        "a word thousands of times",
+        [[*["w0"] * 2049, "w1"], ["w0"] * 4097, ["w0"] * 9999, ["w1", "w0"]],
+        [["w0"], ["w1", "w0"]],
+        k1=100,
+    )
+    yield case("a very long document", corpus((5000, *[3] * 120)), [["w0", "w3"]], b=0.9)
+    yield case("long queries", corpus(usual), [["w0"] * 300, [*["w1"] * 129, *["w0"] * 871]])
     yield case("words told by spaces", [["w0 ", "w0"], ["w0", "w1"], [" w0"]], [["w0 "], ["w0"]])
     later = [{"k1": 0.4}, {"b": 0.2, "delta": 0.1}, {"k1": 3, "b": 0.9, "delta": 4}]
     yield case("parameters that change", corpus(usual), [words(4)], later)
@@ -68,7 +79,16 @@ def observe(case):
     other = BM25Plus(documents[:2], **case["settings"])
     other.get_scores(["w0", "w1"])
     other.__init__(documents, **case["settings"])
-    another = [[each.get_scores(["w0", "w1", "w2"]) for each in (other, index, other)], sorted(other.idf.items())]
+    before = [other.get_scores(["w0", "w1"])]
+    # As many documents of the same lengths, in which two words have changed places.
+    other.__init__(_exchanged(documents[::-1]), **case["settings"])
+    before.append(other.get_scores(["w0", "w1"]))
+    other.__init__(documents, **case["settings"])
+    another = [
+        before,
+        [each.get_scores(["w0", "w1", "w2"]) for each in (other, index, other)],
+        sorted(other.idf.items()),
+    ]
     returned, counts = _weights_again(case)
     return {
         "scores": found,
@@ -93,6 +113,12 @@ def _weights_again(case):
 
     Watched([list(document) for document in case["documents"]], **case["settings"])
     return seen
+
+
+def _exchanged(documents):
+    """The documents with w0 for w1 and w1 for w0."""
+    other = {"w0": "w1", "w1": "w0"}
+    return [[other.get(word, word) for word in document] for document in documents]
 
 
 def _state(index):

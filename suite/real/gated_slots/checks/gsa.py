@@ -32,6 +32,7 @@ def cases(seed):
         strided=False,
         before=False,
         frozen=(),
+        recorded=True,
         **options,
     ):
         given = {
@@ -61,6 +62,7 @@ def cases(seed):
             if before
             else None,
             "frozen": list(frozen),
+            "recorded": recorded,
             "options": {"output_final_state": True} | options,
         }
 
@@ -127,6 +129,7 @@ def cases(seed):
     given |= {"q": (10 * given["q"]).round().clamp(-20, 20), "k": (8 * given["k"]).round() / 2, "s": given["s"].round()}
     yield given
     yield given | {"name": "scores hundreds apart, turned round", "options": {**given["options"], "scale": -0.5}}
+    yield given | {"name": "scores thousands apart", "options": {**given["options"], "scale": 8.0}}
     yield case("tensors that are not contiguous", strided=True, state=True)
     yield case("tensors that are not contiguous, without gates", strided=True, state=True, gated=False)
     yield case("the same tensors, refilled", before=True, state=True)
@@ -135,6 +138,10 @@ def cases(seed):
     yield case("a stream in parts, token by token at the end", parts=[5, 1, 1, 2], state=True)
     yield case("a stream in two parts, without gates", parts=[4, 5], gated=False)
     yield case("no gradient for anything", frozen=INPUTS, state=True)
+    for dtype in ("float32", "float64"):
+        for gated in (True, False):
+            name = f"no gradient is recorded, {dtype}{'' if gated else ', without gates'}"
+            yield case(name, heads=2, dtype=dtype, gated=gated, state=True, frozen=INPUTS, recorded=False)
     yield case("gradients of the state alone", frozen=("q", "k", "v", "s", "g"), state=True)
     yield case("gradients of the gates alone", frozen=("q", "k", "v", "s", "hk", "hv"), state=True)
     yield case("double precision", dtype="float64", state=True)
@@ -208,7 +215,8 @@ def observe(case):
     else:
         first = []
     before = {name: item.detach().clone() for name, item in inputs.items()}
-    output, held, is_tuple = called(case["parts"])
+    with torch.set_grad_enabled(case["recorded"]):
+        output, held, is_tuple = called(case["parts"])
     facts = {
         "dtype": str(output.dtype),
         "shape": list(output.shape),

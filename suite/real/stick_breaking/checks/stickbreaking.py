@@ -99,6 +99,11 @@ def cases(seed):
         yield case("a column of logits that are hundreds apart" + name, far=True, scale=1.0, sharpness=0.5, **more) | {
             "k": 12 * normal(2, 9, 2, 5).sign()
         }
+    # Far keys take hundreds, beside which what the near ones take is lost unless it is summed for itself.
+    given = case("far keys above near ones", length=80, width=1, scale=1.0, far=True)
+    given["q"], given["k"] = torch.full_like(given["q"], 15.0), given["k"] / 15
+    given["k"][:, :65] = 19
+    yield given
     yield case("tensors that are not contiguous", strided=True)
     yield case("tensors that are not contiguous, own position", strided=True, **own)
     yield case("the same tensors, refilled", before=True)
