@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 from lmrbench.sandbox.environment import variables
-from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.protocol import Job, Outcome
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.loading import default_suite, load_suite
@@ -143,7 +143,7 @@ def measure_floor(tasks: tuple[Task, ...], imports: list[str]) -> tuple[float, l
 def measure_many(tasks: tuple[Task, ...], sandbox_name: str, count: int) -> float:
     """Seconds for all tasks of `count` systems in a pool with a worker a core, from nothing to the last outcome."""
     began = time.perf_counter()
-    with WorkerPool(make_sandbox(sandbox_name, [default_suite()])) as pool:
+    with LocalPool(make_sandbox(sandbox_name, [default_suite()])) as pool:
         jobs = [job for number in range(count) for job in jobs_of(tasks, f"system {number}")]
         for _, outcome in pool.run(jobs):
             checked(outcome)

@@ -27,7 +27,7 @@ from lmrbench.authoring.leaks import worst_leak
 from lmrbench.grading.golden import installation_seed
 from lmrbench.grading.grade import grade
 from lmrbench.sandbox.environments import environment_of
-from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.protocol import Job
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.sandbox.trees import needed_modules
@@ -52,7 +52,7 @@ def command_seconds(*arguments: str) -> float:
     return median(seconds[1:])
 
 
-def run_seconds(task: Task, files: Mapping[str, bytes], pool: WorkerPool) -> float:
+def run_seconds(task: Task, files: Mapping[str, bytes], pool: LocalPool) -> float:
     """Seconds of a run of the check in a warm worker, the median of some rounds."""
     job = Job(
         owner="golden",
@@ -73,7 +73,7 @@ def run_seconds(task: Task, files: Mapping[str, bytes], pool: WorkerPool) -> flo
     return median(seconds[1:])
 
 
-def grown_megabytes(task: Task, pool: WorkerPool) -> float:
+def grown_megabytes(task: Task, pool: LocalPool) -> float:
     """How much this process grows from the tenth submission to the last."""
     golden = {file: task.files.repository[file].decode() for file in task.goal_files}
     submissions = [Submission(system="many", task=task.id, sample=number, code=golden) for number in range(SUBMISSIONS)]
@@ -109,7 +109,7 @@ def main() -> None:
     if (experiment := task.files.repository.get("experiment.py")) is not None:
         modules |= {"experiment.py", *needed_modules(task.files.repository, experiment.decode())}
     small = {path: bytes(task.files.repository[path]) for path in sorted(modules)}
-    with WorkerPool(make_sandbox("bubblewrap", [suite]), 1) as pool:
+    with LocalPool(make_sandbox("bubblewrap", [suite]), 1) as pool:
         large_run = run_seconds(task, task.files.repository, pool)
         small_run = run_seconds(task, small, pool)
         grown = grown_megabytes(task, pool)

@@ -29,7 +29,7 @@ from tests.solving.server import Reply, serving
 
 from lmrbench.grading.golden import installation_seed
 from lmrbench.grading.grade import grade
-from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.solving.prompts import prompt_message
 from lmrbench.solving.task import MOST_CHARACTERS
@@ -104,7 +104,7 @@ def _bare_loop(base: str, names: list[str], count: int, connections: int) -> Non
         assert result.passed
 
     with (
-        WorkerPool(make_sandbox("bubblewrap", [default_suite()])) as pool,
+        LocalPool(make_sandbox("bubblewrap", [default_suite()])) as pool,
         ThreadPoolExecutor(connections) as threads,
     ):
         list(threads.map(answer, [(task, sample) for sample in range(count) for task in tasks]))

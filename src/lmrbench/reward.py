@@ -20,8 +20,7 @@ from lmrbench.errors import UsageError
 from lmrbench.grading.golden import fresh_seed
 from lmrbench.grading.grade import grade
 from lmrbench.grading.records import Grade
-from lmrbench.sandbox.pool import WorkerPool
-from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
+from lmrbench.sandbox.protocol import DEFAULT_SANDBOX, WorkerPool
 from lmrbench.sandbox.registry import open_pool
 from lmrbench.tasks.loading import load_suite, suite_folder, suite_folders
 from lmrbench.tasks.submission import Submission

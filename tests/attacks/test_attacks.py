@@ -26,7 +26,7 @@ from tests.engine import DOCKER
 from lmrbench.grading.grade import grade
 from lmrbench.grading.records import Grade
 from lmrbench.reward import Grader
-from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.protocol import Job, Worker
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.sandbox.worker_program.encoding import decode
@@ -167,7 +167,7 @@ class Laboratory:
 
     def open(self) -> None:
         """Start a pool of one worker."""
-        self.pool = WorkerPool(self.sandbox, size=1)
+        self.pool = LocalPool(self.sandbox, size=1)
 
     def close(self) -> None:
         """End the worker."""

@@ -20,7 +20,7 @@ from lmrbench.grading import reader, reading
 from lmrbench.grading.grade import grade
 from lmrbench.grading.reader import MEGABYTES, WALL_SECONDS
 from lmrbench.lines import MAX_LINE_BYTES, append_line, read_submitted_lines
-from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.submission import MAX_CODE_BYTES, Submission
@@ -78,7 +78,7 @@ def task(toy_suite):
 
 @pytest.fixture(scope="module")
 def pool(toy_suite):
-    with WorkerPool(make_sandbox("bubblewrap", [toy_suite]), size=1) as pool:
+    with LocalPool(make_sandbox("bubblewrap", [toy_suite]), size=1) as pool:
         yield pool
 
 

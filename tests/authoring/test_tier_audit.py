@@ -15,7 +15,7 @@ from lmrbench.cli import app
 from lmrbench.errors import TaskError
 from lmrbench.grading.grade import grade
 from lmrbench.grading.systems import submissions_of
-from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.protocol import CaseOutcome
 from lmrbench.sandbox.registry import open_pool
 from lmrbench.tasks.loading import load_suite
@@ -133,7 +133,7 @@ def test_what_neither_results_nor_a_sentence_decide_is_a_shortfall(paper, pool):
     assert (again.decided, again.undecided) == (len(ids), ())
 
 
-class BusyPool(WorkerPool):
+class BusyPool(LocalPool):
     """A pool on a machine so busy that whatever has little time runs out of it."""
 
     def run(self, jobs):

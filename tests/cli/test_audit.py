@@ -56,3 +56,18 @@ def test_a_good_task_passes_check(suite):
     result = lmrbench("audit", "dpo", "--check")
 
     assert result.returncode == 0, result.stdout
+
+
+def test_new_words_for_the_solver_need_no_new_runs(suite):
+    lmrbench("audit", "--seeds", 2, "--suite", suite)
+    file = suite / "toy" / "certificate.json"
+    before = json.loads(file.read_text())["blend"]
+    with (suite / "toy" / "paper.md").open("a") as summary:
+        summary.write("\nOne more sentence.\n")
+    # Whatever would run now would fail.
+    again = lmrbench("audit", "--seeds", 2, "--suite", suite, "--sandbox", "process", "--workers", 1)
+    after = json.loads(file.read_text())["blend"]
+
+    assert "toy/blend: 1 rewrites, fewer than 3" in again.stdout
+    assert after["digest"] != before["digest"]
+    assert {**after, "digest": ""} == {**before, "digest": ""}

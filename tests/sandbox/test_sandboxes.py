@@ -16,7 +16,7 @@ from lmrbench.sandbox import bubblewrap
 from lmrbench.sandbox.bubblewrap import BubblewrapSandbox
 from lmrbench.sandbox.ending import kill_with_children
 from lmrbench.sandbox.packages import importable_paths, required_distributions
-from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.protocol import Job
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.sandbox.worker_program.encoding import decode
@@ -143,7 +143,7 @@ def test_a_job_can_end_with_a_case_and_the_worker_serves_the_next(name):
         return number == 1
 
     endless = job("def answer(number):\n    while number > 1: pass\n    return number", case_seconds=[60.0] * 4)
-    with WorkerPool(make_sandbox(name, ()), size=1) as pool:
+    with LocalPool(make_sandbox(name, ()), size=1) as pool:
         for _ in range(3):
             ((_, outcome),) = pool.run([replace(endless, task_seconds=120.0, ends_with=ends)])
             assert [case.status for case in outcome.cases] == ["observed", "observed", "missing", "missing"]
@@ -256,7 +256,7 @@ class CountingSandbox:
 
 def test_a_worker_serves_many_jobs_of_one_owner_and_never_two_owners():
     sandbox = CountingSandbox()
-    with WorkerPool(sandbox, size=1) as pool:
+    with LocalPool(sandbox, size=1) as pool:
         list(pool.run([job("def answer(number): return number")] * 5))
         assert sandbox.started == 1
         jobs = [job("def answer(number): return number", owner=f"owner {number % 2}") for number in range(6)]
@@ -264,7 +264,7 @@ def test_a_worker_serves_many_jobs_of_one_owner_and_never_two_owners():
         assert sandbox.started == 3
     assert [observed(outcomes[number]) for number in range(6)] == [[0, 1, 2, 3]] * 6
     shared = CountingSandbox()
-    with WorkerPool(shared, size=1, shared=True) as pool:
+    with LocalPool(shared, size=1, shared=True) as pool:
         list(pool.run(jobs))
         assert shared.started == 1
 
@@ -277,7 +277,7 @@ def test_only_an_isolating_pool_never_runs_jobs_of_two_owners_at_once(isolate):
         "    return [began, time.monotonic()]\n"
     )
     jobs = [job("", owner=f"owner {number % 2}", check=check) for number in range(8)]
-    with WorkerPool(make_sandbox("process", ()), size=4, isolate=isolate) as pool:
+    with LocalPool(make_sandbox("process", ()), size=4, isolate=isolate) as pool:
         spans = [(number % 2, *observed(outcome)[0]) for number, outcome in pool.run(jobs)]
     overlap = [
         (first, second)
@@ -294,7 +294,7 @@ KILL_WORKER = "import os\ndef answer(number):\n    if number == 1: os.kill(os.ge
 
 def test_a_lost_worker_is_replaced_and_costs_the_other_jobs_nothing():
     sandbox = CountingSandbox()
-    with WorkerPool(sandbox, size=2) as pool:
+    with LocalPool(sandbox, size=2) as pool:
         jobs = [job(KILL_WORKER if number == 3 else "def answer(number): return number") for number in range(8)]
         outcomes = dict(pool.run(jobs))
     assert [observed(outcomes[number]) for number in range(8) if number != 3] == [[0, 1, 2, 3]] * 7
@@ -313,7 +313,7 @@ def test_a_sandbox_that_does_not_start_is_the_machines_fault_and_says_why(monkey
 def test_leaving_the_pool_ends_running_jobs_at_once():
     began = time.monotonic()
     slow = job("import time\ndef answer(number): time.sleep(60)", task_seconds=120)
-    with WorkerPool(make_sandbox("process", ()), size=2) as pool:
+    with LocalPool(make_sandbox("process", ()), size=2) as pool:
         results = pool.run([job("def answer(number): return number"), slow, slow, slow])
         assert next(results)[0] == 0
     assert time.monotonic() - began < 20
@@ -348,7 +348,7 @@ def test_a_process_whose_end_was_noted_is_not_killed_again(monkeypatch):
 
 def test_a_worker_serves_only_jobs_with_the_same_packages():
     sandbox = CountingSandbox()
-    with WorkerPool(sandbox, size=1) as pool:
+    with LocalPool(sandbox, size=1) as pool:
         # numpy comes with every worker.
         kinds = [(), ("numpy",), ("scipy",), ("scipy", "numpy")]
         list(pool.run([replace(job("def answer(number): return number"), imports=kind) for kind in kinds]))
@@ -361,7 +361,7 @@ def test_workers_of_several_kinds_may_be_kept_and_the_one_longest_unused_goes_fi
         replace(job("def answer(number): return number"), imports=kind) for kind in ((), ("scipy",), ("pandas",))
     )
     started = []
-    with WorkerPool(sandbox, size=1, kept=2) as pool:
+    with LocalPool(sandbox, size=1, kept=2) as pool:
         for item in (one, two, one, two, three, two, one):
             list(pool.run([item]))
             started.append(sandbox.started)
@@ -370,7 +370,7 @@ def test_workers_of_several_kinds_may_be_kept_and_the_one_longest_unused_goes_fi
 
 def test_a_job_waits_for_the_thread_that_has_its_worker():
     sandbox = CountingSandbox()
-    with WorkerPool(sandbox, size=4, kept=2) as pool:
+    with LocalPool(sandbox, size=4, kept=2) as pool:
         for _ in range(8):
             list(pool.run([job("def answer(number): return number")]))
     assert sandbox.started == 1
@@ -378,7 +378,7 @@ def test_a_job_waits_for_the_thread_that_has_its_worker():
 
 def test_who_waits_for_a_pool_that_is_closed_is_told():
     slow = job("import time\ndef answer(number): time.sleep(60)", task_seconds=120)
-    pool = WorkerPool(make_sandbox("process", ()), size=1)
+    pool = LocalPool(make_sandbox("process", ()), size=1)
     errors = []
 
     def wait():
@@ -414,7 +414,7 @@ def test_a_thread_that_is_done_starts_no_worker_for_the_few_short_jobs_that_are_
 
     sandbox = SlowToStart()
     mine = [job("import time\ndef answer(number): time.sleep(0.1)", owner="mine")] * 4
-    with WorkerPool(sandbox, size=2) as pool:
+    with LocalPool(sandbox, size=2) as pool:
         another = replace(job("def answer(number): return 0", owner="another"), imports=("scipy",))
         list(pool.run([*mine, another]))
     assert sandbox.started == 2
@@ -426,6 +426,6 @@ def test_a_long_job_does_not_hold_up_those_behind_it():
         job(f"import time\ndef answer(number): time.sleep({seconds})", owner="mine", task_seconds=60)
         for seconds in (5.0, 0.0)
     )
-    with WorkerPool(sandbox, size=2) as pool:
+    with LocalPool(sandbox, size=2) as pool:
         results = pool.run([long, short, job("def answer(number): return 0", owner="another")])
         assert {next(results)[0], next(results)[0]} == {1, 2}

@@ -11,7 +11,7 @@ from lmrbench.authoring.laboratory import HASTY, Advance, Laboratory, Trial, lea
 from lmrbench.authoring.leaks import missing, worst_leak
 from lmrbench.authoring.mutation import SEEDS_FOR_WRONG, mutations
 from lmrbench.errors import SubmissionError
-from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.sandbox.protocol import WorkerPool
 from lmrbench.tasks.collect import candidate_files
 from lmrbench.tasks.digests import audit_digest
 from lmrbench.tasks.model import Task

@@ -19,7 +19,7 @@ from lmrbench.authoring.leaks import Leak, Missing
 from lmrbench.errors import RecordError
 from lmrbench.records import Record, StoredRecord
 from lmrbench.storage import write_whole
-from lmrbench.tasks.digests import audit_digest
+from lmrbench.tasks.digests import audit_digest, runs_digest
 from lmrbench.tasks.model import Task, Tier
 
 MUTATION_SCORE = 0.95
@@ -132,7 +132,7 @@ class Certificate(StoredRecord):
     """Everything that the audit of one task measured. sandbox: the back end that it ran in.
 
     A twin needs no rewrites, and its wrong versions are what is right for its original. behavioural: of the tasks of
-    the headline alone. visible: of whole methods alone.
+    the headline alone. visible: of whole methods alone. runs: of `runs_digest`; empty where an older version wrote it.
     """
 
     task: str
@@ -153,6 +153,7 @@ class Certificate(StoredRecord):
     cost: Cost
     tier: Tier = "function"
     visible: Visible | None = None
+    runs: str = ""
 
     @property
     def survivors(self) -> tuple[Survivor, ...]:
@@ -264,6 +265,18 @@ def certificate_file(task: Task) -> Path:
 
 def read_certificate(task: Task) -> Certificate | None:
     """The certificate of a task if there is one that holds for it as it is now."""
+    certificate = _stored(task)
+    return certificate if certificate is not None and certificate.digest == audit_digest(task) else None
+
+
+def read_runs(task: Task) -> Certificate | None:
+    """The certificate of a task if what was run for it would run the same now, whatever a solver is told by now."""
+    certificate = _stored(task)
+    return certificate if certificate is not None and certificate.runs == runs_digest(task) else None
+
+
+def _stored(task: Task) -> Certificate | None:
+    """The certificate of a task that this auditor, or one which finds the same, has written."""
     entry = _read(certificate_file(task)).get(task.name)
     if entry is None:
         return None
@@ -272,7 +285,7 @@ def read_certificate(task: Task) -> Certificate | None:
     except ValidationError:
         # Written by another version of the audit: as good as none.
         return None
-    return certificate if certificate.digest == audit_digest(task) and _holds(certificate.auditor, task) else None
+    return certificate if _holds(certificate.auditor, task) else None
 
 
 def why_none(task: Task) -> str:

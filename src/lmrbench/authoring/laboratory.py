@@ -16,8 +16,7 @@ from lmrbench.grading.compare import compare, margin
 from lmrbench.grading.golden import GoldenOutputs, golden_outputs
 from lmrbench.grading.grade import SLOWER
 from lmrbench.sandbox.environments import environment_of
-from lmrbench.sandbox.pool import WorkerPool
-from lmrbench.sandbox.protocol import CaseOutcome, Job, Outcome
+from lmrbench.sandbox.protocol import CaseOutcome, Job, Outcome, WorkerPool
 from lmrbench.sandbox.worker_program.encoding import decode
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.workspace import third_party_imports

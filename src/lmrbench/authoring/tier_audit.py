@@ -21,7 +21,7 @@ from lmrbench.authoring.mutants import Mutant, mutants
 from lmrbench.authoring.mutation import SEEDS_FOR_EQUIVALENTS, SEEDS_FOR_WRONG
 from lmrbench.authoring.visibility import visibility
 from lmrbench.errors import SubmissionError, TaskError
-from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.sandbox.protocol import WorkerPool
 from lmrbench.tasks.collect import candidate_files
 from lmrbench.tasks.digests import audit_digest
 from lmrbench.tasks.loading import equivalents_file

@@ -19,7 +19,7 @@ from lmrbench.errors import TaskError
 from lmrbench.grading.compare import compare
 from lmrbench.pysource.functions import find
 from lmrbench.pysource.source import decode as decode_source
-from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.sandbox.protocol import WorkerPool
 from lmrbench.sandbox.worker_program.encoding import decode
 from lmrbench.tasks.loading import decided_file
 from lmrbench.tasks.logged import EXPERIMENT, PUBLISHED_SEEDS, published_check

@@ -11,19 +11,22 @@ import typer
 from lmrbench.cli.adversary import attack_with_progress, print_findings
 from lmrbench.cli.options import (
     PATTERN_HELP,
+    AddressOption,
+    ExecutorOption,
     FreshOption,
     JsonOption,
     SandboxOption,
     SuiteOption,
     TierOption,
     WorkersOption,
+    executor_of,
     load_all_and_some,
     print_json,
     with_checks,
 )
 from lmrbench.cli.tables import sheet, show
 from lmrbench.cli.terminal import cell, console, progress
-from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
+from lmrbench.sandbox.protocol import DEFAULT_SANDBOX, LOCAL, Executor
 from lmrbench.tasks.loading import suite_folder, suite_folders
 
 if TYPE_CHECKING:
@@ -58,6 +61,8 @@ def audit(
     ] = Path("adversaries.jsonl"),
     tier: TierOption = "function",
     fresh: FreshOption = None,
+    executor: ExecutorOption = "local",
+    address: AddressOption = None,
     suite: SuiteOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -81,6 +86,7 @@ def audit(
     """
     from lmrbench.authoring.certificate import read_certificate
 
+    where = executor_of(executor, address)
     if tier == "forensic":
         raise typer.Exit(int(_audit_draws(patterns or [], fresh, workers, suite, sandbox, json)))
     every_task, tasks = load_all_and_some(suite, patterns, tier)
@@ -97,12 +103,16 @@ def audit(
     found: dict[str, Certificate | None] = {task.id: read_certificate(task) for task in tasks}
     if not check:
         wanted = QUICK_SEEDS if quick else seeds
+        stale = [] if again or quick else [task for task in tasks if found[task.id] is None]
+        found |= (renewed := _told_anew(stale, wanted))
         todo = [
             task
             for task in tasks
-            if again or (known := found[task.id]) is None or known.seeds < wanted or known.shortfalls
+            if task.id not in renewed
+            and (again or (known := found[task.id]) is None or known.seeds < wanted or known.shortfalls)
         ]
-        found |= audit_with_progress(todo, wanted, workers, suite_folder(suite), write=not quick, sandbox=sandbox)
+        place = suite_folder(suite)
+        found |= audit_with_progress(todo, wanted, workers, place, not quick, sandbox, where)
     foreign = _foreign_leaks([task for task in every_task if task.tier == tier])
     shortfalls = {task.id: [*_said(task, found[task.id]), *foreign.get(task.id, ())] for task in tasks}
     if json:
@@ -111,6 +121,21 @@ def audit(
         _print_table(found, shortfalls)
     if any(shortfalls.values()):
         raise typer.Exit(1)
+
+
+def _told_anew(tasks: Sequence[Task], seeds: int) -> dict[str, Certificate]:
+    """Renew the certificates of tasks of which only what a solver is told has changed: nothing has to run for that."""
+    from lmrbench.authoring.certificate import read_runs, write_certificate
+    from lmrbench.authoring.leaks import missing, worst_leak
+    from lmrbench.tasks.digests import audit_digest
+
+    renewed = {}
+    for task in tasks:
+        if (known := read_runs(task)) is not None and known.seeds >= seeds:
+            said = {"digest": audit_digest(task), "leak": worst_leak(task), "missing": missing(task)}
+            renewed[task.id] = known.model_copy(update=said)
+            write_certificate(task, renewed[task.id])
+    return renewed
 
 
 def _audit_draws(
@@ -159,17 +184,19 @@ def audit_with_progress(
     suite: Path,
     write: bool,
     sandbox: str = DEFAULT_SANDBOX,
+    executor: Executor = LOCAL,
 ) -> dict[str, Certificate]:
     """Audit tasks of one suite with a progress bar on standard error; `write` keeps their certificates."""
     from lmrbench.authoring.audit import audit as audit_task
     from lmrbench.authoring.certificate import write_certificate
     from lmrbench.authoring.tier_audit import audit_of_tier
-    from lmrbench.sandbox.registry import open_pool
+    from lmrbench.sandbox.registry import open_executor
+    from lmrbench.tasks.digests import runs_digest
 
     found: dict[str, Certificate] = {}
     if not tasks:
         return found
-    with open_pool(sandbox, suite_folders(suite), workers) as pool, progress() as bars:
+    with open_executor(executor, sandbox, suite_folders(suite), workers) as pool, progress() as bars:
         bar = bars.add_task("tasks", total=len(tasks))
         stages = bars.add_task("", total=1)
         for task in tasks:
@@ -179,7 +206,9 @@ def audit_with_progress(
 
             # The same seeds on every machine: a certificate can be made again and compared.
             measure = audit_task if task.tier == "function" else audit_of_tier
-            found[task.id] = measure(task, range(count), pool, advance).model_copy(update={"tier": task.tier})
+            found[task.id] = measure(task, range(count), pool, advance).model_copy(
+                update={"tier": task.tier, "runs": runs_digest(task)}
+            )
             if write:
                 write_certificate(task, found[task.id])
             bars.advance(bar)

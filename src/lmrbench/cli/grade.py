@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lmrbench.cli.options import (
+    AddressOption,
+    ExecutorOption,
     FreshOption,
     JsonOption,
     SandboxOption,
@@ -16,6 +18,7 @@ from lmrbench.cli.options import (
     TasksOption,
     TierOption,
     WorkersOption,
+    executor_of,
     forged_tasks,
     load_all_and_some,
     print_json,
@@ -23,7 +26,7 @@ from lmrbench.cli.options import (
 )
 from lmrbench.cli.tables import Sheet, in_one_line, sheet, show
 from lmrbench.cli.terminal import console, progress, say, warn
-from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
+from lmrbench.sandbox.protocol import DEFAULT_SANDBOX, LOCAL, Executor
 from lmrbench.tasks.loading import suite_folder, suite_folders
 
 if TYPE_CHECKING:
@@ -91,6 +94,8 @@ def grade(
         bool,
         typer.Option("--isolate", help="Never run the code of two systems at the same time; see docs/security.md."),
     ] = False,
+    executor: ExecutorOption = "local",
+    address: AddressOption = None,
     suite: SuiteOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -118,6 +123,7 @@ def grade(
         )
     if seed is not None and seeds is not None:
         raise UsageError("--seed and --seeds can't be used together")
+    where = executor_of(executor, address)
     if blind and speed:
         raise UsageError("--blind and --speed can't be used together: why an answer has no speed tells of the check")
     every_task, tasks = load_all_and_some(suite, task, tier, fresh, sandbox)
@@ -160,6 +166,7 @@ def grade(
         isolate,
         fail_fast,
         shared=path is None,
+        executor=where,
     )
     if speed:
         grades = time_with_progress(folder, grades, submissions, every_task, sandbox, suite_folder(suite))
@@ -218,17 +225,21 @@ def grade_with_progress(
     isolate: bool = False,
     fail_fast: bool = False,
     shared: bool = False,
+    executor: Executor = LOCAL,
 ) -> list[Grade]:
     """Grade submissions into a run folder with a progress bar; the grades in the order of the submissions.
 
-    tasks: the whole suite. shared: see `WorkerPool`.
+    tasks: the whole suite. shared: see `LocalPool`.
     """
     from lmrbench.grading.runs import changed_tasks, grade_run
-    from lmrbench.sandbox.registry import open_pool
+    from lmrbench.sandbox.registry import open_executor
 
     if folder.is_dir() and (changed := changed_tasks(folder, tasks)):
         warn(f"{folder}: graded before these tasks changed, the grades no longer hold: {', '.join(changed)}")
-    with open_pool(sandbox, suite_folders(suite), workers, isolate, shared) as pool, progress() as bars:
+    with (
+        open_executor(executor, sandbox, suite_folders(suite), workers, isolate, shared) as pool,
+        progress() as bars,
+    ):
         needed = {item.task for item in submissions}
         goldens = bars.add_task("golden", total=len(needed) * len(seeds))
         bar = bars.add_task("submissions", total=len(submissions))

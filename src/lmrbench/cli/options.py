@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
+from lmrbench.sandbox.protocol import DEFAULT_SANDBOX, LOCAL, Executor
 from lmrbench.tasks.loading import suite_folder, suite_folders
 from lmrbench.tasks.model import Tier
 
@@ -46,6 +46,20 @@ SandboxOption = Annotated[
 WorkersOption = Annotated[
     int | None, typer.Option("--workers", min=1, help="Warm workers side by side; by default one per core.")
 ]
+ExecutorOption = Annotated[
+    str,
+    typer.Option(
+        "--executor", metavar="local|ray", help="Run answers on this machine, or on the nodes of a Ray cluster."
+    ),
+]
+AddressOption = Annotated[
+    str | None,
+    typer.Option(
+        "--address",
+        metavar="HOST:PORT",
+        help="With --executor ray: the cluster; by default RAY_ADDRESS, or a cluster of this machine alone.",
+    ),
+]
 LabelFilesOption = Annotated[
     list[Path] | None,
     typer.Option(
@@ -67,6 +81,19 @@ FreshOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of a table.")]
+
+
+def executor_of(kind: str, address: str | None) -> Executor:
+    """What --executor and --address ask for. Raises UsageError for what doesn't go together."""
+    from lmrbench.errors import UsageError
+
+    if kind == "ray":
+        return Executor("ray", address)
+    if kind != "local":
+        raise UsageError(f"--executor {kind}: there are local and ray")
+    if address is not None:
+        raise UsageError("--address is for --executor ray")
+    return LOCAL
 
 
 def load_tasks(

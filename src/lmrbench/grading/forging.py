@@ -22,8 +22,7 @@ from lmrbench.grading.golden import golden_outputs
 from lmrbench.grading.signatures import signed, verified
 from lmrbench.records import Record
 from lmrbench.sandbox.environments import environment_of
-from lmrbench.sandbox.pool import WorkerPool
-from lmrbench.sandbox.protocol import Job
+from lmrbench.sandbox.protocol import Job, WorkerPool
 from lmrbench.sandbox.worker_program.encoding import decode
 from lmrbench.storage import PRIVATE, cache_folder, read_plain, write_whole
 from lmrbench.tasks.deviations import (

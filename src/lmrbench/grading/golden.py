@@ -20,8 +20,7 @@ from lmrbench.grading.signatures import signed, verified
 from lmrbench.records import Record
 from lmrbench.sandbox.environment import fingerprint
 from lmrbench.sandbox.environments import environment_of
-from lmrbench.sandbox.pool import WorkerPool
-from lmrbench.sandbox.protocol import Job, Outcome
+from lmrbench.sandbox.protocol import Job, Outcome, WorkerPool
 from lmrbench.storage import PRIVATE, cache_folder, made_once, read_plain, write_whole
 from lmrbench.tasks.digests import grading_digest
 from lmrbench.tasks.model import Task

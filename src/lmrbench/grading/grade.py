@@ -20,8 +20,7 @@ from lmrbench.grading.reading import SIDE_BY_SIDE, read_submission
 from lmrbench.grading.records import CaseVerdict, Grade, Terms, Verdict
 from lmrbench.printable import printable
 from lmrbench.sandbox.environments import environment_of
-from lmrbench.sandbox.pool import WorkerPool
-from lmrbench.sandbox.protocol import CaseOutcome, Job, Outcome, Status
+from lmrbench.sandbox.protocol import CaseOutcome, Job, Outcome, Status, WorkerPool
 from lmrbench.sandbox.worker_program.encoding import decode
 from lmrbench.tasks.deviations import share_found
 from lmrbench.tasks.digests import files_digest, grading_digest

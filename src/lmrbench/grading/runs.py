@@ -24,7 +24,7 @@ from lmrbench.lines import read_lines, read_submitted_lines, whole_lines
 from lmrbench.records import read_record
 from lmrbench.sandbox.environment import fingerprint
 from lmrbench.sandbox.environments import environment_of, lock_digest
-from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.sandbox.protocol import WorkerPool
 from lmrbench.storage import append_whole, locked, read_plain, write_whole
 from lmrbench.tasks.digests import grading_digest, suite_digest
 from lmrbench.tasks.loading import suite_name

@@ -21,8 +21,7 @@ from lmrbench.grading.golden import outputs_of
 from lmrbench.grading.grade import CHECK_SECONDS, Candidate, verdicts
 from lmrbench.grading.records import Ratio, Timing
 from lmrbench.sandbox.environments import environment_of
-from lmrbench.sandbox.pool import WorkerPool
-from lmrbench.sandbox.protocol import Job
+from lmrbench.sandbox.protocol import Job, WorkerPool
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.workspace import third_party_imports
 

@@ -47,7 +47,7 @@ class _Pace:
     last: float = field(default_factory=time.monotonic)
 
 
-class WorkerPool:
+class LocalPool:
     """Warm workers of one sandbox. A context manager: leaving it ends them all, whatever they were doing.
 
     isolate: jobs of two owners never run at the same time. shared: owners share workers, which is for code that all
@@ -76,7 +76,7 @@ class WorkerPool:
         for thread in self._threads:
             thread.start()
 
-    def __enter__(self) -> WorkerPool:
+    def __enter__(self) -> LocalPool:
         return self
 
     def __exit__(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
@@ -119,5 +119,32 @@ class Sandbox(Protocol):
         files alone (`sent`). Who can't show it may send them all.
 
         A worker is used and closed by the thread that starts it; only `kill` comes from another.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Executor:
+    """Where jobs run: on this machine, or on the Ray cluster at an address (see `ClusterPool` for None)."""
+
+    kind: Literal["local", "ray"] = "local"
+    address: str | None = None
+
+
+LOCAL = Executor()
+
+
+class WorkerPool(Protocol):
+    """Warm workers of one back end, on this machine (`LocalPool`) or on the nodes of a cluster (`ClusterPool`)."""
+
+    @property
+    def sandbox(self) -> Sandbox:
+        """The back end."""
+        ...
+
+    def run(self, jobs: Iterable[Job]) -> Iterator[tuple[int, Outcome]]:
+        """Run all jobs; yields the number of each with its outcome, in the order in which they end.
+
+        Raises SandboxError where the machine or the cluster fails, and where the pool is closed meanwhile.
         """
         ...

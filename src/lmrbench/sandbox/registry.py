@@ -9,12 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lmrbench.errors import SandboxError
 from lmrbench.sandbox.bubblewrap import BubblewrapSandbox
-from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.process import ProcessSandbox
-from lmrbench.sandbox.protocol import Sandbox
+from lmrbench.sandbox.protocol import Executor, Sandbox
+
+if TYPE_CHECKING:
+    from lmrbench.sandbox.cluster import ClusterPool
 
 GROUP = "lmrbench.sandboxes"
 
@@ -60,6 +64,27 @@ def open_pool(
     isolate: bool = False,
     shared: bool = False,
     kept: int = 1,
-) -> WorkerPool:
-    """Warm workers of the back end of that name; see `WorkerPool`."""
-    return WorkerPool(make_sandbox(name, secrets), workers, isolate, shared, kept)
+) -> LocalPool:
+    """Warm workers of the back end of that name; see `LocalPool`."""
+    return LocalPool(make_sandbox(name, secrets), workers, isolate, shared, kept)
+
+
+def open_executor(
+    executor: Executor,
+    name: str,
+    secrets: Sequence[Path],
+    workers: int | None = None,
+    isolate: bool = False,
+    shared: bool = False,
+) -> LocalPool | ClusterPool:
+    """Warm workers where the executor says: on this machine, or on a cluster; see `LocalPool` and `ClusterPool`.
+
+    Raises SandboxError where Ray is not installed or there is no cluster.
+    """
+    if executor.kind == "local":
+        return open_pool(name, secrets, workers, isolate, shared)
+    try:
+        from lmrbench.sandbox.cluster import ClusterPool
+    except ModuleNotFoundError as error:
+        raise SandboxError(f"the executor ray needs {error.name}: pip install 'lmrbench[ray]'") from error
+    return ClusterPool(make_sandbox(name, secrets), secrets, workers, isolate, shared, executor.address)

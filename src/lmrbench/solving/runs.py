@@ -54,7 +54,7 @@ from lmrbench.grading.runs import (
 from lmrbench.lines import read_lines
 from lmrbench.progress import lines_of_progress
 from lmrbench.records import StoredRecord
-from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.sandbox.protocol import WorkerPool
 from lmrbench.solving.attendance import PROGRESS
 from lmrbench.solving.scoring import Grader, grader_of_run
 from lmrbench.solving.settings import TASK_FIELDS, Settings

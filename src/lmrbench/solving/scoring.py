@@ -33,8 +33,7 @@ from lmrbench.grading.records import Grade
 from lmrbench.grading.runs import SUBMISSIONS, append_grade, earlier_seeds
 from lmrbench.lines import append_line
 from lmrbench.printable import printable
-from lmrbench.sandbox.pool import WorkerPool
-from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
+from lmrbench.sandbox.protocol import DEFAULT_SANDBOX, WorkerPool
 from lmrbench.sandbox.registry import open_pool
 from lmrbench.solving.snapshots import read_workspace, sample_trace
 from lmrbench.solving.status import (

@@ -25,15 +25,12 @@ def grading_digest(task: Task) -> str:
 
 def audit_digest(task: Task) -> str:
     """SHA-256 over everything that an audit looks at: what is graded, what a solver is told, and the variants."""
-    variants = {
-        f"{kind}/{name}": text.encode()
-        for kind, texts in (("rewrites", task.files.rewrites), ("wrong", task.files.wrong))
-        for name, text in texts.items()
-    }
-    declared = {"equivalents": task.files.equivalents.encode(), "seconds": json.dumps(task.limits.seconds).encode()}
-    if task.files.decided:
-        declared["decided"] = task.files.decided.encode()
-    return files_digest({**_graded(task), **_told(task), **variants, **declared})
+    return files_digest({**_run(task), **_told(task)})
+
+
+def runs_digest(task: Task) -> str:
+    """SHA-256 over what an audit runs: all that it looks at, but for what a solver is told."""
+    return files_digest(_run(task))
 
 
 def suite_digest(tasks: Iterable[Task]) -> str:
@@ -52,6 +49,18 @@ def files_digest(files: Mapping[str, bytes]) -> str:
         digest.update(f"{name}\0{len(data)}\0".encode())
         digest.update(data)
     return digest.hexdigest()
+
+
+def _run(task: Task) -> dict[str, bytes]:
+    variants = {
+        f"{kind}/{name}": text.encode()
+        for kind, texts in (("rewrites", task.files.rewrites), ("wrong", task.files.wrong))
+        for name, text in texts.items()
+    }
+    declared = {"equivalents": task.files.equivalents.encode(), "seconds": json.dumps(task.limits.seconds).encode()}
+    if task.files.decided:
+        declared["decided"] = task.files.decided.encode()
+    return {**_graded(task), **variants, **declared}
 
 
 def _graded(task: Task) -> dict[str, bytes]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Self
 
@@ -91,6 +92,15 @@ class Kept(bytes):
         kept = cls(place.read_bytes())
         kept.place = place
         return kept
+
+    def __reduce__(self) -> tuple[Callable[[Path], Kept], tuple[Path]]:
+        """Pickled as its place: whoever unpickles it has the same sources, or is told that the file is missing."""
+        return _kept_at, (self.place,)
+
+
+@cache
+def _kept_at(place: Path) -> Kept:
+    return Kept.read(place)
 
 
 class Tree(Mapping[str, bytes]):

@@ -1,0 +1,188 @@
+"""How do many jobs share the nodes of a Ray cluster? One actor a core, each with a warm worker of its own.
+
+The interface is that of `LocalPool`, and the records that come of it are the same. Jobs go out in batches of one
+owner, and each outcome comes back as soon as it is there. Goldens and comparisons stay with the caller: a node sees
+what it runs, and no answer. Where a node is lost, the jobs whose outcomes have not arrived run again elsewhere.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import socket
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from lmrbench.errors import SandboxError
+from lmrbench.sandbox.protocol import Job, Outcome, Sandbox
+
+# Ray reads this when it is imported: nothing of a run is reported to anybody.
+os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+
+import ray
+from ray.exceptions import RayError, RayTaskError
+
+_MOST_IN_A_BATCH = 16
+# How often the same jobs may be lost with their node. A candidate can't end an actor, so this is the cluster's doing.
+_MOST_LOSSES = 3
+# For so many seconds a cluster may have no actor at all.
+_PATIENCE_SECONDS = 120.0
+_CONNECT_SECONDS = 10.0
+
+
+class Actor:
+    """What runs on a node: the pool of one worker."""
+
+    def __init__(self, sandbox: str, secrets: Sequence[Path], shared: bool) -> None:
+        # The registry imports this module.
+        from lmrbench.sandbox.registry import open_pool
+
+        self._pool = open_pool(sandbox, secrets, workers=1, shared=shared)
+
+    def ready(self) -> None:
+        """Answer, once the actor is there."""
+
+    def run(self, pickled: bytes) -> Iterator[tuple[int, Outcome]]:
+        """Run jobs; yields the number of each with its outcome. Raises SandboxError where this node lacks a file."""
+        try:
+            jobs: list[Job] = pickle.loads(pickled)
+        except FileNotFoundError as error:
+            raise SandboxError(f"{_here()}: {error.filename} is missing: run lmrbench fetch on every node") from error
+        for job in jobs:
+            if job.environment is not None and not job.environment.is_dir():
+                raise SandboxError(f"{_here()}: {job.environment} is missing: run lmrbench env build on every node")
+        yield from self._pool.run(jobs)
+
+
+@dataclass
+class _Batch:
+    """Jobs of one owner that go out together, each with its number, and which of them have come back."""
+
+    jobs: Sequence[tuple[int, Job]]
+    losses: int = 0
+    arrived: set[int] = field(default_factory=set)
+
+    def pickled(self) -> bytes:
+        return pickle.dumps([job for _, job in self.jobs])
+
+    def again(self) -> _Batch:
+        """What is left of it after a loss."""
+        left = [numbered for numbered in self.jobs if numbered[0] not in self.arrived]
+        return _Batch(left, self.losses + 1)
+
+
+class ClusterPool:
+    """Warm workers on the cores of a Ray cluster. A context manager: leaving it ends them all.
+
+    sandbox: the back end, which every node must have. secrets: folders that no worker may see, on any node. workers:
+    how many actors; by default one for each core of the cluster. isolate: jobs of two owners never run at the same
+    time. shared: of `LocalPool`. address: of the cluster; by default what RAY_ADDRESS says, or else a cluster of this
+    machine alone, which ends with the pool. Raises SandboxError where there is no cluster at that address.
+    """
+
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        secrets: Sequence[Path],
+        workers: int | None = None,
+        isolate: bool = False,
+        shared: bool = False,
+        address: str | None = None,
+    ) -> None:
+        self.sandbox = sandbox
+        self._isolate = isolate
+        self._connected_here = not ray.is_initialized()
+        if self._connected_here:
+            known = address or os.environ.get("RAY_ADDRESS")
+            try:
+                if known:
+                    _require_answer(known)
+                ray.init(address=known, log_to_driver=False, logging_level=logging.ERROR)
+            except (OSError, RuntimeError, ValueError) as error:
+                said = str(error).strip().partition("\n")[0]
+                raise SandboxError(f"no Ray cluster at {known or 'this machine'}: {said}") from error
+        resources: Any = ray.cluster_resources  # it has no types
+        size = workers or max(1, int(resources().get("CPU", 1)))
+        # Ray starts an actor again elsewhere when its node is lost; what it was at is for `run` to decide.
+        remote: Any = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=0)(Actor)
+        self._actors = [remote.remote(sandbox.name, tuple(secrets), shared) for _ in range(size)]
+
+    def __enter__(self) -> ClusterPool:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for actor in self._actors:
+            ray.kill(actor)
+        if self._connected_here:
+            ray.shutdown()
+
+    def run(self, jobs: Iterable[Job]) -> Iterator[tuple[int, Outcome]]:
+        """Run all jobs; yields the number of each with its outcome, once, in the order in which they end.
+
+        A job that may end early (`ends_with`) runs to its end: what decides that stays with the caller. Raises
+        SandboxError where the cluster or one of its nodes fails.
+        """
+        of_owners: dict[str, list[tuple[int, Job]]] = {}
+        for number, job in enumerate(jobs):
+            of_owners.setdefault(job.owner, []).append((number, replace(job, ends_with=None)))
+        most = max(1, min(_MOST_IN_A_BATCH, sum(map(len, of_owners.values())) // (2 * len(self._actors))))
+        turns: list[deque[_Batch]] = [deque()]
+        for some in of_owners.values():
+            if self._isolate:
+                turns.append(deque())
+            turns[-1] += [_Batch(some[start : start + most]) for start in range(0, len(some), most)]
+        for batches in turns:
+            yield from self._spread(batches)
+
+    def _spread(self, waiting: deque[_Batch]) -> Iterator[tuple[int, Outcome]]:
+        """Give each actor that is free a batch, and never a second one, so that nothing piles up on a node."""
+        free = {actor.ready.remote(): actor for actor in self._actors}
+        running: dict[Any, tuple[Any, _Batch]] = {}
+        while waiting or running:
+            ready, _ = ray.wait([*running, *(free if waiting else ())], timeout=None if running else _PATIENCE_SECONDS)
+            if not ready:
+                raise SandboxError(f"no node of the Ray cluster answered for {_PATIENCE_SECONDS:.0f} s")
+            event: Any = ready[0]
+            try:
+                if event in free:
+                    ray.get(event)
+                    actor, batch = free.pop(event), waiting.popleft()
+                    running[actor.run.options(num_returns="streaming").remote(batch.pickled())] = actor, batch
+                else:
+                    actor, batch = running[event]
+                    place, outcome = ray.get(next(event))
+                    number = batch.jobs[place][0]
+                    batch.arrived.add(number)
+                    yield number, outcome
+            except StopIteration:
+                del running[event]
+                free[actor.ready.remote()] = actor
+            except RayTaskError as error:
+                raise SandboxError(str(error.cause)) from error
+            except RayError as error:
+                if event in free:
+                    actor = free.pop(event)
+                else:
+                    actor, batch = running.pop(event)
+                    if batch.losses == _MOST_LOSSES:
+                        raise SandboxError(f"the Ray cluster lost the same jobs time and again: {error}") from error
+                    waiting.appendleft(batch.again())
+                free[actor.ready.remote()] = actor
+
+
+def _require_answer(address: str) -> None:
+    """Raises OSError or ValueError where nobody answers at HOST:PORT: Ray would end this process for that."""
+    host, _, port = address.rpartition(":")
+    if host and not host.endswith("//"):
+        socket.create_connection((host, int(port)), _CONNECT_SECONDS).close()
+
+
+def _here() -> str:
+    return socket.gethostname()
