@@ -7,7 +7,7 @@ BIN := .venv/bin
 demo: .venv/installed system
 	$(BIN)/lmrbench grade --golden --mask --wrong --most 3 --fail-fast --out runs/demo
 
-test: .venv/installed system lint
+test: .venv/installed system browser lint
 	$(BIN)/lmrbench audit --quick
 	$(BIN)/pytest -n $$(($$(nproc) + 1)) --dist worksteal
 
@@ -79,6 +79,11 @@ PIP_OPTIONS ?=
 	touch $@
 
 # Installing needs root; without it, `lmrbench doctor` says what to ask the administrator for.
+.PHONY: browser
+browser:
+	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } \
+		|| sudo -n apt-get install -y -qq chromium || echo 'NOT TESTED: pages in a browser, which needs chromium' >&2
+
 .PHONY: system
 system:
 	@command -v bwrap >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq bubblewrap >/dev/null; } \

@@ -19,6 +19,7 @@ FLOORS = (
     ("authoring", "library", "reward", "solving"),
     ("judging",),
     ("analysis", "inspect_registry", "verifiers_tasks"),
+    ("web",),
     ("cli",),
 )
 ROOMS = [room for floor in FLOORS for room in floor]

@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 import platformdirs
 
@@ -43,8 +44,15 @@ def cache_folder() -> Path:
 
 def read_plain(path: Path) -> bytes:
     """The content of a regular file that is no link. Raises FileNotFoundError if there is none, else RecordError."""
-    with _one_line(path), os.fdopen(_open_plain(path, os.O_RDONLY), "rb") as file:
+    with reading_plain(path) as file:
         return file.read()
+
+
+@contextmanager
+def reading_plain(path: Path) -> Iterator[BinaryIO]:
+    """Open a regular file that is no link. Raises FileNotFoundError if there is none, else RecordError."""
+    with _one_line(path), os.fdopen(_open_plain(path, os.O_RDONLY), "rb") as file:
+        yield file
 
 
 def append_whole(path: Path, line: bytes) -> None:

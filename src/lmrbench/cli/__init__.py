@@ -40,6 +40,7 @@ from lmrbench.cli import (
     show,
     solve,
     suite,
+    view,
     why,
 )
 from lmrbench.cli.interrupt import Interrupted, raise_interrupted
@@ -95,6 +96,7 @@ app.command("forge")(forge.forge)
 app.add_typer(analyse.app, name="analyse")
 app.command("published")(published.published)
 app.command("judge")(judge.judge)
+app.command("view")(view.view)
 app.command("why")(why.why)
 app.add_typer(labels.app, name="labels")
 app.command("agreement")(agreement.agreement)

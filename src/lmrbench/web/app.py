@@ -1,0 +1,280 @@
+"""The viewer: runs, their answers, tasks and the suite, as pages that only this machine's browser gets.
+
+Nothing in an address becomes a path: runs are named by their numbers, answers and tasks are looked up in what was read,
+and static files in what came with lmrbench.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import cached_property
+from importlib.resources import files
+from typing import Any
+from urllib.parse import urlencode
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route
+
+from lmrbench.authoring.certificate import read_certificate
+from lmrbench.errors import LmrbenchError
+from lmrbench.printable import printable
+from lmrbench.tasks.model import Task
+from lmrbench.tasks.workspace import instruction, target_texts, unsolved_files
+from lmrbench.version import __version__
+from lmrbench.web.code import beside, coloured, colours
+from lmrbench.web.index import Answer, RunIndex
+from lmrbench.web.matrix import cells_of, paged, total
+from lmrbench.web.prose import prose
+from lmrbench.web.taken import beside_before, handed_in, taken_texts
+
+# How many systems stand side by side on a page of a run, and how many tasks below each other.
+SYSTEMS, TASKS = 8, 50
+# Of answers that one is compared with.
+_MOST_OTHERS = 200
+STATUSES = ("passed", "failed", "unanswered")
+_HEADERS = {
+    "content-security-policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+}
+
+
+class Viewer:
+    """What the pages show: runs, by number, and the tasks that they are of.
+
+    show_reference: whether pages of answers show the reference, which who labels or solves must not see.
+    """
+
+    def __init__(self, runs: Sequence[RunIndex], tasks: Mapping[str, Task], show_reference: bool) -> None:
+        self.runs = runs
+        self.tasks = tasks
+        self.show_reference = show_reference
+
+    @cached_property
+    def _templates(self) -> Environment:
+        environment = Environment(
+            loader=PackageLoader("lmrbench.web", "pages"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        environment.filters["printable"] = lambda text: printable(str(text), lines=True)
+        environment.globals |= {"version": __version__, "link": _link}
+        return environment
+
+    def page(self, name: str, status: int = 200, **values: Any) -> HTMLResponse:
+        """A page made of a template."""
+        return HTMLResponse(self._templates.get_template(f"{name}.jinja").render(**values), status, _HEADERS)
+
+    def run_of(self, request: Request) -> tuple[int, RunIndex]:
+        """The run that an address names, after another look at its folder. Raises HTTPException where there is none."""
+        number = int(request.path_params["run"])
+        if not 0 <= number < len(self.runs):
+            raise HTTPException(404, "There is no run of that number.")
+        self.runs[number].look()
+        return number, self.runs[number]
+
+    def answer_of(self, request: Request, run: RunIndex, key: str = "") -> Answer:
+        """The answer that an address names. Raises HTTPException where the run has none of it."""
+        query = request.query_params
+        sample = query.get(f"{key}sample", "0")
+        answer = Answer(query.get(f"{key}system", ""), query.get("task", ""), int(sample) if sample.isdecimal() else -1)
+        if answer not in run.entries and answer not in run.usages:
+            raise HTTPException(404, "There is no such answer in this run.")
+        return answer
+
+    def overview(self, request: Request) -> Response:
+        """All runs."""
+        rows = []
+        for number, run in enumerate(self.runs):
+            run.look()
+            rows.append(
+                {
+                    "number": number,
+                    "run": run,
+                    "systems": sorted({item.system for item in run.entries}),
+                    "tasks": len({item.task for item in run.entries}),
+                    "passed": sum(entry.head.passed for entry in run.entries.values()),
+                }
+            )
+        return self.page("overview", rows=rows)
+
+    def run(self, request: Request) -> Response:
+        """A run: tasks by systems."""
+        number, run = self.run_of(request)
+        query = request.query_params
+        cells = cells_of(run)
+        categories = {entry.head.task: entry.head.category for entry in run.entries.values()}
+        tiers = {name: self.tasks[name].tier for name in {task for _, task in cells} & self.tasks.keys()}
+        chosen = {name: query.get(name, "") for name in ("category", "tier", "status", "find")}
+        every_system = sorted({system for system, _ in cells})
+        every_task = sorted({task for _, task in cells})
+        tasks = [
+            task
+            for task in every_task
+            if chosen["category"] in ("", categories.get(task, ""))
+            and chosen["tier"] in ("", tiers.get(task, ""))
+            and chosen["find"].casefold() in task.casefold()
+            and (
+                not chosen["status"]
+                or any(
+                    cells[system, task].status == chosen["status"] for system in every_system if (system, task) in cells
+                )
+            )
+        ]
+        systems = paged(every_system, query.get("systems", ""), SYSTEMS)
+        shown = paged(tasks, query.get("tasks", ""), TASKS)
+        totals = {
+            system: total(cells[system, task] for task in tasks if (system, task) in cells) for system in systems.items
+        }
+        return self.page(
+            "run",
+            number=number,
+            run=run,
+            cells=cells,
+            systems=systems,
+            tasks=shown,
+            totals=totals,
+            categories=sorted(set(categories.values())),
+            tiers=sorted(set(tiers.values())),
+            statuses=STATUSES,
+            chosen=chosen,
+        )
+
+    def state(self, request: Request) -> Response:
+        """How much is in a run, for a page that follows it."""
+        _, run = self.run_of(request)
+        return JSONResponse({"entries": len(run.entries), "usages": len(run.usages)}, headers=_HEADERS)
+
+    def answer(self, request: Request) -> Response:
+        """One answer: its code beside the masked function, failed cases, votes, labels, what it cost."""
+        number, run = self.run_of(request)
+        answer = self.answer_of(request, run)
+        grade, task, submission = run.grade(answer), self.tasks.get(answer.task), run.submission(answer)
+        taken = beside_before(task, submission, self.show_reference)
+        others = sorted(item for item in run.entries if item.task == answer.task and item != answer)
+        return self.page(
+            "answer",
+            number=number,
+            run=run,
+            answer=answer,
+            grade=grade,
+            failed=[case for case in grade.cases if case.verdict != "match"] if grade else [],
+            task=task,
+            submission=submission,
+            taken=taken,
+            usage=run.usages.get(answer),
+            judgements=run.judgements(answer),
+            labels=run.labels(answer),
+            others=others[:_MOST_OTHERS],
+            show_reference=self.show_reference,
+            handed_in=[] if submission is None or taken.targets else handed_in(submission),
+        )
+
+    def compare(self, request: Request) -> Response:
+        """Two answers to one task side by side."""
+        number, run = self.run_of(request)
+        answers = [self.answer_of(request, run, key) for key in ("left_", "right_")]
+        task = self.tasks.get(answers[0].task)
+        texts = [taken_texts(task, run.submission(answer)) for answer in answers]
+        names = list(dict.fromkeys([*texts[0], *texts[1]]))
+        pieces = [
+            (name, list(beside(texts[0].get(name, (1, ""))[1], texts[1].get(name, (1, ""))[1]))) for name in names
+        ]
+        return self.page(
+            "compare",
+            number=number,
+            run=run,
+            answers=answers,
+            entries=[run.entries.get(item) for item in answers],
+            pieces=pieces,
+        )
+
+    def task(self, request: Request) -> Response:
+        """A task: summary, instruction, masked code, certificate."""
+        task = self.tasks.get(request.query_params.get("task", ""))
+        if task is None:
+            raise HTTPException(404, "There is no such task in this suite.")
+        masked = target_texts(task, unsolved_files(task))
+        return self.page(
+            "task",
+            task=task,
+            summary=prose(task.files.summary),
+            instruction=prose(instruction(task, "full")),
+            masked=[(str(target), line, coloured(text)) for target, (line, text) in masked.items()],
+            certificate=read_certificate(task) if task.files.check else None,
+            coloured=coloured,
+        )
+
+    def suite(self, request: Request) -> Response:
+        """All tasks that are here."""
+        return self.page("suite", tasks=list(self.tasks.values()))
+
+    def static(self, request: Request) -> Response:
+        """Style sheets and the script."""
+        kind, text = _STATIC.get(request.path_params["name"], ("", None))
+        if text is None:
+            raise HTTPException(404, "There is no such file.")
+        return Response(text(), media_type=kind, headers=_HEADERS)
+
+    def refused(self, request: Request, error: Exception) -> Response:
+        """A page that says what is wrong."""
+        if isinstance(error, HTTPException):
+            return self.page("error", error.status_code, message=error.detail)
+        return self.page("error", 500, message=str(error))
+
+
+def application(viewer: Viewer, hosts: Sequence[str]) -> Starlette:
+    """The viewer as an application. hosts: the names that a browser may call this server by."""
+    routes: Mapping[str, Callable[[Request], Response]] = {
+        "/": viewer.overview,
+        "/run/{run:int}": viewer.run,
+        "/run/{run:int}/state": viewer.state,
+        "/run/{run:int}/answer": viewer.answer,
+        "/run/{run:int}/compare": viewer.compare,
+        "/task": viewer.task,
+        "/suite": viewer.suite,
+        "/static/{name}": viewer.static,
+    }
+    return Starlette(
+        routes=[Route(path, _in_turn(endpoint)) for path, endpoint in routes.items()],
+        exception_handlers={HTTPException: viewer.refused, LmrbenchError: viewer.refused},
+        # Another site's name that points here must not read these pages.
+        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))],
+    )
+
+
+def _in_turn(endpoint: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:
+    """One request after the other, in the server's own thread: what was read of a run is not shared between threads."""
+
+    async def respond(request: Request) -> Response:
+        return endpoint(request)
+
+    return respond
+
+
+def _link(path: str, **query: object) -> str:
+    """An address with its query, of which what is empty is left out."""
+    kept = {name: value for name, value in query.items() if value not in ("", None)}
+    return f"{path}?{urlencode(kept)}" if kept else path
+
+
+def _own(name: str) -> Callable[[], str]:
+    return lambda: (files("lmrbench.web") / "static" / name).read_text("utf-8")
+
+
+_STATIC: Mapping[str, tuple[str, Callable[[], str] | None]] = {
+    "style.css": ("text/css", _own("style.css")),
+    "code.css": ("text/css", colours),
+    "icon.svg": ("image/svg+xml", _own("icon.svg")),
+    "view.js": ("text/javascript", _own("view.js")),
+}

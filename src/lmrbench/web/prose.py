@@ -1,0 +1,47 @@
+"""Summaries and instructions as HTML: Markdown whose formulas become MathML, and which can do nothing."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from xml.etree import ElementTree
+
+from latex2mathml.converter import convert
+from markdown_it import MarkdownIt
+from markupsafe import Markup
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+
+# What the converter makes of formulas; it hands on whatever else stands in them.
+_ELEMENTS = re.compile(
+    "math|mrow|m[ino]|mtext|mspace|mfrac|msqrt|mroot|m(?:sub|sup|subsup|under|over|underover)|mtable|mtr|mtd|mstyle|"
+    "mpadded|mphantom|menclose"
+)
+_ATTRIBUTES = re.compile(
+    "display|mathvariant|stretchy|fence|form|accent|largeop|movablelimits|symmetric|[lr]space|(?:min|max)size|width|"
+    "height|depth|linethickness|displaystyle|scriptlevel|column(?:align|lines|spacing)|row(?:lines|spacing)|separator|"
+    "notation"
+)
+
+
+def _formula(tex: str, options: dict[str, Any]) -> str:
+    try:
+        root = ElementTree.fromstring(convert(tex, display="block" if options["display_mode"] else "inline"))
+        for element in root.iter():
+            element.tag = element.tag.rpartition("}")[2]
+            if not _ELEMENTS.fullmatch(element.tag) or not all(map(_ATTRIBUTES.fullmatch, element.attrib)):
+                raise ValueError(element.tag)
+        return ElementTree.tostring(root, encoding="unicode")
+    except Exception:
+        # The converter raises whatever it stumbles over; the source can be read, too.
+        return str(Markup("<code>{}</code>").format(tex))
+
+
+def _reader() -> MarkdownIt:
+    # No HTML of the text's own, and no images: they would be fetched from elsewhere.
+    reader = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
+    return reader.use(dollarmath_plugin, double_inline=True, renderer=_formula)
+
+
+def prose(text: str) -> Markup:
+    """Markdown as HTML. HTML within it is shown as text, and addresses but those of the web are no links."""
+    return Markup(_reader().render(text))

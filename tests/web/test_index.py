@@ -1,0 +1,120 @@
+"""A run folder is read as far as it goes, also while it grows, and what is damaged in it costs nothing else."""
+
+import json
+
+import pytest
+
+from lmrbench.errors import RecordError
+from lmrbench.grading.records import CaseVerdict, Grade, Usage
+from lmrbench.web.index import Answer, RunIndex
+
+
+def grade(system="one", task="toy/blend", sample=0, verdicts=("match", "mismatch"), **more):
+    cases = tuple(
+        CaseVerdict(seed=1, case=number, name=f"case {number}", verdict=verdict, reason='is not "a match"')
+        for number, verdict in enumerate(verdicts)
+    )
+    facts = {
+        "label": "",
+        "category": "evaluation_metrics",
+        "seconds": 1.0,
+        "peak_mb": 1.0,
+        "warnings": (),
+        "log": "",
+        "candidate_digest": "c",
+        "task_digest": "t",
+        "seeds": (1,),
+        "sandbox": "bubblewrap",
+        "environment": "e",
+    }
+    passed = set(verdicts) == {"match"}
+    return Grade(system=system, task=task, sample=sample, cases=cases, passed=passed, **(facts | more))
+
+
+def usage(**more):
+    facts = {"detail": "", "calls": 1, "input_tokens": 2, "output_tokens": 3, "dollars": None, "seconds": 1.0}
+    facts |= {"limit": "", "cut": (), "system": "one", "task": "toy/blend", "sample": 1, "status": "provider_error"}
+    return Usage(**(facts | more))
+
+
+def write(file, *records):
+    file.parent.mkdir(exist_ok=True)
+    with file.open("a") as lines:
+        lines.writelines(record.model_dump_json() + "\n" for record in records)
+
+
+@pytest.fixture
+def index(tmp_path):
+    return RunIndex(tmp_path / "run")
+
+
+def test_heads_and_counts_come_without_the_cases_which_come_when_asked_for(index):
+    hostile = '","cases":[],"verdict":"match'
+    write(index.folder / "grades.jsonl", grade(), grade(system=hostile, label=hostile, log=hostile))
+    write(index.folder / "usage.jsonl", usage())
+    index.look()
+
+    assert {answer: (item.matched, item.cases, item.head.passed) for answer, item in index.entries.items()} == {
+        Answer("one", "toy/blend", 0): (1, 2, False),
+        Answer(hostile, "toy/blend", 0): (1, 2, False),
+    }
+    assert [answer.sample for answer in index.usages] == [1]
+    assert index.grade(Answer(hostile, "toy/blend", 0)).log == hostile
+    assert index.grade(Answer("nobody", "toy/blend", 0)) is None
+
+
+def test_what_is_appended_is_seen_at_the_next_look_once_it_is_whole(index):
+    file = index.folder / "grades.jsonl"
+    write(file, grade())
+    index.look()
+    line = grade(sample=1, verdicts=("match",)).model_dump_json()
+    with file.open("a") as lines:
+        lines.write(line[:100])
+    index.look()
+    assert len(index.entries) == 1
+    with file.open("a") as lines:
+        lines.write(line[100:] + "\n")
+    index.look()
+    assert index.grade(Answer("one", "toy/blend", 1)).passed
+
+
+def test_the_last_grade_of_an_answer_counts_and_a_file_that_was_replaced_is_read_anew(index):
+    file = index.folder / "grades.jsonl"
+    write(file, grade(), grade(verdicts=("match", "match")))
+    index.look()
+    assert [entry.head.passed for entry in index.entries.values()] == [True]
+    file.rename(file.with_suffix(".old"))
+    write(file, grade(system="another"))
+    index.look()
+    assert [answer.system for answer in index.entries] == ["another"]
+
+
+def test_a_damaged_line_is_named_and_left_out(index):
+    file = index.folder / "grades.jsonl"
+    write(file, grade())
+    with file.open("a") as lines:
+        lines.write('{"system": "half\n[]\n')
+    write(file, grade(sample=1))
+    index.look()
+    assert len(index.entries) == 2
+    assert index.problem == f"{file}:3 is damaged, and left out"
+
+
+def test_a_link_is_not_followed(index, tmp_path):
+    secret = tmp_path / "secret.jsonl"
+    write(secret, grade())
+    index.folder.mkdir()
+    (index.folder / "grades.jsonl").symlink_to(secret)
+    index.look()
+    assert not index.entries
+    assert "is a link, which is not followed" in index.problem
+
+
+def test_a_grade_whose_cases_are_damaged_says_so_when_it_is_opened(index):
+    record = json.loads(grade().model_dump_json())
+    index.folder.mkdir()
+    line = json.dumps({**record, "cases": [{"seed": "none"}]}, separators=(",", ":"))
+    (index.folder / "grades.jsonl").write_text(line + "\n")
+    index.look()
+    with pytest.raises(RecordError):
+        index.grade(Answer("one", "toy/blend", 0))

@@ -1,0 +1,227 @@
+"""The viewer as people meet it: in a browser, by keyboard and mouse, over runs that strangers wrote."""
+
+import shutil
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+
+import pytest
+from tests.web.test_index import grade, usage, write
+
+from lmrbench.judging.records import Judgement
+from lmrbench.tasks.submission import Submission
+
+CHROMIUM = shutil.which("chromium")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="NOT TESTED: no chromium; see make browser")
+HOSTILE = (
+    '"><script>window.hacked = 1</script>',
+    "<img src=x onerror='window.hacked = 1'>",
+    "javascript:window.hacked=1//{{ 7 * 7 }}",
+    "</code></table></main><svg onload=window.hacked=1>\x1b[31m",
+)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def serve(toy_suite):
+    """Serve runs; gives the server's address."""
+    servers = []
+
+    def start(*runs, options=()):
+        command = [sys.executable, "-m", "lmrbench", "view", *runs, "--suite", toy_suite, "--port", 0, *options]
+        server = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, text=True)
+        servers.append(server)
+        return server.stdout.readline().split()[0]
+
+    yield start
+    for server in servers:
+        server.terminate()
+        server.wait(20)
+
+
+@pytest.fixture
+def page(browser, serve):
+    """A page that fails the test if a script fails, or if anything is asked of another host."""
+    context = browser.new_context()
+    page = context.new_page()
+    seen = []
+    page.on("pageerror", lambda error: seen.append(f"{error}"))
+    page.on("console", lambda message: seen.append(message.text) if message.type == "error" else None)
+    page.on("dialog", lambda dialog: seen.append(dialog.message))
+    page.on("request", lambda request: seen.append(request.url) if "//127.0.0.1:" not in request.url else None)
+    yield page
+    context.close()
+    assert not seen
+
+
+def answers(folder, count=1, system="one"):
+    """A run whose answers to the toy task fail, as submissions and grades."""
+    code = "def blend(values):\n    return helper(values)\n\n\ndef helper(values):\n    return 0.0\n"
+    for sample in range(count):
+        write(folder / "grades.jsonl", grade(system=system, sample=sample))
+        write(folder / "submissions.jsonl", Submission(system=system, task="toy/blend", sample=sample, code=code))
+
+
+def test_the_first_failed_case_is_two_clicks_from_the_overview(page, serve, tmp_path):
+    answers(tmp_path / "run")
+    page.goto(serve(tmp_path / "run"))
+    page.get_by_role("link", name="run").last.click()
+    page.get_by_role("link", name="✗").click()
+
+    failure = page.locator("#first-failure")
+    assert failure.inner_text().split("\t")[:3] == ["case 1", "mismatch", 'is not "a match"']
+    assert "def blend" in page.locator("table.beside").first.inner_text()
+    page.get_by_text("All that changes in").click()
+    assert "def helper" in page.locator("details table.beside").inner_text()
+
+
+def test_the_keyboard_is_enough(page, serve, tmp_path):
+    answers(tmp_path / "run")
+    page.goto(serve(tmp_path / "run"))
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.getAttribute('href')") == "/run/0":
+            break
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/run/0")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert page.url.endswith("#main")
+
+
+def test_the_reference_is_shown_only_where_that_is_asked_for(page, serve, tmp_path):
+    answers(tmp_path / "run")
+    place = "/run/0/answer?system=one&task=toy/blend&sample=0"
+    page.goto(serve(tmp_path / "run") + place)
+    assert page.locator("table.beside").first.inner_text().startswith("masked")
+    masked = page.content()
+    page.goto(serve(tmp_path / "run", options=["--show-reference"]) + place)
+    assert page.locator("table.beside").first.inner_text().startswith("reference")
+    assert "weights" in page.content()
+    assert page.content() != masked
+
+
+def test_filters_and_pages_find_every_answer(page, serve, tmp_path):
+    for number in range(20):
+        verdicts = ("match",) if number % 2 else ("mismatch",)
+        write(
+            tmp_path / "run" / "grades.jsonl",
+            *(grade(system=f"system {number}", task=f"paper{task}/a", verdicts=verdicts) for task in range(60)),
+        )
+    write(tmp_path / "run" / "usage.jsonl", usage(system="system 1", task="unheard/of"))
+    page.goto(serve(tmp_path / "run") + "/run/0")
+    assert page.locator("table.matrix thead th").count() == 1 + 8
+    page.get_by_role("link", name="next").first.click()
+    assert "Systems 9 to 16 of 20" in page.locator("main").inner_text()
+    page.get_by_label("status").select_option("unanswered")
+    page.get_by_role("button", name="Show").click()
+    assert page.locator("table.matrix tbody th").all_inner_texts() == ["1 tasks", "unheard/of"]
+    page.get_by_label("status").select_option("")
+    page.get_by_role("textbox", name="task").fill("PAPER59")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**find=PAPER59")
+    assert page.locator("table.matrix tbody th").all_inner_texts() == ["1 tasks", "paper59/a"]
+
+
+def test_two_answers_stand_side_by_side(page, serve, tmp_path):
+    answers(tmp_path / "run", count=2)
+    page.goto(serve(tmp_path / "run") + "/run/0/answer?system=one&task=toy/blend&sample=0")
+    page.get_by_text("Beside another answer").click()
+    page.get_by_role("link", name="one, sample 1").click()
+    assert page.locator("h1").inner_text() == "Two answers to toy/blend"
+    assert page.locator("tr.same").count() > 0
+    assert page.locator("tr.changed").count() == 0
+
+
+def test_a_run_that_goes_on_is_followed(page, serve, tmp_path):
+    answers(tmp_path / "run")
+    page.goto(serve(tmp_path / "run") + "/run/0")
+    write(tmp_path / "run" / "grades.jsonl", grade(system="latecomer"))
+    page.get_by_role("columnheader", name="latecomer").wait_for(timeout=20_000)
+
+
+def test_what_strangers_wrote_is_shown_and_does_nothing(page, serve, tmp_path):
+    run = tmp_path / "run"
+    for sample, text in enumerate(HOSTILE):
+        cases = ("mismatch",)
+        write(run / "grades.jsonl", grade(text, sample=sample, verdicts=cases, label=text, log=text, warnings=(text,)))
+        write(run / "grades.jsonl", grade("one", task=text, verdicts=cases, category=text))
+        write(run / "submissions.jsonl", Submission(system=text, task="toy/blend", sample=sample, code=text))
+        vote = {"judge": text, "vote": 0, "order": "reference first", "prompt_version": 1, "evidence": False}
+        vote |= {"comments_stripped": False, "digest": "d", "status": "judged", "category": "LI", "detail": text}
+        vote |= {"error_class": None, "logic": (text,), "implementation": (text,), "attempts": 1, "dollars": None}
+        key = {"system": text, "task": "toy/blend", "sample": sample}
+        write(run / "judgements.jsonl", Judgement(**key, **vote, input_tokens=0, output_tokens=0))
+        write(run / "usage.jsonl", usage(**key, status="answered", detail=text, limit=text, cut=(text,)))
+    address = serve(run)
+    page.goto(f"{address}/run/0")
+    addresses = {link.get_attribute("href") for link in page.locator("main a").all()}
+    assert len(addresses) > 3 * len(HOSTILE)
+    for place in ("/", *sorted(item for item in addresses if item.startswith("/run/"))):
+        page.goto(address + place)
+        assert page.evaluate("window.hacked") is None
+        assert page.locator("main script, main img, main svg").count() == 0
+        if "answer" in place:
+            assert "window.hacked" in page.locator("main").inner_text()
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "/static/..%2f..%2f..%2fetc%2fpasswd",
+        "/run/7",
+        "/run/0/answer?system=../../x&task=../../etc&sample=0",
+        "/run/0/answer?system=one&task=toy/blend&sample=-1",
+        "/task?task=../../toy",
+        "/nowhere",
+    ],
+)
+def test_an_address_of_nothing_is_not_found(serve, tmp_path, place):
+    answers(tmp_path / "run")
+    with pytest.raises(urllib.error.HTTPError) as error:
+        urllib.request.urlopen(serve(tmp_path / "run") + place)
+    assert error.value.code == 404
+    assert b"Not here" in error.value.read()
+
+
+def test_another_name_for_this_machine_is_refused(serve, tmp_path):
+    answers(tmp_path / "run")
+    request = urllib.request.Request(serve(tmp_path / "run"), headers={"Host": "elsewhere.example"})
+    with pytest.raises(urllib.error.HTTPError) as error:
+        urllib.request.urlopen(request)
+    assert error.value.code == 400
+
+
+def test_a_run_that_is_not_there_and_a_port_in_use_are_named(toy_suite, tmp_path):
+    def view(*arguments):
+        command = [sys.executable, "-m", "lmrbench", "view", *map(str, arguments), "--suite", str(toy_suite)]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    missing = view(tmp_path / "nowhere")
+    assert (missing.returncode, missing.stderr) == (
+        2,
+        f"lmrbench: {tmp_path / 'nowhere'}: there is no such run folder\n",
+    )
+    (tmp_path / "run").mkdir()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        used = view(tmp_path / "run", "--port", taken.getsockname()[1])
+    assert used.returncode == 2
+    assert "Address already in use; name another with --port" in used.stderr
+
+
+def test_an_empty_run_says_so(page, serve, tmp_path):
+    (tmp_path / "run").mkdir()
+    address = serve(tmp_path / "run")
+    page.goto(f"{address}/run/0")
+    assert "Nothing has been graded yet." in page.locator("main").inner_text()
