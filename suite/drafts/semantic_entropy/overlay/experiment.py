@@ -38,7 +38,8 @@ def run(seed: int = 0) -> dict[str, float]:
         wrong.append(bool(meanings[-1] != 0))
         meanings = meanings[:-1]
         wordings = np.array([generator.choice(_WORDINGS, p=by_wording[meaning]) for meaning in meanings])
-        texts.append([f"answer {meaning}, put in way {wording}" for meaning, wording in zip(meanings, wordings)])
+        pairs = zip(meanings, wordings, strict=True)
+        texts.append([f"answer {meaning}, put in way {wording}" for meaning, wording in pairs])
         logps.append(np.log(by_meaning[meanings] * by_wording[meanings, wordings]).tolist())
         matrices.append(_classes(meanings, generator))
     dependencies = {

@@ -9,11 +9,8 @@ class SemanticClassesCalculator:
             both = says & says.T
             leaders, rows, of = [], [], {}
             for sample in range(len(texts)):
-                for number, leader in enumerate(leaders):
-                    if both[leader, sample]:
-                        break
-                else:
-                    number = len(leaders)
+                number = next((place for place, leader in enumerate(leaders) if both[leader, sample]), len(leaders))
+                if number == len(leaders):
                     leaders.append(sample)
                     rows.append([])
                 rows[number].append(sample)
