@@ -8,14 +8,14 @@ import pytest
 from lmrbench.authoring.audit import audit
 from lmrbench.authoring.certificate import read_certificate, write_certificate
 from lmrbench.errors import TaskError
-from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.loading import load_suite
 
 
 @pytest.fixture(scope="module")
 def pool(toy_suite):
-    with WorkerPool(make_sandbox("bubblewrap", [toy_suite]), size=1) as pool:
+    with LocalPool(make_sandbox("bubblewrap", [toy_suite]), size=1) as pool:
         yield pool
 
 
@@ -88,7 +88,7 @@ def test_what_rounding_alone_may_change(paper):
     (paper / "checks" / "blend.py").write_text(SINGLE_AND_DOUBLE)
     replace(paper / "task.toml", "rtol = 1e-9, atol = 1e-12", "rtol = 1e-9, atol = 1e-9")
 
-    with WorkerPool(make_sandbox("bubblewrap", [paper.parent]), size=1) as pool:
+    with LocalPool(make_sandbox("bubblewrap", [paper.parent]), size=1) as pool:
         found = measured(paper, pool)
 
     assert found.golden.worst_margin == 0

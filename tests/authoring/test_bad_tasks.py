@@ -9,14 +9,14 @@ import pytest
 
 from lmrbench.authoring.audit import audit
 from lmrbench.errors import TaskError
-from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.loading import load_suite
 
 
 @pytest.fixture(scope="module")
 def pool(toy_suite):
-    with WorkerPool(make_sandbox("bubblewrap", [toy_suite]), size=1) as pool:
+    with LocalPool(make_sandbox("bubblewrap", [toy_suite]), size=1) as pool:
         yield pool
 
 

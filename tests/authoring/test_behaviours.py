@@ -10,7 +10,7 @@ from lmrbench.authoring.laboratory import Laboratory
 from lmrbench.authoring.mutants import mutants
 from lmrbench.authoring.mutation import mutations
 from lmrbench.authoring.numerics import NUMERICS
-from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.model import Target
@@ -86,7 +86,7 @@ def tried(toy_suite, folder, check):
     table.write_text(text)
     (suite / "toy" / "repo" / "blending.py").write_text(SCORER)
     (suite / "toy" / "checks" / "blend.py").write_text(check)
-    with WorkerPool(make_sandbox("bubblewrap", [suite]), size=2) as pool:
+    with LocalPool(make_sandbox("bubblewrap", [suite]), size=2) as pool:
         return mutations(Laboratory(load_suite(suite)[0], range(2), pool, lambda *_: None))
 
 

@@ -8,7 +8,7 @@ from lmrbench.grading.golden import installation_seed
 from lmrbench.grading.grade import grade
 from lmrbench.grading.runs import grade_run, read_run
 from lmrbench.grading.systems import MUST_PASS, submissions_of
-from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.protocol import Job, Outcome
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.storage import cache_folder
@@ -25,7 +25,7 @@ def blend(self, values):
 
 @pytest.fixture(scope="module")
 def pool(toy_suite):
-    with WorkerPool(make_sandbox("bubblewrap", [toy_suite]), size=1) as pool:
+    with LocalPool(make_sandbox("bubblewrap", [toy_suite]), size=1) as pool:
         yield pool
 
 
@@ -54,7 +54,7 @@ def test_equal_content_is_graded_once_and_each_hand_in_gets_its_grade(pool, task
 
     def run(jobs):
         ran.extend(jobs)
-        return WorkerPool.run(pool, jobs)
+        return LocalPool.run(pool, jobs)
 
     monkeypatch.setattr(pool, "run", run)
     wrong, none = RIGHT.replace("self.scale *", "2 *"), "I can't do that."

@@ -10,7 +10,7 @@ from lmrbench.errors import RecordError
 from lmrbench.grading.golden import golden_outputs, installation_seed
 from lmrbench.grading.runs import drawn_seeds, grade_run, read_facts, read_run, read_submissions
 from lmrbench.grading.signatures import signed, unsigned, verified
-from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.storage import append_whole, cache_folder, locked
 from lmrbench.tasks.loading import load_suite
@@ -26,7 +26,7 @@ WRONG = "def blend(self, values):\n    return 0.5\n"
 
 @pytest.fixture(scope="module")
 def pool(toy_suite):
-    with WorkerPool(make_sandbox("bubblewrap", [toy_suite]), size=1) as pool:
+    with LocalPool(make_sandbox("bubblewrap", [toy_suite]), size=1) as pool:
         yield pool
 
 

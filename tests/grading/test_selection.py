@@ -6,7 +6,7 @@ import pytest
 
 from lmrbench.grading.grade import grade
 from lmrbench.grading.runs import grade_run, read_facts
-from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.submission import Submission
@@ -36,7 +36,7 @@ def tasks(toy_suite, tmp_path):
 def test_a_package_that_only_another_task_imports_is_not_there(tasks):
     borrows = Submission(system="me", task="toy/blend", code=BORROWS)
     other = Submission(system="me", task="other/blend", code=BORROWS)
-    with WorkerPool(make_sandbox("bubblewrap", ()), size=1) as pool:
+    with LocalPool(make_sandbox("bubblewrap", ()), size=1) as pool:
         (alone,) = grade([borrows], tasks, (0,), pool)
         together = {item.task: item for item in grade([other, borrows], tasks, (0,), pool)}
 
@@ -49,7 +49,7 @@ def test_a_package_that_only_another_task_imports_is_not_there(tasks):
 
 def test_the_record_of_a_run_names_the_whole_suite_whatever_was_graded(tasks, tmp_path):
     submissions = [Submission(system="me", task=name, code=RIGHT) for name in tasks]
-    with WorkerPool(make_sandbox("bubblewrap", ()), size=1) as pool:
+    with LocalPool(make_sandbox("bubblewrap", ()), size=1) as pool:
         for name, chosen in (("some", submissions[:1]), ("all", submissions)):
             list(grade_run(tmp_path / name, chosen, tasks, (0,), pool))
 

@@ -9,7 +9,7 @@ from lmrbench.grading import speed
 from lmrbench.grading.grade import prepare
 from lmrbench.grading.runs import grade_run, read_run, time_run
 from lmrbench.grading.speed import has_timed_inputs, measure
-from lmrbench.sandbox.pool import WorkerPool
+from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.submission import Submission
@@ -58,7 +58,7 @@ def write_suite(toy_suite, folder, check=TIMED, seconds=0.06):
 
 @pytest.fixture(scope="module")
 def pool(suite):
-    with WorkerPool(make_sandbox("bubblewrap", [suite]), size=1) as pool:
+    with LocalPool(make_sandbox("bubblewrap", [suite]), size=1) as pool:
         yield pool
 
 
