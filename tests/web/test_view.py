@@ -8,6 +8,7 @@ import urllib.error
 import urllib.request
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from tests.web.test_index import grade, usage, write
 
 from lmrbench.judging.records import Judgement
@@ -126,12 +127,12 @@ def test_filters_and_pages_find_every_answer(page, serve, tmp_path):
     assert "Systems 9 to 16 of 20" in page.locator("main").inner_text()
     page.get_by_label("status").select_option("unanswered")
     page.get_by_role("button", name="Show").click()
-    assert page.locator("table.matrix tbody th").all_inner_texts() == ["1 tasks", "unheard/of"]
+    assert page.locator("table.matrix tbody th").all_inner_texts() == ["1 task", "unheard/of"]
     page.get_by_label("status").select_option("")
     page.get_by_role("textbox", name="task").fill("PAPER59")
     page.keyboard.press("Enter")
     page.wait_for_url("**find=PAPER59")
-    assert page.locator("table.matrix tbody th").all_inner_texts() == ["1 tasks", "paper59/a"]
+    assert page.locator("table.matrix tbody th").all_inner_texts() == ["1 task", "paper59/a"]
 
 
 def test_two_answers_stand_side_by_side(page, serve, tmp_path):
@@ -174,6 +175,30 @@ def test_what_strangers_wrote_is_shown_and_does_nothing(page, serve, tmp_path):
         assert page.locator("main script, main img, main svg").count() == 0
         if "answer" in place:
             assert "window.hacked" in page.locator("main").inner_text()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_serious_keeps_anybody_from_reading(browser, serve, tmp_path, scheme):
+    answers(tmp_path / "run", count=2)
+    answers(tmp_path / "run", system="two")
+    address = serve(tmp_path / "run")
+    # The checker is a script of its own, which these pages would refuse.
+    context = browser.new_context(color_scheme=scheme, bypass_csp=True)
+    page = context.new_page()
+    pair = "left_system=one&left_sample=0&right_system=two&right_sample=0"
+    found = {}
+    for place in ("/", "/run/0", "/run/9", "/suite", "/task?task=toy/blend", f"/run/0/compare?task=toy/blend&{pair}"):
+        page.goto(address + place)
+        found[place] = Axe().run(page).response["violations"]
+    page.goto(f"{address}/run/0/answer?system=one&task=toy/blend&sample=0")
+    page.get_by_text("All that changes in").click()
+    found["answer"] = Axe().run(page).response["violations"]
+    context.close()
+    serious = {
+        place: [(item["id"], item["nodes"][0]["html"]) for item in items if item["impact"] in ("serious", "critical")]
+        for place, items in found.items()
+    }
+    assert not any(serious.values()), serious
 
 
 @pytest.mark.parametrize(

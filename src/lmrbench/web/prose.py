@@ -30,7 +30,9 @@ def _formula(tex: str, options: dict[str, Any]) -> str:
             element.tag = element.tag.rpartition("}")[2]
             if not _ELEMENTS.fullmatch(element.tag) or not all(map(_ATTRIBUTES.fullmatch, element.attrib)):
                 raise ValueError(element.tag)
-        return ElementTree.tostring(root, encoding="unicode")
+        html = ElementTree.tostring(root, encoding="unicode")
+        # A wide formula scrolls, also by keyboard.
+        return f'<span class="formula" tabindex="0">{html}</span>' if options["display_mode"] else html
     except Exception:
         # The converter raises whatever it stumbles over; the source can be read, too.
         return str(Markup("<code>{}</code>").format(tex))

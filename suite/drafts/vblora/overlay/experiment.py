@@ -1,4 +1,4 @@
-"""Several layers learn updates out of one shared bank: how near do they come, by the number of vectors that are mixed?"""
+"""Layers learn updates out of one shared bank: how near do they come, by the number of vectors that are mixed?"""
 
 import json
 
@@ -6,7 +6,7 @@ import torch
 from peft.tuners.vblora import Linear
 from torch import nn
 
-_WIDTH, _LAYERS, _RANK, _VECTORS, _LENGTH, _STEPS = 16, 3, 2, 12, 4, 36
+_WIDTH, _LAYERS, _RANK, _VECTORS, _LENGTH, _STEPS = 16, 3, 2, 12, 4, 50
 
 
 def _layers(topk):

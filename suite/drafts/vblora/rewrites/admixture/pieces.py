@@ -1,4 +1,4 @@
-"""Works on pieces: inputs and outputs are cut and contracted with the sub-vectors, and the update is made by outer products."""
+"""Cuts inputs and outputs into pieces, contracts them with the sub-vectors, and sums outer products."""
 
 
 def _weights(logits, topk):
