@@ -163,7 +163,9 @@ def test_what_strangers_wrote_is_shown_and_does_nothing(page, serve, tmp_path):
         vote |= {"comments_stripped": False, "digest": "d", "status": "judged", "category": "LI", "detail": text}
         vote |= {"error_class": None, "logic": (text,), "implementation": (text,), "attempts": 1, "dollars": None}
         key = {"system": text, "task": "toy/blend", "sample": sample}
-        write(run / "judgements.jsonl", Judgement(**key, **vote, input_tokens=0, output_tokens=0))
+        write(
+            run / "judgements.jsonl", Judgement.model_validate({**key, **vote, "input_tokens": 0, "output_tokens": 0})
+        )
         write(run / "usage.jsonl", usage(**key, status="answered", detail=text, limit=text, cut=(text,)))
     address = serve(run)
     page.goto(f"{address}/run/0")
@@ -208,6 +210,7 @@ def test_nothing_serious_keeps_anybody_from_reading(browser, serve, tmp_path, sc
         "/run/7",
         "/run/0/answer?system=../../x&task=../../etc&sample=0",
         "/run/0/answer?system=one&task=toy/blend&sample=-1",
+        f"/run/0/answer?system=one&task=toy/blend&sample={'9' * 5000}",
         "/task?task=../../toy",
         "/nowhere",
     ],

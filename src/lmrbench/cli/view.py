@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated
 
@@ -57,5 +58,6 @@ def view(
     with listening:
         address = f"{host}:{listening.getsockname()[1]}"
         say(f"http://{address} shows {len(folders)} runs; Ctrl-C ends it")
-        names = [host, "localhost", "127.0.0.1"]
+        # On loopback, another site whose name leads here must not be answered.
+        names = ["localhost", "127.0.0.1"] if ip_address(listening.getsockname()[0]).is_loopback else ["*"]
         uvicorn.Server(uvicorn.Config(application(viewer, names), log_level="error")).run([listening])

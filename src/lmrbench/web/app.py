@@ -29,7 +29,7 @@ from lmrbench.tasks.workspace import instruction, target_texts, unsolved_files
 from lmrbench.version import __version__
 from lmrbench.web.code import beside, coloured, colours
 from lmrbench.web.index import Answer, RunIndex
-from lmrbench.web.matrix import cells_of, paged, total
+from lmrbench.web.matrix import cells_of, number_in, paged, total
 from lmrbench.web.prose import prose
 from lmrbench.web.taken import beside_before, handed_in, taken_texts
 
@@ -86,8 +86,9 @@ class Viewer:
     def answer_of(self, request: Request, run: RunIndex, key: str = "") -> Answer:
         """The answer that an address names. Raises HTTPException where the run has none of it."""
         query = request.query_params
-        sample = query.get(f"{key}sample", "0")
-        answer = Answer(query.get(f"{key}system", ""), query.get("task", ""), int(sample) if sample.isdecimal() else -1)
+        answer = Answer(
+            query.get(f"{key}system", ""), query.get("task", ""), number_in(query.get(f"{key}sample", "0"), -1)
+        )
         if answer not in run.entries and answer not in run.usages:
             raise HTTPException(404, "There is no such answer in this run.")
         return answer

@@ -63,7 +63,8 @@ def total(cells: Iterable[Cell]) -> Cell:
 
 def paged(items: Sequence[str], start: str, size: int) -> Page:
     """So many items, from the one on whose place an address gives as text; from the first where that is no place."""
-    first = int(start) if start.isdecimal() and int(start) < len(items) else 0
+    first = number_in(start, 0)
+    first = first if first < len(items) else 0
     after = first + size
     return Page(
         items[first:after],
@@ -72,3 +73,8 @@ def paged(items: Sequence[str], start: str, size: int) -> Page:
         max(0, first - size) if first else None,
         after if after < len(items) else None,
     )
+
+
+def number_in(text: str, otherwise: int) -> int:
+    """The number that an address gives as text; `otherwise` where it is none, or too long for any."""
+    return int(text) if text.isdecimal() and len(text) < 10 else otherwise
