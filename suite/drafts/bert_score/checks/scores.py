@@ -27,6 +27,7 @@ def cases(seed):
         "hundreds": [sentence(1, 4) for _ in range(300)],
     }.items():
         yield {"name": f"idf of {name}", "sentences": given, "ids": False, "length": 64}
+    yield {"name": "idf with a process", "sentences": texts[:3], "ids": False, "length": 64, "threads": 1}
     yield {"name": "idf of short encodings", "sentences": texts, "ids": False, "length": 5}
     yield {"name": "idf of ids", "sentences": [[5, 6, 5], [6], [], [7, 6, 5, 5]], "ids": True, "length": 64}
     yield {"name": "idf of no ids", "sentences": [], "ids": True, "length": 64}
@@ -99,6 +100,15 @@ def cases(seed):
     given = pairs("negative, padded on one side", [5, 3], [6, 6], common=3.0, ends=False)
     given["sides"][1]["emb"] = -given["sides"][1]["emb"]
     yield given
+    # One side's tokens all have a match, but most of the other's point away.
+    for one, name in enumerate(("recall", "precision")):
+        given = pairs(f"{name} below 0", [4, 4], [4, 4], width=2, ends=False)
+        chosen, others = given["sides"][one], given["sides"][1 - one]
+        others["emb"] = torch.tensor([2.0, 0.1], dtype=torch.float64).expand(2, 4, 2)
+        chosen["emb"] = torch.tensor([[1.0, 0.0], [-3.0, 0.2], [-1.0, 0.5], [-2.0, 0.3]], dtype=torch.float64)
+        chosen["emb"] = chosen["emb"].expand(2, 4, 2)
+        chosen["idf"] = torch.tensor([[0.5, 1, 2, 1], [0.6, 2, 1, 1]], dtype=torch.float64)
+        yield given
     yield pairs("padding in all rows", [5, 3], [6, 4], longer=3)
     # Orthogonal tokens: nothing matches.
     given = pairs("nothing matches", [4, 4], [4, 4], width=2)
@@ -117,6 +127,12 @@ def cases(seed):
             yield pairs(f"both empty, {what}", [5, 2], [5, 2], layers=layers, ends=ends, mask_dtype="int64")
         yield pairs(f"all empty, {layers} layers", [2, 2], [2, 2], layers=layers, ends=False)
         for where in (0, 1):
+            given = pairs(
+                f"an empty sentence beside side {where} without weights, {layers} layers", [2, 9], [7, 2], layers=layers
+            )
+            given["sides"][where]["idf"][where] = 0
+            given["sides"][1 - where]["idf"][1 - where] = 0
+            yield given
             given = pairs(f"no weights on side {where}, {layers} layers", [5, 9], [7, 6], layers=layers)
             given["sides"][where]["idf"][1] = 0
             yield given
@@ -159,6 +175,17 @@ def cases(seed):
     for size in (1, 4, 30):
         given = scored(f"scores of words, batches of {size}", bare=True, call={"batch_size": size})
         yield given | {"cands": few, "refs": [chance.choice(alone) for _ in few[1:]] + ["a b the river of no"]}
+    later = [{"call": {"batch_size": 1}}, {"call": {"batch_size": 30}}]
+    given = scored("scores of words, batches of other sizes", bare=True, call={"batch_size": 4}, later=later)
+    yield given | {"cands": few, "refs": [chance.choice(alone) for _ in few[1:]] + ["a b the river of no"]}
+    yield scored(
+        "scores after other calls",
+        later=[
+            {"call": {"return_hash": True, "verbose": True}},
+            {"all_layers": True, "call": {}},
+            {"all_layers": False},
+        ],
+    )
     yield scored("scores of all layers", settings={"all_layers": True})
     yield scored("scores of all layers, batches", settings={"all_layers": True}, call={"batch_size": 3})
     yield scored("scores of all layers, rescaled", settings={"all_layers": True} | idf, layered=True)
@@ -237,14 +264,17 @@ def _idf(case):
     from bert_score.utils import get_idf_dict
 
     given = [list(item) if case["ids"] else item for item in case["sentences"]]
-    found = get_idf_dict(given, None if case["ids"] else _tokenizer(case["length"]), nthreads=0)
+    tokenizer = None if case["ids"] else _tokenizer(case["length"])
+    found = get_idf_dict(given, tokenizer, nthreads=case.get("threads", 0))
     items = sorted(found.items())
+    unchanged = given == case["sentences"]
+    given.append([9] if case["ids"] else "a")
     return {
         "is a dict": isinstance(found, dict),
         "ids": [int(key) for key, _ in items],
         "double": {"known": [value for _, value in items], "unknown": [found[key] for key in (100000, -1, 100000)]},
         "floats": all(isinstance(value, float) for _, value in items),
-        "unchanged": given == case["sentences"],
+        "unchanged": unchanged,
     }
 
 
@@ -294,7 +324,7 @@ def _pairs(case):
         for side in case["sides"]:
             arguments += [
                 _laid_out(side["emb"].to(getattr(torch, more["dtype"])), more["layout"]),
-                side["mask"].to(getattr(torch, more["mask_dtype"])),
+                _laid_out(side["mask"].to(getattr(torch, more["mask_dtype"])), more["layout"]),
                 _laid_out(side["idf"].to(getattr(torch, more["idf_dtype"])), more["layout"]),
             ]
         return arguments
@@ -317,7 +347,7 @@ def _laid_out(item, layout):
     if layout == "transposed":
         return item.transpose(0, 1).contiguous().transpose(0, 1)
     if layout == "spread":
-        return item.new_full((*item.shape[:-1], 2 * item.shape[-1]), 9.0)[..., ::2].copy_(item)
+        return item.new_ones((*item.shape[:-1], 2 * item.shape[-1]))[..., ::2].copy_(item)
     return item.clone()
 
 
@@ -348,20 +378,23 @@ def _scored(case):
         if more.get("layered"):
             scorer._baseline_vals = torch.linspace(-0.5, 0.8, 57).reshape(19, 1, 3)
             scorer._rescale_with_baseline = True
-        found = [_called(scorer, case)]
+        call = more["call"]
+        found = [_called(scorer, case, call)]
         for change in more["later"]:
             for name, value in change.items():
                 if name == "texts":
                     scorer.compute_idf(value)
+                elif name == "call":
+                    call = value
                 elif name == "ends":
                     scorer._tokenizer.cls_token_id, scorer._tokenizer.sep_token_id = value
                 else:
                     setattr(scorer, name, torch.tensor(value) if isinstance(value, list) else value)
-            found.append(_called(scorer, case))
+            found.append(_called(scorer, case, call))
     return {"found": found}
 
 
-def _called(scorer, case):
+def _called(scorer, case, call):
     candidates = list(case["cands"])
     references = [list(item) if isinstance(item, list) else item for item in case["refs"]]
     before = {name: value for name, value in vars(scorer).items() if name != "_idf_dict"}
@@ -370,12 +403,12 @@ def _called(scorer, case):
     known = scorer._idf_dict
     values = None if known is None else dict(known)
     try:
-        found = scorer.score(candidates, references, **case["scored"]["call"])
+        found = scorer.score(candidates, references, **call)
     except AssertionError:
         return {"refused": True}
     after = {name: value for name, value in vars(scorer).items() if name != "_idf_dict"}
     told = {}
-    if case["scored"]["call"].get("return_hash"):
+    if call.get("return_hash"):
         told = {"pair": isinstance(found, tuple) and len(found) == 2, "hash": found[1] == scorer.hash}
         found = found[0]
     return told | {
@@ -384,6 +417,10 @@ def _called(scorer, case):
         "dtypes": [str(item.dtype) for item in found],
         "unchanged": candidates == case["cands"] and references == case["refs"],
         "settings": sorted(before) == sorted(after) and all(before[name] is after[name] for name in before),
+        "model": [
+            [item.training for item in scorer._model.modules()],
+            [[str(item.dtype), item.requires_grad] for item in scorer._model.parameters()],
+        ],
         "baseline": numbers is None or torch.equal(numbers, baseline),
         "idf": scorer._idf_dict is known and (values is None or all(known[name] == values[name] for name in values)),
     }

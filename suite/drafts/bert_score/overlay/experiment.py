@@ -1,4 +1,4 @@
-"""How do the scores of sentences fall when words are replaced, left out or shuffled, and what do weights and baselines change?"""
+"""How do scores fall when words are replaced, left out or shuffled, and what do weights and baselines change?"""
 
 import json
 import random

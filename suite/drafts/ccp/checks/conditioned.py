@@ -1,4 +1,4 @@
-"""Relations asked of a classifier; pairs combined; words, answers and claims over relations, magnitudes and sizes; the experiment."""
+"""Relations asked of a model; pairs combined; words, answers and claims over relations and sizes; an experiment."""
 
 import copy
 import zlib
@@ -35,7 +35,7 @@ def cases(seed):
         "\ttab",
     )
 
-    def relations(name, answers, sizes=(1, 5), levels=50, kind="str", batch=4, order=CLASSES, only=words):
+    def relations(name, answers, sizes=(1, 5), levels=50, kind="str", batch=4, order=CLASSES, only=words, spread=6.0):
         found = []
         for length in answers:
             counts = generator.integers(sizes[0], sizes[1] + 1, size=length)
@@ -47,6 +47,7 @@ def cases(seed):
             "words": list(only),
             "kinds": [[kind if kind != "both" else pick(("str", "int"), 1)[0] for _ in row] for row in found],
             "levels": levels,
+            "spread": spread,
             "batch": batch,
             "order": list(order),
             "salt": str(generator.integers(1000)),
@@ -61,9 +62,10 @@ def cases(seed):
     yield relations("answers without tokens", (0, 3, 0))
     yield relations("tokens without alternatives", (6, 5), sizes=(0, 2))
     yield relations("twenty alternatives", (2,), sizes=(20, 20))
-    yield relations("many tokens", (60, 1), sizes=(1, 3))
+    yield relations("many tokens", (110, 1), sizes=(1, 2))
     yield relations("ties", (12, 9), levels=2)
     yield relations("all classes alike", (4,), levels=1)
+    yield relations("classes nearly alike", (12, 9), levels=4, spread=3e-6)
     yield relations("numbers", (5, 4), kind="int")
     yield relations("numbers and words", (9, 8), kind="both", sizes=(0, 4))
     yield relations("other labels", (5, 4), order=("neutral", "contra", "entail"))
@@ -150,6 +152,14 @@ def cases(seed):
     yield uncertainties(
         "far below what exponentials hold", (5, 4), logs=(-1000.0, -999.0, -998.5, -997.0), tokens=("Paris", "1934")
     )
+    # What is neutral is the only one that exponentials hold.
+    given = uncertainties("far below a neutral one", (1, 1), sizes=(4, 4), tokens=("Paris", "1934"), claims=1)
+    for (row,), (rows,), ahead in zip(given["answers"], given["matrices"], given["prefixed"], strict=True):
+        for place, relation in enumerate(("entail", "neutral", "contra", "entail")):
+            row[place][1] = (-800.0, 0.0, -800.5, -801.0)[place]
+            for table in (rows, *ahead[0]):
+                table[0][place] = table[place][0] = relation
+    yield given
     yield uncertainties("numbers for tokens", (5, 4), tokens=(3, 4, 5))
     yield uncertainties("empty tokens", (5, 4), tokens=("", "the"))
     given = uncertainties("claims of all kinds", (6, 4))
@@ -210,7 +220,13 @@ class _Encoded(dict):
         return self
 
 
-def _classifier(levels, order, batch, salt):
+class _Deberta:
+    """A classifier of pairs, that a dictionary can hold by its identity."""
+
+    device = "cpu"
+
+
+def _classifier(case, order, batch, salt):
     """Logits by a hash of both texts in their order."""
     import torch
 
@@ -220,8 +236,8 @@ def _classifier(levels, order, batch, salt):
     def tokenizer(pairs, padding=None, return_tensors=None):
         rows = []
         for one, other in pairs:
-            numbers = [zlib.crc32(f"{salt}|{place}|{one}|{other}".encode()) % 1000003 % levels for place in range(3)]
-            rows.append([6.0 * number / levels for number in numbers])
+            numbers = [zlib.crc32(f"{salt}|{place}|{one}|{other}".encode()) % 1000003 for place in range(3)]
+            rows.append([case["spread"] * (number % case["levels"]) / case["levels"] for number in numbers])
         return _Encoded(numbers=torch.tensor(rows, dtype=torch.float64).float())
 
     class Model:
@@ -231,7 +247,9 @@ def _classifier(levels, order, batch, salt):
         def __call__(self, numbers):
             return SimpleNamespace(logits=numbers.clone())
 
-    return SimpleNamespace(batch_size=batch, device="cpu", deberta_tokenizer=tokenizer, deberta=Model())
+    found = _Deberta()
+    found.batch_size, found.deberta_tokenizer, found.deberta = batch, tokenizer, Model()
+    return found
 
 
 def _relations(case):
@@ -247,13 +265,14 @@ def _relations(case):
     ]
     decoder = SimpleNamespace(tokenizer=SimpleNamespace(decode=lambda ids: "".join(words[number] for number in ids)))
     model = decoder if any("int" in kinds for kinds in case["kinds"]) else None
-    first = _classifier(case["levels"], case["order"], case["batch"], case["salt"])
+    first = _classifier(case, case["order"], case["batch"], case["salt"])
     calculator = GreedyAlternativesNLICalculator(first)
     kept = dict(vars(calculator))
     dependencies = {"greedy_tokens_alternatives": answers}
     before = copy.deepcopy(answers)
     key = "greedy_tokens_alternatives_nli"
-    results = [calculator(dependencies, ["text"] * len(answers), model)]
+    texts = ["text"] * len(answers)
+    results = [calculator(dependencies, texts, model)]
     found = [copy.deepcopy(results[0])]
     facts = [sorted(results[0]), _nested(results[0][key]), vars(calculator) == kept]
     for answer in results[0][key]:
@@ -262,11 +281,15 @@ def _relations(case):
                 row[:] = ["other"] * len(row)
     results.append(calculator(dependencies, texts=[], model=model, max_new_tokens=3, more=1))
     # Another classifier in the same object, and answers turned round.
-    calculator.nli_model = _classifier(case["levels"], case["order"][::-1], case["batch"] + 1, case["salt"] + "x")
+    second = _classifier(case, case["order"][::-1], case["batch"] + 1, case["salt"] + "x")
+    calculator.nli_model = second
     results.append(calculator({"greedy_tokens_alternatives": answers[::-1]}, [], model, 100))
-    # The other object still has its own.
+    # The same classifier says something else.
+    second.deberta_tokenizer = first.deberta_tokenizer
+    results.append(calculator({"greedy_tokens_alternatives": answers[::-1]}, [], model, 100))
     facts += [
         answers == before,
+        texts == ["text"] * len(answers),
         list(dependencies) == ["greedy_tokens_alternatives"],
         [type(pair) is tuple for answer in answers for row in answer for pair in row],
     ]
@@ -333,6 +356,10 @@ def _uncertainties(case):
             facts.append([_number(value) for row in result for value in row])
             for row in result:
                 row.append(7.0)
+    # Other answers with the same object, the last ones first.
+    for rows, measure in ((matrices, by_claim._claim_ccp_no_context), (prefixed, by_claim._claim_ccp_fact_pref)):
+        turned = measure(answers[::-1], rows[::-1], claims[::-1])
+        found.append([[float(value) for value in row] for row in turned])
     # By the package's own call, and with another function for function words.
     everything = {**stats, "claims": claims, "greedy_tokens_alternatives_fact_pref_nli": prefixed}
     for context in ("no_context", "fact_pref"):

@@ -69,7 +69,7 @@ def run(seed: int = 0) -> dict[str, float]:
     results["wrong"] = float(flags.mean())
     likely = [
         -sum(answer[t][0][1] for t in claim.aligned_token_ids)
-        for answer, row in zip(alternatives, claims)
+        for answer, row in zip(alternatives, claims, strict=True)
         for claim in row
     ]
     results["probability of tokens/AUROC"] = _auroc(likely, flags)

@@ -1,4 +1,4 @@
-"""The causal softmax and DeltaFormer: results and gradients over sizes, strengths, magnitudes, layouts; exceptions; the experiment."""
+"""The causal softmax and DeltaFormer: results, gradients, exceptions over sizes, strengths, layouts; the experiment."""
 
 import torch
 from torch.nn import functional as F
@@ -134,6 +134,10 @@ def cases(seed):
         "strengths of four axes": (shape, shape, shape, (2, 6, 3, 1)),
         "strengths of one axis": (shape, shape, shape, (3,)),
         "heads before steps": (shape, shape, shape, (2, 3, 6)),
+        "a number for q": ((), shape, shape, None),
+        "a number for k": (shape, (), shape, None),
+        "a number for v": (shape, shape, (), None),
+        "a number for strengths": (shape, shape, shape, ()),
         "as it should be": (shape, shape, shape, shape[:3]),
     }.items():
         yield {"name": f"shapes: {name}", "shapes": [None if item is None else list(item) for item in shapes]}

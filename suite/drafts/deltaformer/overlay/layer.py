@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 
 class DeltaFormerLayer(nn.Module):
-    """States (B, T, width) to states of the same shape. With `corrects` False nothing is taken out, and it is attention."""
+    """States (B, T, width) to states of the same shape. With `corrects` False nothing is taken out: it is attention."""
 
     def __init__(self, width: int, heads: int, channels: int, corrects: bool = True) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""DoRA's norms and magnitudes, and the outputs of linear layers, embeddings and convolutions with gradients; then the experiment."""
+"""DoRA's norms and magnitudes, outputs of linear layers, embeddings and convolutions with gradients; the experiment."""
 
 import torch
 
@@ -67,6 +67,8 @@ def cases(seed):
     ):
         yield norms(name, shape, dtype="float32")
         yield norms(f"{name}, double precision", shape, dtype="float64", scaling=-0.4)
+    for scaling in (0, 1):
+        yield norms(f"kernels, a scaling of {scaling}", (4, 3, 3, 3), scaling=scaling)
     yield norms("kernels, half precision", (4, 3, 3, 3), dtype="bfloat16")
     for layout in ("spread", "columns", "channels last"):
         yield norms(f"kernels, {layout} in memory", (4, 3, 3, 3), layout=layout)
@@ -164,9 +166,12 @@ def cases(seed):
     given = layer("magnitudes below zero")
     given["adapters"][0]["m"] = -given["adapters"][0]["m"].abs()
     yield given
-    given = layer("a scaling of zero")
-    given["adapters"][0]["alpha"] = 0.0
-    yield given
+    for kind in ("linear", "embedding", "conv"):
+        more = {"x": (2,), "stride": (1, 1), "padding": (1, 1), "dilation": (1, 1)} if kind == "conv" else {}
+        for scaling in (0.0, 1.0):
+            given = layer(f"a scaling of {scaling}", kind=kind, **more)
+            given["adapters"][0]["alpha"] = scaling * given["rank"]
+            yield given
     given = layer("a scaling below zero")
     given["adapters"][0]["alpha"] = -2.5
     yield given
@@ -196,6 +201,7 @@ def cases(seed):
     yield table("double precision, two adapters", dtype="float64", adapters=2)
     yield table("half precision", dtype="bfloat16", factor=0.5)
     yield table("a padded entry", padding=2, x=(9,))
+    yield table("in training", training=True)
     yield table("many entries", 200, 8, 4, (5,))
     given = table("factors of zero")
     given["adapters"][0]["A"] *= 0
@@ -281,6 +287,7 @@ def cases(seed):
     yield begin("factors of zero", zero=True)
     yield begin("on the CPU", on_cpu=True)
     yield begin("spread in memory", layout="spread")
+    yield begin("a scaling of zero", scaling=0)
     yield begin("rank one", shapes=((4, 4), (1, 4), (4, 1)))
     yield begin("a scaling below zero", scaling=-2)
     yield begin("factors in half precision over a base in single", dtype="float16", **{"base dtype": "float32"})
@@ -379,6 +386,7 @@ def _norms(case):
         torch.equal(kept[0], weight.detach()),
         torch.equal(kept[1], update.detach()),
         len(list(module.parameters())),
+        sorted(vars(module)),
     ]
     with torch.no_grad():
         results["again"] = module.get_weight_norm(weight, lora_weight=0.5 * update, scaling=2 * case["scaling"] + 1)
@@ -450,7 +458,7 @@ def _layer(case):
     for name, item in trained.items():
         item.requires_grad_(not case["frozen"] or case["frozen"] not in name)
     if kind == "embedding":
-        x = case["x"].clone()
+        x = _laid_out(case["x"], case["layout"])
     else:
         x = _laid_out(case["x"].to(base_dtype), case["layout"]).requires_grad_(case["frozen"] != "x")
     before = {name: item.detach().clone() for name, item in layer.state_dict().items()}
@@ -516,7 +524,7 @@ def _alone(case, layer, base, name, x, results, dtype):
         told.append([list(indices.shape), list(rows.shape), str(rows.dtype), rows.requires_grad])
         return torch.nn.functional.embedding(indices, rows)
 
-    a, b = layer.lora_embedding_A[name].T, layer.lora_embedding_B[name].T
+    a, b = layer.lora_embedding_A[name].T, 0.8 * layer.lora_embedding_B[name].T
     pair = held(x, lora_A=a, lora_B=b, scaling=-0.9, base_layer=base, embed_fn=look_up)
     scale, added = pair
     results["scale"], results["added"] = scale.detach().clone(), added.detach().clone()
@@ -537,7 +545,7 @@ def _start(case):
     module = kinds[case["layer"]](fan_in_fan_out=case["layer"] == "embedding" or case["turned"])
     base = torch.nn.Module()
     base.weight = torch.nn.Parameter(_laid_out(case["weight"].to(base_dtype), case["layout"]), requires_grad=False)
-    base.bias = torch.nn.Parameter(torch.ones(3, dtype=base_dtype))
+    base.bias = torch.nn.Parameter(torch.ones(3, dtype=base_dtype), requires_grad=False)
     a = torch.nn.Parameter(_laid_out(case["A"].to(dtype), case["layout"]))
     b = torch.nn.Parameter(_laid_out(case["B"].to(dtype) * (0 if case["zero"] else 1), case["layout"]))
     kept = [item.detach().clone() for item in (base.weight, a, b)]
@@ -545,6 +553,7 @@ def _start(case):
     results, facts = {}, []
     held = None
     for scaling in (case["scaling"], case["scaling"] + 0.5):
+        base.train(scaling == case["scaling"])
         returned = module.update_layer(base_layer=base, lora_A=a, lora_B=b, scaling=scaling, **more)
         item = module.weight
         facts.append(
@@ -563,6 +572,8 @@ def _start(case):
                 list(item.shape),
                 [name for name, _ in module.named_parameters()],
                 sorted(module.state_dict()),
+                sorted(vars(module)),
+                base.training,
             ]
         )
         results[f"scaling {scaling}"] = item.detach() / case["unit"]
@@ -582,7 +593,7 @@ def _start(case):
     with torch.no_grad():
         base.weight.mul_(2)
         b.mul_(0.5)
-        module.update_layer(base_layer=base, lora_A=a.detach(), lora_B=b.detach(), scaling=1, **more)
+        module.update_layer(base_layer=base, lora_A=0.8 * a.detach(), lora_B=b.detach(), scaling=1, **more)
         facts.append([module.weight.requires_grad])
     results["again"] = module.weight.detach() / case["unit"]
     low = dtype if dtype.itemsize < base_dtype.itemsize else base_dtype

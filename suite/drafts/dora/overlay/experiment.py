@@ -1,4 +1,4 @@
-"""A layer is to change its outputs in scale and a little in direction: what do LoRA and DoRA reach with the same rank?"""
+"""A layer is to change outputs in scale and a little in direction: what do LoRA and DoRA reach with one rank?"""
 
 import json
 

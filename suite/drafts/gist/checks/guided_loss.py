@@ -1,4 +1,4 @@
-"""The guided loss: cosines, and whole losses with gradients, ties, foreign tokens and what is called when; then the experiment."""
+"""The guided loss: cosines, whole losses with gradients, ties, foreign tokens, what is called; then the experiment."""
 
 import torch
 from torch.nn import functional as F
@@ -42,7 +42,7 @@ def cases(seed):
         return normal(columns, rows, width)
 
     def guides(rows, columns, width, close=0.0):
-        """What the guide makes of texts; no similarity is near the threshold that it is compared with, but for itself."""
+        """What the guide makes of texts; no similarity is near the threshold that it is compared with but itself."""
         while True:
             found = embeddings(rows, columns, width)
             found[1] = close * found[0] + found[1]
@@ -157,7 +157,9 @@ def cases(seed):
         yield case(f"evaluation, {columns} columns", train=False, dropout=0.5, **more)
     yield case("dropout", columns=3, width=24, close=0.5, dropout=0.3)
     yield case("dropout of the guide", columns=3, guide=exact(8, 3, 6), rows=8, guide_dropout=True)
-    yield case("a tuple, and labels", columns=3, tuple=True, labels=True)
+    yield case("a tuple, and labels", columns=3, tuple=True, labels=torch.zeros(2).long())
+    yield case("labels of no rows", columns=3, labels=torch.zeros(0))
+    yield case("labels by columns", columns=3, labels=torch.arange(6.0).view(2, 3).T)
     later = [
         {"temperature": 2.0},
         {"rows": 3},
@@ -247,8 +249,9 @@ def _cosines(case):
     wanted = case.get("grad", True)
     for item in (one, two):
         item.requires_grad_(wanted)
+    before = list(vars(loss_of))
     found = loss_of.sim_matrix(one, two)
-    facts = [str(found.dtype), list(found.shape), found.requires_grad]
+    facts = [str(found.dtype), list(found.shape), found.requires_grad, list(vars(loss_of)) == before]
     numbers = [found.detach().clone()]
     if wanted:
         slope = torch.linspace(-1, 2, found.numel(), dtype=dtype).view_as(found)
@@ -368,14 +371,16 @@ def _calls(case, loss_of, features, log):
             loss_of.zero_grad()
         before = [None if item.grad is None else item.grad.clone() for item in loss_of.parameters()]
         log.clear()
-        labels = torch.zeros(2).long() if case.get("labels") else None
+        labels = None if case.get("labels") is None else case["labels"].T.clone().T
         with torch.set_grad_enabled(grad):
             loss = loss_of(given, labels)
+        facts.append([labels is None or torch.equal(labels, case["labels"]), len(given)])
         same = [id(one) for one in given]
         lines = [[item in same if type(item) is int and item > 10**6 else item for item in line] for line in log]
         # In which order texts are decoded and read anew, and between which calls, is left open.
         facts.append([line for line in lines if line[1] not in ("decode", "tokenize")])
         facts += [[line for line in lines if line[1] == kind] for kind in ("decode", "tokenize")]
+        facts.append([item.requires_grad for item in loss_of.parameters()])
         facts.append([isinstance(loss, torch.Tensor), str(loss.dtype), list(loss.shape), loss.requires_grad])
         facts.append([loss_of.training, model.training, guide.training, loss_of.temperature, loss_of.must_retokenize])
         facts.append(

@@ -1,4 +1,4 @@
-"""Batches are full of texts about the same topic. Does a guide that knows topics help, beside one that knows nothing?"""
+"""Batches are full of texts about the same topic. Does a guide that knows topics help, beside one that knows none?"""
 
 import json
 
@@ -7,7 +7,7 @@ from encoder import encoder
 from sentence_transformers.losses.GISTEmbedLoss import GISTEmbedLoss
 from torch.nn import functional as F
 
-_TOPICS, _WORDS, _LENGTH, _WIDTH, _BATCH, _STEPS = 6, 10, 5, 12, 24, 30
+_TOPICS, _WORDS, _LENGTH, _WIDTH, _BATCH, _STEPS = 6, 10, 5, 12, 16, 20
 _NAMES = [f"t{topic}w{word}" for topic in range(_TOPICS) for word in range(_WORDS)]
 
 
@@ -29,7 +29,7 @@ def _pairs(generator: torch.Generator, topics: torch.Tensor) -> list[list[str]]:
 
 
 def _guide(informed: bool, generator: torch.Generator):
-    """Words of a topic are close to each other in one of both guides, and anywhere in the other. Its tokens have another order."""
+    """Words of a topic are close to each other in one of both guides, and anywhere in the other."""
     model = encoder(_NAMES[::-1], 2 * _TOPICS).double()
     weight = torch.randn(len(_NAMES), 2 * _TOPICS, generator=generator, dtype=torch.float64)
     if informed:

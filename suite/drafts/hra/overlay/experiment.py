@@ -15,7 +15,7 @@ def _cosines(weight):
 
 
 def run(seed: int = 0) -> dict[str, float]:
-    """The share of the wanted change that is not reached, by the length of the chain; angles; what unmerging restores."""
+    """The share of the change that is not reached, by the length of the chain; angles; what unmerging restores."""
     torch.manual_seed(seed)
     weight = torch.randn(_WIDTH, _WIDTH)
     skew = 0.2 * torch.randn(_WIDTH, _WIDTH)

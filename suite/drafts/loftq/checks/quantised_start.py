@@ -155,6 +155,7 @@ def cases(seed):
     near = torch.cat([middles, middles[:1]]).reshape(4, 64)
     near[:, 0] = 1
     yield {"name": "entries near the middle of two levels", "kind": "near", "weight": 2 * near}
+    yield {"name": "entries near the middle, the smallest scale", "kind": "near", "weight": 1.2e-4 * near}
 
     def factors(name, rows, columns, rank, dtype="float32", **more):
         while True:
@@ -651,7 +652,8 @@ def _refused_starts(case):
     kept = loftq_utils.is_bnb_available
     loftq_utils.is_bnb_available = lambda: False
     try:
-        found += _errors([lambda: loftq_init(weight, 4, 2), lambda: loftq_init(weight, 2, 2, 3)])
+        # Whatever the number of bits.
+        found += _errors([lambda bits=bits: loftq_init(weight, bits, 2) for bits in (2, 4, 8)])
     finally:
         loftq_utils.is_bnb_available = kept
     return {"found": found}

@@ -141,6 +141,7 @@ def cases(seed):
         yield scored(f"scores of {layers} layers", layers=layers, count=2)
     yield scored("scores of another model", model=3, idf="two")
     yield scored("scores of longer vectors", model=4, scale=30.0)
+    yield scored("scores of short vectors", model=5, scale=0.012, short=True)
     yield scored("scores of cut texts", length=6)
     given = scored("scores of empty texts", idf="plain")
     yield given | {"refs": ["", "a b", " "], "hyps": ["the", "", ""]}
@@ -200,9 +201,10 @@ def _with_globals(module, case):
         unchanged = given == case["counted"]
         given.append("a")
         unknown = [found[key] for key in (100000, -1, 100000)]
-        # The same strings, cut earlier.
+        # The same strings and one more, cut earlier.
         module.tokenizer.max_len = 4
-        again = module.get_idf_dict(list(case["counted"]), nthreads=1 + len(case["counted"]) % 2)
+        again = module.get_idf_dict([*case["counted"], "the"][:50], nthreads=1 + len(case["counted"]) % 2)
+        unknown.append(found[100001])
         return {
             "is a dict": isinstance(found, dict),
             "ids": [int(key) for key, _ in items],
@@ -327,7 +329,9 @@ def _scores(module, case):
     more = case["scored"]
     if more["model"] or more["layers"] != 7:
         torch.manual_seed(more["model"])
-        module.model = _Model(BertModel(SimpleNamespace(layers=more["layers"])), more.get("scale", 1.0))
+        module.model = _Model(
+            BertModel(SimpleNamespace(layers=more["layers"])), more.get("scale", 1.0), "short" in more
+        )
     if "written" in more:
         module.tokenizer = _Written(module.tokenizer)
     made = {}
@@ -395,12 +399,16 @@ class _Written:
 
 
 class _Model(torch.nn.Module):
-    """A model of another depth, with vectors of another length."""
+    """A model of another depth, with vectors of another length, or of two lengths, layer by layer."""
 
-    def __init__(self, bert, scale):
+    def __init__(self, bert, scale, two=False):
         super().__init__()
-        self.bert, self.scale = bert, scale
+        self.bert, self.scale, self.two = bert, scale, two
 
     def forward(self, ids, segments, attention_mask=None, output_all_encoded_layers=None):
         states, pooled = self.bert(ids, segments, attention_mask)
+        if self.two:
+            sizes = [self.scale * (1 + 3 * (place % 2)) for place in range(len(states))]
+            states = [torch.nn.functional.normalize(state, dim=-1) for state in states]
+            return [size * state for size, state in zip(sizes, states, strict=True)], pooled
         return [self.scale * (1 + place) * state for place, state in enumerate(states)], pooled

@@ -6,7 +6,7 @@ _NOTHING = 1e-13
 
 
 def emd(first_histogram, second_histogram, distance_matrix, extra_mass_penalty=-1.0):
-    """The cost of moving as much as both histograms hold, and a penalty for each unit that one of them holds more than the other.
+    """The cost of moving as much as both histograms hold, and a penalty for each unit that one holds more.
 
     The penalty is the greatest of all distances, unless one is given that is not negative.
     """

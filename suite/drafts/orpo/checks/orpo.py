@@ -1,4 +1,4 @@
-"""Odds ratios, log-probabilities, the pass over both answers and the whole loss, with what a model is called with; then the experiment."""
+"""Odds ratios, log-probabilities, the pass over both answers and the whole loss, what a model gets; the experiment."""
 
 from types import SimpleNamespace
 
@@ -61,7 +61,7 @@ def cases(seed):
     yield labelled("long rows in half precision", rows=4, length=300, words=5, dtype="bfloat16")
     yield labelled("two words", words=2, dtype="float64")
     yield labelled("many words", words=250, dtype="float64")
-    for pad in (0, 4, 8, -1, -7):
+    for pad in (0, 1, 4, 8, -1, -7):
         for both in (False, True):
             options = {"label_pad_token_id": pad, "is_encoder_decoder": both, "average_log_prob": pad == 4}
             yield labelled(f"{pad} is left out, {both}", pad=pad, options=options)
@@ -128,7 +128,8 @@ def cases(seed):
     yield whole("the shortest answers", chosen=2, rejected=2, prompt=1)
     for train_eval in ("train", "eval"):
         yield whole(train_eval, train_eval=train_eval)
-    yield whole("another token of padding", padding=3)
+    for padding in (1, 3):
+        yield whole(f"{padding} as token of padding", padding=padding)
     yield whole("another token of padding with a decoder", padding=3, both=True)
     for beta in (0, 1, 5.0):
         yield whole(f"a beta of {beta}", beta=beta)
@@ -138,7 +139,9 @@ def cases(seed):
         given["batch"][f"rejected_{name}"] = given["batch"][f"chosen_{name}"].clone()
     yield given
     yield whole("gradients disabled", grad=False)
+    yield whole("evaluation mode", train=False)
     later = [{"beta": 2.0}, {"aux_loss_enabled": True}, {"beta": 0.1, "aux_loss_enabled": False}]
+    later += [{"padding_value": 5}, {"is_encoder_decoder": True}, {"is_encoder_decoder": False}]
     yield whole("settings that change", later=later, coefficient=0.6)
     yield {"name": "experiment", "seed": seed % 1000}
 
@@ -181,13 +184,8 @@ def _of_odds(case):
         numbers += [item.detach().double() for item in result]
         losses, _, _, ratio, log_odds = result
         weights = case["weights"][0].to(dtype)
-        source = case.get("source")
-        total = {
-            None: lambda: (losses * weights).sum() + 0.7 * ratio + 0.3 * log_odds,
-            "losses": lambda: (losses * weights).sum(),
-            "ratio": lambda: ratio,
-            "odds": lambda: log_odds,
-        }[source]()
+        parts = {"losses": (losses * weights).sum(), "ratio": 0.7 * ratio, "odds": 0.3 * log_odds}
+        total = parts[case["source"]] if "source" in case else sum(parts.values())
         if total.requires_grad:
             total.backward()
             numbers += [item.grad.double() for item in logps if item.grad is not None]
@@ -271,6 +269,7 @@ class _Model(nn.Module):
 def _of_the_whole(case):
     dtype = getattr(torch, case["dtype"])
     model = _Model(case["tables"].to(dtype, copy=True), case["coefficient"], case.get("common", False))
+    model.train(case.get("train", True))
     trainer = _trainer(
         beta=case["beta"],
         is_encoder_decoder=case["both"],

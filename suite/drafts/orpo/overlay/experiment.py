@@ -10,7 +10,7 @@ _TOKENS, _BATCH, _STEPS = 12, 12, 20
 
 
 def _drawn(generator: torch.Generator, count: int) -> dict:
-    """Prompts of a subject from 1 to 4; a chosen answer is of tokens from 5 to 7, and a rejected one shares half of them."""
+    """Prompts of a subject from 1 to 4; chosen answers are of tokens from 5 to 7, rejected ones share half of them."""
     prompts, chosen, rejected = [], [], []
     for _ in range(count):
         subject, length, other = torch.randint(1, 5, (3,), generator=generator).tolist()

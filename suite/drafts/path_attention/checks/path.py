@@ -1,4 +1,4 @@
-"""PaTH attention: outputs and gradients over sizes, chunks, heads, transformations, gates, scales, layouts; then the experiment."""
+"""PaTH attention: outputs and gradients over sizes, chunks, heads, transformations, gates, layouts; the experiment."""
 
 import torch
 from torch.nn import functional as F
@@ -38,12 +38,12 @@ def cases(seed):
     yield attention("the usual chunks, all at once", steps=20, rows=1, chunk=None)
     yield attention(
         "many steps",
-        steps=150,
+        steps=120,
         rows=1,
         heads=1,
         query_heads=1,
         chunk=64,
-        g=-uniform(1, 150, 1, high=0.2),
+        g=-uniform(1, 120, 1, high=0.2),
         wanted=["v", "beta"],
     )
     yield attention(
@@ -74,12 +74,12 @@ def cases(seed):
     yield attention("one direction for all", w=F.normalize(normal(1, 1, 1, 5), dim=-1).expand(2, 9, 2, 5))
     yield attention(
         "one direction over many steps",
-        steps=100,
+        steps=80,
         rows=1,
         heads=1,
         query_heads=1,
-        w=F.normalize(normal(1, 1, 1, 5), dim=-1).expand(1, 100, 1, 5),
-        beta=uniform(1, 100, 1, low=1.8, high=2.0),
+        w=F.normalize(normal(1, 1, 1, 5), dim=-1).expand(1, 80, 1, 5),
+        beta=uniform(1, 80, 1, low=1.8, high=2.0),
     )
     given = attention("directions of other lengths")
     length = uniform(*sizes, low=0.1, high=2.0)

@@ -35,12 +35,12 @@ def cases(seed):
         "from": 1,
     }
     yield {
-        "name": "matrices that are nearly given",
+        "name": "matrices that are all given",
         "matrices": [p for p in small if len(p[0]) > 2],
         "whole": True,
         "from": -1,
     }
-    yield {"name": "matrices that are all given", "matrices": small[::5], "whole": True, "from": -2}
+    yield {"name": "matrices that are nearly given", "matrices": small[::5], "whole": True, "from": -2}
     pairs = []
     for _ in range(6):
         given = words(chance.randint(6, 14), 12)
@@ -66,6 +66,10 @@ def cases(seed):
         (4, 250),
         (100, 2),
         (70, 1),
+        # The rounded quotient puts the last diagonal one place lower.
+        (11, 30),
+        (7, 61),
+        (300, 3),
     ):
         yield {"name": f"beam, {n} words and {m}", "matrices": [[words(n, 4), words(m, 4)]], "whole": True}
     given = [f"u{number}" for number in range(70)]
@@ -132,6 +136,7 @@ def cases(seed):
         ["b", "a a b a"],
         ["x a b", "a b a b"],
         ["c x b a", "a b c"],
+        ["x x y", "x y y"],
     ]
     plain = [[side.split() for side in pair] for pair in plain]
     yield {"name": "shifts of letters", "shifts": plain, "count": 0}
@@ -156,12 +161,18 @@ def cases(seed):
         "name": "edits of empty sentences",
         "rates": [[[], []], [["a"], []], [[], ["a", "b"]], [["a", "b", "a"], []]],
     }
+    # The same words one after the other, parted elsewhere.
+    given = [[["a", "b"], ["a", "b"]], [["a"], ["b", "a", "b"]], [["a", "b", "a"], ["b"]]]
+    yield {"name": "edits of one row of words", "rates": given}
+    yield {"name": "references of one row of words", "references": [[" ".join(one), [other]] for one, other in given]}
     # The candidates run out in the first search for a shift, in the second one, or not at all.
     crowds = []
     for k, z in ((7, 0), (8, 0), (9, 0), (7, 3), (8, 3), (8, 4), (8, 5)):
         letters = [chance.choice("mnop") + letter for letter in "abcd"]
         a, b, c, d = ([letter] * size for letter, size in zip(letters, (k, k, z, z), strict=True))
         crowds.append([b + a + d + c, a + b + c + d])
+    # The first search counts 1000 candidates, no less and no more.
+    crowds.append([["b"] * 8 + ["a"] * 7 + list("ddcee"), ["a"] * 7 + ["b"] * 8 + list("cddf")])
     yield {"name": "edits with many candidates", "rates": crowds}
     yield {"name": "shifts with many candidates", "shifts": crowds, "count": 0}
     given = [f"u{number % 13}" for number in range(26)]
@@ -195,6 +206,8 @@ def cases(seed):
         ["a b c", [["x", "y", "z", "a"], ["a", "b"]]],
         ["c a b", [["a", "b", "c"], ["a", "b", "c"]]],
         ["a b", [["b"], ["a", "b", "c", "d", "e"]]],
+        ["a\u3000b\u00a0c\nd", [["a", "b", "c"]]],
+        ["a b", [["b"], [], [], []]],
     ]
     yield {"name": "references", "references": groups}
     stats = [
@@ -285,7 +298,7 @@ def _matrix(module, hypothesis, reference, first):
         _, made, _ = distance._edit_distance(list(hypothesis), 0, [list(distance._initial_row)])
         rows += [list(row) for row in made[:start]]
     words, cache = list(hypothesis), [list(row) for row in rows]
-    before = distance._cache_size, dict(distance._cache)
+    before, attributes = (distance._cache_size, dict(distance._cache)), sorted(vars(distance))
     cost, made, trace = distance._edit_distance(words, start, cache)
     called = (cost, trace) if len(words) > 20 else module.BeamEditDistance(list(reference))(list(hypothesis))
     return {
@@ -302,6 +315,8 @@ def _matrix(module, hypothesis, reference, first):
             words == hypothesis,
             cache == rows,
             distance._words_ref == reference,
+            distance._n_words_ref == len(reference),
+            sorted(vars(distance)) == attributes,
             before == (distance._cache_size, distance._cache),
             all(cell == (10**16, "x") for cell in distance._empty_row),
         ],

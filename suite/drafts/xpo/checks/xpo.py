@@ -1,4 +1,4 @@
-"""Log-probabilities of both models for both kinds of text, and losses, with settings that change; then the experiment."""
+"""Log-probabilities of both models for both kinds of text, and losses, with settings that change; the experiment."""
 
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -23,7 +23,7 @@ def cases(seed):
 
     def written(name, rows=3, context=3, model=4, reference=6, size=1.0, dtype="float64", **more):
         data = texts(rows, context + model, context), texts(rows, context + reference, context)
-        weights = torch.randn(rows, max(model, reference), generator=generator, dtype=torch.float64)
+        weights = torch.randn(rows, max(model, reference) + 1, generator=generator, dtype=torch.float64)
         tables = size * torch.randn(2, 2, WORDS, WORDS, generator=generator, dtype=torch.float64)
         given = {"data": data, "context": context, "weights": weights, "tables": tables, "dtype": dtype}
         return {"name": f"written, {name}", "adapter": False, "train": True, "seed": 0, **given, **more}
@@ -47,10 +47,11 @@ def cases(seed):
     yield written("reference in training mode", ref_train=True)
     for adapter in (False, True):
         yield written(f"a part in evaluation mode, {adapter}", adapter=adapter, partly=True)
-    for kind in ("all", "none"):
-        given = written(f"{kind} of the tokens count")
+    for kind in ("all tokens count", "one token counts"):
+        given = written(kind)
         for data in given["data"]:
-            data["attention_mask"][:, 3:] = int(kind == "all")
+            data["attention_mask"][:, 3:] = int(kind == "all tokens count")
+            data["attention_mask"][0, 3] = 1
         yield given
     given = written("masks with holes")
     for data in given["data"]:
@@ -185,7 +186,8 @@ def _of_texts(case):
         seen.clear()
         model.zero_grad()
         with torch.set_grad_enabled(case.get("grad", True)):
-            result = trainer._compute_logprobs(model, *data, case["context"])
+            # Called again, a prompt's last token belongs to the completion.
+            result = trainer._compute_logprobs(model, *data, case["context"] - number)
             facts.append(torch.is_grad_enabled())
         facts.append([type(result).__name__, len(result)])
         facts.append([[str(item.dtype), list(item.shape), item.requires_grad] for item in result])

@@ -17,7 +17,7 @@ def _score(texts: torch.Tensor, context_length: int) -> torch.Tensor:
 
 
 def run(seed: int = 0) -> dict[str, float]:
-    """Scores of new texts, and how probable the rare token has become, by the weight of the bonus and the kind of loss."""
+    """Scores of new texts, and how probable the rare token is then, by the weight of the bonus and the kind of loss."""
     results = {}
     for loss_type, alphas in (("sigmoid", (0.0, 0.05, [0.1, 0.0])), ("ipo", (0.05,))):
         rate = 5.0 if loss_type == "sigmoid" else 0.4

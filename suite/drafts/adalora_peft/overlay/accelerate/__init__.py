@@ -1,4 +1,4 @@
-"""A stand-in for a name that `peft/tuners/tuners_utils.py` imports. All of this workspace is on one CPU, and nothing calls it."""
+"""A stand-in for a name that `peft/tuners/tuners_utils.py` imports. Nothing calls it, as all is on one CPU."""
 
 from contextlib import nullcontext as init_empty_weights
 

@@ -11,7 +11,7 @@ _PIECES, _WIDTH, _LAYERS = 997, 24, 18
 
 
 class _Tokenizer:
-    """Words are pieces; one of more than six letters is two pieces. Ids are digests, so that no list of words is needed."""
+    """Words are pieces; one of more than six letters is two. Ids are digests, so that no list of words is needed."""
 
     def __init__(self, model_max_length=64):
         self.pad_token_id, self.cls_token_id, self.sep_token_id = 0, 1, 2

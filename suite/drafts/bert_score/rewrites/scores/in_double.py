@@ -1,5 +1,7 @@
 """Everything in double precision, with cosines from sums of products, rounded at last."""
 
+import itertools
+
 import numpy as np
 
 
@@ -59,7 +61,7 @@ def score(self, cands, refs, verbose=False, batch_size=64, return_hash=False):
         all_layers=self.all_layers,
     )
     if not self.all_layers:
-        every = torch.stack([every[a:b].max(dim=0)[0] for a, b in zip(bounds[:-1], bounds[1:])])
+        every = torch.stack([every[a:b].max(dim=0)[0] for a, b in itertools.pairwise(bounds)])
     if self.rescale_with_baseline:
         base = self.baseline_vals.double()
         every = ((every.double() - base) / (1 - base)).float()

@@ -1,4 +1,4 @@
-"""Arrays: relations as signs, whose sum says what counts; probabilities relative to the largest; one queue for a whole batch."""
+"""Relations as signs, whose sum says what counts; probabilities relative to the largest; one queue for a batch."""
 
 _SIGNS = {"entail": 1, "contra": -1, "neutral": 0}
 

@@ -1,4 +1,4 @@
-"""The probability of a contradiction relative to that of the same meaning; a table of relations; one pair asked at a time."""
+"""A contradiction's probability relative to that of the same meaning; a table of relations; one pair at a time."""
 
 import math
 

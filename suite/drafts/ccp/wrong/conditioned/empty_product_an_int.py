@@ -50,7 +50,7 @@ class ClaimConditionedProbability(Estimator):
 
     def __call__(self, stats):
         results = []
-        for tokens, alternatives, matrices in zip(
+        for _, alternatives, matrices in zip(
             stats["greedy_tokens"], stats["greedy_tokens_alternatives"], stats["greedy_tokens_alternatives_nli"]
         ):
             logs = []

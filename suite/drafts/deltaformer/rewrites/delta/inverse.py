@@ -13,7 +13,8 @@ def tril_softmax(scores, strict=True):
 
 def naive_deltaformer_attn(q, k, v, beta=None):
     shape = q.shape
-    assert len(shape) == 4 and k.shape == shape and v.shape == shape, "q, k and v are alike"
+    assert len(shape) == 4, "rows, steps, heads, channels"
+    assert k.shape == v.shape == shape, "q, k and v are alike"
     if beta is None:
         beta = q.new_ones(shape[:3])
     assert beta.shape == shape[:3], "a strength for each position and head"

@@ -18,7 +18,7 @@ def naive_deltaformer_attn(q, k, v, beta=None):
     assert q.ndim == k.ndim == v.ndim == 4
     assert q.shape == k.shape == v.shape
     assert beta is None or beta.shape == q.shape[:3]
-    rows, steps, heads, width = q.shape
+    steps, width = q.shape[1], q.shape[3]
     query, key, value = (item.float().transpose(1, 2) for item in (q, k, v))
     scores = query @ key.mT * width**-0.5
     taken = tril_softmax(scores)

@@ -1,4 +1,4 @@
-"""A stand-in for a name that `peft/tuners/tuners_utils.py` imports. All of this workspace is on one CPU, and nothing calls it."""
+"""A stand-in for a name that `peft/tuners/tuners_utils.py` imports. All is on one CPU, and nothing calls it."""
 
 from contextlib import nullcontext as init_empty_weights
 

@@ -1,1 +1,1 @@
-"""The part of peft that this task needs. Each module is imported by its own name; the package's `__init__` would import every method."""
+"""The part of peft that this task needs. Its own `__init__` would import every method."""

@@ -1,4 +1,4 @@
-"""Writes a chain as I + U G U^T with a triangular G, computes in double precision, and turns the input instead of the weight."""
+"""Writes a chain as I + U G U^T with a triangular G, in double precision, and turns the input, not the weight."""
 
 
 def _compact(layer, name, reverse=False):

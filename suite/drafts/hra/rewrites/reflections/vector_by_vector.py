@@ -1,4 +1,4 @@
-"""Applies reflections to rows one after another instead of multiplying matrices, and orthogonalises by a QR decomposition."""
+"""Applies reflections to rows one after another, and orthogonalises by a QR decomposition."""
 
 
 def _units(layer, name, vectors):

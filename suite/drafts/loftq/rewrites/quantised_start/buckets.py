@@ -1,5 +1,7 @@
 """Finds levels by bucketize between their middles, packs by shifts and sums, and scales the singular vectors."""
 
+from itertools import pairwise
+
 
 class NFQuantizer:
     @staticmethod
@@ -9,7 +11,7 @@ class NFQuantizer:
         count = 2**num_bits
         if symmetric:
             quantiles = norm.ppf([1 - offset + (2 * offset - 1) * k / count for k in range(count + 1)])
-            levels = [(low + high) / 2 for low, high in zip(quantiles[:-1], quantiles[1:])]
+            levels = [(low + high) / 2 for low, high in pairwise(quantiles)]
         else:
             half = count // 2
             above = [norm.ppf(0.5 + (offset - 0.5) * k / half) for k in range(1, half + 1)]

@@ -1,4 +1,4 @@
-"""Decomposes by eigenvectors in double precision where the rank allows it, quantises entry by entry with searchsorted, and recurs over rounds."""
+"""Takes eigenvectors where the rank allows it, quantises entries by searchsorted, and recurs over rounds."""
 
 import math
 
@@ -80,7 +80,7 @@ def _low_rank_decomposition(weight, reduced_rank=32):
     for value, column, row in list(zip(s, u.T, v))[:reduced_rank]:
         left.append(value.sqrt() * column)
         right.append(value.sqrt() * row)
-    return dict(L=torch.stack(left, 1), R=torch.stack(right), U=u, S=s, Vh=v, reduced_rank=reduced_rank)
+    return {"L": torch.stack(left, 1), "R": torch.stack(right), "U": u, "S": s, "Vh": v, "reduced_rank": reduced_rank}
 
 
 def _round(quantizer, whole, low, rank, left):

@@ -54,7 +54,7 @@ def load_ngram(ids, embedding, idf, n, o):
 
 
 def _grams(texts, idf_dict, left_out, n, device):
-    states, lens, _, idf, tokens = get_bert_embedding(texts, model, tokenizer, idf_dict, batch_size=1, device=device)
+    states, _, _, idf, tokens = get_bert_embedding(texts, model, tokenizer, idf_dict, batch_size=1, device=device)
     for row, own in enumerate(tokens):
         used = states[max(0, len(states) - 5) :, row, : len(own)].double()
         used = torch.nn.functional.normalize(used, dim=-1)
@@ -69,7 +69,7 @@ def word_mover_score(
     hyps,
     idf_dict_ref,
     idf_dict_hyp,
-    stop_words=[],
+    stop_words=(),
     n_gram=1,
     remove_subwords=True,
     batch_size=256,

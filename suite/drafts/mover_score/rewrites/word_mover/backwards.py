@@ -50,7 +50,7 @@ def word_mover_score(
     hyps,
     idf_dict_ref,
     idf_dict_hyp,
-    stop_words=[],
+    stop_words=(),
     n_gram=1,
     remove_subwords=True,
     batch_size=256,

@@ -1,4 +1,4 @@
-"""The logistic function by softplus; one-hot products for labels; the likelihood by a masked mean of gathered log-probabilities."""
+"""The logistic function by softplus; one-hot products for labels; the likelihood by a masked mean of rows."""
 
 
 class ORPOTrainer:

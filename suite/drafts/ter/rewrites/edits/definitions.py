@@ -1,4 +1,4 @@
-"""Written from definitions: candidate shifts as permutations, alignments by counting, costs and operations in tables of their own."""
+"""From definitions: shifts as permutations, alignments by counting, costs and operations in tables of their own."""
 
 import math
 

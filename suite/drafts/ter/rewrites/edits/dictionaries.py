@@ -1,4 +1,4 @@
-"""Rows as dictionaries of the cells of the beam, candidates from a generator, everything else by slices and recursion."""
+"""Rows as dictionaries of the cells of the beam, candidates from a generator, the rest by slices and recursion."""
 
 
 def translation_edit_rate(words_hyp, words_ref):

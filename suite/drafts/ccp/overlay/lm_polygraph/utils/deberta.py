@@ -15,7 +15,7 @@ class _Encoded(dict):
 
 
 class _Classifier:
-    """Logits for pairs of words; same kind and same sense is entailment, same kind and another sense is contradiction."""
+    """Logits for pairs of words; one kind and sense is entailment, one kind and two senses are contradiction."""
 
     def __init__(self, noise: float) -> None:
         self.config = SimpleNamespace(label2id=LABELS)
