@@ -64,7 +64,7 @@ def test_new_words_for_the_solver_need_no_new_runs(suite):
     before = json.loads(file.read_text())["blend"]
     with (suite / "toy" / "paper.md").open("a") as summary:
         summary.write("\nOne more sentence.\n")
-    # Whatever would run now would fail.
+    # A run would name this other sandbox.
     again = lmrbench("audit", "--seeds", 2, "--suite", suite, "--sandbox", "process", "--workers", 1)
     after = json.loads(file.read_text())["blend"]
 

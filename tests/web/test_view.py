@@ -11,6 +11,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from tests.web.test_index import grade, usage, write
 
+from lmrbench.judging.labels import Label
 from lmrbench.judging.records import Judgement
 from lmrbench.tasks.submission import Submission
 
@@ -166,7 +167,9 @@ def test_what_strangers_wrote_is_shown_and_does_nothing(page, serve, tmp_path):
         write(
             run / "judgements.jsonl", Judgement.model_validate({**key, **vote, "input_tokens": 0, "output_tokens": 0})
         )
-        write(run / "usage.jsonl", usage(**key, status="answered", detail=text, limit=text, cut=(text,)))
+        said = {"annotator": text, "category": "LI", "error_class": None, "reason": text}
+        write(run / "labels.jsonl", Label.model_validate({**key, **said}))
+        write(run / "usage.jsonl", usage(**key, dollars=0.5, status="answered", detail=text, limit=text, cut=(text,)))
     address = serve(run)
     page.goto(f"{address}/run/0")
     addresses = {link.get_attribute("href") for link in page.locator("main a").all()}
@@ -177,6 +180,9 @@ def test_what_strangers_wrote_is_shown_and_does_nothing(page, serve, tmp_path):
         assert page.locator("main script, main img, main svg").count() == 0
         if "answer" in place:
             assert "window.hacked" in page.locator("main").inner_text()
+        if "task=toy" in place:
+            assert page.get_by_role("heading", name="Labels").count() == 1
+            assert "$0.5000" in page.locator("dl.facts").inner_text()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -253,3 +259,13 @@ def test_an_empty_run_says_so(page, serve, tmp_path):
     address = serve(tmp_path / "run")
     page.goto(f"{address}/run/0")
     assert "Nothing has been graded yet." in page.locator("main").inner_text()
+
+
+def test_a_task_shows_its_certificate_drawn(page, serve, tmp_path):
+    (tmp_path / "run").mkdir()
+    page.goto(serve(tmp_path / "run", options=["--suite", "core"]) + "/task?task=dpo/preference_loss")
+    shown = page.locator("#certificate")
+    assert "Mutants of one expression:" in shown.inner_text()
+    assert "Mutants of behaviour:" in shown.inner_text()
+    assert shown.locator("meter").count() > 5
+    assert page.locator("#summary math").count() > 20

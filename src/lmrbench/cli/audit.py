@@ -85,8 +85,11 @@ def audit(
     Exits with 1 if a task falls short.
     """
     from lmrbench.authoring.certificate import read_certificate
+    from lmrbench.errors import UsageError
 
     where = executor_of(executor, address)
+    if where != LOCAL and (tier == "forensic" or adversary is not None):
+        raise UsageError("--executor ray is for neither --adversary nor --tier forensic")
     if tier == "forensic":
         raise typer.Exit(int(_audit_draws(patterns or [], fresh, workers, suite, sandbox, json)))
     every_task, tasks = load_all_and_some(suite, patterns, tier)

@@ -1,8 +1,9 @@
 """How do many jobs share the nodes of a Ray cluster? One actor a core, each with a warm worker of its own.
 
 The interface is that of `LocalPool`, and the records that come of it are the same. Jobs go out in batches of one
-owner, and each outcome comes back as soon as it is there. Goldens and comparisons stay with the caller: a node sees
-what it runs, and no answer. Where a node is lost, the jobs whose outcomes have not arrived run again elsewhere.
+owner, and each outcome comes back as soon as it is there. What goldens returned stays with the caller, who compares:
+a node sees what it runs, the golden's own code included. Where a node is lost, the jobs whose outcomes have not
+arrived run again elsewhere.
 """
 
 from __future__ import annotations
