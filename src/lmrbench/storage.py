@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import re
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
@@ -61,7 +62,9 @@ def append_whole(path: Path, line: bytes) -> None:
         fd = _open_plain(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         try:
             os.ftruncate(fd, _whole_length(fd))
-            os.write(fd, line)
+            # A disk that becomes full takes the first bytes, and says so only when it is asked to take the others.
+            while line:
+                line = line[os.write(fd, line) :]
             os.fsync(fd)
         finally:
             os.close(fd)
@@ -99,7 +102,10 @@ def made_once(path: Path, draw: Callable[[], bytes]) -> bytes:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold a run folder for this process alone; RecordError if another one holds it. A kill lets go of it."""
+    """Hold a run folder for this process alone; a kill lets go of it.
+
+    Raises RecordError, which names the process, if another one holds it.
+    """
     with _one_line(folder):
         folder.mkdir(parents=True, exist_ok=True)
         fd = _open_plain(folder / ".lock", os.O_RDWR | os.O_CREAT)
@@ -107,10 +113,19 @@ def locked(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise RecordError(f"{folder}: another lmrbench is writing to this run folder") from error
+            raise RecordError(f"{folder}: another lmrbench{_holder(fd)} is writing to this run folder") from error
+        with _one_line(folder / ".lock"):
+            os.ftruncate(fd, 0)
+            os.pwrite(fd, f"process {os.getpid()} on {os.uname().nodename}".encode(), 0)
         yield
     finally:
         os.close(fd)
+
+
+def _holder(fd: int) -> str:
+    """Who wrote itself down in a lock's file; nothing where that is not what it holds."""
+    held = os.pread(fd, 200, 0).decode("utf-8", "replace")
+    return f" ({held})" if re.fullmatch(r"process \d+ on [\w.-]+", held) else ""
 
 
 def _open_plain(path: Path, flags: int) -> int:

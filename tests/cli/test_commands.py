@@ -143,21 +143,21 @@ def _verdicts(folder):
     )
 
 
-def test_killed_at_thirty_random_moments_a_run_loses_and_repeats_nothing(toy_suite, tmp_path):
+def test_killed_at_ten_random_moments_a_run_loses_and_repeats_nothing(toy_suite, tmp_path):
     _submissions(tmp_path / "answers.jsonl")
     arguments = ["grade", "answers.jsonl", "--suite", str(toy_suite), "--seed", "3", "--out"]
     undisturbed = run(*arguments, "undisturbed", cwd=tmp_path)
     assert undisturbed.returncode == 0, undisturbed.stderr
     generator = random.Random(0)
     killed = 0
-    for _ in range(30):
+    for _ in range(10):
         process = subprocess.Popen(
             [*LMRBENCH, *arguments, "disturbed"], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         time.sleep(generator.uniform(0.2, 1.0))
         process.send_signal(signal.SIGKILL)
         killed += process.wait() == -signal.SIGKILL
-    assert killed >= 20
+    assert killed >= 7
     last = run(*arguments, "disturbed", cwd=tmp_path)
     assert last.returncode == 0, last.stderr
     assert _verdicts(tmp_path / "disturbed") == _verdicts(tmp_path / "undisturbed")

@@ -1,5 +1,6 @@
 """JSON lines that survive a kill, and damage that is named."""
 
+import os
 import subprocess
 import sys
 
@@ -95,7 +96,12 @@ with locked(Path(sys.argv[1])):
 def test_two_processes_never_write_to_one_run_folder_and_a_kill_lets_go_of_it(tmp_path):
     with subprocess.Popen([sys.executable, "-c", HOLD, tmp_path], stdout=subprocess.PIPE) as process:
         assert process.stdout.readline() == b"held\n"
-        with pytest.raises(RecordError, match="another lmrbench"), locked(tmp_path):
+        named = rf"another lmrbench \(process {process.pid} on {os.uname().nodename}\) is writing"
+        with pytest.raises(RecordError, match=named), locked(tmp_path):
+            pass
+        # What a stranger put there is not repeated.
+        (tmp_path / ".lock").write_text("process 1 on \x1b[31m")
+        with pytest.raises(RecordError, match="another lmrbench is writing"), locked(tmp_path):
             pass
         process.kill()
         process.wait()
