@@ -103,8 +103,9 @@ def test_on_a_disk_that_becomes_full_what_was_graded_stays_and_the_rest_is_grade
     small.mkdir()
     grade = [sys.executable, "-m", "lmrbench", "grade", answers, "--suite", toy_suite, "--sandbox", "process", "--out"]
     script = '"$@"; code=$?; cp -r "$KEPT_FROM" "$KEPT_IN"; exit $code'
-    disk = ["bwrap", "--dev-bind", "/", "/", "--size", "20480", "--tmpfs", small, "--setenv", "KEPT_IN", kept]
-    command = [*disk, "--setenv", "KEPT_FROM", small / "run", "--", "/bin/sh", "-c", script, "sh", *grade, small / "run"]
+    disk = ["bwrap", "--dev-bind", "/", "/", "--size", "20480", "--tmpfs", small]
+    disk += ["--setenv", "KEPT_FROM", small / "run", "--setenv", "KEPT_IN", kept]
+    command = [*disk, "--", "/bin/sh", "-c", script, "sh", *grade, small / "run"]
     full = subprocess.run(list(map(str, command)), capture_output=True, text=True, cwd=tmp_path, timeout=120)
     assert full.returncode == 2, full.stderr
     assert full.stderr.splitlines()[-1] == f"lmrbench: {small}/run/grades.jsonl: No space left on device"

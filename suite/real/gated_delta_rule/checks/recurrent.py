@@ -32,6 +32,7 @@ def cases(seed):
             "split": None,
             "wanted": None,
             "far": False,
+            "recorded": True,
         } | more
 
     def options(**values):
@@ -68,6 +69,12 @@ def cases(seed):
         yield case(f"{length} steps", batch=1, heads=2, length=length, width=6, value_width=3, state=length > 65)
     slow = {"batch": 1, "heads": 1, "length": 200, "width": 8, "value_width": 4}
     yield case("200 steps", **slow, state=True, g=-uniform(1, 200, 1, high=0.01))
+    # Each key is half of the one before, and each step a reflection, so that nothing written is ever forgotten.
+    units = torch.eye(64, dtype=torch.float64)
+    keys = ((units + units.roll(1, 1)) / 2**0.5).repeat(2, 1)[:100].reshape(1, 100, 1, 64)
+    ones = torch.ones(1, 100, 1, dtype=torch.float64)
+    given = case("100 reflections", batch=1, heads=1, length=100, width=64, beta=2 * ones, g=0 * ones, far=True)
+    yield given | {"k": keys}
     # Values.
     sizes = (2, 8, 3)
     yield case("gates open", state=True, g=torch.zeros(*sizes, dtype=torch.float64))
@@ -128,6 +135,11 @@ def cases(seed):
     for name in (*INPUTS, "state"):
         yield case(f"only {name} needs a gradient", state=True, wanted=[name])
     yield case("no gradient is needed", state=True, wanted=[])
+    for dtype in ("float32", "float64"):
+        same = dict.fromkeys((*INPUTS, "state"), dtype)
+        yield case(f"no gradient is recorded, {dtype}", state=True, dtypes=same, recorded=False)
+        layers = {"layout": "expanded", "recorded": False}
+        yield case(f"no gradient is recorded, expanded, {dtype}", state=True, dtypes=same, **layers)
     yield {"name": "experiment", "seed": seed % 1000}
 
 
@@ -184,13 +196,14 @@ def observe(case):
     for item in inputs.values():
         item.requires_grad_()
     before = {name: item.detach().clone() for name, item in tensors.items()}
-    if case["split"] is None:
-        results = [call(tensors)]
-    else:
-        head = {name: tensors[name] if name == "state" else tensors[name][:, : case["split"]] for name in names}
-        tail = {name: tensors[name][:, case["split"] :] for name in INPUTS}
-        results = [call(head)]
-        results.append(call({**tail, "state": results[0][1]}))
+    with torch.set_grad_enabled(case["recorded"]):
+        if case["split"] is None:
+            results = [call(tensors)]
+        else:
+            head = {name: tensors[name] if name == "state" else tensors[name][:, : case["split"]] for name in names}
+            tail = {name: tensors[name][:, case["split"] :] for name in INPUTS}
+            results = [call(head)]
+            results.append(call({**tail, "state": results[0][1]}))
     outputs, memory = torch.cat([each[0] for each in results], dim=1), results[-1][1]
     facts = {
         "tuples": [isinstance(each, tuple) and len(each) == 2 for each in results],
