@@ -76,7 +76,8 @@ def test_of_two_hundred_interleavings_of_kills_and_resumes_none_loses_or_doubles
     with LocalPool(make_sandbox("bubblewrap", [toy_suite]), size=1) as pool:
         replay = Replay(pool, generator)
         list(grade_run(tmp_path / "undisturbed", ANSWERS, tasks, (0,), replay))
-    expected, endings = _verdicts(tmp_path / "undisturbed"), Counter()
+    endings: Counter[int] = Counter()
+    expected = _verdicts(tmp_path / "undisturbed")
     for number in range(25):
         folder = tmp_path / str(number)
         # Killed eight times, with another beside it at times, before one may go on to its end.

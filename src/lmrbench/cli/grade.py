@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -30,10 +31,10 @@ from lmrbench.sandbox.protocol import DEFAULT_SANDBOX, LOCAL, Executor
 from lmrbench.tasks.loading import suite_folder, suite_folders
 
 if TYPE_CHECKING:
-    from lmrbench.grading.records import Grade, Ratio, Timing
+    from lmrbench.grading.records import Grade, Ratio, Result, Timing
     from lmrbench.grading.systems import BuiltIn
     from lmrbench.tasks.model import Task
-    from lmrbench.tasks.submission import Submission
+    from lmrbench.tasks.submission import Answer, Submission
 
 RUNS = Path("runs")
 
@@ -110,7 +111,8 @@ def grade(
     """
     from lmrbench.errors import UsageError
     from lmrbench.grading.golden import fresh_seed, installation_seed
-    from lmrbench.grading.runs import drawn_seeds, read_submissions, require_known
+    from lmrbench.grading.records import Result
+    from lmrbench.grading.runs import drawn_seeds, read_run, read_submissions, require_known
     from lmrbench.grading.systems import BUILT_INS, MUST_PASS, submissions_of
     from lmrbench.interop.predictions import holds_predictions, read_predictions
 
@@ -153,33 +155,40 @@ def grade(
         drawn = earlier if len(earlier) == wanted else tuple(fresh_seed() for _ in range(wanted))
     else:
         drawn = (installation_seed() if seed is None else seed,)
-    grades = grade_with_progress(
-        folder,
-        submissions,
-        every_task,
-        drawn,
-        sandbox,
-        workers,
-        suite_folder(suite),
-        wanted is not None,
-        blind,
-        isolate,
-        fail_fast,
-        shared=path is None,
-        executor=where,
-    )
+    results = [
+        Result.of(item)
+        for item in grade_with_progress(
+            folder,
+            submissions,
+            every_task,
+            drawn,
+            sandbox,
+            workers,
+            suite_folder(suite),
+            wanted is not None,
+            blind,
+            isolate,
+            fail_fast,
+            shared=path is None,
+            executor=where,
+        )
+    ]
+    order = {item.answer: number for number, item in enumerate(submissions)}
+    results.sort(key=lambda item: order[item.answer])
     if speed:
-        grades = time_with_progress(folder, grades, submissions, every_task, sandbox, suite_folder(suite))
-    left_out = _not_submitted(grades, names)
+        timings = time_with_progress(folder, results, submissions, every_task, sandbox, suite_folder(suite))
+        results = [item._replace(timing=timings.get(item.answer)) for item in results]
+    left_out = _not_submitted(results, names)
     if json:
-        items = [item.model_dump(mode="json") for item in grades]
+        grades = {item.answer: item for item in read_run(folder).grades}
+        items = [grades[item.answer].model_dump(mode="json") for item in results]
         print_json({"run": str(folder), "seeds": drawn, "not_submitted": left_out, "grades": items})
     else:
-        _print_tables(grades, folder, sandbox, drawn)
+        _print_tables(results, folder, sandbox, drawn)
         for system, missing in left_out.items():
             say(f"{system}: nothing submitted for {len(missing)} of {len(names)} tasks")
     amiss = [
-        item for item in grades if item.system in chosen and MUST_PASS.get(item.system, item.passed) != item.passed
+        item for item in results if item.system in chosen and MUST_PASS.get(item.system, item.passed) != item.passed
     ]
     for item in amiss:
         due, what = ("fail", "passed") if item.passed else ("pass", "failed")
@@ -226,8 +235,8 @@ def grade_with_progress(
     fail_fast: bool = False,
     shared: bool = False,
     executor: Executor = LOCAL,
-) -> list[Grade]:
-    """Grade submissions into a run folder with a progress bar; the grades in the order of the submissions.
+) -> Iterator[Grade]:
+    """Grade submissions into a run folder with a progress bar; the grades as they are done.
 
     tasks: the whole suite. shared: see `LocalPool`.
     """
@@ -243,12 +252,10 @@ def grade_with_progress(
         needed = {item.task for item in submissions}
         goldens = bars.add_task("golden", total=len(needed) * len(seeds))
         bar = bars.add_task("submissions", total=len(submissions))
-        by_id = {item.id: item for item in tasks}
-        grades = []
         for item in grade_run(
             folder=folder,
             submissions=submissions,
-            tasks=by_id,
+            tasks={item.id: item for item in tasks},
             seeds=seeds,
             pool=pool,
             observed=lambda *_: bars.advance(goldens),
@@ -257,49 +264,48 @@ def grade_with_progress(
             blind=blind,
             fail_fast=fail_fast,
         ):
-            grades.append(item)
             bars.advance(bar)
-    order = {(item.system, item.task, item.sample): number for number, item in enumerate(submissions)}
-    return sorted(grades, key=lambda item: order[item.system, item.task, item.sample])
+            yield item
 
 
 def time_with_progress(
     folder: Path,
-    grades: list[Grade],
+    results: Sequence[Result],
     submissions: list[Submission],
     tasks: tuple[Task, ...],
     sandbox: str,
     suite: Path,
-) -> list[Grade]:
-    """Time the answers of a run folder that pass, with a progress bar; all its grades, in their order.
+) -> dict[Answer, Timing | None]:
+    """Time the answers of a run folder that pass, with a progress bar; the timing of each.
 
-    tasks: the whole suite.
+    results: of the answers to time. tasks: the whole suite.
     """
-    from lmrbench.grading.runs import time_run
+    from lmrbench.grading.runs import read_run, time_run
     from lmrbench.grading.speed import has_timed_inputs
     from lmrbench.sandbox.registry import open_pool
 
     by_id = {item.id: item for item in tasks}
-    due = [item for item in grades if item.passed and has_timed_inputs(by_id[item.task])]
-    if not due:
+    timed = {item.answer for item in results if item.passed and has_timed_inputs(by_id[item.task])}
+    if not timed:
         warn("no answer that passes is to a task with timed inputs, so that there is no speed to measure")
-    found = {item.terms: item for item in grades}
+    due = [item for item in read_run(folder).grades if item.answer in timed]
     # One worker, when nothing else is graded.
     with open_pool(sandbox, suite_folders(suite), 1) as pool, progress() as bars:
         bar = bars.add_task("speed", total=len(due))
+        timings = {}
         for item in time_run(folder, due, submissions, by_id, pool):
-            found[item.terms] = item
+            timings[item.answer] = item.timing
             bars.advance(bar)
-    return list(found.values())
+    return timings
 
 
-def _not_submitted(grades: list[Grade], tasks: set[str]) -> dict[str, list[str]]:
+def _not_submitted(grades: Sequence[Result], tasks: set[str]) -> dict[str, list[str]]:
     """For each system the tasks that it handed in nothing for; built-in and other systems alike."""
     found = {item.system: tasks - {other.task for other in grades if other.system == item.system} for item in grades}
     return {system: sorted(missing) for system, missing in found.items() if missing}
 
 
-def _print_tables(grades: list[Grade], folder: Path, sandbox: str, seeds: tuple[int, ...]) -> None:
+def _print_tables(grades: Sequence[Result], folder: Path, sandbox: str, seeds: tuple[int, ...]) -> None:
     out, category = console(), {item.task: item.category for item in grades}
     for item in (_shares("task", {task: task for task in category}, grades), _shares("category", category, grades)):
         show(item, out)
@@ -312,7 +318,7 @@ def _print_tables(grades: list[Grade], folder: Path, sandbox: str, seeds: tuple[
     say(f"{len(grades)} grades in {folder} (sandbox {sandbox}, seed {', '.join(map(str, seeds))})")
 
 
-def _shares(title: str, group: dict[str, str], grades: list[Grade]) -> Sheet:
+def _shares(title: str, group: dict[str, str], grades: Sequence[Result]) -> Sheet:
     """How many submissions of each system pass, by group of tasks. group: that of each task."""
     from lmrbench.analysis.grouping import grouped
 
@@ -329,17 +335,17 @@ def _shares(title: str, group: dict[str, str], grades: list[Grade]) -> Sheet:
     return sheet("", columns, rows, numbers=columns[1:], spare=["seconds"], totals=1)
 
 
-def _passed(grades: list[Grade]) -> int:
+def _passed(grades: Sequence[Result]) -> int:
     return sum(item.passed for item in grades)
 
 
-def _speeds(timed: list[tuple[Grade, Timing]]) -> Sheet:
+def _speeds(timed: list[tuple[Result, Timing]]) -> Sheet:
     """How fast each answer is, and how much memory it takes; or why that is not known."""
     rows = [
         [
             item.system,
             item.task,
-            item.label or item.sample,
+            item.label or item.answer.sample,
             _ratio(timing.speed),
             _ratio(timing.memory),
             timing.rounds,
@@ -365,7 +371,7 @@ def _ratio(value: Ratio | None) -> str:
 FAILED = ("system", "task", "cases", "first failure")
 
 
-def _failure(item: Grade) -> tuple[str, ...]:
+def _failure(item: Result) -> tuple[str, ...]:
     first = item.first_failure
     reason = f"{first.name or first.case}: {first.verdict}: {first.reason}" if first else "the check has no cases"
-    return item.system, item.task, f"{item.matched}/{len(item.cases)}", in_one_line(reason)
+    return item.system, item.task, f"{item.matched}/{item.cases}", in_one_line(reason)

@@ -162,7 +162,8 @@ def _built_ins(given: dict[str, Any], asked: Asked) -> Run:
     submissions = [item for system in systems for item in submissions_of(system, chosen)]
     folder = asked.out or RUNS / "built-in"
     seeds = (installation_seed() if asked.seed is None else asked.seed,)
-    grades = grade_with_progress(
+    made = grade_with_progress(
         folder, submissions, every_task, seeds, asked.sandbox, asked.workers, suite_folder(asked.suite), shared=True
     )
-    return replace(read_run(folder), grades=tuple(grades))
+    grades = {item.answer: item for item in made}
+    return replace(read_run(folder), grades=tuple(grades[item.answer] for item in submissions))

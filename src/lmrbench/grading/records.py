@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 from pydantic import JsonValue
 
 from lmrbench.records import Part, StoredRecord
+from lmrbench.tasks.submission import Answer
 
 Verdict = Literal["match", "mismatch", "error", "timeout", "missing"]
 # How an answer ended. The last three are the machinery's: such a sample has no grade, and is asked again.
@@ -104,6 +105,11 @@ class Grade(StoredRecord):
     timing: Timing | None = None
 
     @property
+    def answer(self) -> Answer:
+        """Which answer it is of."""
+        return Answer(self.system, self.task, self.sample)
+
+    @property
     def terms(self) -> Terms:
         """What this grade holds for."""
         return Terms(*(getattr(self, name) for name in Terms._fields))
@@ -127,6 +133,45 @@ class Grade(StoredRecord):
     def first_failure(self) -> CaseVerdict | None:
         """The first case that does not match."""
         return next((case for case in self.cases if case.verdict != "match"), None)
+
+
+class Result(NamedTuple):
+    """What tables say of a grade: a small part of what it holds, so that thousands can be kept."""
+
+    answer: Answer
+    label: str
+    category: str
+    passed: bool
+    matched: int
+    cases: int
+    first_failure: CaseVerdict | None
+    seconds: float
+    timing: Timing | None
+
+    @classmethod
+    def of(cls, item: Grade) -> Result:
+        """Of a grade."""
+        return cls(
+            answer=item.answer,
+            label=item.label,
+            category=item.category,
+            passed=item.passed,
+            matched=item.matched,
+            cases=len(item.cases),
+            first_failure=item.first_failure,
+            seconds=item.seconds,
+            timing=item.timing,
+        )
+
+    @property
+    def system(self) -> str:
+        """Whose answer it is."""
+        return self.answer.system
+
+    @property
+    def task(self) -> str:
+        """To which task."""
+        return self.answer.task
 
 
 class Usage(StoredRecord):

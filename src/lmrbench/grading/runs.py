@@ -17,7 +17,7 @@ from pydantic import JsonValue
 
 from lmrbench.errors import RecordError
 from lmrbench.grading.grade import grade, prepare
-from lmrbench.grading.records import UNANSWERED, Grade, RunFacts, Snapshot, Usage
+from lmrbench.grading.records import UNANSWERED, Grade, RunFacts, Snapshot, Terms, Usage
 from lmrbench.grading.signatures import signed, unsigned, verified
 from lmrbench.grading.speed import measure
 from lmrbench.lines import read_lines, read_submitted_lines, whole_lines
@@ -29,7 +29,7 @@ from lmrbench.storage import append_whole, locked, read_plain, write_whole
 from lmrbench.tasks.digests import grading_digest, suite_digest
 from lmrbench.tasks.loading import suite_name
 from lmrbench.tasks.model import Task
-from lmrbench.tasks.submission import Submission
+from lmrbench.tasks.submission import Answer, Submission
 from lmrbench.tasks.workspace import third_party_imports
 from lmrbench.version import __version__
 
@@ -47,14 +47,14 @@ def read_submissions(path: Path) -> list[Submission]:
     submissions = read_lines(file, Submission) if path.is_dir() else read_submitted_lines(file, Submission)
     if not submissions:
         raise RecordError(f"{file}: holds no submissions")
-    seen: set[tuple[str, str, int]] = set()
+    seen: set[Answer] = set()
     for number, item in enumerate(submissions, 1):
-        if _key(item) in seen:
+        if item.answer in seen:
             raise RecordError(
                 f"{file}: submission {number}: {item.system} has handed in sample {item.sample} of {item.task} twice; "
                 "number the answers with --sample, or put one in another's place with --replace"
             )
-        seen.add(_key(item))
+        seen.add(item.answer)
     return submissions
 
 
@@ -102,7 +102,7 @@ def read_run(folder: Path) -> Run:
     for number, line in whole_lines(folder / GRADES):
         item = read_record(unsigned(line), Grade, f"{folder / GRADES}:{number}")
         if facts is None or (item.seeds, item.sandbox) == (facts.seeds, facts.sandbox):
-            grades[_key(item)], made_here[_key(item)] = item, verified(line) is not None
+            grades[item.answer], made_here[item.answer] = item, verified(line) is not None
     if facts is None and not grades:
         raise RecordError(f"{folder}: holds no run")
     kept = {key: item for key, item in grades.items() if key not in unanswered}
@@ -114,7 +114,7 @@ def changed_tasks(folder: Path, tasks: Iterable[Task]) -> tuple[str, ...]:
     """The tasks whose grades in a run folder are of another version of the task, or of none that there is now."""
     now = {task.id: grading_digest(task) for task in tasks}
     lines = whole_lines(folder / GRADES)
-    grades = {_key(item): item for item in (read_record(unsigned(line), Grade, str(folder)) for _, line in lines)}
+    grades = {item.answer: item for item in (read_record(unsigned(line), Grade, str(folder)) for _, line in lines)}
     return tuple(dict.fromkeys(item.task for item in grades.values() if item.task_digest != now.get(item.task)))
 
 
@@ -184,7 +184,7 @@ def write_facts(folder: Path, facts: RunFacts) -> None:
 
 def write_submissions(folder: Path, submissions: Iterable[Submission]) -> None:
     """Write submissions into a run folder: each in the place of an earlier one, or after those that are there."""
-    kept = {_key(item): item for item in (*read_lines(folder / SUBMISSIONS, Submission), *submissions)}
+    kept = {item.answer: item for item in (*read_lines(folder / SUBMISSIONS, Submission), *submissions)}
     write_whole(folder / SUBMISSIONS, "".join(item.model_dump_json() + "\n" for item in kept.values()).encode())
 
 
@@ -243,17 +243,17 @@ def grade_into(
     earlier, foreign = _take_over(folder)
     if foreign:
         set_aside(foreign)
-    held = {item.terms for item in earlier}
-    for item in grade(submissions, tasks, seeds, pool, earlier, observed, fail_fast):
+    graded = (read_record(data, Grade, str(folder / GRADES)) for data in earlier.values())
+    for item in grade(submissions, tasks, seeds, pool, graded, observed, fail_fast):
         result = item.blinded() if blind else item
-        if item.terms not in held:
+        if item.terms not in earlier:
             append_grade(folder, result)
         yield result
 
 
-def _take_over(folder: Path) -> tuple[list[Grade], int]:
+def _take_over(folder: Path) -> tuple[dict[Terms, bytes], int]:
     """The grades that this installation wrote, and how many others there were, which are moved out of the way."""
-    grades: list[Grade] = []
+    grades: dict[Terms, bytes] = {}
     ours: list[bytes] = []
     others: list[bytes] = []
     for _, line in whole_lines(folder / GRADES):
@@ -261,7 +261,7 @@ def _take_over(folder: Path) -> tuple[list[Grade], int]:
         try:
             if data is None:
                 raise RecordError(f"{folder / GRADES}: not signed here")
-            grades.append(read_record(data, Grade, str(folder / GRADES)))
+            grades[read_record(data, Grade, str(folder / GRADES)).terms] = data
             ours.append(line)
         except RecordError:
             others.append(line)
@@ -284,15 +284,11 @@ def time_run(
     grades: of answers that pass, to tasks with timed inputs; those that have a timing are given back. submissions: with
     these answers. pool: see `speed.measure`. Raises RecordError if another process is writing to the folder.
     """
-    answers = {_key(item): item for item in submissions}
+    answers = {item.answer: item for item in submissions}
     with locked(folder):
         for item in grades:
             if item.timing is None:
-                candidate = prepare(answers[_key(item)], tasks[item.task])
+                candidate = prepare(answers[item.answer], tasks[item.task])
                 item = item.model_copy(update={"timing": measure(candidate, item.seeds[0], pool)})
                 append_grade(folder, item)
             yield item
-
-
-def _key(item: Submission | Grade) -> tuple[str, str, int]:
-    return item.system, item.task, item.sample

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from pydantic import AfterValidator, Field
 
@@ -13,6 +13,17 @@ MAX_CODE_BYTES = 1 << 20
 
 # What a provider sends as JSON may hold lone surrogates, which no file can.
 Text = Annotated[str, AfterValidator(lambda text: text.encode("utf-8", "replace").decode())]
+
+
+class Answer(NamedTuple):
+    """Which answer: the key of all that is said of it."""
+
+    system: str
+    task: str
+    sample: int
+
+    def __str__(self) -> str:
+        return f"sample {self.sample} of {self.task} by {self.system}"
 
 
 class Submission(StoredRecord):
@@ -29,6 +40,11 @@ class Submission(StoredRecord):
     label: Text = ""
     code: Text | dict[Text, Text]
     warnings: tuple[Text, ...] = ()
+
+    @property
+    def answer(self) -> Answer:
+        """Which answer it is."""
+        return Answer(self.system, self.task, self.sample)
 
     @property
     def code_bytes(self) -> int:
