@@ -1,0 +1,119 @@
+"""Ten thousand submissions at once: how fast is `lmrbench grade`, and does its memory grow?
+
+The golden, the mask, all rewrites, wrong versions and mutants of the suite, as those of a hundred systems, until there
+are enough; once all are used, they are handed in again by further systems, as equal answers of real systems are. While
+the command runs, the memory of its own process is read after each hundred grades (MB, resident), and the time.
+
+    python benchmarks/throughput.py [--suite DIR] [--count N] [--sandbox NAME]
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import math
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from lmrbench.authoring.mutants import mutants
+from lmrbench.grading.systems import submissions_of
+from lmrbench.pysource.source import decode
+from lmrbench.tasks.loading import default_suite, load_suite
+from lmrbench.tasks.model import Task
+from lmrbench.tasks.submission import Submission
+from lmrbench.tasks.workspace import answered_files
+
+SYSTEMS, WINDOW, STEADY_FROM = 100, 100, 1000
+MOST_GROWTH = 0.10
+
+
+def codes_of(task: Task) -> Iterator[dict[str, str]]:
+    """The distinct answers to a task, those of the built-in systems first, as the code of each goal file."""
+    for system in ("golden", "mask", "rewrites", "wrong"):
+        for item in submissions_of(system, [task]):
+            yield dict(item.code) if isinstance(item.code, dict) else dict.fromkeys(task.goal_files, item.code)
+    solved = {name: decode(data)[0] for name, data in answered_files(task).items() if name in task.goal_files}
+    for mutant in mutants(task):
+        yield {**solved, mutant.target.file: decode(mutant.file)[0]}
+
+
+def submissions(tasks: tuple[Task, ...], count: int) -> Iterator[Submission]:
+    """So many answers, spread over tasks and systems; once all codes are used they come again."""
+    codes = {task.id: list(codes_of(task)) for task in tasks}
+    every_turn = ((turn, task) for turn in itertools.count() for task in tasks)
+    for number, (turn, task) in enumerate(itertools.islice(every_turn, count)):
+        code = codes[task.id][turn % len(codes[task.id])]
+        yield Submission(system=f"system {turn % SYSTEMS}", task=task.id, sample=number, code=code)
+
+
+def resident_mb(process: int) -> float:
+    """What a process holds of this machine's memory."""
+    fields = Path(f"/proc/{process}/statm").read_text().split()
+    return int(fields[1]) * 4096 / 2**20
+
+
+def watched(command: list[str], grades: Path) -> list[tuple[float, int, float]]:
+    """Run a command; seconds, grades and megabytes after each window of lines in the file of grades."""
+    began, seen, rest = time.perf_counter(), 0, 0
+    found: list[tuple[float, int, float]] = []
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        while process.poll() is None:
+            time.sleep(0.2)
+            if not grades.exists():
+                continue
+            with grades.open("rb") as file:
+                file.seek(rest)
+                data = file.read()
+            rest += len(data)
+            before, seen = seen, seen + data.count(b"\n")
+            if seen // WINDOW > before // WINDOW:
+                found.append((time.perf_counter() - began, seen, resident_mb(process.pid)))
+        if process.returncode not in (0, 1):
+            raise SystemExit(process.stderr.read() if process.stderr else "the command failed")
+    return found
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--suite", type=Path, default=default_suite())
+    parser.add_argument("--count", type=int, default=10_000)
+    parser.add_argument("--sandbox", default="bubblewrap")
+    arguments = parser.parse_args()
+    tasks = load_suite(arguments.suite)
+    with tempfile.TemporaryDirectory() as scratch:
+        answers, run = Path(scratch, "answers.jsonl"), Path(scratch, "run")
+        distinct: set[tuple[str, str]] = set()
+        with answers.open("w") as file:
+            for item in submissions(tasks, arguments.count):
+                distinct.add((item.task, str(item.code)))
+                file.write(item.model_dump_json() + "\n")
+        command = [sys.executable, "-m", "lmrbench", "--quiet", "grade", str(answers), "--suite", str(arguments.suite)]
+        command += ["--sandbox", arguments.sandbox, "--out", str(run)]
+        points = watched(command, run / "grades.jsonl")
+    console = Console()
+    table = Table("Grades", "seconds", "grades a second", "MB")
+    rates: list[float] = []
+    for before, after in itertools.pairwise([(0.0, 0, 0.0), *points]):
+        rates.append((after[1] - before[1]) / (after[0] - before[0]))
+        table.add_row(str(after[1]), f"{after[0]:.0f}", f"{rates[-1]:.1f}", f"{after[2]:.0f}")
+    console.print(table)
+    steady = [mb for _, seen, mb in points if seen >= STEADY_FROM]
+    error = statistics.stdev(rates) / math.sqrt(len(rates)) if len(rates) > 1 else math.nan
+    console.print(f"{arguments.count} answers, {len(distinct)} of them distinct")
+    console.print(f"{points[-1][1] / points[-1][0]:.2f} grades a second, standard error {error:.2f} over windows")
+    if steady:
+        growth = max(steady) / steady[0] - 1
+        console.print(f"memory from the {STEADY_FROM}th on: {growth:+.1%} at most; the bound is {MOST_GROWTH:.0%}")
+
+
+if __name__ == "__main__":
+    main()
