@@ -127,11 +127,10 @@ def cases(seed):
             yield pairs(f"both empty, {what}", [5, 2], [5, 2], layers=layers, ends=ends, mask_dtype="int64")
         yield pairs(f"all empty, {layers} layers", [2, 2], [2, 2], layers=layers, ends=False)
         for where in (0, 1):
-            given = pairs(
-                f"an empty sentence beside side {where} without weights, {layers} layers", [2, 9], [7, 2], layers=layers
-            )
-            given["sides"][where]["idf"][where] = 0
-            given["sides"][1 - where]["idf"][1 - where] = 0
+            whose = ("an empty sentence", "what stands beside an empty sentence")[where]
+            given = pairs(f"{whose} has no weights, {layers} layers", [2, 9], [7, 2], layers=layers)
+            given["sides"][0]["idf"][where] = 0
+            given["sides"][1]["idf"][1 - where] = 0
             yield given
             given = pairs(f"no weights on side {where}, {layers} layers", [5, 9], [7, 6], layers=layers)
             given["sides"][where]["idf"][1] = 0

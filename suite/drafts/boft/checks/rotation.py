@@ -1,8 +1,8 @@
-"""BOFT: permutations, Cayley transforms, products of factors and outputs of layers with gradients; then the experiment."""
+"""Permutations, Cayley transforms, products of factors and outputs of layers with gradients; then the experiment."""
 
 import torch
 
-DTYPES = {"float32": torch.float32, "float64": torch.float64, "bfloat16": torch.bfloat16}
+DTYPES = {"float32": torch.float32, "float64": torch.float64, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
 def cases(seed):
@@ -59,6 +59,7 @@ def cases(seed):
     yield cayley("large in double precision", dtype="float64", factor=10.0)
     yield cayley("double precision of one", dtype="float64", count=1, size=1)
     yield cayley("half precision", dtype="bfloat16")
+    yield cayley("another half precision", dtype="float16")
     yield cayley("half precision, wide", dtype="bfloat16", size=16)
     for layout in ("transposed", "spread", "expanded"):
         yield cayley(f"a layout that is {layout}", layout=layout)
@@ -322,6 +323,10 @@ def _observed(case, layer, base, names, dtype):
         wide["other product"] = layer.get_delta_weight(names[0])[0]
         base.weight.data.mul_(0.5)
         results["other weight"] = layer(x.detach())
+        # Other permutations of as many indices.
+        layer.boft_P.copy_(layer.boft_P.roll(1, dims=2))
+        results["other permutations"] = layer(x.detach())
+        wide["other permutations"] = layer.get_delta_weight(names[0])[0]
         zero = (case["s"] == 0).all().item()
         if dtype != torch.bfloat16 and not zero:
             layer.merge()
@@ -350,6 +355,7 @@ def _arguments(layer, x, disable=True):
             return super().forward(input)
 
     layer.base_layer = Told(kept.in_features, kept.out_features, dtype=kept.weight.dtype)
+    layer.base_layer.register_forward_pre_hook(lambda *_: told.append("called"))
     layer(x, 1, extra=2)
     if disable:
         layer.enable_adapters(False)

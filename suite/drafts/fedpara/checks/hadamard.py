@@ -63,9 +63,13 @@ def cases(seed):
         small = weight("half precision", kind, ranks=(2, 2), dtype="bfloat16")
         small["factors"] = {name: 0.5 * item.sign() + 0.25 * item for name, item in small["factors"].items()}
         yield small
+        # Equal terms, which a sum that is rounded at each of them loses a part of.
+        equal = weight("half precision of equal rows", kind, 200, 3, (1, 1), (1, 1), dtype="bfloat16", scale=1.0)
+        ones = {name: torch.ones_like(item) for name, item in equal["factors"].items()}
+        yield equal | {"factors": ones, "weights": torch.full_like(equal["weights"], 0.3)}
         yield small | {"name": f"{kind}, half precision but for the scale", "scale dtype": "float64", "scale": -2.0}
         for scale in (0.0, 1.0, -1.5, 40.0):
-            yield weight(f"a scale of {scale}", kind, scale=scale)
+            yield weight(f"a scale of {scale}", kind, scale=scale, far=scale > 10)
         yield weight("no scale", kind, scale=None)
         yield weight("a scale that asks for a gradient", kind, **{"scale wants": True})
         for layout in ("transposed", "spread", "expanded"):
@@ -118,6 +122,7 @@ def cases(seed):
     yield layer("one column", base=("linear", 4, 1), ranks=(2,))
     yield layer("a square", base=("linear", 6, 6), ranks=(2,))
     yield layer("kernels as a matrix", base=convolution)
+    yield layer("kernels as a matrix, channels last", base=convolution) | {"channels last": True}
     yield layer("kernels with a core", base=convolution, effective=True)
     yield layer("square kernels with a core", base=("conv", 4, 4, 4, 4), effective=True, ranks=(4,))
     yield layer("kernels of one place", base=("conv", 6, 5, 1, 1), effective=True)
@@ -227,6 +232,8 @@ def _layer(case):
         base = torch.nn.Linear(inputs, outputs, dtype=dtype)
     else:
         base = torch.nn.Conv2d(inputs, outputs, tuple(places), stride=(1, 2), padding=(0, 1), dtype=dtype)
+    if "channels last" in case:
+        base.to(memory_format=torch.channels_last)
     settings = {"rank_dropout": case["dropout"], "module_dropout": 0.0, "init_weights": False}
     layer = None
     names = [f"adapter {number}" for number in range(len(case["adapters"]))]
@@ -244,6 +251,8 @@ def _layer(case):
                 getattr(layer, place)[name].copy_(item)
     layer.set_adapter(names)
     layer.train(case["training"])
+    # The mode of the layer is what counts, not that of the layer below it.
+    base.train(not case["training"])
     if "equal" in case:
         torch.manual_seed(11)
         layer.rank_dropout[names[0]] = torch.rand(outputs)[case["equal"]].item()
@@ -284,6 +293,10 @@ def _layer(case):
             parameter.mul_(0.75)
         layer.eval()
         results["other factors"] = layer.get_delta_weight(names[-1])
+        # Nothing of a tensor tells that its data were changed.
+        for parameter in layer.parameters():
+            parameter.data.mul_(0.75)
+        results["other data"] = layer.get_delta_weight(names[-1])
         layer.merge(safe_merge=True)
         results["merged"] = base.weight.clone()
         layer.unmerge()

@@ -1,4 +1,4 @@
-"""Jaccard similarities, then the three measures over sizes, kinds of graphs, settings, dtypes and layouts; the experiment."""
+"""Jaccard similarities, then the measures over sizes, graphs, settings, dtypes and layouts; then the experiment."""
 
 import numpy as np
 
@@ -24,11 +24,20 @@ def cases(seed):
         if kind == "sure":
             return np.clip(2 * noise - 0.5, 0, 1)
         if kind == "faint":
-            return 0.15 / size + 0.1 / size * noise
+            return 0.06 / size + 0.02 / size * noise
+        if kind == "halves":
+            # Halves that are like nothing but each other, whose largest eigenvalue is 2.
+            sides = np.arange(size) % 2
+            return np.where(sides[:, None] != sides, 0.2 + 0.8 * noise, 0)
         if kind == "hollow":
             # Halves that are like each other, but not like themselves: eigenvalues above 1.
             sides = np.arange(size) % 2
             return np.where(sides[:, None] != sides, 0.2 + 0.8 * noise, 0.05 * noise)
+        if kind == "loose":
+            # Two groups of unlike weights that hardly touch: two eigenvalues that are close to each other.
+            sides = np.arange(size) % 2
+            within = np.where(sides[:, None] == 0, 0.9, 0.05)
+            return np.where(sides[:, None] == sides, within, 1.2e-4) * (0.9 + 0.1 * noise)
         if kind == "one way":
             return np.triu(noise, 1) + 0.1 * np.eye(size)
         groups = generator.integers(0, 4, size)
@@ -75,18 +84,23 @@ def cases(seed):
             ["STRASSE É", "straße é"],
             ["b a", "a b", "a\tb\n", " a\u2003b "],
             ["a-b", "a - b"],
+            ["\u039f\u0394\u039f\u03a3", "\u03bf\u03b4\u03bf\u03c2", "\u03bf\u03b4\u03bf\u03c3"],
         ],
     }
+    words = [chr(0x4E00 + place) for place in range(320)]
+    yield {"name": "many words", "strings": [[" ".join(words[:300]), " ".join(words[20:]), " ".join(words[:2])]]}
     yield {"name": "many strings", "strings": [[text(0, 12) for _ in range(60)]]}
     for size in (1, 2, 3, 4, 7, 12, 25, 60):
         yield case(f"{size} responses", size)
         yield case(f"{size} responses, contradictions", size, affinity="contra")
+    yield case("loose", 6, "loose", thres=0.5)
     for thres in (0.001 + 2e-3, 0.3, 0.5, 0.75, 1.0, 1.3, 2.1, 2.9):
         yield case(f"a threshold of {thres}", 9, thres=thres)
     for kind in ("even", "sure", "faint", "hollow", "one way"):
         for affinity in ("entail", "contra"):
             yield case(f"{kind}, {affinity}", 8, kind, affinity=affinity, thres=0.95)
     yield case("hollow, all that are kept", 8, "hollow", thres=2.5)
+    yield case("halves, all that are kept", 6, "halves", thres=2.5)
     yield case("hollow, of an odd number", 7, "hollow", thres=1.5)
     yield case("several questions", 5, questions=4)
     yield case("several questions, contradictions", 6, "even", questions=3, affinity="contra")
@@ -99,6 +113,9 @@ def cases(seed):
                 matrices = {KEYS[0]: value[None].copy(), KEYS[1]: 1 - value[None]}
                 flags = [[_simple(matrices, given["texts"], 0, given["settings"], "float64")]]
                 yield given | matrices | {"simple": flags}
+    given = case("nearly alike", 6, thres=0.5)
+    matrices = {KEYS[0]: 1 - 1e-6 * generator.random((1, 6, 6)), KEYS[1]: given[KEYS[1]]}
+    yield given | matrices | {"simple": [[_simple(matrices, given["texts"], 0, given["settings"], "float64")]]}
     for thres in (0.4, 2.5):
         given = case(f"groups of equals, {thres}", 6, thres=thres)
         groups = np.array([0, 0, 0, 1, 1, 2])
@@ -139,7 +156,7 @@ def _simple(matrices, texts, place, settings, dtype):
         np.fill_diagonal(matrix, 1)
     matrix = matrix + matrix.T
     roots = matrix.sum(axis=0) ** 0.5
-    if (roots**2 < 0.12).any():
+    if (roots**2 < 0.11).any():
         return None
     values = np.linalg.eigvalsh(np.eye(len(matrix)) - matrix / np.outer(roots, roots))
     thres, least = settings["thres"], CLEAR_SINGLE if dtype == "float32" else CLEAR
@@ -192,6 +209,12 @@ def observe(case):
         found.append([np.asarray(estimator(stats), dtype=np.float64) for estimator in estimators])
         facts.append([np.asarray(stats[name] == item).all() for name, item in before.items()])
         facts[-1] = [bool(item) for item in facts[-1]] + [list(stats) == list(before)]
+        # The same dictionary and arrays with other contents: the questions in reverse order.
+        for item in stats.values():
+            item[:] = item[::-1].copy()
+        for place in reversed(range(len(case["texts"]))):
+            numbers = [estimators[0].U_DegMat(place, stats), estimators[1].U_EigVal_Laplacian(place, stats)]
+            found.append([float(number) for number in (*numbers, last.U_Eccentricity(place, stats)[0])])
         facts.append([vars(estimator) == item for estimator, item in zip(estimators, kept, strict=True)])
     return {("single" if case["single"] else "observed"): found, "facts": facts}
 

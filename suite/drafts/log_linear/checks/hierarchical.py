@@ -63,7 +63,8 @@ def cases(seed):
     yield masks("masks of levels that no position has", 5, (2,), extra=3)
     yield masks("masks of twelve levels", 3, extra=9)
     yield masks("as many levels as positions", 3, (2,))
-    yield masks("masks in double precision", 11, (2,), dtype="float64", key="double")
+    yield masks("masks in double precision", 11, (2,), extra=1, dtype="float64", key="double")
+    yield masks("masks, no gradient is needed", 5, (2,), wanted=[])
     yield masks("masks, not contiguous", 6, (2, 3), layout="strided")
     yield masks("masks, expanded", 6, (2, 3), layout="expanded")
     yield masks("masks of 150 positions", 150)
@@ -82,11 +83,14 @@ def cases(seed):
     yield matrix(
         "matrix, gates wiped now and then", 40, a=torch.where(uniform(40) < 0.3, -60.0, -0.05).double(), key="deep"
     )
-    yield matrix("matrix of gates above one", 4, a=torch.ones(4).double())
+    # Gates that add up to the bound, behind the first position.
+    growing = (torch.arange(5) > 0).double()
+    yield matrix("matrix of gates above one", 5, a=growing)
     yield matrix("matrix, not contiguous", 6, (2, 3), layout="strided")
     yield matrix("matrix, expanded", 6, (2, 3), layout="expanded")
     yield matrix("matrix, only scales need a gradient", 6, wanted=["L"])
     yield matrix("matrix, only gates need a gradient", 6, wanted=["a"])
+    yield matrix("matrix, no gradient is needed", 6, (2,), wanted=[])
     # Attention.
     yield attention("the defaults")
     yield attention("the defaults, by position", positional=True)
@@ -130,7 +134,7 @@ def cases(seed):
     yield attention("wiped now and then", **long, g=wiped, key="deep")
     swing = uniform(*sizes) * torch.tensor([1.0, -1.0, 1.0, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0]).view(1, 9, 1)
     yield attention("gates above one", g=swing, key="far")
-    yield attention("growth up to the bound", steps=4, g=torch.ones(2, 4, 4).double(), key="far")
+    yield attention("growth up to the bound", steps=5, g=growing.view(1, 5, 1).repeat(2, 1, 4), key="far")
     yield attention("scales all alike", level_scales=torch.full((2, 9, 4, 5), 0.7).double())
     yield attention("large scales", level_scales=uniform(2, 9, 4, 5, low=-100.0, high=100.0), key="far")
     yield attention("one level alone", level_scales=normal(2, 9, 4, 5) * torch.tensor([0.0, 0.0, 1.0, 0.0, 0.0]))
@@ -198,7 +202,9 @@ def observe(case):
     values = {name: owner.clone() for name, owner in owners.items()}
     for owner in owners.values():
         owner.mul_(0.5)
+    halved = {name: owner.clone() for name, owner in owners.items()}
     earlier = call(scale=0.9)
+    stayed = [bool(torch.equal(owner, halved[name])) for name, owner in owners.items()]
     kept = [item.clone() for item in earlier]
     for name, owner in owners.items():
         owner.copy_(values[name])
@@ -222,6 +228,7 @@ def observe(case):
         for item in results:
             item.fill_(7.0)
     facts["unchanged"] = [bool(torch.equal(item, before[name])) for name, item in tensors.items()]
+    facts["unchanged at first"] = stayed
     facts["earlier results stay"] = [bool(torch.equal(item, copy)) for item, copy in zip(earlier, kept, strict=True)]
     return {case["key"]: seen, **facts}
 

@@ -17,7 +17,7 @@ def _levels(length: int) -> int:
 
 
 def _recall(generator: torch.Generator, steps: int = 45, width: int = 12) -> dict[str, float]:
-    """The last position asks for each earlier fact, with scales for its level alone, for all alike, and for nearer ones."""
+    """The last position asks for each earlier fact, with scales for its level alone, for all, and for nearer ones."""
     keys = F.normalize(torch.randn(1, steps, 1, width, generator=generator), dim=-1)
     values = torch.randn(1, steps, 1, width, generator=generator)
     levels = _levels(steps)

@@ -1,4 +1,4 @@
-"""A layer of log-linear attention with gates: scales of levels and gates come from the token, keys and queries are shared by heads."""
+"""Log-linear attention with gates: scales and gates come from the token; heads share keys and queries."""
 
 import math
 
@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 
 class LogLinear(nn.Module):
-    """States (B, T, width) to states of the same shape, for up to `longest` steps. With `levelled` False all levels count alike."""
+    """States (B, T, width) to states of the same shape, T up to `longest`; all levels alike if not `levelled`."""
 
     def __init__(self, width: int, groups: int, heads: int, channels: int, longest: int, levelled: bool = True) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""State space duality in chunks: outputs, states and gradients over sizes, chunks, dtypes and layouts; then the experiment."""
+"""Chunks: outputs, states and gradients over sizes, chunk sizes, dtypes and layouts; then the experiment."""
 
 import torch
 
@@ -99,6 +99,10 @@ def cases(seed):
     swing = uniform(*sizes) * torch.tensor([1.0, -1.0, 1.0, 1.0, -1.0, 1.0, -1.0]).view(1, 7, 1)
     yield case("factors above one", g=swing, key="far")
     yield case("growth up to the bound", steps=4, g=torch.ones(2, 4, 3).double(), chunk=3, key="far")
+    rising = torch.tensor([0.0, 1.0, 1.0, 1.0, 1.0]).double().view(1, 5, 1).expand(2, 5, 3)
+    yield case("growth up to the bound in one chunk", steps=5, g=rising.clone(), chunk=8, key="far")
+    early = torch.cat([torch.full((1, 64, 1), -70.0).double(), -uniform(1, 100, 1, high=0.2)], dim=1)
+    yield case("all is forgotten for a chunk", rows=1, heads=1, steps=164, chunk=None, g=early)
     yield case("one head forgets", g=-uniform(*sizes) * torch.tensor([0.0, 1.0, 0.0]))
     for name in ("q", "k", "v", "initial_state"):
         given = case(f"{name} of zero")
@@ -170,8 +174,10 @@ def observe(case):
     values = {name: owner.clone() for name, owner in owners.items()}
     for owner in owners.values():
         owner.mul_(0.5)
+    halved = {name: owner.clone() for name, owner in owners.items()}
     earlier = [item for item in call(tensors, scale=0.9, chunk_size=3) if item is not None]
     kept = [item.clone() for item in earlier]
+    stayed = [bool(torch.equal(owner, halved[name])) for name, owner in owners.items()]
     for name, owner in owners.items():
         owner.copy_(values[name])
     with torch.no_grad():
@@ -217,6 +223,7 @@ def observe(case):
         with torch.no_grad():
             state.fill_(7.0)
     facts["unchanged"] = [bool(torch.equal(item, before[name])) for name, item in tensors.items()]
+    facts["unchanged at first"] = stayed
     facts["earlier results stay"] = [bool(torch.equal(item, copy)) for item, copy in zip(earlier, kept, strict=True)]
     return {case["key"]: exact, "half": rounded, **facts}
 

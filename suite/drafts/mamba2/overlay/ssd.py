@@ -1,4 +1,4 @@
-"""A layer in the manner of Mamba-2: step sizes, one rate for each head, inputs and read-outs that heads share, a gated norm."""
+"""A layer in the manner of Mamba-2: step sizes, a rate for each head, shared inputs and read-outs, a gated norm."""
 
 import torch
 from fla.ops.simple_gla.naive import naive_chunk_simple_gla
@@ -7,7 +7,7 @@ from torch.nn import functional as F
 
 
 class StateSpace(nn.Module):
-    """States (B, T, width) to states of the same shape. With `selective` False step sizes do not depend on the token."""
+    """States (B, T, width) to states of the same shape; with `selective` False step sizes are the same for all."""
 
     def __init__(
         self, width: int, heads: int, state: int, channels: int, chunk: int = 16, selective: bool = True

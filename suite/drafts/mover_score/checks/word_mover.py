@@ -165,6 +165,9 @@ def cases(seed):
         sides = ["a cd the of river", "no x1 b of blue"], ["", ","]
         refs, hyps = sides if idf == "reference's start" else sides[::-1]
         yield scored(f"scores of the {idf} alone", idf=idf) | {"refs": refs, "hyps": hyps}
+    # The length of a mean that is nearly zero isn't great beside what is added to it.
+    given = scored("scores of pairs that nearly cancel", idf="plain", opposite=True, call={"n_gram": 2})
+    yield given | {"refs": ["a b", "the b a of", "no"], "hyps": ["the river", "no blue", "b a"]}
     yield scored("scores of twenty", count=20, words=(1, 1), idf="two")
     yield scored("scores of long texts", count=1, words=(20, 20), idf="two")
     yield scored("scores after changes", count=2, model=2, idf="two", words=(4, 4), changes=True)
@@ -332,6 +335,8 @@ def _scores(module, case):
         module.model = _Model(
             BertModel(SimpleNamespace(layers=more["layers"])), more.get("scale", 1.0), "short" in more
         )
+    if "opposite" in more:
+        module.model = _Opposite(module.tokenizer.convert_tokens_to_ids(["a", "b"]))
     if "written" in more:
         module.tokenizer = _Written(module.tokenizer)
     made = {}
@@ -412,3 +417,18 @@ class _Model(torch.nn.Module):
             states = [torch.nn.functional.normalize(state, dim=-1) for state in states]
             return [size * state for size, state in zip(sizes, states, strict=True)], pooled
         return [self.scale * (1 + place) * state for place, state in enumerate(states)], pooled
+
+
+class _Opposite(torch.nn.Module):
+    """A model of one layer, in which two tokens point away from each other but for a small part."""
+
+    def __init__(self, two):
+        super().__init__()
+        self.two = two
+
+    def forward(self, ids, segments, attention_mask=None, output_all_encoded_layers=None):
+        angles = 0.3 + ids % 7 / 5
+        states = torch.stack([angles.cos(), angles.sin()], dim=-1)
+        for number, sign in zip(self.two, (1.0, -1.0), strict=True):
+            states[ids == number] = torch.tensor([sign, 1e-4])
+        return [states], states[:, 0]

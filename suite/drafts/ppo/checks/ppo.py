@@ -1,4 +1,4 @@
-"""Rewards, advantages and losses over sizes, masks, dtypes, layouts and settings, with gradients; then the experiment."""
+"""Rewards, advantages and losses with gradients, over sizes, masks, dtypes, layouts and settings; the experiment."""
 
 import torch
 
@@ -56,6 +56,7 @@ def cases(seed):
         yield rewards(f"a coefficient of {coefficient}", places=some, kl_coeff=coefficient)
     yield rewards("double precision", places=some, dtype="float64")
     yield rewards("double precision, the last token", dtype="float64")
+    yield rewards("scores of zero", places=some) | {"scores": torch.zeros(4).double()}
     yield rewards("large numbers", places=some, dtype="float64", scale=150.0)
     for layout in ("strided", "transposed", "expanded"):
         yield rewards(f"a layout that is {layout}", places=some, layout=layout)
@@ -78,10 +79,16 @@ def cases(seed):
     for gamma, lmbda in ((1.0, 1.0), (1.0, 0.0), (0.0, 0.9), (0.9, 1.0), (0.5, 0.5), (1.0, 0.95), (0.0, 0.0)):
         yield advantages(f"discount {gamma}, lambda {lmbda}", gamma=gamma, lmbda=lmbda, kind="prefix")
     yield advantages("one token", steps=1, dtype="float64")
-    yield advantages("one token, masked", steps=1, kind="holes", dtype="float64")
+    yield advantages("one token, masked", steps=1, kind="two", dtype="float64")
     yield advantages("two tokens in all", rows=1, steps=2, dtype="float64")
     yield advantages("one response", rows=1, kind="holes")
     yield advantages("many tokens", rows=2, steps=300, kind="prefix", dtype="float64")
+    for factor in (0.1, 1.0):
+        yield advantages(f"many tokens, all factors {factor}", 2, 300, gamma=factor, lmbda=factor, dtype="float64")
+    for kind in ("none", "holes"):
+        # Little scatter beside the mean.
+        given = advantages(f"far from zero, a mask that is {kind}", kind=kind, gamma=0.0)
+        yield given | {"estimated": [0.05 * normal(4, 8), 300 + 0.05 * normal(4, 8)]}
     yield advantages("many responses", rows=200, steps=3, kind="holes")
     yield advantages("large numbers", scale=150.0, kind="prefix", dtype="float64")
     yield advantages("small numbers", scale=0.02, kind="prefix")
@@ -158,6 +165,9 @@ def cases(seed):
     yield loss("advantages of zero, all clipped", zeros=True, spread=3.0, settings={"epsilon": 0.01}, dtype="float64")
     yield loss("hardly moved", spread=0.05)
     yield loss("moved far", spread=4.0, rows=6, dtype="float64", kinds=("holes", "holes"))
+    given = loss("small probabilities", kinds=("prefix", "none"))
+    shifted = {name: given["given"][name] - 200 for name in ("old", "new")}
+    yield given | {"given": given["given"] | shifted}
     yield loss("large numbers", scale=150.0, rows=6, dtype="float64", settings={"value_clip_range": 80.0})
     for name, values in {
         "epsilon": (0.0, 0.02, 0.9, 1.0, 1000.0),
@@ -237,7 +247,8 @@ def _advantages(case, dtype):
     facts.append(mask is None or torch.equal(mask, before[1]))
     # The same tensors once more, and their first response.
     again = estimate_advantages(*given, gamma=0.8, lmbda=0.6, masks=mask)
-    numbers += [*again, estimate_advantages(*given, case["gamma"], case["lmbda"])[1]]
+    numbers += [*again, *estimate_advantages(*given, gamma=0.8, lmbda=0.6006, masks=mask)]
+    numbers += [estimate_advantages(*given, case["gamma"], case["lmbda"])[1]]
     return numbers, facts
 
 

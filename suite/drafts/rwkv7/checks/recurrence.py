@@ -89,6 +89,8 @@ def cases(seed):
     yield case(
         "decays that add up to thousands", rows=1, heads=2, steps=70, gk=-uniform(1, 2, 70, 5, low=20.0, high=80.0)
     )
+    deep = case("decays that add up to thousands, nothing removed", rows=1, heads=2, steps=70, wanted=[])
+    yield deep | {"gk": -uniform(1, 2, 70, 5, low=20.0, high=80.0), "alpha": torch.zeros_like(deep["alpha"])}
     yield case("channels grow", gk=uniform(*sizes, low=-1.0, high=1.0), steps=7)
     yield case("one channel decays", gk=-uniform(*sizes) * torch.tensor([0.0, 0.0, 1.0, 0.0, 0.0]))
     yield case(
@@ -176,7 +178,9 @@ def observe(case):
     values = {name: owner.clone() for name, owner in owners.items()}
     for owner in owners.values():
         owner.mul_(0.5)
+    halved = {name: owner.clone() for name, owner in owners.items()}
     earlier = [item for item in call(tensors) if item is not None]
+    stayed = [bool(torch.equal(owner, halved[name])) for name, owner in owners.items()]
     kept = [item.clone() for item in earlier]
     for name, owner in owners.items():
         owner.copy_(values[name])
@@ -220,6 +224,7 @@ def observe(case):
         with torch.no_grad():
             state.fill_(7.0)
     facts["unchanged"] = [bool(torch.equal(item, before[name])) for name, item in tensors.items()]
+    facts["unchanged at first"] = stayed
     facts["earlier results stay"] = [bool(torch.equal(item, copy)) for item, copy in zip(earlier, kept, strict=True)]
     for item, copy in zip(earlier, kept, strict=True):
         (rounded if item.dtype.itemsize < 4 else exact).setdefault("earlier", []).append(copy.double())

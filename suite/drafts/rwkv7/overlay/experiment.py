@@ -41,7 +41,7 @@ def _facts(generator: torch.Generator) -> dict[str, float]:
 
 
 def _cups(generator: torch.Generator, cups: int = 5, swaps: int = 24) -> dict[str, float]:
-    """A state that begins as the identity, and swaps of two cups as its transitions: are all cups where they should be?"""
+    """A state that begins as the identity, and swaps of two cups as transitions: is each cup where it should be?"""
     places = torch.stack([torch.randperm(cups, generator=generator)[:2] for _ in range(swaps)])
     order = list(range(cups))
     for one, other in places.tolist():

@@ -1,4 +1,4 @@
-"""Attention step by step, as the paper decodes: sums of buckets that merge like a binary counter; masks from borders of buckets."""
+"""Attention step by step: sums of buckets that merge like a binary counter; masks from borders of buckets."""
 
 
 def _buckets(position):

@@ -1,4 +1,4 @@
-"""The level of a pair is the number of bits up to the highest in which the two positions differ; scales are gathered by it."""
+"""The level of a pair is the number of bits up to the highest in which the positions differ; scales are gathered."""
 
 
 def _levels(steps):

@@ -1,4 +1,4 @@
-"""A table of levels built by doubling: two copies of the half on the diagonal, one new level below; sums in double precision."""
+"""A table of levels by doubling: two copies of the half on the diagonal, a new level below; sums in double."""
 
 
 def _table(steps):

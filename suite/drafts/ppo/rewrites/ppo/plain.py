@@ -1,4 +1,4 @@
-"""Written close to the formulas: a loop backwards over steps, objectives with their own signs, and masked means by hand."""
+"""Close to the formulas: a loop backwards over steps, objectives with their own signs, masked means by hand."""
 
 
 def get_rewards_ppo(scores, logprobs, ref_logprobs, kl_coeff, valid_score_idxs=None):

@@ -1,4 +1,4 @@
-"""Chunks of twelve steps: what each step asks is solved for as a triangular system, with decays as differences of sums."""
+"""Chunks of twelve steps: what each step asks is solved for as a triangular system, decays are differences of sums."""
 
 
 def _weights(left, right, log, keep):

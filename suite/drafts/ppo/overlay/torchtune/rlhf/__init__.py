@@ -1,4 +1,4 @@
-"""A stub: it offers the functions of rewards.py. The published package offers more, which needs tokenizers and datasets."""
+"""A stub that offers the functions of rewards.py. The published package offers more."""
 
 from .rewards import estimate_advantages, get_reward_penalty_mask, get_rewards_ppo, masked_mean, masked_var, whiten
 
