@@ -12,6 +12,7 @@ from lmrbench.cli.terminal import progress, say
 
 if TYPE_CHECKING:
     from lmrbench.judging.labels import Answer
+    from lmrbench.tasks.model import Task
     from lmrbench.tasks.submission import Submission
 
 app = typer.Typer(
@@ -46,20 +47,13 @@ def export_sheet(
     from lmrbench.judging.documents import document
     from lmrbench.judging.sheets import blinded, check_suffix, write_key, write_sheet
 
-    every_task, chosen = load_all_and_some(suite, task)
     folder = out.with_name(f"{out.stem}-items")
     check_suffix(out)
     for path in (out, key, folder):
         if path.exists():
             raise UsageError(f"{path}: is there already, and may be in use; name another file")
-    known = {item.id: item for item in every_task}
-    names = {item.id for item in chosen}
-    answers = _answers(runs)
-    if unknown := sorted({answer.task for answer in answers} - known.keys()):
-        raise UsageError(f"there is no task {unknown[0]!r} in this suite; name the suite of the run with --suite")
-    items = blinded([answer for answer in answers if answer.task in names], seed)
-    if not items:
-        raise UsageError(f"{', '.join(map(str, runs))}: no answers to label")
+    known, answers, chosen = answers_to_label(runs, suite, task)
+    items = blinded(chosen, seed)
     with progress() as bars:
         documents = {
             name: document(name, known[answer.task], answers[answer])
@@ -155,6 +149,26 @@ def adjudicate(
     say(f"{len(verdicts)} verdicts in {out}")
     if left:
         say(f"{left} disputed answers have none: have a third person fill in {sheet}, and name it with --decisions")
+
+
+def answers_to_label(
+    runs: list[Path], suite: Path | None, patterns: list[str] | None
+) -> tuple[dict[str, Task], dict[Answer, Submission], list[Answer]]:
+    """The tasks of a suite by id, the answers of runs, and those of these that are of the tasks which patterns name.
+
+    Raises UsageError for a task that the suite lacks, and where there is nothing to label.
+    """
+    from lmrbench.errors import UsageError
+
+    every_task, named = load_all_and_some(suite, patterns)
+    known, names = {item.id: item for item in every_task}, {item.id for item in named}
+    answers = _answers(runs)
+    if unknown := sorted({answer.task for answer in answers} - known.keys()):
+        raise UsageError(f"there is no task {unknown[0]!r} in this suite; name the suite of the run with --suite")
+    chosen = [answer for answer in answers if answer.task in names]
+    if not chosen:
+        raise UsageError(f"{', '.join(map(str, runs))}: no answers to label")
+    return known, answers, chosen
 
 
 def _answers(runs: list[Path]) -> dict[Answer, Submission]:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from lmrbench.errors import RecordError, UsageError
 from lmrbench.judging.labels import ADJUDICATED, Answer, Label
-from lmrbench.judging.scale import CATEGORIES, ERROR_CLASSES, Category
+from lmrbench.judging.scale import CATEGORIES, ERROR_CLASSES, Category, ErrorClass
 from lmrbench.lines import read_submitted_lines
 from lmrbench.records import StoredRecord
 from lmrbench.storage import PRIVATE, write_whole
@@ -36,6 +36,15 @@ class BlindedItem(StoredRecord):
     system: str
     task: str
     sample: int
+
+
+class Filled(NamedTuple):
+    """What somebody filled in for one item."""
+
+    category: Category
+    error_class: ErrorClass | None
+    reason: str
+    seconds: float | None
 
 
 class Row(NamedTuple):
@@ -71,13 +80,14 @@ def read_keys(files: Iterable[Path]) -> dict[str, Answer]:
     return {item.item: Answer(item.system, item.task, item.sample) for item in found}
 
 
-def write_sheet(file: Path, rows: Sequence[Mapping[str, str]]) -> None:
+def write_sheet(file: Path, rows: Sequence[Mapping[str, str]], replace: bool = False) -> None:
     """Write a sheet to fill in; cells that a row does not name are empty, and columns of its own come last.
 
-    Raises UsageError for a suffix other than .csv and .jsonl, and for a file that exists: it may be filled in.
+    replace: whether to replace a file that exists. Raises UsageError for a suffix other than .csv and .jsonl, and for a
+    file that exists and is not to be replaced: it may be filled in.
     """
     check_suffix(file)
-    if file.exists():
+    if file.exists() and not replace:
         raise UsageError(f"{file}: is there already, and may be filled in; name another file")
     columns = list(dict.fromkeys([*COLUMNS, *(name for row in rows for name in row)]))
     complete = [{name: row.get(name, "") for name in columns} for row in rows]
@@ -220,10 +230,26 @@ def _label(
         wrong.append(("annotator", "is missing"))
     elif annotator == ADJUDICATED:
         wrong.append(("annotator", f"nobody may be called {ADJUDICATED!r}"))
-    category = _category(cells["category"], scale)
-    if category is None and not is_shifted:
+    filled, faults = filled_in(cells, scale)
+    # A shifted scale is told of once, and not in each row.
+    wrong += [fault for fault in faults if not (is_shifted and fault[0] == "category")]
+    if wrong or answer is None or filled is None:
+        return None, wrong
+    return Label(**answer._asdict(), annotator=annotator, **filled._asdict()), wrong
+
+
+def filled_in(
+    cells: Mapping[str, str], scale: Mapping[str, Category] | None = None
+) -> tuple[Filled | None, list[tuple[str, str]]]:
+    """What the columns `FILLED_IN` say, if that is something, and what is wrong with it: columns and messages.
+
+    scale: what stands for which category, besides CC, LC and LI themselves.
+    """
+    wrong = []
+    category = _category(cells["category"], scale or {})
+    if category is None:
         said = f"{cells['category']!r} is" if cells["category"] else "is missing, or"
-        known = ", ".join([*CATEGORIES, *scale])
+        known = ", ".join([*CATEGORIES, *(scale or {})])
         wrong.append(("category", f"{said} not of the scale {known}"))
     if category not in (None, "CC") and not cells["reason"]:
         wrong.append(("reason", f"is missing; {category} needs one"))
@@ -233,17 +259,9 @@ def _label(
     seconds = _number(cells["seconds"])
     if cells["seconds"] and (seconds is None or seconds < 0):
         wrong.append(("seconds", f"{cells['seconds']!r} is no number of seconds"))
-    if wrong or answer is None or category is None:
+    if wrong or category is None:
         return None, wrong
-    label = Label(
-        **answer._asdict(),
-        annotator=annotator,
-        category=category,
-        error_class=error_class,
-        reason=cells["reason"],
-        seconds=seconds,
-    )
-    return label, wrong
+    return Filled(category, error_class, cells["reason"], seconds), wrong
 
 
 def _shifted(rows: Iterable[Row]) -> dict[str, str]:
