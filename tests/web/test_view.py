@@ -1,6 +1,5 @@
 """The viewer as people meet it: in a browser, by keyboard and mouse, over runs that strangers wrote."""
 
-import shutil
 import socket
 import subprocess
 import sys
@@ -8,71 +7,12 @@ import urllib.error
 import urllib.request
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from tests.web.helpers import HOSTILE, answers, serious
 from tests.web.test_index import grade, usage, write
 
 from lmrbench.judging.labels import Label
 from lmrbench.judging.records import Judgement
 from lmrbench.tasks.submission import Submission
-
-CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="NOT TESTED: no chromium; see make browser")
-HOSTILE = (
-    '"><script>window.hacked = 1</script>',
-    "<img src=x onerror='window.hacked = 1'>",
-    "javascript:window.hacked=1//{{ 7 * 7 }}",
-    "</code></table></main><svg onload=window.hacked=1>\x1b[31m",
-)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield found
-        found.close()
-
-
-@pytest.fixture
-def serve(toy_suite):
-    """Serve runs; gives the server's address."""
-    servers = []
-
-    def start(*runs, options=()):
-        command = [sys.executable, "-m", "lmrbench", "view", *runs, "--suite", toy_suite, "--port", 0, *options]
-        server = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, text=True)
-        servers.append(server)
-        return server.stdout.readline().split()[0]
-
-    yield start
-    for server in servers:
-        server.terminate()
-        server.wait(20)
-
-
-@pytest.fixture
-def page(browser, serve):
-    """A page that fails the test if a script fails, or if anything is asked of another host."""
-    context = browser.new_context()
-    page = context.new_page()
-    seen = []
-    page.on("pageerror", lambda error: seen.append(f"{error}"))
-    page.on("console", lambda message: seen.append(message.text) if message.type == "error" else None)
-    page.on("dialog", lambda dialog: seen.append(dialog.message))
-    page.on("request", lambda request: seen.append(request.url) if "//127.0.0.1:" not in request.url else None)
-    yield page
-    context.close()
-    assert not seen
-
-
-def answers(folder, count=1, system="one"):
-    """A run whose answers to the toy task fail, as submissions and grades."""
-    code = "def blend(values):\n    return helper(values)\n\n\ndef helper(values):\n    return 0.0\n"
-    for sample in range(count):
-        write(folder / "grades.jsonl", grade(system=system, sample=sample))
-        write(folder / "submissions.jsonl", Submission(system=system, task="toy/blend", sample=sample, code=code))
 
 
 def test_the_first_failed_case_is_two_clicks_from_the_overview(page, serve, tmp_path):
@@ -112,6 +52,16 @@ def test_the_reference_is_shown_only_where_that_is_asked_for(page, serve, tmp_pa
     assert page.locator("table.beside").first.inner_text().startswith("reference")
     assert "weights" in page.content()
     assert page.content() != masked
+
+
+def test_labels_of_files_that_are_named_stand_on_the_page_of_their_answer(page, serve, tmp_path):
+    answers(tmp_path / "run", count=2)
+    key = {"system": "one", "task": "toy/blend", "annotator": "ann", "category": "LI"}
+    write(tmp_path / "labels.jsonl", *(Label(**key, sample=sample, reason=f"said of {sample}") for sample in range(2)))
+    address = serve(tmp_path / "run", options=["--labels", tmp_path / "labels.jsonl"])
+    page.goto(f"{address}/run/0/answer?system=one&task=toy/blend&sample=1")
+    assert "ann: LI. said of 1" in page.locator("main").inner_text()
+    assert "said of 0" not in page.locator("main").inner_text()
 
 
 def test_filters_and_pages_find_every_answer(page, serve, tmp_path):
@@ -197,16 +147,12 @@ def test_nothing_serious_keeps_anybody_from_reading(browser, serve, tmp_path, sc
     found = {}
     for place in ("/", "/run/0", "/run/9", "/suite", "/task?task=toy/blend", f"/run/0/compare?task=toy/blend&{pair}"):
         page.goto(address + place)
-        found[place] = Axe().run(page).response["violations"]
+        found[place] = serious(page)
     page.goto(f"{address}/run/0/answer?system=one&task=toy/blend&sample=0")
     page.get_by_text("All that changes in").click()
-    found["answer"] = Axe().run(page).response["violations"]
+    found["answer"] = serious(page)
     context.close()
-    serious = {
-        place: [(item["id"], item["nodes"][0]["html"]) for item in items if item["impact"] in ("serious", "critical")]
-        for place, items in found.items()
-    }
-    assert not any(serious.values()), serious
+    assert not any(found.values()), found
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from lmrbench.cli import (
     adversary,
     agreement,
     analyse,
+    annotate,
     audit,
     collect,
     doctor,
@@ -98,6 +99,7 @@ app.command("published")(published.published)
 app.command("judge")(judge.judge)
 app.command("view")(view.view)
 app.command("why")(why.why)
+app.command("annotate")(annotate.annotate)
 app.add_typer(labels.app, name="labels")
 app.command("agreement")(agreement.agreement)
 app.add_typer(papers.app, name="papers")

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import socket
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from lmrbench.cli.options import SuiteOption
+from lmrbench.cli.options import LabelFilesOption, SuiteOption
 from lmrbench.cli.terminal import say
 from lmrbench.tasks.loading import suite_folder
 
@@ -28,6 +25,7 @@ def view(
     show_reference: Annotated[
         bool, typer.Option("--show-reference", help="Show the reference beside answers, and not the masked function.")
     ] = False,
+    labels: LabelFilesOption = None,
     suite: SuiteOption = None,
 ) -> None:
     """Look at runs in a browser: tasks by systems, and for each answer its code, failed cases, votes and costs.
@@ -38,9 +36,8 @@ def view(
     from lmrbench.errors import UsageError
 
     try:
-        import uvicorn
-
         from lmrbench.web.app import Viewer, application
+        from lmrbench.web.serving import listening, serve
     except ModuleNotFoundError as error:
         raise UsageError(f"view needs {error.name}: pip install 'lmrbench[web]'") from error
     from lmrbench.tasks.loading import load_suite
@@ -49,15 +46,10 @@ def view(
     folders = runs or sorted(path.parent for path in RUNS.glob("*/run.json"))
     if missing := [folder for folder in folders if not folder.is_dir()]:
         raise UsageError(f"{missing[0]}: there is no such run folder")
+    if unread := [file for file in labels or () if not file.is_file()]:
+        raise UsageError(f"{unread[0]}: there is no such file of labels")
     tasks = {task.id: task for task in load_suite(suite_folder(suite))}
-    viewer = Viewer([RunIndex(folder) for folder in folders], tasks, show_reference)
-    try:
-        listening = socket.create_server((host, port))
-    except OSError as error:
-        raise UsageError(f"{host}:{port}: {os.strerror(error.errno or 0)}; name another with --port") from error
-    with listening:
-        address = f"{host}:{listening.getsockname()[1]}"
-        say(f"http://{address} shows {len(folders)} runs; Ctrl-C ends it")
-        # On loopback, another site whose name leads here must not be answered.
-        names = ["localhost", "127.0.0.1"] if ip_address(listening.getsockname()[0]).is_loopback else ["*"]
-        uvicorn.Server(uvicorn.Config(application(viewer, names), log_level="error")).run([listening])
+    viewer = Viewer([RunIndex(folder, labels or ()) for folder in folders], tasks, show_reference)
+    with listening(host, port) as server:
+        say(f"{server.address} shows {len(folders)} runs; Ctrl-C ends it")
+        serve(application(viewer, server.names), server)

@@ -6,31 +6,25 @@ and static files in what came with lmrbench.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import cached_property
-from importlib.resources import files
-from typing import Any
-from urllib.parse import urlencode
+from collections.abc import Callable, Mapping, Sequence
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from lmrbench.authoring.certificate import read_certificate
 from lmrbench.errors import LmrbenchError
-from lmrbench.printable import printable
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.workspace import instruction, target_texts, unsolved_files
-from lmrbench.version import __version__
-from lmrbench.web.code import beside, coloured, colours
+from lmrbench.web.code import beside, coloured
 from lmrbench.web.index import Answer, RunIndex
 from lmrbench.web.matrix import cells_of, number_in, paged, total
 from lmrbench.web.prose import prose
+from lmrbench.web.serving import HEADERS, in_turn, page, refused, static
 from lmrbench.web.taken import beside_before, handed_in, taken_texts
 
 # How many systems stand side by side on a page of a run, and how many tasks below each other.
@@ -38,13 +32,6 @@ SYSTEMS, TASKS = 8, 50
 # Of answers that one is compared with.
 _MOST_OTHERS = 200
 STATUSES = ("passed", "failed", "unanswered")
-_HEADERS = {
-    "content-security-policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; "
-    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-    "cache-control": "no-store",
-}
 
 
 class Viewer:
@@ -57,23 +44,6 @@ class Viewer:
         self.runs = runs
         self.tasks = tasks
         self.show_reference = show_reference
-
-    @cached_property
-    def _templates(self) -> Environment:
-        environment = Environment(
-            loader=PackageLoader("lmrbench.web", "pages"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        environment.filters["printable"] = lambda text: printable(str(text), lines=True)
-        environment.globals |= {"version": __version__, "link": _link}
-        return environment
-
-    def page(self, name: str, status: int = 200, **values: Any) -> HTMLResponse:
-        """A page made of a template."""
-        return HTMLResponse(self._templates.get_template(f"{name}.jinja").render(**values), status, _HEADERS)
 
     def run_of(self, request: Request) -> tuple[int, RunIndex]:
         """The run that an address names, after another look at its folder. Raises HTTPException where there is none."""
@@ -107,7 +77,7 @@ class Viewer:
                     "passed": sum(entry.head.passed for entry in run.entries.values()),
                 }
             )
-        return self.page("overview", rows=rows)
+        return page("overview", rows=rows)
 
     def run(self, request: Request) -> Response:
         """A run: tasks by systems."""
@@ -137,7 +107,7 @@ class Viewer:
         totals = {
             system: total(cells[system, task] for task in tasks if (system, task) in cells) for system in systems.items
         }
-        return self.page(
+        return page(
             "run",
             number=number,
             run=run,
@@ -154,7 +124,7 @@ class Viewer:
     def state(self, request: Request) -> Response:
         """How much is in a run, for a page that follows it."""
         _, run = self.run_of(request)
-        return JSONResponse({"entries": len(run.entries), "usages": len(run.usages)}, headers=_HEADERS)
+        return JSONResponse({"entries": len(run.entries), "usages": len(run.usages)}, headers=HEADERS)
 
     def answer(self, request: Request) -> Response:
         """One answer: its code beside the masked function, failed cases, votes, labels, what it cost."""
@@ -163,7 +133,7 @@ class Viewer:
         grade, task, submission = run.grade(answer), self.tasks.get(answer.task), run.submission(answer)
         taken = beside_before(task, submission, self.show_reference)
         others = sorted(item for item in run.entries if item.task == answer.task and item != answer)
-        return self.page(
+        return page(
             "answer",
             number=number,
             run=run,
@@ -191,7 +161,7 @@ class Viewer:
         pieces = [
             (name, list(beside(texts[0].get(name, (1, ""))[1], texts[1].get(name, (1, ""))[1]))) for name in names
         ]
-        return self.page(
+        return page(
             "compare",
             number=number,
             run=run,
@@ -206,7 +176,7 @@ class Viewer:
         if task is None:
             raise HTTPException(404, "There is no such task in this suite.")
         masked = target_texts(task, unsolved_files(task))
-        return self.page(
+        return page(
             "task",
             task=task,
             summary=prose(task.files.summary),
@@ -218,20 +188,7 @@ class Viewer:
 
     def suite(self, request: Request) -> Response:
         """All tasks that are here."""
-        return self.page("suite", tasks=list(self.tasks.values()))
-
-    def static(self, request: Request) -> Response:
-        """Style sheets and the script."""
-        kind, text = _STATIC.get(request.path_params["name"], ("", None))
-        if text is None:
-            raise HTTPException(404, "There is no such file.")
-        return Response(text(), media_type=kind, headers=_HEADERS)
-
-    def refused(self, request: Request, error: Exception) -> Response:
-        """A page that says what is wrong."""
-        if isinstance(error, HTTPException):
-            return self.page("error", error.status_code, message=error.detail)
-        return self.page("error", 500, message=str(error))
+        return page("suite", tasks=list(self.tasks.values()))
 
 
 def application(viewer: Viewer, hosts: Sequence[str]) -> Starlette:
@@ -244,38 +201,11 @@ def application(viewer: Viewer, hosts: Sequence[str]) -> Starlette:
         "/run/{run:int}/compare": viewer.compare,
         "/task": viewer.task,
         "/suite": viewer.suite,
-        "/static/{name}": viewer.static,
+        "/static/{name}": static,
     }
     return Starlette(
-        routes=[Route(path, _in_turn(endpoint)) for path, endpoint in routes.items()],
-        exception_handlers={HTTPException: viewer.refused, LmrbenchError: viewer.refused},
+        routes=[Route(path, in_turn(endpoint)) for path, endpoint in routes.items()],
+        exception_handlers={HTTPException: refused("base"), LmrbenchError: refused("base")},
         # Another site's name that points here must not read these pages.
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))],
     )
-
-
-def _in_turn(endpoint: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:
-    """One request after the other, in the server's own thread: what was read of a run is not shared between threads."""
-
-    async def respond(request: Request) -> Response:
-        return endpoint(request)
-
-    return respond
-
-
-def _link(path: str, **query: object) -> str:
-    """An address with its query, of which what is empty is left out."""
-    kept = {name: value for name, value in query.items() if value not in ("", None)}
-    return f"{path}?{urlencode(kept)}" if kept else path
-
-
-def _own(name: str) -> Callable[[], str]:
-    return lambda: (files("lmrbench.web") / "static" / name).read_text("utf-8")
-
-
-_STATIC: Mapping[str, tuple[str, Callable[[], str] | None]] = {
-    "style.css": ("text/css", _own("style.css")),
-    "code.css": ("text/css", colours),
-    "icon.svg": ("image/svg+xml", _own("icon.svg")),
-    "view.js": ("text/javascript", _own("view.js")),
-}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -99,9 +99,13 @@ class _Growing:
 
 @dataclass
 class RunIndex:
-    """One run folder, as far as it has been looked at. `look` before each use. problem: what can't be read, or ""."""
+    """One run folder, as far as it has been looked at. `look` before each use.
+
+    label_files: where people's labels lie besides the folder. problem: what can't be read, or "".
+    """
 
     folder: Path
+    label_files: Sequence[Path] = ()
     facts: RunFacts | None = None
     entries: dict[Answer, Entry] = field(default_factory=dict)
     usages: dict[Answer, Usage] = field(default_factory=dict)
@@ -148,21 +152,22 @@ class RunIndex:
 
     def submission(self, answer: Answer) -> Submission | None:
         """What was handed in; None if it is not there."""
-        return next(self._of(answer, SUBMISSIONS, Submission), None)
+        return next(_of(answer, self.folder / SUBMISSIONS, Submission), None)
 
     def judgements(self, answer: Answer) -> list[Judgement]:
         """The votes of judges on an answer."""
-        return list(self._of(answer, JUDGEMENTS, Judgement))
+        return list(_of(answer, self.folder / JUDGEMENTS, Judgement))
 
     def labels(self, answer: Answer) -> list[Label]:
-        """What people say of an answer, where their labels lie in the run folder."""
-        return list(self._of(answer, LABELS, Label))
+        """What people say of an answer, in the run folder or in files of labels that were named."""
+        return [label for file in (self.folder / LABELS, *self.label_files) for label in _of(answer, file, Label)]
 
-    def _of(self, answer: Answer, name: str, model: type[AnyRecord]) -> Iterator[AnyRecord]:
-        """The records of an answer in a file. Only lines that name its task are parsed."""
-        task = json.dumps(answer.task, ensure_ascii=False).encode()
-        for number, _, line in _Growing(self.folder / name).appended(lambda: None):
-            if task in line:
-                record = read_record(line, model, f"{self.folder / name}:{number}")
-                if (record.system, record.task, record.sample) == answer:  # type: ignore[attr-defined]
-                    yield record
+
+def _of(answer: Answer, file: Path, model: type[AnyRecord]) -> Iterator[AnyRecord]:
+    """The records of an answer in a file. Only lines that name its task are parsed."""
+    task = json.dumps(answer.task, ensure_ascii=False).encode()
+    for number, _, line in _Growing(file).appended(lambda: None):
+        if task in line:
+            record = read_record(line, model, f"{file}:{number}")
+            if (record.system, record.task, record.sample) == answer:  # type: ignore[attr-defined]
+                yield record

@@ -1,0 +1,118 @@
+// Keys, the timer, and forms that outlive a server which is away. Without this script the forms do the same by hand.
+"use strict";
+const form = document.getElementById("label");
+const problem = document.getElementById("problem");
+const keys = document.getElementById("keys");
+
+function chosen(name) {
+  return form.querySelector(`[name=${name}]:checked`);
+}
+
+function settle() {
+  const category = chosen("category")?.value;
+  form.elements.reason.required = Boolean(category) && category !== "CC";
+  form.classList.toggle("correct", category === "CC");
+  if (category === "CC") form.querySelector("[name=error_class][value='']").checked = true;
+}
+
+function choose(name, place) {
+  const input = form.querySelectorAll(`[name=${name}]`)[place];
+  input.checked = true;
+  input.focus({ preventScroll: true });
+  form.scrollIntoView({ block: "nearest" });
+  settle();
+}
+
+const acts = {
+  r: () => form?.elements.reason.focus(),
+  s: () => document.getElementById("skip")?.click(),
+  u: () => document.querySelector("#undo button")?.click(),
+  "?": () => keys?.showModal(),
+};
+if (form) {
+  [..."123"].forEach((key, place) => { acts[key] = () => choose("category", place); });
+  [..."abcden"].forEach((key, place) => { acts[key] = () => { if (chosen("category")?.value !== "CC") choose("error_class", place); }; });
+}
+
+document.addEventListener("keydown", (event) => {
+  const at = event.target;
+  const inText = at.matches("textarea, input:not([type=radio])");
+  if (event.isComposing || event.altKey || event.metaKey || keys?.open) return;
+  if (event.key === "Enter") {
+    // On a button or a link, Enter is for these.
+    const free = !at.closest("a, button, summary") && !inText;
+    if (event.ctrlKey || free) {
+      event.preventDefault();
+      if (form) form.requestSubmit(form.querySelector("button.main"));
+      else document.getElementById("next")?.click();
+    }
+  } else if (inText) {
+    if (event.key === "Escape") at.blur();
+  } else if (!event.ctrlKey && !event.repeat && Object.hasOwn(acts, event.key)) {
+    event.preventDefault();
+    acts[event.key]();
+  }
+});
+
+// Seconds of activity: nobody is at work where nothing was touched for a minute, or on a page that is not seen.
+const IDLE = 60_000;
+const timer = document.getElementById("timer");
+if (timer) {
+  let spent = 1000 * Number(form.elements.seconds.dataset.spent);
+  let touched = Date.now();
+  let counted = touched;
+  const count = () => {
+    const now = Date.now();
+    const until = Math.min(now, touched + IDLE);
+    if (!document.hidden && until > counted) spent += until - counted;
+    counted = now;
+    const seconds = Math.floor(spent / 1000);
+    const clock = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+    timer.textContent = document.hidden || now >= touched + IDLE ? `${clock}, paused` : clock;
+    form.elements.seconds.value = seconds;
+  };
+  for (const kind of ["keydown", "pointerdown", "pointermove", "wheel", "scroll"]) {
+    document.addEventListener(kind, () => { count(); touched = Date.now(); }, { capture: true, passive: true });
+  }
+  document.addEventListener("visibilitychange", () => {
+    // What passed while the page was hidden is not counted, whichever way it turns.
+    if (document.hidden) count();
+    else { counted = Date.now(); touched = counted; }
+  });
+  setInterval(count, 1000);
+  count();
+  timer.hidden = false;
+}
+
+// A form is sent while its page stays, so that nothing that was typed is lost where the server is away.
+let sending = false;
+async function send(sent, submitter) {
+  if (sending) return;
+  sending = true;
+  problem.hidden = true;
+  try {
+    const answer = await fetch(submitter?.getAttribute("formaction") ?? sent.getAttribute("action"), {
+      method: "POST", body: new URLSearchParams(new FormData(sent)),
+    });
+    if (answer.redirected) { location.assign(answer.url); return; }
+    const said = new DOMParser().parseFromString(await answer.text(), "text/html");
+    problem.textContent = [...said.querySelectorAll("main .warning:not([hidden]), main h1 + p")].map((one) => one.textContent).join(" ");
+  } catch {
+    problem.textContent = "The server does not answer. What you entered is still here: try again in a moment.";
+  }
+  problem.hidden = false;
+  problem.scrollIntoView({ block: "nearest" });
+  sending = false;
+}
+if (form) {
+  for (const each of document.querySelectorAll("form[method=post]")) {
+    each.addEventListener("submit", (event) => { event.preventDefault(); send(each, event.submitter); });
+  }
+  form.addEventListener("change", settle);
+  settle();
+}
+if (keys) {
+  const show = document.getElementById("show-keys");
+  show.hidden = false;
+  show.addEventListener("click", acts["?"]);
+}

@@ -1,0 +1,69 @@
+"""What tests of pages share: a browser, a viewer, and pages that must stay quiet."""
+
+import shutil
+from contextlib import ExitStack
+
+import pytest
+from tests.web.helpers import serving
+
+CHROMIUM = shutil.which("chromium")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if CHROMIUM is None:
+        pytest.skip("NOT TESTED: no chromium; see make browser")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def serve(toy_suite):
+    """Serve runs; gives the server's address."""
+    with ExitStack() as servers:
+
+        def start(*runs, options=()):
+            command = ("view", *runs, "--suite", toy_suite, "--port", 0, *options)
+            _, (line,) = servers.enter_context(serving(*command))
+            return line.split()[0]
+
+        yield start
+
+
+@pytest.fixture
+def new_page(browser):
+    """Opens pages, each for a person of its own, that fail the test if a script fails or another host is asked.
+
+    expected: words of messages that the browser may print all the same.
+    """
+    contexts, seen = [], []
+
+    def open_page(expected=(), **options):
+        context = browser.new_context(**options)
+        contexts.append(context)
+        page = context.new_page()
+
+        def note(text):
+            if not any(words in text for words in expected):
+                seen.append(text)
+
+        page.on("pageerror", lambda error: note(f"{error}"))
+        page.on("console", lambda message: note(message.text) if message.type == "error" else None)
+        page.on("dialog", lambda dialog: note(dialog.message))
+        page.on("request", lambda request: note(request.url) if "//127.0.0.1:" not in request.url else None)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert not seen
+
+
+@pytest.fixture
+def page(serve, new_page):
+    """A page that is closed before the servers are."""
+    return new_page()

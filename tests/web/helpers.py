@@ -1,0 +1,44 @@
+"""What tests of pages share: servers, runs, and what strangers may write."""
+
+import subprocess
+import sys
+from contextlib import contextmanager
+
+from axe_playwright_python.sync_playwright import Axe
+from tests.web.test_index import grade, write
+
+from lmrbench.tasks.submission import Submission
+
+HOSTILE = (
+    '"><script>window.hacked = 1</script>',
+    "<img src=x onerror='window.hacked = 1'>",
+    "javascript:window.hacked=1//{{ 7 * 7 }}",
+    "</code></table></main><svg onload=window.hacked=1>\x1b[31m",
+)
+FAILS = "def blend(values):\n    return helper(values)\n\n\ndef helper(values):\n    return 0.0\n"
+
+
+def answers(folder, count=1, system="one", code=FAILS):
+    """A run whose answers to the toy task fail, as submissions and grades."""
+    for sample in range(count):
+        write(folder / "grades.jsonl", grade(system=system, sample=sample))
+        write(folder / "submissions.jsonl", Submission(system=system, task="toy/blend", sample=sample, code=code))
+
+
+@contextmanager
+def serving(*arguments, lines=1):
+    """A command of ours that serves pages, and the lines that it prints first."""
+    command = [sys.executable, "-m", "lmrbench", *map(str, arguments)]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        yield server, [server.stdout.readline().rstrip("\n") for _ in range(lines)]
+    finally:
+        server.terminate()
+        server.wait(20)
+        server.stdout.close()
+
+
+def serious(page):
+    """What the checker of accessibility finds serious on a page."""
+    found = Axe().run(page).response["violations"]
+    return [(item["id"], item["nodes"][0]["html"]) for item in found if item["impact"] in ("serious", "critical")]
