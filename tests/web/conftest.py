@@ -7,14 +7,17 @@ import pytest
 from tests.web.helpers import serving
 
 CHROMIUM = shutil.which("chromium")
+# Milliseconds; on a machine that is busy with other things, a page takes long.
+PATIENCE = 120_000
 
 
 @pytest.fixture(scope="module")
 def browser():
     if CHROMIUM is None:
         pytest.skip("NOT TESTED: no chromium; see make browser")
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield found
@@ -44,6 +47,7 @@ def new_page(browser):
 
     def open_page(expected=(), **options):
         context = browser.new_context(**options)
+        context.set_default_timeout(PATIENCE)
         contexts.append(context)
         page = context.new_page()
 

@@ -34,7 +34,7 @@ def serving(*arguments, lines=1):
         yield server, [server.stdout.readline().rstrip("\n") for _ in range(lines)]
     finally:
         server.terminate()
-        server.wait(20)
+        server.wait(120)
         server.stdout.close()
 
 

@@ -42,7 +42,7 @@ class Server:
 
     def kill(self):
         self.process.send_signal(signal.SIGKILL)
-        self.process.wait(20)
+        self.process.wait(120)
 
     def again(self):
         self.start(int(self.address.rpartition(":")[2]))

@@ -85,7 +85,7 @@ def annotate(
         say(f"{server.address}: {counts}, in {to}")
         say("Give each annotator their own link, and nobody another's. Ctrl-C ends it; the same command resumes.")
         for name, token in store.tokens().items():
-            say(f"{f'{name}:' if name != LEAD else 'who leads:'} {server.address}/enter/{token}")
+            say(f"{'who leads' if name == LEAD else name}: {server.address}/enter/{token}")
         serve(application(annotation, server.names), server)
 
 

@@ -15,6 +15,8 @@ from lmrbench.printable import printable
 
 # More is shown as plain text, since colouring takes long.
 _MOST_COLOURED = 200_000
+# Of more lines, those that are there again and again are not matched with each other, since that takes long.
+_MOST_MATCHED = 2000
 _LIGHT, _DARK = "default", "github-dark"
 
 
@@ -44,7 +46,8 @@ def coloured(text: str) -> list[Markup]:
 def beside(left: str, right: str, left_line: int = 1, right_line: int = 1) -> Iterator[Line]:
     """Two versions of code, line by line, each counted from its own first line."""
     html = coloured(left), coloured(right)
-    matcher = difflib.SequenceMatcher(None, _lines(left), _lines(right), autojunk=False)
+    lines = _lines(left), _lines(right)
+    matcher = difflib.SequenceMatcher(None, *lines, autojunk=max(map(len, lines)) > _MOST_MATCHED)
     for kind, left_start, left_end, right_start, right_end in matcher.get_opcodes():
         for offset in range(max(left_end - left_start, right_end - right_start)):
             here, there = left_start + offset, right_start + offset

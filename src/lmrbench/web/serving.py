@@ -76,9 +76,9 @@ def refused(layout: str) -> Callable[[Request, Exception], Response]:
     """Makes pages, of that layout, which say what is wrong."""
 
     def respond(request: Request, error: Exception) -> Response:
-        if isinstance(error, HTTPException):
-            return page("error", error.status_code, layout=f"{layout}.jinja", message=error.detail)
-        return page("error", 500, layout=f"{layout}.jinja", message=str(error))
+        status, message = (error.status_code, error.detail) if isinstance(error, HTTPException) else (500, str(error))
+        title = "Not here" if status == 404 else "Not possible"
+        return page("error", status, layout=f"{layout}.jinja", title=title, message=message)
 
     return respond
 

@@ -41,6 +41,8 @@ from lmrbench.web.taken import Taken, beside_before, handed_in
 # Of a reason, in characters, and of the body of a request, in bytes: room for a reason that is all escapes.
 MAX_REASON, MAX_BODY = 4000, 64 << 10
 _MAX_FIELDS = 16
+# Of a file side by side; more would hold up a browser.
+_MOST_LINES = 5000
 # In the order of their keys, 1 to 3, a to e.
 CATEGORIES = {
     "LI": "the logic is incorrect",
@@ -141,7 +143,7 @@ class Annotation:
             problems.append(f"name: who decides must have a name of at most {MAX_NAME} characters")
         elif decider in {each.annotator for each in labels}:
             problems.append(f"name: {decider} has labelled this item, so somebody else must decide on it")
-        elif filled and not self.store.decide(name, number_in(form.get("version", ""), -1), decider, filled):
+        elif filled and not self.store.decide(name, form.get("version", ""), decider, filled):
             problems.append("Nothing was saved: a label changed meanwhile. Look at this item again.")
         if problems or filled is None:
             draft = Said(form.get("category", ""), form.get("error_class", ""), form.get("reason", "")[:MAX_REASON])
@@ -199,7 +201,7 @@ class Annotation:
         """What an annotator reads of an item."""
         task, taken = self.tasks[item.submission.task], self._taken(item.name)
         return {
-            "name": item.name,
+            "item": item.name,
             "task": task,
             "instruction": self._prose(f"{task.instruction.strip()}\n\n{RULES}"),
             "summary": self._prose(task.files.summary),
@@ -208,6 +210,7 @@ class Annotation:
             "handed_in": handed_in(item.submission) if taken.refusal else [],
             "categories": CATEGORIES,
             "classes": CLASSES,
+            "most_lines": _MOST_LINES,
             "max_reason": MAX_REASON,
             "max_name": MAX_NAME,
         }

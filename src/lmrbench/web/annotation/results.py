@@ -39,7 +39,7 @@ class Dispute:
 
     item: Item
     labels: Sequence[Assignment]
-    version: int
+    version: str
     missing: int
     decision: Decision | None
     outdated: bool

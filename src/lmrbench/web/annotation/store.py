@@ -7,12 +7,13 @@ that was left open, changes nothing the second time.
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import json
 import os
 import secrets
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,7 +39,7 @@ CREATE TABLE assignments (
 );
 CREATE TABLE steps (number INTEGER PRIMARY KEY AUTOINCREMENT, annotator TEXT NOT NULL, item TEXT NOT NULL);
 CREATE TABLE decisions (
-    item TEXT PRIMARY KEY, version INTEGER NOT NULL, decider TEXT NOT NULL,
+    item TEXT PRIMARY KEY, version TEXT NOT NULL, decider TEXT NOT NULL,
     category TEXT NOT NULL, error_class TEXT NOT NULL, reason TEXT NOT NULL
 );
 """
@@ -71,7 +72,7 @@ class Decision:
     """What somebody decided on a disputed item. version: of the item's labels that it was made upon."""
 
     item: str
-    version: int
+    version: str
     decider: str
     said: Said
 
@@ -191,7 +192,7 @@ class Store:
         rows = self._database.execute("SELECT item, version, decider, category, error_class, reason FROM decisions")
         return {row[0]: Decision(*row[:3], Said(*row[3:])) for row in rows}
 
-    def decide(self, item: str, version: int, decider: str, filled: Filled) -> bool:
+    def decide(self, item: str, version: str, decider: str, filled: Filled) -> bool:
         """Decide on an item; an earlier decision on it is replaced. False if its labels had changed."""
         with self._changing():
             if version != version_of(self.assignments(item=item)):
@@ -226,9 +227,10 @@ class Store:
         self._database.execute("COMMIT")
 
 
-def version_of(labels: Sequence[Assignment]) -> int:
-    """A number that every change of an item's labels raises."""
-    return sum(label.version for label in labels)
+def version_of(labels: Iterable[Assignment]) -> str:
+    """What every change of an item's labels changes; it tells nothing of who they are by."""
+    made = sorted((label.annotator, label.version) for label in labels if label.done)
+    return hashlib.sha256(json.dumps(made).encode()).hexdigest()[:16]
 
 
 def open_store(

@@ -96,7 +96,7 @@ async function send(sent, submitter) {
     });
     if (answer.redirected) { location.assign(answer.url); return; }
     const said = new DOMParser().parseFromString(await answer.text(), "text/html");
-    problem.textContent = [...said.querySelectorAll("main .warning:not([hidden]), main h1 + p")].map((one) => one.textContent).join(" ");
+    problem.textContent = [...said.querySelectorAll("[role=alert]:not([hidden])")].map((one) => one.textContent).join(" ");
   } catch {
     problem.textContent = "The server does not answer. What you entered is still here: try again in a moment.";
   }
