@@ -173,8 +173,7 @@ def test_keys_choose_label_skip_and_undo_and_leave_text_alone(shared, new_page):
 
 def test_forms_do_it_all_without_a_script(shared, new_page):
     page = new_page(expected=("status of 422",), java_script_enabled=False)
-    page.goto(shared.links["plain"])
-    page.get_by_role("link", name="Go on").click()
+    enter(page, shared, "plain")
     page.get_by_label("LI the logic is incorrect").check()
     page.get_by_role("button", name="Save").click()
     # The reason is missing.
@@ -183,7 +182,7 @@ def test_forms_do_it_all_without_a_script(shared, new_page):
     page.get_by_label("policy").check()
     page.get_by_label("Reason").fill("It is a stub.")
     page.get_by_role("button", name="Save").click()
-    expect(page.locator("h1")).to_contain_text("You agree with what is known")
+    expect(page.locator("h1").first).to_contain_text("You agree with what is known")
     page.get_by_role("link", name="Go on").click()
     first = page.locator("input[name=item]").input_value()
     page.get_by_role("button", name="Skip").click()
@@ -248,17 +247,15 @@ def test_the_timer_counts_activity_alone(shared, new_page):
 def test_what_strangers_wrote_is_shown_and_does_nothing(tmp_path, toy_suite, new_page):
     said = " ".join(HOSTILE)
     for text in HOSTILE:
-        answers(tmp_path / "run", system=text, code=text + "\n" + FAILS)
+        answers(tmp_path / "run", system=text, code=FAILS.replace("    return", f"    # {text}\n    return"))
     (tmp_path / "known.jsonl").write_text(json.dumps(KNOWN | {"reason": said, "code": said}) + "\n")
     people = (HOSTILE[1], HOSTILE[0])
     with ExitStack() as stack:
         options = ("--overlap", 2, "--calibration", tmp_path / "known.jsonl")
         server = Server(stack, toy_suite, tmp_path, people, *options)
-        seen = 0
 
         def inert(page):
-            nonlocal seen
-            seen += "window.hacked" in page.locator("main").inner_text()
+            assert "window.hacked" in page.locator("main").inner_text()
             assert page.evaluate("window.hacked") is None
             assert page.locator("main script, main img, main svg").count() == 0
 
@@ -286,7 +283,6 @@ def test_what_strangers_wrote_is_shown_and_does_nothing(tmp_path, toy_suite, new
             inert(page)
         assert page.get_by_text(f"LC by {HOSTILE[2]}").count() == len(HOSTILE)
         labels = server.labels()
-    assert seen > 4 * len(HOSTILE)
     assert {each.reason for each in labels} == {said}
     assert {each.system for each in labels} == set(HOSTILE)
 

@@ -97,8 +97,7 @@ class Annotation:
         found = self._assigned(name, form.get("item", ""))
         filled, problems = _filled(form)
         if filled is None:
-            draft = Said(form.get("category", ""), form.get("error_class", ""), form.get("reason", "")[:MAX_REASON])
-            return self._label_page(shared, found, draft, problems, 422)
+            return self._label_page(shared, found, _draft(form), problems, 422)
         version = number_in(form.get("version", ""), -1)
         if not self.store.save(name, found.item, version, filled, time.time()):
             raise HTTPException(409, "Not saved: this item was labelled, skipped or taken back in another window.")
@@ -109,8 +108,8 @@ class Annotation:
         """Put an item to the end of the queue."""
         name, _ = self._annotator(request)
         found = self._assigned(name, form.get("item", ""))
-        draft = Said(form.get("category", ""), form.get("error_class", ""), _reason(form)[:MAX_REASON], _seconds(form))
-        self.store.skip(name, found.item, number_in(form.get("version", ""), -1), draft, time.time())
+        version = number_in(form.get("version", ""), -1)
+        self.store.skip(name, found.item, version, _draft(form), time.time())
         return _see("/")
 
     def undo(self, request: Request, form: Form) -> Response:
@@ -146,8 +145,7 @@ class Annotation:
         elif filled and not self.store.decide(name, form.get("version", ""), decider, filled):
             problems.append("Nothing was saved: a label changed meanwhile. Look at this item again.")
         if problems or filled is None:
-            draft = Said(form.get("category", ""), form.get("error_class", ""), form.get("reason", "")[:MAX_REASON])
-            return self._dispute_page(shared, name, draft, decider[:MAX_NAME], problems)
+            return self._dispute_page(shared, name, _draft(form), decider[:MAX_NAME], problems)
         self._changed()
         return _see("/")
 
@@ -281,6 +279,12 @@ def _reason(form: Form) -> str:
 def _seconds(form: Form) -> float | None:
     text = form.get("seconds", "")
     return float(text) if text.isdecimal() and len(text) < 10 else None
+
+
+def _draft(form: Form) -> Said:
+    """What stands in a form, whether or not it is a label."""
+    category, error_class = (form.get(name, "")[:MAX_NAME] for name in ("category", "error_class"))
+    return Said(category, error_class, _reason(form)[:MAX_REASON], _seconds(form))
 
 
 def _filled(form: Form) -> tuple[Filled | None, list[str]]:
