@@ -201,7 +201,8 @@ class Annotation:
         return {
             "item": item.name,
             "task": task,
-            "instruction": self._prose(f"{task.instruction.strip()}\n\n{RULES}"),
+            "instruction": self._prose(task.instruction),
+            "rules": self._prose(RULES),
             "summary": self._prose(task.files.summary),
             "taken": taken,
             "beyond": _beyond(taken),
