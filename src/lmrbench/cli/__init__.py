@@ -39,6 +39,7 @@ from lmrbench.cli import (
     report,
     results,
     show,
+    site,
     solve,
     suite,
     view,
@@ -98,6 +99,7 @@ app.add_typer(analyse.app, name="analyse")
 app.command("published")(published.published)
 app.command("judge")(judge.judge)
 app.command("view")(view.view)
+app.command("site")(site.site)
 app.command("why")(why.why)
 app.command("annotate")(annotate.annotate)
 app.add_typer(labels.app, name="labels")
