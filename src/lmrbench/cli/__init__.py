@@ -41,6 +41,7 @@ from lmrbench.cli import (
     show,
     site,
     solve,
+    submit,
     suite,
     view,
     why,
@@ -100,6 +101,8 @@ app.command("published")(published.published)
 app.command("judge")(judge.judge)
 app.command("view")(view.view)
 app.command("site")(site.site)
+app.command("submit")(submit.submit)
+app.command("verify")(submit.verify)
 app.command("why")(why.why)
 app.command("annotate")(annotate.annotate)
 app.add_typer(labels.app, name="labels")

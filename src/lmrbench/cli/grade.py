@@ -178,7 +178,7 @@ def grade(
     if speed:
         timings = time_with_progress(folder, results, submissions, every_task, sandbox, suite_folder(suite))
         results = [item._replace(timing=timings.get(item.answer)) for item in results]
-    left_out = _not_submitted(results, names)
+    left_out = not_submitted(results, names)
     if json:
         grades = {item.answer: item for item in read_run(folder).grades}
         items = [grades[item.answer].model_dump(mode="json") for item in results]
@@ -299,7 +299,7 @@ def time_with_progress(
     return timings
 
 
-def _not_submitted(grades: Sequence[Result], tasks: set[str]) -> dict[str, list[str]]:
+def not_submitted(grades: Sequence[Result], tasks: set[str]) -> dict[str, list[str]]:
     """For each system the tasks that it handed in nothing for; built-in and other systems alike."""
     found = {item.system: tasks - {other.task for other in grades if other.system == item.system} for item in grades}
     return {system: sorted(missing) for system, missing in found.items() if missing}

@@ -22,18 +22,17 @@ from pydantic import Field, JsonValue
 
 from lmrbench.errors import RecordError
 from lmrbench.grading.golden import installation_seed
-from lmrbench.grading.records import RunFacts, Usage
+from lmrbench.grading.records import UNANSWERED, RunFacts, Usage
 from lmrbench.grading.runs import FACTS, GRADES, SUBMISSIONS, USAGE, Run, read_run
-from lmrbench.grading.signatures import signed, verified
 from lmrbench.interop.transcripts import transcripts
 from lmrbench.lines import MAX_LINE_BYTES
 from lmrbench.records import StoredRecord, read_record
-from lmrbench.storage import locked, read_plain, reading_plain, write_whole
+from lmrbench.storage import locked, reading_plain, write_whole
 from lmrbench.tasks.submission import Submission, Text
 
-MANIFEST, VERIFICATION = "manifest.json", "verification.json"
+MANIFEST = "manifest.json"
 # Of a pack that is read: its own size, that of all its files unpacked, how many they are, and how many answers.
-MOST_PACKED, MOST_UNPACKED, MOST_FILES, MOST_ANSWERS = 256 << 20, 1 << 30, 1000, 100_000
+MOST_PACKED, MOST_UNPACKED, MOST_FILES, MOST_ANSWERS = 128 << 20, 512 << 20, 1000, 100_000
 _LOG = re.compile(r"logs/[1-9][0-9]{0,5}\.jsonl")
 # The settings that say how a system was asked. Others may hold paths, addresses and commands of a machine.
 _TOLD = (
@@ -65,30 +64,6 @@ class Claim(StoredRecord):
     def key(self) -> tuple[str, str, int]:
         """Which answer it is."""
         return self.system, self.task, self.sample
-
-
-class Verification(StoredRecord):
-    """`verification.json` of a run folder: its answers came in a pack, and were graded again here.
-
-    pack: SHA-256 of the file. lmrbench, suite, suite_digest, sandbox, seeds: what they were graded under here.
-    fresh_seeds: the seeds were drawn for it, so that nobody could know them before. claimed: the version and the suite
-    of the pack's own verdicts. claimed_passed, passed: how many of the answers pass as was claimed, and as was found;
-    differ: how many were claimed to be otherwise than they were found.
-    """
-
-    pack: str
-    lmrbench: str
-    suite: str
-    suite_digest: str
-    sandbox: str
-    seeds: tuple[int, ...]
-    fresh_seeds: bool
-    claimed_lmrbench: str
-    claimed_suite_digest: str
-    answers: int
-    claimed_passed: int
-    passed: int
-    differ: int
 
 
 @dataclass(frozen=True)
@@ -184,27 +159,12 @@ def read_pack(file: Path) -> Pack:
         raise RecordError(f"{file}: {GRADES} does not hold one verdict for each answer of {SUBMISSIONS}")
     if not _distinct(((item.system, item.task, item.sample) for item in usages), f"{file}: {USAGE}") <= answers:
         raise RecordError(f"{file}: {USAGE} tells of answers that are not in {SUBMISSIONS}")
+    # What is left unanswered is in no rate, so that answers that fail could be hidden by saying so.
+    if lost := [item for item in usages if item.status in UNANSWERED]:
+        raise RecordError(f"{file}: {USAGE} says that {lost[0].task} was left unanswered, and there is an answer to it")
     told = facts.model_copy(update={"solving": public_settings(facts.solving)})
     digest = hashlib.sha256(data).hexdigest()
     return Pack(digest, manifest, told, tuple(submissions), tuple(claims), tuple(map(_told, usages)))
-
-
-def write_verification(folder: Path, found: Verification) -> None:
-    """Write down, signed, that the answers of a run folder were graded again."""
-    write_whole(folder / VERIFICATION, signed(found.model_dump_json(indent=2)) + b"\n")
-
-
-def read_verification(run: Run) -> Verification | None:
-    """What is written of a run's being graded again; None unless this installation wrote it, and it still holds."""
-    try:
-        data = verified(read_plain(run.folder / VERIFICATION))
-    except FileNotFoundError:
-        return None
-    if data is None:
-        return None
-    found = read_record(data, Verification, str(run.folder / VERIFICATION))
-    graded = run.facts.seeds if run.facts else (), len(run.grades), sum(item.passed for item in run.grades)
-    return found if not run.unsigned and graded == (found.seeds, found.answers, found.passed) else None
 
 
 def _require_finished(run: Run) -> RunFacts:
@@ -271,7 +231,10 @@ def _checked(archive: zipfile.ZipFile, file: Path) -> dict[str, bytes]:
         raise RecordError(f"{file}: holds {twice[0]} twice")
     if missing := [name for name in known if name not in names and name != USAGE]:
         raise RecordError(f"{file}: holds no {missing[0]}")
-    # An entry gives at most the bytes that it says it has.
+    ways = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+    if others := [item.filename for item in entries if item.compress_type not in ways]:
+        raise RecordError(f"{file}: {others[0]} is packed in another way than by deflate")
+    # By these ways an entry gives at most the bytes that it says it has, however little it was packed into.
     return {item.filename: archive.read(item) for item in entries}
 
 

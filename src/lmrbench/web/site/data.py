@@ -24,7 +24,8 @@ from lmrbench.authoring.certificate import Certificate, read_certificate
 from lmrbench.errors import RecordError, UsageError
 from lmrbench.grading.records import UNANSWERED, Grade, RunFacts, Usage
 from lmrbench.grading.runs import FACTS, GRADES, Run
-from lmrbench.interop.pack import Verification, public_seeds, public_settings, read_verification
+from lmrbench.interop.pack import public_seeds, public_settings
+from lmrbench.interop.verification import Verification, read_verification
 from lmrbench.printable import printable
 from lmrbench.records import SCHEMA, Record
 from lmrbench.tasks.digests import grading_digest
@@ -35,6 +36,8 @@ from lmrbench.version import __version__
 _LONGEST = 120
 # Of the systems of a board, those with the highest rates are compared in pairs.
 MOST_COMPARED = 20
+# What a report calls the suite of tasks that are not here.
+OTHER_SUITE = "another suite"
 # More cells of tasks by systems, and more pages, are refused.
 MOST_CELLS, MOST_PAGES = 50_000, 12_000
 
@@ -97,8 +100,8 @@ class Board(Record):
     """
 
     page: str
+    title: str
     suite: str
-    suite_version: str
     suite_digest: str
     tier: str
     harness: str
@@ -169,7 +172,7 @@ class Way(NamedTuple):
 
 @dataclass(frozen=True)
 class Named:
-    """A run with names that are told apart on the whole site. originals: what each system was called before."""
+    """A run whose systems have names that are told apart on the whole site."""
 
     number: int
     name: str
@@ -294,8 +297,8 @@ def board(
         )
     return Board(
         page=page_name("board", *way, suite, tier),
+        title=f"{tier.capitalize()} tier, {_suite_title(way, suite)}",
         suite=short(suite),
-        suite_version=way.suite,
         suite_digest=way.suite_digest,
         tier=tier,
         harness=way.harness,
@@ -314,8 +317,30 @@ def site_of(runs: Sequence[Named], boards: Sequence[Board], tasks: Mapping[str, 
     tiers = {task: board.tier for board in boards for task in board.tasks}
     if len(tiers) + sum(len(board.standings) for board in boards) > MOST_PAGES:
         raise UsageError(f"so many systems and tasks are more than the {MOST_PAGES:,} pages that a site has")
+    boards = _told_apart(boards)
     found = [_task(name, tier, grades.get(name, []), tasks.get(name)) for name, tier in sorted(tiers.items())]
     return Site(runs=tuple(map(run_info, runs)), boards=tuple(boards), tasks=tuple(found))
+
+
+def _suite_title(way: Way, suite: str) -> str:
+    """What a suite is called with its version, where the run was of it alone."""
+    if suite in way.suite or suite == OTHER_SUITE:
+        return way.suite or "a suite without a name"
+    return short(suite)
+
+
+def _told_apart(boards: Sequence[Board]) -> list[Board]:
+    """The boards, with titles that say what those of the same title differ in."""
+    found = []
+    for item in boards:
+        others = [other for other in boards if other.title == item.title]
+        differ = [
+            f"{name.replace('_', ' ')} {getattr(item, name)[:8] or 'unknown'}"
+            for name in ("suite_digest", "harness", "sandbox")
+            if len({getattr(other, name) for other in others}) > 1
+        ]
+        found.append(item.model_copy(update={"title": f"{item.title} ({', '.join(differ)})"}) if differ else item)
+    return found
 
 
 def _cells(grades: Iterable[Grade], usages: Iterable[Usage]) -> Iterable[Cell]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -21,6 +22,8 @@ from lmrbench.web.site.figures import themed
 
 # Of systems in a figure; more can't be told apart in it.
 _MOST_DRAWN, _MOST_IN_COLOUR = 30, 8
+# Not within what stands for an escaped letter.
+_SIGN = re.compile(r"([/_.-])")
 UNDEFINED, UNRECORDED, UNKNOWN = "not defined", "not recorded", "not known"
 STATIC = ("style.css", "site.css", "site.js", "icon.svg")
 
@@ -108,6 +111,7 @@ def _environment() -> Environment:
         "short": short,
         "printable": lambda text: printable(str(text), lines=True),
         "anchor": anchor,
+        "breakable": _breakable,
         "share": _share,
         "span": _span,
         "points": _points,
@@ -179,7 +183,12 @@ def _categories_of(site: Site, names: Iterable[str]) -> list[str]:
 
 def _ways(site: Site) -> int:
     """How many suites and graders the boards are of."""
-    return len({(board.suite_version, board.suite_digest, board.harness, board.sandbox) for board in site.boards})
+    return len({(board.suite_digest, board.harness, board.sandbox) for board in site.boards})
+
+
+def _breakable(name: str) -> Markup:
+    """A name that is broken after its signs, where it has to be."""
+    return Markup(_SIGN.sub(r"\1<wbr>", str(Markup.escape(name))))
 
 
 def _share(value: float | None) -> str:
