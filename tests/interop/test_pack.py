@@ -47,7 +47,7 @@ FACTS = {
 
 def run_of(folder, **facts):
     """A finished run of one model on one task."""
-    write(folder / "grades.jsonl", grade("me", "toy/blend", log="/home/alice"))
+    write(folder / "grades.jsonl", grade("me", "toy/blend", log="/home/alice", seeds=facts.get("seeds", (1,))))
     write(
         folder / "submissions.jsonl", Submission(system="me", task="toy/blend", code=RIGHT, warnings=("/home/alice",))
     )
@@ -277,3 +277,36 @@ def test_a_run_is_packed_graded_again_and_shown_as_verified(toy_suite, tmp_path)
         "same": 0,
         "other": 1,
     }
+
+
+def test_logs_are_packed_without_keys_and_folders(tmp_path, monkeypatch):
+    from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalSample, EvalSpec, write_eval_log
+    from inspect_ai.model import ChatMessageAssistant, ChatMessageUser
+    from inspect_ai.tool import ToolCall
+
+    monkeypatch.setenv("SOME_API_KEY", "a-very-secret-value")
+    run = run_of(tmp_path / "run")
+    said = f"See {run.resolve()}/x and /home/alice/y with sk-proj-0123456789abcdefghij and a-very-secret-value."
+    call = ToolCall(id="1", function="bash", arguments={"cmd": said})
+    spec = EvalSpec(
+        created="2026-01-01T00:00:00+00:00",
+        task="t",
+        dataset=EvalDataset(),
+        model=f"openai/{said[:3]}",
+        config=EvalConfig(),
+        task_file="/home/alice/task.py",
+    )
+    messages = [ChatMessageUser(content=said), ChatMessageAssistant(content="done", tool_calls=[call])]
+    samples = [EvalSample(id="toy/blend", epoch=1, input="question", target="", messages=messages)]
+    (run / "logs").mkdir()
+    write_eval_log(EvalLog(eval=spec, samples=samples), str(run / "logs" / "2026-01-01T00-00-00+00-00_t_x.eval"))
+
+    pack.write_pack(run, tmp_path / "run.zip", with_logs=True)
+    text = files_of(tmp_path / "run.zip")["logs/1.jsonl"].decode()
+    for told in ("alice", "sk-proj", "very-secret", str(tmp_path)):
+        assert told not in text, told
+    logged = json.loads(text)
+    assert (logged["task"], logged["sample"]) == ("toy/blend", 0)
+    assert [item["role"] for item in logged["messages"]] == ["user", "assistant"]
+    assert logged["messages"][1]["calls"][0]["tool"] == "bash"
+    assert pack.read_pack(tmp_path / "run.zip").submissions

@@ -24,7 +24,7 @@ FACTS = {
     "suite": "toys 1.0",
     "suite_digest": "d" * 64,
     "tasks": tuple(TASKS),
-    "seeds": (7,),
+    "seeds": (1,),
     "sandbox": "bubblewrap",
     "environment": {"harness": "h", "python": "3.11.7"},
 }
@@ -265,7 +265,7 @@ def test_numbers_are_those_of_the_report_and_nothing_of_checks_or_machines_is_to
     assert "$0.3750" in text
     for file in some.iterdir():
         written = file.read_bytes()
-        for told in (b"is not", b"the log", b"the label", b"/home/", str(some.parent).encode(), b"weights(count)"):
+        for told in (b"a match", b"the log", b"the label", b"/home/", str(some.parent).encode(), b"weights(count)"):
             assert told not in written, (file, told)
 
 

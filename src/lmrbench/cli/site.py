@@ -50,4 +50,4 @@ def site(
     made = site_of(found, boards, {item.id: item for item in load_suite(suite_folder(suite))})
     files = pages(made)
     write_site(to, files)
-    say(f"{to}: {len(boards)} boards, {len(files)} files; index.html is the leaderboard")
+    say(f"{to}: {len(made.boards)} boards, {len(files)} files; index.html is the leaderboard")

@@ -219,10 +219,14 @@ def named(runs: Sequence[Run]) -> list[Named]:
             system: free(f"{short(system)} ({name})" if system in several else short(system))
             for system in _systems(run)
         }
+
+        def key(item: Grade | Usage, called: Mapping[str, str] = called) -> dict[str, str]:
+            return {"system": called[item.system], "task": short(item.task)}
+
         renamed = replace(
             run,
-            grades=tuple(item.model_copy(update={"system": called[item.system]}) for item in run.grades),
-            usages=tuple(item.model_copy(update={"system": called[item.system]}) for item in run.usages),
+            grades=tuple(item.model_copy(update=key(item)) for item in run.grades),
+            usages=tuple(item.model_copy(update=key(item)) for item in run.usages),
             snapshots=(),
         )
         found.append(Named(number, name, renamed, read_verification(run)))
@@ -290,7 +294,8 @@ def board(
     standings.sort(key=lambda item: item.rate.passed is None)
     best = [item.system for item in standings if item.rate.passed is not None][:MOST_COMPARED]
     chosen = sorted((item for item in grades if item.system in best), key=lambda item: best.index(item.system))
-    tasks = sorted({item.task for item in (*grades, *usages)})
+    cells = tuple(_cells(grades, usages))
+    tasks = sorted({item.task for item in cells})
     if len(standings) * len(tasks) > MOST_CELLS:
         raise UsageError(
             f"{len(standings)} systems on {len(tasks)} tasks are more than the {MOST_CELLS:,} cells that a site shows"
@@ -305,7 +310,7 @@ def board(
         sandbox=way.sandbox,
         standings=tuple(standings),
         tasks=tuple(tasks),
-        cells=tuple(_cells(grades, usages)),
+        cells=cells,
         compared=len(best),
         comparisons=tuple(comparisons(chosen)),
     )
@@ -314,10 +319,11 @@ def board(
 def site_of(runs: Sequence[Named], boards: Sequence[Board], tasks: Mapping[str, Task]) -> Site:
     """A site of these boards. tasks: those that are here, by id. Raises UsageError for more pages than a site has."""
     grades = grouped((item for run in runs for item in run.run.grades), lambda item: item.task)
+    # An answer that was not graded yet is not told of.
+    boards = _told_apart([board for board in boards if board.cells])
     tiers = {task: board.tier for board in boards for task in board.tasks}
     if len(tiers) + sum(len(board.standings) for board in boards) > MOST_PAGES:
         raise UsageError(f"so many systems and tasks are more than the {MOST_PAGES:,} pages that a site has")
-    boards = _told_apart(boards)
     found = [_task(name, tier, grades.get(name, []), tasks.get(name)) for name, tier in sorted(tiers.items())]
     return Site(runs=tuple(map(run_info, runs)), boards=tuple(boards), tasks=tuple(found))
 

@@ -13,10 +13,9 @@ from markupsafe import Markup
 from lmrbench.analysis.figures import draw_categories, draw_costs, draw_rates
 from lmrbench.analysis.grouping import grouped
 from lmrbench.analysis.report import Rate
-from lmrbench.printable import printable
 from lmrbench.version import __version__
 from lmrbench.web.prose import prose
-from lmrbench.web.site.data import MOST_COMPARED, Board, Cell, Site, Standing, short
+from lmrbench.web.site.data import Board, Cell, Site, Standing, short
 from lmrbench.web.site.feed import anchor, feed
 from lmrbench.web.site.figures import themed
 
@@ -49,9 +48,8 @@ def pages(site: Site) -> dict[str, bytes]:
     environment = _environment()
 
     def page(template: str, **values: Any) -> bytes:
-        return (
-            environment.get_template(f"site_{template}.jinja").render({"site": site, "current": "", **values}).encode()
-        )
+        found = environment.get_template(f"site_{template}.jinja")
+        return found.render({"site": site, "current": "", **values}).encode()
 
     places = [
         Place(board, standings[cell.system], cell)
@@ -59,10 +57,8 @@ def pages(site: Site) -> dict[str, bytes]:
         for standings in [{item.system: item for item in board.standings}]
         for cell in board.cells
     ]
-    of_tasks, of_systems = (
-        grouped(places, lambda item: item.cell.task),
-        grouped(places, lambda item: item.cell.system),
-    )
+    of_tasks = grouped(places, lambda item: item.cell.task)
+    of_systems = grouped(places, lambda item: item.cell.system)
     runs = {run.number: run for run in site.runs}
     tasks = {task.id: task for task in site.tasks}
     found = {
@@ -72,16 +68,8 @@ def pages(site: Site) -> dict[str, bytes]:
     for board in site.boards:
         cells = {(cell.task, cell.system): cell for cell in board.cells}
         figures = [*_rates(board), *_costs(board), *_categories(board)]
-        categories = _categories_of(site, board.tasks)
-        found[board.page] = page(
-            "board",
-            current=board.page,
-            board=board,
-            cells=cells,
-            tasks=tasks,
-            categories=categories,
-            figures=figures,
-        )
+        shown = {"board": board, "current": board.page, "cells": cells, "tasks": tasks, "figures": figures}
+        found[board.page] = page("board", **shown, categories=_categories_of(site, board.tasks))
     for system, its in of_systems.items():
         parts = grouped(its, lambda item: item.board.page)
         run = runs[its[0].standing.run]
@@ -109,7 +97,6 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "short": short,
-        "printable": lambda text: printable(str(text), lines=True),
         "anchor": anchor,
         "breakable": _breakable,
         "share": _share,
@@ -121,7 +108,7 @@ def _environment() -> Environment:
         "tokens": lambda item: _each(item, "output_tokens", "{:,.0f}"),
         "minutes": lambda item: _each(item, "minutes", "{:,.2f}"),
     }
-    environment.globals |= {"version": __version__, "UNDEFINED": UNDEFINED, "most_compared": MOST_COMPARED}
+    environment.globals |= {"version": __version__, "UNDEFINED": UNDEFINED}
     return environment
 
 
