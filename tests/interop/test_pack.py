@@ -6,13 +6,14 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from typing import Any
 
 import pytest
 from tests.web.test_index import grade, usage, write
 
 from lmrbench.errors import RecordError, UsageError
 from lmrbench.grading.golden import installation_seed
-from lmrbench.grading.records import RunFacts
+from lmrbench.grading.records import Result, RunFacts
 from lmrbench.grading.runs import read_run, write_facts
 from lmrbench.grading.signatures import signed
 from lmrbench.interop import pack
@@ -33,7 +34,7 @@ SETTINGS = {
     "model_args": {"organization": "acme"},
     "base_url": "http://10.0.0.7:8000/v1",
 }
-FACTS = {
+FACTS: dict[str, Any] = {
     "lmrbench": "0.1.0",
     "suite": "toys 1.0",
     "suite_digest": "d" * 64,
@@ -200,7 +201,7 @@ def graded_again(found, folder, passed, seeds=(5,)):
     write_facts(folder, facts)
     line = grade("me", "toy/blend", verdicts=("match" if passed else "mismatch",), seeds=seeds).model_dump_json()
     (folder / "grades.jsonl").write_bytes(signed(line) + b"\n")
-    return end(found, folder, compared(found, read_run(folder).grades))
+    return end(found, folder, compared(found, [Result.of(item) for item in read_run(folder).grades]))
 
 
 def test_a_verification_holds_for_what_was_graded_here_and_for_nothing_else(packed, tmp_path):
@@ -281,7 +282,7 @@ def test_a_run_is_packed_graded_again_and_shown_as_verified(toy_suite, tmp_path)
 
 def test_logs_are_packed_without_keys_and_folders(tmp_path, monkeypatch):
     from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalSample, EvalSpec, write_eval_log
-    from inspect_ai.model import ChatMessageAssistant, ChatMessageUser
+    from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageUser
     from inspect_ai.tool import ToolCall
 
     monkeypatch.setenv("SOME_API_KEY", "a-very-secret-value")
@@ -296,7 +297,10 @@ def test_logs_are_packed_without_keys_and_folders(tmp_path, monkeypatch):
         config=EvalConfig(),
         task_file="/home/alice/task.py",
     )
-    messages = [ChatMessageUser(content=said), ChatMessageAssistant(content="done", tool_calls=[call])]
+    messages: list[ChatMessage] = [
+        ChatMessageUser(content=said),
+        ChatMessageAssistant(content="done", tool_calls=[call]),
+    ]
     samples = [EvalSample(id="toy/blend", epoch=1, input="question", target="", messages=messages)]
     (run / "logs").mkdir()
     write_eval_log(EvalLog(eval=spec, samples=samples), str(run / "logs" / "2026-01-01T00-00-00+00-00_t_x.eval"))

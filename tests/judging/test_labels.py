@@ -14,9 +14,9 @@ from lmrbench.errors import LmrbenchError, RecordError, UsageError
 from lmrbench.grading.records import CaseVerdict, Grade
 from lmrbench.grading.runs import append_grade, write_submissions
 from lmrbench.judging.ballots import read_votes
-from lmrbench.judging.labels import ADJUDICATED, Answer, Label, adjudicated, disputed, read_labels, write_labels
+from lmrbench.judging.labels import ADJUDICATED, Label, adjudicated, disputed, read_labels, write_labels
 from lmrbench.judging.sheets import COLUMNS, blinded, read_keys, read_scale, read_sheets, write_sheet
-from lmrbench.tasks.submission import Submission
+from lmrbench.tasks.submission import Answer, Submission
 
 HELPED = """
 def product(one, other):

@@ -3,6 +3,7 @@
 import json
 import stat
 from collections import Counter
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -13,9 +14,9 @@ from typer.testing import CliRunner
 
 from lmrbench.cli import app
 from lmrbench.errors import RecordError, UsageError
-from lmrbench.judging.labels import Answer, read_labels
+from lmrbench.judging.labels import read_labels
 from lmrbench.judging.sheets import Filled
-from lmrbench.tasks.submission import Submission
+from lmrbench.tasks.submission import Answer, Submission
 from lmrbench.web.annotation.queues import Known, check_annotators, drawn, items_of, read_known
 from lmrbench.web.annotation.results import disputes, progress, write_results
 from lmrbench.web.annotation.store import DATABASE, LEAD, Said, open_store, version_of
@@ -200,7 +201,7 @@ def test_in_any_order_of_requests_every_item_is_labelled_once_or_waits(tmp_path_
     items = some_items(5)
     queues = drawn(items, ("ann", "bob"), 2, 0)
     store = open_store(tmp_path_factory.mktemp("to"), {}, queues, set())
-    shown = {"ann": [], "bob": []}
+    shown: dict[str, list[Any]] = {"ann": [], "bob": []}
     labelled = {}
     for who, kind, number in requests:
         found = store.next_item(who, 0.0)
@@ -220,8 +221,8 @@ def test_in_any_order_of_requests_every_item_is_labelled_once_or_waits(tmp_path_
             assert saved == (labelled.get((who, old.item)) == said)
         elif kind == "s":
             store.skip(who, old.item, old.version, Said(), 1.0)
-        elif kind == "u" and store.last_step(who):
-            store.undo(who, store.last_step(who))
+        elif kind == "u" and (step := store.last_step(who)):
+            store.undo(who, step)
             labelled.pop((who, store.next_item(who, 0.0).item), None)
     kept = {(each.annotator, each.item): each.said.category for each in store.assignments() if each.done}
     assert kept == labelled

@@ -6,7 +6,8 @@ import pytest
 
 from lmrbench.errors import RecordError
 from lmrbench.grading.records import CaseVerdict, Grade, Usage
-from lmrbench.web.index import Answer, RunIndex
+from lmrbench.tasks.submission import Answer
+from lmrbench.web.index import RunIndex
 
 
 def grade(system="one", task="toy/blend", sample=0, verdicts=("match", "mismatch"), **more):

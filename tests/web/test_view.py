@@ -5,6 +5,7 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from typing import Any
 
 import pytest
 from tests.web.helpers import HOSTILE, answers, serious
@@ -56,7 +57,7 @@ def test_the_reference_is_shown_only_where_that_is_asked_for(page, serve, tmp_pa
 
 def test_labels_of_files_that_are_named_stand_on_the_page_of_their_answer(page, serve, tmp_path):
     answers(tmp_path / "run", count=2)
-    key = {"system": "one", "task": "toy/blend", "annotator": "ann", "category": "LI"}
+    key: dict[str, Any] = {"system": "one", "task": "toy/blend", "annotator": "ann", "category": "LI"}
     write(tmp_path / "labels.jsonl", *(Label(**key, sample=sample, reason=f"said of {sample}") for sample in range(2)))
     address = serve(tmp_path / "run", options=["--labels", tmp_path / "labels.jsonl"])
     page.goto(f"{address}/run/0/answer?system=one&task=toy/blend&sample=1")

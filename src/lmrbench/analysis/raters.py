@@ -12,9 +12,10 @@ from itertools import combinations
 
 from lmrbench.grading.records import Grade
 from lmrbench.judging.agreement import BINARY, Agreement, Reliability, agreement, binary, reliability
-from lmrbench.judging.labels import ADJUDICATED, Answer, Label, majority, of_people
+from lmrbench.judging.labels import ADJUDICATED, Label, majority, of_people
 from lmrbench.judging.scale import CATEGORIES, Category
 from lmrbench.records import Record
+from lmrbench.tasks.submission import Answer
 
 Ratings = Mapping[Answer, Category]
 

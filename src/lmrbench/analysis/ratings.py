@@ -13,10 +13,11 @@ from typing import TypeVar
 from lmrbench.analysis.grouping import grouped
 from lmrbench.grading.records import Grade
 from lmrbench.judging.ballots import ALL_JUDGES, latest
-from lmrbench.judging.labels import ADJUDICATED, Answer, Label, majority, of_people
+from lmrbench.judging.labels import ADJUDICATED, Label, majority, of_people
 from lmrbench.judging.records import Judgement
 from lmrbench.judging.scale import CATEGORIES, ERROR_CLASSES, Category, ErrorClass
 from lmrbench.records import Record
+from lmrbench.tasks.submission import Answer
 
 # In the place of an annotator's name: all annotators together.
 PEOPLE = "people"

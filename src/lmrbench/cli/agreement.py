@@ -36,7 +36,8 @@ def agreement(
     from lmrbench.errors import UsageError
     from lmrbench.grading.runs import read_run
     from lmrbench.judging.ballots import read_votes
-    from lmrbench.judging.labels import Answer, read_labels
+    from lmrbench.judging.labels import read_labels
+    from lmrbench.tasks.submission import Answer
 
     grades: dict[Answer, Grade] = {}
     votes: dict[str, dict[Answer, list[Category]]] = {}

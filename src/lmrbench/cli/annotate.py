@@ -16,8 +16,7 @@ from lmrbench.cli.options import SuiteOption, TasksOption
 from lmrbench.cli.terminal import say, warn
 
 if TYPE_CHECKING:
-    from lmrbench.judging.labels import Answer
-    from lmrbench.tasks.submission import Submission
+    from lmrbench.tasks.submission import Answer, Submission
     from lmrbench.web.annotation.queues import Known
 
 

@@ -15,9 +15,9 @@ from lmrbench.tasks.model import TIERS, Tier
 if TYPE_CHECKING:
     from lmrbench.grading.records import Grade, Snapshot, Usage
     from lmrbench.grading.runs import Run
-    from lmrbench.judging.labels import Answer, Label
+    from lmrbench.judging.labels import Label
     from lmrbench.judging.records import Judgement
-    from lmrbench.tasks.submission import Submission
+    from lmrbench.tasks.submission import Answer, Submission
 
 
 @dataclass(frozen=True)
@@ -51,11 +51,11 @@ def together(runs: Sequence[Run], suite: Path | None, label_files: Sequence[Path
     of the answers. Raises UsageError where labels are of no answer of the runs, or of one that two runs have.
     """
     from lmrbench.analysis.resampling import paper_of
-    from lmrbench.judging.labels import Answer
     from lmrbench.judging.records import JUDGEMENTS, Judgement
     from lmrbench.lines import read_lines
     from lmrbench.tasks.deviations import is_forensic
     from lmrbench.tasks.loading import load_suite
+    from lmrbench.tasks.submission import Answer
 
     places = {(item.system, run.folder) for run in runs for item in run.grades}
     places |= {(item.system, run.folder) for run in runs for item in run.usages}
@@ -158,7 +158,8 @@ def _labels(runs: Sequence[Run], files: Sequence[Path]) -> tuple[list[tuple[Labe
     Raises UsageError where all are of other answers, or one is of an answer that two runs have.
     """
     from lmrbench.errors import UsageError
-    from lmrbench.judging.labels import Answer, read_labels
+    from lmrbench.judging.labels import read_labels
+    from lmrbench.tasks.submission import Answer
 
     holders: dict[Answer, dict[Path, Run]] = {}
     for run in runs:

@@ -11,9 +11,8 @@ from lmrbench.cli.options import SuiteOption, TasksOption, load_all_and_some
 from lmrbench.cli.terminal import progress, say
 
 if TYPE_CHECKING:
-    from lmrbench.judging.labels import Answer
     from lmrbench.tasks.model import Task
-    from lmrbench.tasks.submission import Submission
+    from lmrbench.tasks.submission import Answer, Submission
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -175,7 +174,7 @@ def _answers(runs: list[Path]) -> dict[Answer, Submission]:
     """The answers of runs, without those that the machinery left unanswered."""
     from lmrbench.errors import UsageError
     from lmrbench.grading.runs import read_run
-    from lmrbench.judging.labels import Answer
+    from lmrbench.tasks.submission import Answer
 
     found: dict[Answer, Submission] = {}
     for folder in runs:

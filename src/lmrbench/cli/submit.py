@@ -76,6 +76,7 @@ def verify(
     """
     from lmrbench.errors import RecordError
     from lmrbench.grading.golden import fresh_seed
+    from lmrbench.grading.records import Result
     from lmrbench.grading.runs import drawn_seeds, require_known
     from lmrbench.interop.pack import read_pack
     from lmrbench.interop.verification import begin, compared, end
@@ -90,24 +91,27 @@ def verify(
         raise RecordError(f"{pack}: {unchecked[0]} has no check, so that it can't be graded")
     begin(found, to)
     seeds = (seed,) if seed is not None else drawn_seeds(to) or (fresh_seed(),)
-    grades = grade_with_progress(
-        to,
-        submissions,
-        every_task,
-        seeds,
-        sandbox,
-        workers,
-        suite_folder(suite),
-        fresh_seeds=seed is None,
-        isolate=isolate,
-        executor=where,
-    )
-    answers = compared(found, grades)
+    results = [
+        Result.of(item)
+        for item in grade_with_progress(
+            to,
+            submissions,
+            every_task,
+            seeds,
+            sandbox,
+            workers,
+            suite_folder(suite),
+            fresh_seeds=seed is None,
+            isolate=isolate,
+            executor=where,
+        )
+    ]
+    answers = compared(found, sorted(results, key=lambda item: item.answer))
     result = end(found, to, answers)
     _print_counts(answers)
     if result.suite_digest != result.claimed_suite_digest:
         warn(f"{pack}: was graded under another version of the suite, which may be why verdicts differ")
-    for system, missing in not_submitted(grades, {item.id for item in tasks if item.files.check}).items():
+    for system, missing in not_submitted(results, {item.id for item in tasks if item.files.check}).items():
         say(f"{system}: nothing submitted for {len(missing)} tasks")
     drawn = f"seed {', '.join(map(str, seeds))}, {'drawn for this' if seed is None else 'as given'}"
     say(f"{result.differ} of {result.answers} verdicts differ from what was claimed ({drawn}); the run is in {to}")
@@ -121,15 +125,15 @@ def _print_counts(answers: list[Compared]) -> None:
 
     out = console()
     rows = [
-        [system, len(items), sum(item.claimed for item in items), sum(item.grade.passed for item in items)]
-        for system, items in grouped(answers, lambda item: item.grade.system).items()
+        [system, len(items), sum(item.claimed for item in items), sum(item.found.passed for item in items)]
+        for system, items in grouped(answers, lambda item: item.found.system).items()
     ]
     columns = ["system", "answers", "claimed to pass", "pass"]
     show(sheet("Answers that pass", columns, rows, numbers=columns[1:]), out)
     differ = [
-        [item.grade.system, item.grade.task, item.grade.sample, _word(item.claimed), _word(item.grade.passed)]
+        [item.found.system, item.found.task, item.found.answer.sample, _word(item.claimed), _word(item.found.passed)]
         for item in answers
-        if item.claimed != item.grade.passed
+        if item.claimed != item.found.passed
     ]
     if differ:
         columns = ["system", "task", "sample", "claimed", "found"]

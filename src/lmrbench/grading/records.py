@@ -195,6 +195,11 @@ class Usage(StoredRecord):
     limit: str
     cut: tuple[str, ...]
 
+    @property
+    def answer(self) -> Answer:
+        """Which answer it is of."""
+        return Answer(self.system, self.task, self.sample)
+
 
 class Snapshot(StoredRecord):
     """What an agent's workspace held after a turn: how many cases match, and what was spent until then.

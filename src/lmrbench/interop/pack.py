@@ -28,7 +28,7 @@ from lmrbench.interop.transcripts import transcripts
 from lmrbench.lines import MAX_LINE_BYTES
 from lmrbench.records import StoredRecord, read_record
 from lmrbench.storage import locked, reading_plain, write_whole
-from lmrbench.tasks.submission import Submission, Text
+from lmrbench.tasks.submission import Answer, Submission, Text
 
 MANIFEST = "manifest.json"
 # Of a pack that is read: its own size, that of all its files unpacked, how many they are, and how many answers.
@@ -61,9 +61,9 @@ class Claim(StoredRecord):
     passed: bool
 
     @property
-    def key(self) -> tuple[str, str, int]:
-        """Which answer it is."""
-        return self.system, self.task, self.sample
+    def answer(self) -> Answer:
+        """Which answer it is of."""
+        return Answer(self.system, self.task, self.sample)
 
 
 @dataclass(frozen=True)
@@ -152,12 +152,12 @@ def read_pack(file: Path) -> Pack:
     submissions = _records(files[SUBMISSIONS], Submission, f"{file}: {SUBMISSIONS}")
     claims = _records(files[GRADES], Claim, f"{file}: {GRADES}")
     usages = _records(files.get(USAGE, b""), Usage, f"{file}: {USAGE}")
-    answers = _distinct(((item.system, item.task, item.sample) for item in submissions), f"{file}: {SUBMISSIONS}")
+    answers = _distinct((item.answer for item in submissions), f"{file}: {SUBMISSIONS}")
     if not answers:
         raise RecordError(f"{file}: holds no submissions")
-    if answers != _distinct((item.key for item in claims), f"{file}: {GRADES}"):
+    if answers != _distinct((item.answer for item in claims), f"{file}: {GRADES}"):
         raise RecordError(f"{file}: {GRADES} does not hold one verdict for each answer of {SUBMISSIONS}")
-    if not _distinct(((item.system, item.task, item.sample) for item in usages), f"{file}: {USAGE}") <= answers:
+    if not _distinct((item.answer for item in usages), f"{file}: {USAGE}") <= answers:
         raise RecordError(f"{file}: {USAGE} tells of answers that are not in {SUBMISSIONS}")
     # What is left unanswered is in no rate, so that answers that fail could be hidden by saying so.
     if lost := [item for item in usages if item.status in UNANSWERED]:
@@ -171,8 +171,8 @@ def _require_finished(run: Run) -> RunFacts:
     """The conditions of a run that is over."""
     if run.facts is None:
         raise RecordError(f"{run.folder}: holds no {FACTS}, so that nobody knows what it is a run of")
-    graded = {(item.system, item.task, item.sample) for item in run.grades}
-    handed_in = {(item.system, item.task, item.sample) for item in run.submissions}
+    graded = {item.answer for item in run.grades}
+    handed_in = {item.answer for item in run.submissions}
     if not handed_in:
         raise RecordError(f"{run.folder}: holds no answers to pack")
     if run.unanswered:
@@ -180,7 +180,7 @@ def _require_finished(run: Run) -> RunFacts:
     if missing := len(handed_in - graded):
         raise RecordError(f"{run.folder}: is in progress: {missing} of {len(handed_in)} answers have no grade yet")
     if other := sorted(graded - handed_in):
-        raise RecordError(f"{run.folder}: the answer of {other[0][0]} to {other[0][1]} has a grade, and is not there")
+        raise RecordError(f"{run.folder}: {other[0]} has a grade, and is not there")
     if (solving := run.facts.solving) is not None:
         samples = solving.get("samples")
         asked = {(task, sample) for task in run.facts.tasks for sample in range(samples if type(samples) is int else 1)}
@@ -194,7 +194,7 @@ def _files_of(run: Run, facts: RunFacts) -> dict[str, bytes]:
     answers = [item.model_copy(update={"warnings": ()}) for item in run.submissions]
     claims = [
         Claim(system=item.system, task=item.task, sample=item.sample, passed=item.passed)
-        for item in sorted(run.grades, key=lambda item: (item.system, item.task, item.sample))
+        for item in sorted(run.grades, key=lambda item: item.answer)
     ]
     told = facts.model_copy(update={"solving": public_settings(facts.solving), "seeds": public_seeds(facts.seeds)})
     files = {
@@ -250,10 +250,10 @@ def _records(data: bytes, model: type[Stored], place: str) -> list[Stored]:
     return [read_record(line, model, f"{place}:{number}") for number, line in lines]
 
 
-def _distinct(keys: Iterable[tuple[str, str, int]], place: str) -> set[tuple[str, str, int]]:
-    found: set[tuple[str, str, int]] = set()
-    for key in keys:
-        if key in found:
-            raise RecordError(f"{place}: sample {key[2]} of {key[0]} for {key[1]} is there twice")
-        found.add(key)
+def _distinct(answers: Iterable[Answer], place: str) -> set[Answer]:
+    found: set[Answer] = set()
+    for answer in answers:
+        if answer in found:
+            raise RecordError(f"{place}: {answer} is there twice")
+        found.add(answer)
     return found

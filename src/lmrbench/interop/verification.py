@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lmrbench.errors import RecordError, UsageError
-from lmrbench.grading.records import Grade
+from lmrbench.grading.records import Result
 from lmrbench.grading.runs import (
     FACTS,
     SUBMISSIONS,
@@ -57,7 +57,7 @@ class Verification(StoredRecord):
 class Compared(NamedTuple):
     """An answer as it was claimed and as it was found to be."""
 
-    grade: Grade
+    found: Result
     claimed: bool
 
 
@@ -83,10 +83,10 @@ def begin(pack: Pack, folder: Path) -> None:
     write_submissions(folder, pack.submissions)
 
 
-def compared(pack: Pack, grades: Sequence[Grade]) -> list[Compared]:
+def compared(pack: Pack, results: Sequence[Result]) -> list[Compared]:
     """Each answer beside what the pack claims of it."""
-    claims = {item.key: item.passed for item in pack.claims}
-    return [Compared(item, claims[item.system, item.task, item.sample]) for item in grades]
+    claims = {item.answer: item.passed for item in pack.claims}
+    return [Compared(item, claims[item.answer]) for item in results]
 
 
 def end(pack: Pack, folder: Path, found: Sequence[Compared]) -> Verification:
@@ -106,8 +106,8 @@ def end(pack: Pack, folder: Path, found: Sequence[Compared]) -> Verification:
         claimed_suite_digest=pack.manifest.suite_digest,
         answers=len(found),
         claimed_passed=sum(item.claimed for item in found),
-        passed=sum(item.grade.passed for item in found),
-        differ=sum(item.claimed != item.grade.passed for item in found),
+        passed=sum(item.found.passed for item in found),
+        differ=sum(item.claimed != item.found.passed for item in found),
     )
     write_whole(folder / VERIFICATION, signed(result.model_dump_json(indent=2)) + b"\n")
     return result

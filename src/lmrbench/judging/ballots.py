@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from lmrbench.judging.labels import Answer, majority
+from lmrbench.judging.labels import majority
 from lmrbench.judging.records import JUDGEMENTS, Judgement
 from lmrbench.judging.scale import CATEGORIES, Category, ErrorClass
 from lmrbench.lines import read_lines
 from lmrbench.records import Record
+from lmrbench.tasks.submission import Answer
 
 # In the place of a judge's name: the votes of all judges together.
 ALL_JUDGES = "all judges"

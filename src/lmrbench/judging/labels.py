@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from pydantic import Field
 
@@ -19,20 +18,10 @@ from lmrbench.judging.scale import OPPOSITES, Category, ErrorClass
 from lmrbench.lines import read_submitted_lines
 from lmrbench.records import StoredRecord
 from lmrbench.storage import write_whole
+from lmrbench.tasks.submission import Answer
 
 # The annotator of what the majority or a third person decided; nobody may be called so.
 ADJUDICATED = "adjudicated"
-
-
-class Answer(NamedTuple):
-    """Which answer a label is of."""
-
-    system: str
-    task: str
-    sample: int
-
-    def __str__(self) -> str:
-        return f"sample {self.sample} of {self.task} by {self.system}"
 
 
 class Label(StoredRecord):

@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lmrbench.errors import RecordError, UsageError
-from lmrbench.judging.labels import ADJUDICATED, Answer, Label
+from lmrbench.judging.labels import ADJUDICATED, Label
 from lmrbench.judging.scale import CATEGORIES, ERROR_CLASSES, Category, ErrorClass
 from lmrbench.lines import read_submitted_lines
 from lmrbench.records import StoredRecord
 from lmrbench.storage import PRIVATE, write_whole
+from lmrbench.tasks.submission import Answer
 
 COLUMNS = ("item", "task", "annotator", "category", "error_class", "reason", "seconds")
 # What an annotator writes; a row in which all of these are empty is not filled in yet.

@@ -21,19 +21,11 @@ from lmrbench.judging.labels import Label
 from lmrbench.judging.records import JUDGEMENTS, Judgement
 from lmrbench.records import AnyRecord, Record, read_record
 from lmrbench.storage import reading_plain
-from lmrbench.tasks.submission import Submission
+from lmrbench.tasks.submission import Answer, Submission
 
 LABELS = "labels.jsonl"
 # Where the head of a grade ends, and what tells of its cases. Within a string these quotes would be escaped.
 _CASES, _CASE, _MATCH = b',"cases":', b'"verdict":"', b'"verdict":"match"'
-
-
-class Answer(NamedTuple):
-    """Which answer: the key of all that is said of it."""
-
-    system: str
-    task: str
-    sample: int
 
 
 class Place(NamedTuple):
@@ -128,7 +120,7 @@ class RunIndex:
             for number, _, line in self._usages.appended(self.usages.clear):
                 try:
                     usage = Usage.model_validate_json(line)
-                    self.usages[Answer(usage.system, usage.task, usage.sample)] = usage
+                    self.usages[usage.answer] = usage
                 except ValueError:
                     self.problem = f"{self.folder / USAGE}:{number} is damaged, and left out"
         except RecordError as error:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from lmrbench.web.index import Answer, RunIndex
+from lmrbench.tasks.submission import Answer
+from lmrbench.web.index import RunIndex
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lmrbench.errors import RecordError, UsageError
-from lmrbench.judging.labels import ADJUDICATED, Answer
+from lmrbench.judging.labels import ADJUDICATED
 from lmrbench.judging.scale import Category, ErrorClass
 from lmrbench.judging.sheets import blinded
 from lmrbench.lines import read_submitted_lines
 from lmrbench.records import StoredRecord
-from lmrbench.tasks.submission import Submission, Text
+from lmrbench.tasks.submission import Answer, Submission, Text
 
 MAX_NAME = 100
 

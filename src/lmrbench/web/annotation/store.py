@@ -190,7 +190,7 @@ class Store:
     def decisions(self) -> dict[str, Decision]:
         """What was decided, by item."""
         rows = self._database.execute("SELECT item, version, decider, category, error_class, reason FROM decisions")
-        return {row[0]: Decision(*row[:3], Said(*row[3:])) for row in rows}
+        return {item: Decision(item, version, decider, Said(*said)) for item, version, decider, *said in rows}
 
     def decide(self, item: str, version: str, decider: str, filled: Filled) -> bool:
         """Decide on an item; an earlier decision on it is replaced. False if its labels had changed."""

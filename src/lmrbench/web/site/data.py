@@ -234,7 +234,7 @@ def named(runs: Sequence[Run]) -> list[Named]:
 
 
 def _systems(run: Run) -> list[str]:
-    return list(dict.fromkeys(item.system for item in (*run.grades, *run.usages)))
+    return list(dict.fromkeys(item.system for item in [*run.grades, *run.usages]))
 
 
 def run_info(item: Named) -> RunInfo:
@@ -286,7 +286,7 @@ def board(
             attempts=several[system][-1] if system in several else None,
             effort=efforts.get(system),
             categories={name: items[system] for name, items in of_categories.items() if system in items},
-            endings=dict(endings.get(system, {})),
+            endings={str(status): count for status, count in endings.get(system, {}).items()},
         )
         for system, rate in overall.items()
     ]

@@ -24,7 +24,8 @@ def feed(site: Site) -> bytes:
     _add(ElementTree.SubElement(root, "author"), "name", "lmrbench")
     for run in sorted(site.runs, key=lambda item: (item.updated, item.number), reverse=True):
         _add_entry(root, run)
-    return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n"
+    written: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return written + b"\n"
 
 
 def anchor(run: RunInfo) -> str:
