@@ -53,7 +53,7 @@ def run_of(folder, **facts):
         folder / "submissions.jsonl", Submission(system="me", task="toy/blend", code=RIGHT, warnings=("/home/alice",))
     )
     write(folder / "usage.jsonl", usage(system="me", sample=0, status="answered", detail="org acme at 10.0.0.7"))
-    (folder / "run.json").write_text(RunFacts(**{**FACTS, **facts}).model_dump_json())
+    (folder / "run.json").write_text(RunFacts.model_validate({**FACTS, **facts}).model_dump_json())
     return folder
 
 
@@ -127,7 +127,9 @@ def test_a_run_that_holds_nothing_or_goes_on_is_refused(tmp_path):
     write(run / "submissions.jsonl", Submission(system="me", task="toy/blend", sample=1, code=RIGHT))
     assert refused().endswith("is in progress: 1 of 2 answers have no grade yet")
     write(run / "grades.jsonl", grade("me", "toy/blend", 1))
-    (run / "run.json").write_text(RunFacts(**{**FACTS, "solving": SETTINGS | {"samples": 2}}).model_dump_json())
+    (run / "run.json").write_text(
+        RunFacts.model_validate({**FACTS, "solving": SETTINGS | {"samples": 2}}).model_dump_json()
+    )
     assert refused().endswith("is in progress: 1 of 2 samples have not ended yet")
     write(run / "usage.jsonl", usage(system="me", sample=1))
     assert refused().endswith("is in progress: 1 samples have no answer yet")
@@ -197,7 +199,7 @@ def test_what_is_no_pack_or_too_large_is_not_unpacked(packed, tmp_path, monkeypa
 def graded_again(found, folder, passed, seeds=(5,)):
     """What `verify` leaves in a folder, without a sandbox."""
     begin(found, folder)
-    facts = RunFacts(**{**FACTS, "seeds": seeds, "fresh_seeds": True})
+    facts = RunFacts.model_validate({**FACTS, "seeds": seeds, "fresh_seeds": True})
     write_facts(folder, facts)
     line = grade("me", "toy/blend", verdicts=("match" if passed else "mismatch",), seeds=seeds).model_dump_json()
     (folder / "grades.jsonl").write_bytes(signed(line) + b"\n")
@@ -215,7 +217,7 @@ def test_a_verification_holds_for_what_was_graded_here_and_for_nothing_else(pack
     file.write_text(honest.replace('"differ": 1', '"differ": 0'))
     assert read_verification(read_run(folder)) is None
     file.write_text(honest)
-    write_facts(folder, RunFacts(**{**FACTS, "seeds": (6,)}))
+    write_facts(folder, RunFacts.model_validate({**FACTS, "seeds": (6,)}))
     assert read_verification(read_run(folder)) is None
 
 

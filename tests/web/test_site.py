@@ -9,7 +9,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from tests.web.helpers import HOSTILE
+from tests.web.helpers import HOSTILE, serious
 from tests.web.test_index import grade, usage, write
 from typer.testing import CliRunner
 
@@ -44,7 +44,7 @@ def make(folder, systems, tasks=TASKS, samples=1, dollars=None, **facts):
             folder / "usage.jsonl",
             *(usage(system=item.system, task=item.task, sample=item.sample, **paid) for item in grades),
         )
-    (folder / "run.json").write_text(RunFacts(**{**FACTS, **facts}).model_dump_json())
+    (folder / "run.json").write_text(RunFacts.model_validate({**FACTS, **facts}).model_dump_json())
     return folder
 
 
@@ -90,7 +90,7 @@ def hostile(tmp_path_factory, toy_suite):
         "environment": {"harness": text, text: text},
         "solving": {"model": text, "system": text, "mount": ["/home"]},
     }
-    (folder / "run.json").write_text(RunFacts(**{**FACTS, **facts}).model_dump_json())
+    (folder / "run.json").write_text(RunFacts.model_validate({**FACTS, **facts}).model_dump_json())
     return build(folder, to=folder.parent / "site", suite=toy_suite)
 
 

@@ -22,7 +22,7 @@ from lmrbench.analysis.grouping import grouped
 from lmrbench.analysis.report import Rate, rates, statuses
 from lmrbench.authoring.certificate import Certificate, read_certificate
 from lmrbench.errors import RecordError, UsageError
-from lmrbench.grading.records import UNANSWERED, Grade, RunFacts, Usage
+from lmrbench.grading.records import UNANSWERED, Grade, RunFacts, Status, Usage
 from lmrbench.grading.runs import FACTS, GRADES, Run
 from lmrbench.interop.pack import public_seeds, public_settings
 from lmrbench.interop.verification import Verification, read_verification
@@ -79,7 +79,7 @@ class Standing(Record):
     attempts: Attempts | None
     effort: Effort | None
     categories: dict[str, Rate]
-    endings: dict[str, int]
+    endings: dict[Status, int]
 
 
 class Cell(Record):
@@ -234,7 +234,8 @@ def named(runs: Sequence[Run]) -> list[Named]:
 
 
 def _systems(run: Run) -> list[str]:
-    return list(dict.fromkeys(item.system for item in [*run.grades, *run.usages]))
+    told: list[Grade | Usage] = [*run.grades, *run.usages]
+    return list(dict.fromkeys(item.system for item in told))
 
 
 def run_info(item: Named) -> RunInfo:
@@ -286,7 +287,7 @@ def board(
             attempts=several[system][-1] if system in several else None,
             effort=efforts.get(system),
             categories={name: items[system] for name, items in of_categories.items() if system in items},
-            endings={str(status): count for status, count in endings.get(system, {}).items()},
+            endings=endings.get(system, {}),
         )
         for system, rate in overall.items()
     ]

@@ -24,8 +24,8 @@ def feed(site: Site) -> bytes:
     _add(ElementTree.SubElement(root, "author"), "name", "lmrbench")
     for run in sorted(site.runs, key=lambda item: (item.updated, item.number), reverse=True):
         _add_entry(root, run)
-    written: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
-    return written + b"\n"
+    text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return text + b"\n"
 
 
 def anchor(run: RunInfo) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from lmrbench.web.site.feed import anchor, feed
 from lmrbench.web.site.figures import themed
 
 # Of systems in a figure; more can't be told apart in it.
-_MOST_DRAWN, _MOST_IN_COLOUR = 30, 8
+_MOST_DRAWN, _MOST_IN_COLOUR = 30, 10
 # Not within what stands for an escaped letter.
 _SIGN = re.compile(r"([/_.-])")
 UNDEFINED, UNRECORDED, UNKNOWN = "not defined", "not recorded", "not known"
@@ -113,54 +113,61 @@ def _environment() -> Environment:
 
 
 def _rates(board: Board) -> Iterator[Figure]:
-    if drawn := _drawn(board):
+    rated = _rated(board)
+    if drawn := _first(rated, _MOST_DRAWN):
         note = (
             "The rate of each system, with its 95% intervals over tasks (Wilson) and over papers. Whether two systems "
             "differ is not read off overlapping intervals, but off the comparison of pairs."
         )
-        yield Figure("Answers that pass", themed(draw_rates(drawn), board.page[:-5]), note + _left_out(board, drawn))
+        note += _left_out(rated, drawn)
+        yield Figure("Answers that pass", themed(draw_rates(drawn), board.page[:-5]), note)
 
 
 def _costs(board: Board) -> Iterator[Figure]:
-    efforts = {item.system: item.effort for item in board.standings}
-    every = {name: rate for name, rate in _drawn(board).items() if _dollars(efforts[name]) is not None}
-    if every:
+    dollars = {
+        item.system: item.effort.dollars_per_answer
+        for item in board.standings
+        if item.effort is not None and item.effort.dollars_per_answer is not None
+    }
+    priced = {name: rate for name, rate in _rated(board).items() if name in dollars}
+    if drawn := _first(priced, _MOST_IN_COLOUR):
         note = (
             "Dollars for one graded answer, on average, against the rate with its 95% Wilson interval. Systems "
             "without known prices are missing; prices are those of the day of the run."
         )
-        dollars = {name: _dollars(efforts[name]) or 0.0 for name in every}
-        yield Figure("Cost and rate", themed(draw_costs(dollars, every), f"{board.page[:-5]}-costs"), note)
-
-
-def _dollars(effort: Any) -> float | None:
-    return effort.dollars_per_answer if effort is not None else None
+        svg = draw_costs({name: dollars[name] for name in drawn}, drawn)
+        yield Figure("Cost and rate", themed(svg, board.page[:-5]), note + _left_out(priced, drawn))
 
 
 def _categories(board: Board) -> Iterator[Figure]:
-    systems = list(_drawn(board, _MOST_IN_COLOUR))
+    rated = _rated(board)
+    drawn = _first(rated, _MOST_IN_COLOUR)
     groups: dict[str, dict[str, Rate]] = {}
     for item in board.standings:
         for name, rate in item.categories.items():
             groups.setdefault(name, {})[item.system] = rate
-    if systems and len(groups) > 1:
+    if drawn and len(groups) > 1:
         note = (
             "The rate of each system in each category, with 95% Wilson intervals over tasks. Categories hold few "
             "tasks; most differences between them may be chance."
         )
-        drawn = themed(draw_categories(dict(sorted(groups.items())), systems), board.page[:-5])
-        yield Figure("By category", drawn, note + _left_out(board, systems))
+        svg = draw_categories(dict(sorted(groups.items())), list(drawn))
+        yield Figure("By category", themed(svg, board.page[:-5]), note + _left_out(rated, drawn))
 
 
-def _drawn(board: Board, most: int = _MOST_DRAWN) -> dict[str, Rate]:
-    """The systems that a figure shows, the best first."""
-    rated = {item.system: item.rate for item in board.standings if item.rate.passed is not None}
-    return dict(list(rated.items())[:most])
+def _rated(board: Board) -> dict[str, Rate]:
+    """The systems that have a rate, the best first."""
+    return {item.system: item.rate for item in board.standings if item.rate.passed is not None}
 
 
-def _left_out(board: Board, drawn: Any) -> str:
-    total = sum(item.rate.passed is not None for item in board.standings)
-    return f" Of {total} systems, those with the {len(drawn)} highest rates are drawn." if total > len(drawn) else ""
+def _first(rates: Mapping[str, Rate], most: int) -> dict[str, Rate]:
+    return dict(list(rates.items())[:most])
+
+
+def _left_out(every: Mapping[str, Rate], drawn: Mapping[str, Rate]) -> str:
+    if len(every) == len(drawn):
+        return ""
+    return f" Of {len(every)} systems, those with the {len(drawn)} highest rates are drawn."
 
 
 def _categories_of(site: Site, names: Iterable[str]) -> list[str]:
