@@ -130,7 +130,8 @@ def page(browser):
     page.on("pageerror", lambda error: seen.append(f"{error}"))
     page.on("console", lambda message: seen.append(message.text) if message.type in ("error", "warning") else None)
     page.on("dialog", lambda dialog: seen.append(dialog.message))
-    page.on("requestfailed", lambda request: seen.append(f"{request.url} failed"))
+    # An icon that is still being loaded when the page is left fails, too.
+    page.on("requestfailed", lambda item: seen.append(item.url) if item.failure != "net::ERR_ABORTED" else None)
     ours = re.compile(r"file:///|http://127\.0\.0\.1:")
     page.on("request", lambda request: None if ours.match(request.url) else seen.append(request.url))
     yield page

@@ -31,7 +31,7 @@ from lmrbench.judging.sheets import Filled, filled_in
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.workspace import RULES
 from lmrbench.web.annotation.queues import MAX_NAME, Item
-from lmrbench.web.annotation.results import agreements, disputes, labels_of, progress, write_results
+from lmrbench.web.annotation.results import Dispute, agreements, disputes, labels_of, progress, write_results
 from lmrbench.web.annotation.store import LEAD, Assignment, Said, Store
 from lmrbench.web.matrix import number_in
 from lmrbench.web.prose import prose
@@ -130,38 +130,42 @@ class Annotation:
 
     def dispute(self, request: Request) -> Response:
         """A disputed item: what was said, and not by whom; and the form of a decision."""
-        return self._dispute_page(self._lead(request), request.query_params.get("item", ""))
+        return self._dispute_page(self._lead(request), self._disputed(request.query_params.get("item", "")))
 
     def decide(self, request: Request, form: Form) -> Response:
         """Decide on a disputed item."""
-        shared, name = self._lead(request), form.get("item", "")
+        shared, found = self._lead(request), self._disputed(form.get("item", ""))
         decider = form.get("decider", "").strip()
         filled, problems = _filled(form)
-        labels = [each for each in self.store.assignments(item=name) if each.done]
         if not decider.isprintable() or not 0 < len(decider) <= MAX_NAME or decider == ADJUDICATED:
             problems.append(f"name: who decides must have a name of at most {MAX_NAME} characters")
-        elif decider in {each.annotator for each in labels}:
+        elif decider in {each.annotator for each in found.labels}:
             problems.append(f"name: {decider} has labelled this item, so somebody else must decide on it")
-        elif filled and not self.store.decide(name, form.get("version", ""), decider, filled):
+        elif filled and not self.store.decide(found.item.name, form.get("version", ""), decider, filled):
             problems.append("Nothing was saved: a label changed meanwhile. Look at this item again.")
         if problems or filled is None:
-            return self._dispute_page(shared, name, _draft(form), decider[:MAX_NAME], problems)
+            return self._dispute_page(shared, found, _draft(form), decider[:MAX_NAME], problems)
         self._changed()
         return _see("/")
+
+    def _disputed(self, name: str) -> Dispute:
+        found = next((each for each in disputes(self.store, self.items) if each.item.name == name), None)
+        if found is None:
+            raise HTTPException(404, "There is no such item, or nobody disagrees on it any more.")
+        return found
 
     def _dispute_page(
         self,
         shared: Mapping[str, Any],
-        name: str,
+        found: Dispute,
         draft: Said | None = None,
         decider: str = "",
         problems: Sequence[str] = (),
     ) -> Response:
-        found = next((each for each in disputes(self.store, self.items) if each.item.name == name), None)
-        if found is None:
-            raise HTTPException(404, "There is no such item, or nobody disagrees on it any more.")
         # Who is A differs from item to item, and says nothing of who is who.
-        labels = sorted(found.labels, key=lambda each: hashlib.sha256(f"{name} {each.annotator}".encode()).digest())
+        labels = sorted(
+            found.labels, key=lambda each: hashlib.sha256(f"{each.item} {each.annotator}".encode()).digest()
+        )
         return page(
             "dispute",
             422 if problems else 200,

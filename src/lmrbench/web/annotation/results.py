@@ -69,13 +69,10 @@ def write_results(folder: Path, store: Store, items: Mapping[str, Item]) -> None
 
 def labels_of(store: Store, items: Mapping[str, Item]) -> list[Label]:
     """All labels but those of calibration items."""
-    return [
-        label_of(each, items[each.item]) for each in store.assignments() if each.done and not items[each.item].known
-    ]
+    return [_label(each, items[each.item]) for each in store.assignments() if each.done and not items[each.item].known]
 
 
-def label_of(said: Assignment, item: Item) -> Label:
-    """A label that names the system again."""
+def _label(said: Assignment, item: Item) -> Label:
     return Label.model_validate(
         {
             **item.answer._asdict(),
