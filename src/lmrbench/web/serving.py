@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 import uvicorn
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -25,8 +25,8 @@ from starlette.responses import HTMLResponse, Response
 
 from lmrbench.errors import UsageError
 from lmrbench.printable import printable
-from lmrbench.version import __version__
 from lmrbench.web.code import colours
+from lmrbench.web.templates import templates
 
 HEADERS = {
     "content-security-policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; "
@@ -102,15 +102,9 @@ def in_turn(endpoint: Callable[[Request], Response]) -> Callable[[Request], Awai
 
 @cache
 def _templates() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("lmrbench.web", "pages"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates()
     environment.filters["printable"] = lambda text: printable(str(text), lines=True)
-    environment.globals |= {"version": __version__, "link": _link}
+    environment.globals["link"] = _link
     return environment
 
 

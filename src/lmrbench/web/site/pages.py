@@ -7,17 +7,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from lmrbench.analysis.figures import draw_categories, draw_costs, draw_rates
 from lmrbench.analysis.grouping import grouped
 from lmrbench.analysis.report import Rate
-from lmrbench.version import __version__
 from lmrbench.web.prose import prose
 from lmrbench.web.site.data import Board, Cell, Site, Standing, short
 from lmrbench.web.site.feed import anchor, feed
 from lmrbench.web.site.figures import themed
+from lmrbench.web.templates import templates
 
 # Of systems in a figure; more can't be told apart in it.
 _MOST_DRAWN, _MOST_IN_COLOUR = 30, 10
@@ -88,13 +88,7 @@ def pages(site: Site) -> dict[str, bytes]:
 
 
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("lmrbench.web", "pages"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates()
     environment.filters |= {
         "short": short,
         "anchor": anchor,
@@ -108,7 +102,7 @@ def _environment() -> Environment:
         "tokens": lambda item: _each(item, "output_tokens", "{:,.0f}"),
         "minutes": lambda item: _each(item, "minutes", "{:,.2f}"),
     }
-    environment.globals |= {"version": __version__, "UNDEFINED": UNDEFINED}
+    environment.globals["UNDEFINED"] = UNDEFINED
     return environment
 
 
