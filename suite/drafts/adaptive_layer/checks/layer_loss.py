@@ -72,6 +72,7 @@ def cases(seed):
     yield case("embeddings of one number", dense=1)
     yield case("64 numbers", dense=64, layers=3)
     yield case("two passes", passes=2, rows=(4, 3))
+    yield case("a column that is embedded twice", order=[0, 1, 0, 2], rows=(4, 3, 2), dropout=0.3)
     yield case("another model", other=True, rows=(4, 3))
     yield case("a tuple, and labels", tuple=True, labels=True)
     yield case("dropout in the transformer", dropout=0.4)
@@ -94,6 +95,7 @@ def cases(seed):
     yield case("hidden states are asked for before, two passes", hidden=True, passes=2)
     yield case("forwards of the instances", replaced=True)
     yield case("further keys", extra=True)
+    yield case("modules that write into their dict", writes=True, dense=5, passes=2)
     yield case("large embeddings", dense=4, settings={"kl_temperature": 5}, scale=30.0)
     later = [
         {"kl_temperature": 2.0, "kl_div_weight": 0.3},
@@ -124,16 +126,22 @@ def observe(case):
 class _Behind(nn.Module):
     """Stands behind the transformer, notes what comes, and hands it on, multiplied where that is asked for."""
 
-    def __init__(self, case):
+    def __init__(self, case, config):
         super().__init__()
         self.seen, self.extra, self.scale = [], case.get("extra", False), case.get("scale", 1.0)
+        self.config, self.writes = config, case.get("writes", False)
+        self.register_forward_hook(lambda *_: self.seen.append("called"))
 
     def forward(self, features):
         wanted = sorted(name for name in features if name != "all_layer_embeddings")
         self.seen.append([wanted, list(features["token_embeddings"].shape), features.get("extra") is _EXTRA])
+        self.seen.append(self.config.output_hidden_states)
         tokens = features["token_embeddings"] * self.scale
         if self.extra:
             tokens = tokens * features["weight"]
+        if self.writes:
+            features |= {"token_embeddings": tokens * features.get("factor", 1), "factor": 2.0}
+            return features
         return features | {"token_embeddings": tokens}
 
 
@@ -145,19 +153,21 @@ class _Inner(nn.Module):
 
     def __init__(self, model, case, other=None):
         super().__init__()
-        self.model, self.passes, self.other, self.calls, self.scale = model, case["passes"], other, [], 1.0
+        self.model, self.other, self.calls, self.scale = model, other, [], 1.0
+        self.order = case.get("order", [*range(len(case["features"]))] * case["passes"])
+        self.register_forward_hook(lambda *_: self.calls[-1].append("called"))
 
     def forward(self, sentence_features, labels):
         self.calls.append([sentence_features, labels])
         found, noted = [], []
-        for _ in range(self.passes):
-            for features in sentence_features:
-                output = self.model(features)
-                embedding = output["sentence_embedding"]
-                noted.append([list(embedding.shape), output["input_ids"] is features["input_ids"]])
-                if self.other is not None:
-                    embedding = embedding * self.other(features)["sentence_embedding"].norm(dim=1, keepdim=True)
-                found.append(nn.functional.normalize(embedding, dim=1) + 0.1 * embedding.cos())
+        for place in self.order:
+            features = sentence_features[place]
+            output = self.model(features)
+            embedding = output["sentence_embedding"]
+            noted.append([list(embedding.shape), output["input_ids"] is features["input_ids"]])
+            if self.other is not None:
+                embedding = embedding * self.other(features)["sentence_embedding"].norm(dim=1, keepdim=True)
+            found.append(nn.functional.normalize(embedding, dim=1) + 0.1 * embedding.cos())
         self.calls[-1].append(noted)
         total = 0.0
         for place, item in enumerate(found):
@@ -181,14 +191,16 @@ def _model(case):
             count.append(self.auto_model.config.output_hidden_states)
             output = super().forward(features)
             if case.get("extra"):
-                output |= {"extra": _EXTRA, "weight": 1 + features["attention_mask"].sum(1)[:, None, None] / 10}
+                weight = 1 + features["attention_mask"].sum(1)[:, None, None] / 10
+                output |= {"extra": _EXTRA, "weight": weight, "attention_mask": features["attention_mask"] + 1}
             kept.append(
                 (output, dict(output), [item.detach().clone() for item in output.get("all_layer_embeddings", ())])
             )
             return output
 
-    behind = _Behind(case)
-    modules = [Counted(WORDS, case["width"], case["layers"], case["dropout"]), behind, Pooling()]
+    transformer = Counted(WORDS, case["width"], case["layers"], case["dropout"])
+    behind = _Behind(case, transformer.auto_model.config)
+    modules = [transformer, behind, Pooling()]
     if case["dense"] is not None:
         modules.append(Dense(case["width"], case["dense"], case["dense dropout"]))
     model = SentenceTransformer(*modules).to(getattr(torch, case["dtype"])).train(case["train"])

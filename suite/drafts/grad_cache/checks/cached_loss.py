@@ -35,6 +35,7 @@ def cases(seed):
             "kind": "list",
             "labels": None,
             "magnitude": 1.0,
+            "noise": 0.0,
             **more,
         }
 
@@ -65,6 +66,7 @@ def cases(seed):
         yield case(f"gradient from above: {upstream}", upstream=upstream, dropout=0.3, columns=3, dtype="float64")
     yield case("gradients that were there before", before=True, dropout=0.2, dtype="float64")
     yield case("eval mode", train=False, dropout=0.5, dtype="float64")
+    yield case("eval mode, with noise", train=False, noise=0.3, dtype="float64")
     for mode in (True, False):
         given = case(f"the loss in another mode than the model: {mode}", train=not mode, dropout=0.5, dtype="float64")
         yield given | {"train of the loss": mode}
@@ -88,8 +90,9 @@ def cases(seed):
     yield case("default settings", rows=40, mini=32, default=True)
 
     def parts(name, sizes=(3, 3, 1), columns=2, width=4, dtype="float64", scale=4.0, similarity="cos_sim", **more):
+        length = more.pop("length", 1.0)
         reps = [
-            [torch.randn(size, width, generator=generator, dtype=torch.float64) for size in sizes]
+            [length * torch.randn(size, width, generator=generator, dtype=torch.float64) for size in sizes]
             for _ in range(columns)
         ]
         return {
@@ -111,6 +114,7 @@ def cases(seed):
     yield parts("one row, three columns", sizes=(1,), columns=3)
     yield parts("uneven", sizes=(5, 2), columns=3, scale=1, similarity="askew")
     yield parts("large scores", sizes=(4, 4, 2), scale=100.0, similarity="dot_score")
+    yield parts("scores above 10000", sizes=(4, 4, 2), scale=100.0, similarity="dot_score", length=8.0)
     yield parts("wide", sizes=(8, 3), width=32, scale=12.0)
     yield parts("one number", sizes=(3, 2), width=1, similarity="distance")
     yield parts("without gradients", columns=3, grad=False)
@@ -144,7 +148,7 @@ def observe(case):
 
 
 class _Watch(nn.Module):
-    """Hands on what it is given, and notes how many rows it had, whether gradients were enabled, and when they arrive."""
+    """Hands on what it is given; notes how many rows it had, whether gradients were enabled, and when they arrive."""
 
     def __init__(self):
         super().__init__()
@@ -164,7 +168,10 @@ def _model(case, watch):
 
     torch.manual_seed(case["seed"])
     words = BagOfWords(WORDS, case["width"])
-    model = SentenceTransformer(words, Layer(case["width"], case["dropout"]), _Large(case["magnitude"]), watch)
+    model = SentenceTransformer(
+        words, Layer(case["width"], case["dropout"]), _Last(case["magnitude"], case["noise"]), watch
+    )
+    model.register_forward_hook(lambda *_: watch.seen.append("the model was called"))
     model.to(getattr(torch, case["dtype"])).train(case["train"])
     for name, parameter in model.named_parameters():
         parameter.requires_grad_(name not in case["frozen"])
@@ -173,13 +180,18 @@ def _model(case, watch):
     return model
 
 
-class _Large(nn.Module):
-    def __init__(self, magnitude):
+class _Last(nn.Module):
+    """Makes embeddings larger, and adds noise, in either mode."""
+
+    def __init__(self, magnitude, noise):
         super().__init__()
-        self.magnitude = magnitude
+        self.magnitude, self.noise = magnitude, noise
 
     def forward(self, features):
-        return features | {"sentence_embedding": features["sentence_embedding"] * self.magnitude}
+        embedding = features["sentence_embedding"] * self.magnitude
+        if self.noise:
+            embedding = embedding + self.noise * torch.randn_like(embedding)
+        return features | {"sentence_embedding": embedding}
 
 
 def _similarity(name, rows=None):
@@ -385,7 +397,7 @@ def _of_the_hook(case):
     found = []
     for _ in range(2):
         with torch.set_grad_enabled(not case.get("disabled", False)):
-            found.append(_backward_hook(weight, features, loss_of) is None)
+            found += [_backward_hook(weight, features, loss_of) is None, torch.is_grad_enabled()]
     numbers = {name: item.grad.clone() for name, item in model.named_parameters()}
     unchanged = [
         torch.equal(item, old)

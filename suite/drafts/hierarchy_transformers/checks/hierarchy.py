@@ -1,4 +1,4 @@
-"""Hierarchy transformers: the ball, losses with gradients, scores of pairs, metrics and thresholds; then the experiment."""
+"""The ball, losses with gradients, scores of pairs, metrics and thresholds; then the experiment."""
 
 import math
 from fractions import Fraction
@@ -84,6 +84,7 @@ def cases(seed):
     yield combined("other weights", (0.3, 2))
     yield combined("no clustering", (0, 3.5))
     yield combined("no centripetal", (100, 0.0))
+    yield combined("no weights", (0.0, 0))
     yield combined("a generator", (0.5, 0.7), kind="generator")
     yield combined("a tuple, with labels", (2, 0.7), kind="tuple", labels=True)
     yield combined("single precision", (2, 0.7), dtype="float32")
@@ -111,6 +112,7 @@ def cases(seed):
     yield scored("parents encoded", 0.9, given=[True, False])
     yield scored("both encoded", 0.9, given=[False, False], size=2)
     yield scored("turned in memory", 1.1, layout="turned")
+    yield scored("the same entities on both sides", 1.1, given=[False, False], same=True)
 
     def guesses(*shape):
         return torch.randint(0, 2, shape, generator=generator)
@@ -152,6 +154,10 @@ def cases(seed):
             "scores": torch.tensor([0.5, 0.5, -1.0, 0.0, 1.25, 1.25, 3.0]),
             "labels": torch.tensor([1, 0, 1, 1, 0, 1, 1]),
         }
+    yield threshold("scores next to it", dtype="float64", call={}) | {
+        "scores": torch.tensor([0.5 + 1e-12, 0.5 - 1e-12, 1.25 + 1e-12, 1.25 - 1e-12, 1e-12], dtype=torch.float64),
+        "labels": torch.tensor([1, 0, 0, 1, 1]),
+    }
     yield threshold("all labels alike", dtype="float64", call={}) | {"labels": torch.ones(25, dtype=torch.long)}
     yield threshold("one score", dtype="float64", call={}) | {
         "scores": torch.tensor([0.7]),
@@ -216,7 +222,7 @@ def _turned(scores, granularity):
 
 
 def _one_best(scores, labels, granularity, call):
-    """Whether all thresholds with the highest F1 have the same counts: those of others may be equal but for rounding."""
+    """Whether all thresholds with the highest F1 have the same counts; others may be equal but for rounding."""
     truth, best = labels == call.get("truth_label", 1), {}
     low, high = (int(side.item() * granularity) for side in (scores.min(), scores.max()))
     for step in range(low, high):
@@ -325,7 +331,9 @@ def _combined(case):
     if case.get("other"):
         module.cluster_loss = _Other(1.0)
         module.centri_loss = _Other(-2.0)
-    numbers, facts = [], []
+    numbers, facts, hooked = [], [], []
+    for loss in (module.cluster_loss, module.centri_loss):
+        loss.register_forward_hook(lambda module, given, found: hooked.append(type(module).__name__))
     for changed in (False, True) if case["later"] else (False,):
         if changed:
             module.cluster_weight, module.centri_weight = case["later"][:2]
@@ -346,7 +354,7 @@ def _combined(case):
             [list(item.shape) for item in found.values()],
             [item.requires_grad for item in found.values()],
         ]
-        facts += [list(model.calls), all(list(item) == ["input_ids"] for item in items)]
+        facts += [sorted(hooked), list(model.calls), all(list(item) == ["input_ids"] for item in items)]
     return {("single" if dtype == torch.float32 else "double"): numbers, "facts": facts}
 
 
@@ -379,6 +387,8 @@ def _scores(case):
     names = [
         [f"{kind} {row}" for row in range(len(side))] for kind, side in zip(("child", "parent"), sides, strict=True)
     ]
+    if case.get("same"):
+        names[0], sides[0] = names[1], sides[1]
     known = {name: row for own, side in zip(names, sides, strict=True) for name, row in zip(own, side, strict=True)}
     evaluator = HierarchyTransformerEvaluator(
         *[list(own) for own in names], [1] * len(sides[0]), batch_size=case["size"]
@@ -450,6 +460,8 @@ def _search(function, case):
     found = function(*given, **call)
     observed = {
         "found": None if found is None else {name: float(value) for name, value in found.items()},
+        # Quotients differ from products in their last digits.
+        "threshold": None if found is None else found["threshold"].hex(),
         "types": None if found is None else {name: type(value).__name__ for name, value in found.items()},
         "same": found is results if results is not None and found is not None else None,
         "results": None if results is None else {name: float(value) for name, value in results.items()},

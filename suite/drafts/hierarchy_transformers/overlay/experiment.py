@@ -31,7 +31,7 @@ def _search(model: HierarchyTransformer, pairs: list[tuple[str, str]], weight: f
 
 
 def run(seed: int = 0) -> dict[str, float]:
-    """Norms by depth, and how well ancestors are recognised, before and after training with and without the centripetal loss."""
+    """Norms by depth, and how well ancestors are recognised, with and without the centripetal loss."""
     generator = random.Random(seed)
     nodes = _tree()
     triplets = [

@@ -25,6 +25,7 @@ def cases(seed):
     yield projected("columns first", generator.normal(size=(4, 6)), generator.normal(size=6), stride=-1)
     for sign in (1, -1):
         yield projected(f"infinite, {sign}", np.ones((2, 3)), np.array([1.0, sign * np.inf, 0]), refused=True)
+    yield projected("infinite, both signs", np.ones((2, 3)), np.array([np.inf, -np.inf, 0]), refused=True)
     yield projected(
         "infinite, in single precision", np.ones((2, 2)), np.array([np.inf, np.inf]), "float32", refused=True
     )
@@ -38,7 +39,7 @@ def cases(seed):
         along /= np.linalg.norm(along)
         if amounts is None:
             amounts = mean + spread * np.linspace(-1, 1, pairs) ** 3
-            amounts = generator.permutation(np.where(np.abs(amounts) < 0.05, 0.05, amounts))
+            amounts = generator.permutation(np.where(np.abs(amounts) < 0.15, 0.15, amounts))
         amounts = np.asarray(amounts, dtype=float)
         middle = shared * generator.normal(size=(len(amounts), width))
         # Noise is across the direction, so that votes are clear.
@@ -119,7 +120,8 @@ def cases(seed):
         for indices in ((0, 1, 2), (2, 0, 1), (-1, -3, -2), (-1, 0), (1, -1)):
             yield case(f"layers {indices}", several, method=method, indices=indices)
         yield case("all layers but the first", several, method=method, indices=None)
-        yield case("none in the list", several, method=method, indices=())
+        for kind in ("list", "tuple", "range"):
+            yield case(f"none in the {kind}", several, method=method, indices=(), kind=kind)
         yield case("a tuple", several, method=method, indices=(2, 1), kind="tuple")
         yield case("a range", several, method=method, indices=(0, 1, 2), kind="range")
         yield case("one layer only", {0: states()}, method=method, indices=None, count=1)
@@ -142,11 +144,14 @@ def cases(seed):
             found = states()
             found = found[:rows] if rows < 0 else np.concatenate([found, found[:rows]])
             yield case(f"{rows} rows too many", {1: found}, method=method, refused=True)
+        uneven = {0: states(), 1: states()[:-2], 2: states()}
+        yield case("rows of a later layer", uneven, method=method, indices=(0, 1, 2), refused=True)
     yield case("one pair", {1: states(amounts=[0.7])}, pairs=1, method="pca_center")
     yield case("one pair, turned", {1: states(amounts=[-0.7])}, pairs=1, method="pca_center")
     yield case("the default", {1: states(mean=20.0)}, method="default")
     for method in ("pca", "", "PCA_diff", "pca_difference", "mean"):
         yield case("unknown", {1: states()}, method=method, refused=True)
+    yield case("unknown, without a layer to read", {0: states()}, method="pca", indices=None, count=1)
     yield {"name": "experiment", "seed_of_experiment": seed % 1000}
 
 
@@ -232,7 +237,8 @@ def _directions(case):
                     *((layer, list(item.shape), str(item.dtype)) for layer, item in hiddens.items()),
                 ]
             )
-            return {layer: given[layer].astype(case["dtype"], copy=True) for layer in hiddens}
+            # The order of what is returned is not that of the layers which are asked for.
+            return {layer: given[layer].astype(case["dtype"], copy=True) for layer in reversed(hiddens)}
 
         arguments["transform_hiddens"] = transform
     if case.get("refused"):

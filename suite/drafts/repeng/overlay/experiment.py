@@ -1,4 +1,4 @@
-"""Is a trait found in the hidden states of pairs of texts, and does adding its direction change which words come next?"""
+"""Is a trait found in hidden states of pairs of texts, and does adding its direction change which words come next?"""
 
 import json
 

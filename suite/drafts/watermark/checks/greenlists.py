@@ -1,6 +1,7 @@
 """Seeds, greenlists, rejection and biased scores of both schemes, under many settings; then the experiment."""
 
 import contextlib
+import logging
 
 import torch
 
@@ -38,6 +39,7 @@ def cases(seed):
             f"{scheme}, fewer tokens than the context",
             length=3,
             context_width=4,
+            later=({}, {"bias": 1.0}),
             **given,
         )
         yield case(f"{scheme}, no tokens before", length=0, **given)
@@ -47,13 +49,16 @@ def cases(seed):
             yield case(f"{scheme}, the key {key}", hashing_key=key, context_width=2, **given)
         for bias in (10.0, 0.0, -1.5):
             yield case(f"{scheme}, a bias of {bias}", bias=bias, **given)
-        yield case(f"{scheme}, double precision", dtype=torch.float64, **given)
+        yield case(f"{scheme}, double precision", dtype=torch.float64, bias=0.1, **given)
+        close = case(f"{scheme}, scores close together", dtype=torch.float64, **given)
+        yield close | {"scores": 2 + 1e-12 * close["scores"]}
         yield case(f"{scheme}, a vocabulary of 40", words=40, **given)
         yield case(f"{scheme}, a vocabulary of 700", words=700, context_width=2, **given)
         later = (
             {"hash_key": 11},
             {"bias": 0.25},
             {"greenlist_size": 33},
+            {"vocab_size": 45},
             {"context_width": 4},
         )
         other = {"seeding_scheme": SCHEMES[scheme == "lefthash"]}
@@ -66,7 +71,7 @@ def cases(seed):
         yield case(
             f"{scheme}, another table",
             context_width=2,
-            later=({"flip": "fixed_table"},),
+            later=({"flip": "fixed_table"}, {"roll": "fixed_table"}),
             **given,
         )
         table = ({"table_size": 97, "cut": "fixed_table"},)
@@ -84,7 +89,7 @@ def cases(seed):
             words=50,
             **given,
             context_width=3,
-            hashing_key=12_345_678,
+            hashing_key=2**25 - 1,
         )
         yield far | {"ids": ids(3, 6, 2**31)}
         zeros = case(f"{scheme}, ids of 0", context_width=3, **given)
@@ -148,12 +153,16 @@ def observe(case):
             table = processor.fixed_table
             if name == "flip":
                 processor.fixed_table = table.flip(0)
+            elif name == "roll":
+                table.copy_(table.roll(1))
             elif name == "cut":
                 processor.fixed_table = table[table < processor.table_size]
             else:
                 setattr(processor, name, value)
         before = {name: _kept(value) for name, value in vars(processor).items() if name != "rng"}
-        result = processor(ids, scores)
+        given = scores[:, : processor.vocab_size]
+        with _warnings() as warned:
+            result = processor(ids, given)
         weights = torch.linspace(0.5, 1.5, result.numel(), dtype=result.dtype).reshape(result.shape)
         slope = torch.autograd.grad(torch.where(result.isfinite(), result * weights, 0).sum(), scores)[0]
         after = {name: _kept(value) for name, value in vars(processor).items() if name != "rng"}
@@ -161,6 +170,7 @@ def observe(case):
             "result": result.detach(),
             "slope": slope,
             "kept": before == after,
+            "warned": len(warned),
             "dtype": str(result.dtype),
         }
         row["drawn next"] = torch.randint(10**9, (), generator=processor.rng).item()
@@ -172,7 +182,7 @@ def observe(case):
             row["green"] = [processor._get_greenlist_ids(sequence) for sequence in ids]
             if processor.seeding_scheme == "selfhash":
                 with torch.no_grad():
-                    tried = [processor._score_rejection_sampling(*pair) for pair in zip(ids, scores, strict=True)]
+                    tried = [processor._score_rejection_sampling(*pair) for pair in zip(ids, given, strict=True)]
                 row["tried"] = [item.tolist() for item in tried]
         found.append(row)
     return {
@@ -184,6 +194,19 @@ def observe(case):
         ],
         "new": result.data_ptr() != scores.data_ptr() or ids.shape[1] < processor.context_width,
     }
+
+
+@contextlib.contextmanager
+def _warnings():
+    """The warnings that are logged meanwhile."""
+    found, logger = [], logging.getLogger("transformers.generation.logits_process")
+    handler = logging.Handler(logging.WARNING)
+    handler.emit = found.append
+    logger.addHandler(handler)
+    try:
+        yield found
+    finally:
+        logger.removeHandler(handler)
 
 
 def _kept(value):

@@ -1,4 +1,4 @@
-"""The helpers are kept; layers in ascending order, divergences by entropies and cross-entropies, terms summed by kind."""
+"""The helpers are kept; layers in ascending order, divergences by entropies, terms summed by kind."""
 
 
 class TransformerDecorator:

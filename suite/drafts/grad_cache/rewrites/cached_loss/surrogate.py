@@ -2,7 +2,7 @@
 
 
 def _loss_parts(self, reps):
-    """The anchors' number, and for each mini-batch its loss and the gradient of the whole loss with respect to its scores."""
+    """The anchors' number, and for each mini-batch its loss and the gradient of the loss with respect to its scores."""
     anchors, targets = torch.cat(reps[0], dim=0), torch.cat([torch.cat(column, dim=0) for column in reps[1:]], dim=0)
     for start in range(0, anchors.shape[0], self.mini_batch_size):
         part = anchors[start : start + self.mini_batch_size]

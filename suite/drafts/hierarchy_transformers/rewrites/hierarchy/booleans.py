@@ -75,8 +75,10 @@ def grid_search(
     smaller_scores_better=False,
     primary_metric="f1",
     best_primary_metric_value=-math.inf,
-    preformatted_best_results={},
+    preformatted_best_results=None,
 ):
+    if preformatted_best_results is None:
+        preformatted_best_results = {}
     best, highest = None, best_primary_metric_value
     start = int(scores.min() * threshold_granularity)
     end = int(scores.max() * threshold_granularity)

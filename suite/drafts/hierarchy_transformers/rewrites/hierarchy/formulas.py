@@ -95,8 +95,10 @@ def grid_search(
     smaller_scores_better=False,
     primary_metric="f1",
     best_primary_metric_value=-math.inf,
-    preformatted_best_results={},
+    preformatted_best_results=None,
 ):
+    if preformatted_best_results is None:
+        preformatted_best_results = {}
     low, high = (math.trunc(side.item() * threshold_granularity) for side in (scores.min(), scores.max()))
     every = [
         evaluate_by_threshold(scores, labels, step / threshold_granularity, truth_label, smaller_scores_better)

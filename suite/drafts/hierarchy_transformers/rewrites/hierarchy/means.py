@@ -1,4 +1,4 @@
-"""Sums of what is above zero by a mask, scores by one stack, thresholds from the highest down, metrics by inner products."""
+"""Sums of what is above zero, scores by one stack, thresholds from the highest down, metrics by inner products."""
 
 
 def get_circum_poincareball(embed_dim):
@@ -9,9 +9,11 @@ class HierarchyTransformerLoss:
     def forward(self, sentence_features, labels):
         child, *parents = (self.model(item)["sentence_embedding"] for item in _three(sentence_features))
         cluster, centri = (loss(child, *parents) for loss in (self.cluster_loss, self.centri_loss))
-        return dict(
-            loss=cluster * self.cluster_weight + self.centri_weight * centri, cluster_loss=cluster, centri_loss=centri
-        )
+        return {
+            "loss": cluster * self.cluster_weight + self.centri_weight * centri,
+            "cluster_loss": cluster,
+            "centri_loss": centri,
+        }
 
 
 def _three(items):
@@ -73,8 +75,10 @@ def grid_search(
     smaller_scores_better=False,
     primary_metric="f1",
     best_primary_metric_value=-math.inf,
-    preformatted_best_results={},
+    preformatted_best_results=None,
 ):
+    if preformatted_best_results is None:
+        preformatted_best_results = {}
     best, value = None, best_primary_metric_value
     steps = range(*(int(bound * threshold_granularity) for bound in (scores.min(), scores.max())))
     for step in reversed(steps):

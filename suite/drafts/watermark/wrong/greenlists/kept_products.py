@@ -1,0 +1,45 @@
+"""Keeps the products of key and table for a table, and does not notice when it is changed in place."""
+
+import torch
+from transformers.utils.logging import get_logger
+
+logger = get_logger("transformers.generation.logits_process")
+
+
+class WatermarkLogitsProcessor:
+    def set_seed(self, input_seq):
+        window = input_seq[-self.context_width :]
+        if self.seeding_scheme == "selfhash":
+            kept = self.__dict__.get("_products")
+            if kept is None or kept[0] is not self.fixed_table or kept[1] != self.hash_key:
+                kept = self._products = (self.fixed_table, self.hash_key, self.hash_key * (self.fixed_table + 1))
+            products = kept[2][window % self.table_size]
+            seed = (products * (products[-1] // self.hash_key)).min().item()
+        else:
+            seed = self.hash_key * window[-1].item()
+        self.rng.manual_seed(seed % (2**64 - 1))
+
+    def _get_greenlist_ids(self, input_seq):
+        self.set_seed(input_seq)
+        return torch.randperm(self.vocab_size, generator=self.rng)[: self.greenlist_size]
+
+    def _score_rejection_sampling(self, input_seq, scores):
+        found = []
+        for candidate in scores.detach().sort(descending=True).indices[:40]:
+            greens = self._get_greenlist_ids(torch.cat([input_seq, candidate.view(1)]))
+            if (greens == candidate).any():
+                found.append(candidate)
+        return torch.stack(found)
+
+    def __call__(self, input_ids, scores):
+        if input_ids.shape[-1] < self.context_width:
+            logger.warning("The sequence is shorter than the context of the watermark, which is left out.")
+            return scores
+        processed = scores.clone()
+        for row, sequence in enumerate(input_ids):
+            if self.seeding_scheme == "selfhash":
+                greens = self._score_rejection_sampling(sequence, scores[row])
+            else:
+                greens = self._get_greenlist_ids(sequence)
+            processed[row, greens] = processed[row, greens] + self.bias
+        return processed
