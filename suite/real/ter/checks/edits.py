@@ -173,6 +173,8 @@ def cases(seed):
         crowds.append([b + a + d + c, a + b + c + d])
     # The first search counts 1000 candidates, no less and no more.
     crowds.append([["b"] * 8 + ["a"] * 7 + list("ddcee"), ["a"] * 7 + ["b"] * 8 + list("cddf")])
+    # Both searches together count 999 candidates, so that the second shift is made.
+    crowds.append([["a"] * 10 + ["b"] * 7 + list("gccdce"), list("ddd") + ["b"] * 7 + ["g"] + ["a"] * 10])
     yield {"name": "edits with many candidates", "rates": crowds}
     yield {"name": "shifts with many candidates", "shifts": crowds, "count": 0}
     given = [f"u{number % 13}" for number in range(26)]
