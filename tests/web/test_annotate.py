@@ -440,7 +440,7 @@ def test_another_annotation_and_a_second_server_of_one_are_refused_in_one_line(s
     answers(tmp_path / "run")
     again = annotate(toy_suite, tmp_path / "run", "--annotator", "ann", "--to", shared.folder)
     assert (again.returncode, again.stderr.count("\n")) == (2, 1)
-    assert "another lmrbench is writing" in again.stderr
+    assert "is writing to this run folder" in again.stderr
     with ExitStack() as stack:
         Server(stack, toy_suite, tmp_path, ("ann",))
     answers(tmp_path / "run", system="new")
