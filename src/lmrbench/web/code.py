@@ -81,4 +81,4 @@ def colours() -> str:
     """The style sheet of coloured code, for light and for dark pages."""
     formatters: list[Any] = [HtmlFormatter(style=style) for style in (_LIGHT, _DARK)]
     light, dark = (formatter.get_style_defs(".code") for formatter in formatters)
-    return f"{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}\n"
+    return f"{light}\n@media screen and (prefers-color-scheme: dark) {{\n{dark}\n}}\n"
