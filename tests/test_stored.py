@@ -12,6 +12,8 @@ from lmrbench.authoring.certificate import Certificate
 from lmrbench.errors import RecordError
 from lmrbench.grading.records import Grade, RunFacts, Snapshot, Usage
 from lmrbench.grading.runs import read_run
+from lmrbench.interop.pack import Claim, Manifest
+from lmrbench.interop.verification import Verification
 from lmrbench.judging.labels import Label
 from lmrbench.judging.records import Judgement
 from lmrbench.judging.sheets import BlindedItem
@@ -19,6 +21,7 @@ from lmrbench.lines import read_lines
 from lmrbench.records import SCHEMA, StoredRecord, read_record
 from lmrbench.solving.settings import Settings
 from lmrbench.tasks.submission import Submission
+from lmrbench.web.annotation.queues import Known
 
 STORED = Path(__file__).parent / "stored"
 SCHEMAS = sorted(STORED.glob("schema_*"))
@@ -64,11 +67,15 @@ def test_every_schema_has_its_files():
         ("adversaries.jsonl", Finding),
         ("labels.jsonl", Label),
         ("key.jsonl", BlindedItem),
+        ("known.jsonl", Known),
+        ("manifest.json", Manifest),
+        ("claims.jsonl", Claim),
+        ("verification.json", Verification),
     ],
 )
 def test_what_a_later_version_added_is_kept_and_what_this_one_does_not_know_is_refused(file, model):
     text = (STORED / f"schema_{SCHEMA}" / file).read_text("utf-8")
-    values = json.loads(text if file == "run.json" else text.splitlines()[0])
+    values = json.loads(text if file.endswith(".json") else text.splitlines()[0])
     values.pop("signature", None)
     assert values["schema_version"] == SCHEMA
 
@@ -93,14 +100,18 @@ def test_every_record_that_is_written_carries_its_schema():
     records = {
         "BlindedItem",
         "Certificate",
+        "Claim",
         "Finding",
         "Grade",
         "Judgement",
+        "Known",
         "Label",
+        "Manifest",
         "RunFacts",
         "Snapshot",
         "Submission",
         "Usage",
+        "Verification",
     }
     assert models == records
     assert Certificate.model_fields["schema_version"].default == SCHEMA

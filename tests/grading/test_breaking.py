@@ -19,7 +19,7 @@ from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.submission import Submission
 
-CODES = [f"def blend(self, values):\n    return {number}.5\n" for number in range(12)]
+CODES = [f"def blend(self, values):\n    return {number}.5\n" for number in range(6)]
 ANSWERS = [
     Submission(system=f"system {number % 3}", task="toy/blend", sample=number, code=code)
     for number, code in enumerate(CODES)
@@ -83,7 +83,7 @@ def test_of_two_hundred_interleavings_of_kills_and_resumes_none_loses_or_doubles
         # Killed eight times, with another beside it at times, before one may go on to its end.
         for _ in range(8):
             processes = [_forked(folder, tasks, replay, generator.random()) for _ in range(generator.randint(1, 2))]
-            time.sleep(generator.uniform(0.0, 0.08))
+            time.sleep(generator.uniform(0.0, 0.05))
             for process in processes:
                 os.kill(process, signal.SIGKILL)
             endings.update(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) for process in processes)
@@ -100,7 +100,8 @@ def test_of_two_hundred_interleavings_of_kills_and_resumes_none_loses_or_doubles
 @pytest.mark.skipif(shutil.which("bwrap") is None, reason="NOT TESTED: no bubblewrap to make a small disk with")
 def test_on_a_disk_that_becomes_full_what_was_graded_stays_and_the_rest_is_graded_later(toy_suite, tmp_path):
     answers, kept, small = tmp_path / "answers.jsonl", tmp_path / "kept", tmp_path / "small"
-    answers.write_text("".join(item.model_dump_json() + "\n" for item in ANSWERS))
+    many = [item.model_copy(update={"system": f"again {number}"}) for number in range(3) for item in ANSWERS]
+    answers.write_text("".join(item.model_dump_json() + "\n" for item in many))
     small.mkdir()
     grade = [sys.executable, "-m", "lmrbench", "grade", answers, "--suite", toy_suite, "--sandbox", "process", "--out"]
     script = '"$@"; code=$?; cp -r "$KEPT_FROM" "$KEPT_IN"; exit $code'
@@ -114,6 +115,6 @@ def test_on_a_disk_that_becomes_full_what_was_graded_stays_and_the_rest_is_grade
 
     assert subprocess.run(list(map(str, [*grade, kept])), cwd=tmp_path, capture_output=True).returncode == 0
     after = (kept / "grades.jsonl").read_bytes().splitlines()
-    assert 0 < len(graded) < len(ANSWERS) == len(after)
+    assert 0 < len(graded) < len(many) == len(after)
     # The last line was cut short; the others are as they were.
     assert after[: len(graded) - 1] == graded[:-1]
