@@ -85,7 +85,9 @@ def cases(seed):
         given["vectors"][:, 1] = units[:, 0] + left * units[:, 1]
         yield given
     yield given | {"name": "chain, short and nearly dependent vectors", "vectors": 1.1e-3 * given["vectors"]}
-    yield chain("a convolution's, half precision", 8, 2, dtype="bfloat16", conv=2)
+    for orthogonal in (False, True):
+        given = chain("a convolution's, half precision", 8, 2, orthogonal, "bfloat16", 0.8, conv=2)
+        yield given | {"weights": 0.3 * given["weights"]}
     yield chain("more than entries", 4, 9)
     yield chain("32 vectors", 20, 32)
     given = chain("vectors in pairs", rank=4)
