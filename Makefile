@@ -61,6 +61,7 @@ suite-page: .venv/installed
 
 bench: .venv/installed system
 	$(BIN)/python benchmarks/grading.py
+	$(BIN)/python benchmarks/throughput.py
 	PYTHONPATH=. $(BIN)/python benchmarks/solving.py
 	$(BIN)/lmrbench fetch --suite real typical_sampling
 	$(BIN)/lmrbench env build --suite real typical_sampling

@@ -99,6 +99,8 @@ def main() -> None:
         command = [sys.executable, "-m", "lmrbench", "--quiet", "grade", str(answers), "--suite", str(arguments.suite)]
         command += ["--sandbox", arguments.sandbox, "--out", str(run)]
         points = watched(command, run / "grades.jsonl")
+    if not points:
+        raise SystemExit(f"too few answers: {WINDOW} are needed to see anything")
     console = Console()
     table = Table("Grades", "seconds", "grades a second", "MB")
     rates: list[float] = []

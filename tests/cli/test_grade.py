@@ -124,6 +124,20 @@ def test_one_task_of_a_run_folder_can_be_graded_without_losing_the_others(two_pa
     assert "you: nothing submitted for 1 of 2 tasks" in run("grade", "runs/answers", *arguments, cwd=tmp_path).stdout
 
 
+def test_an_answer_whose_sample_the_provider_left_unanswered_is_graded_where_it_is_there(toy_suite, tmp_path):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    write(folder / "submissions.jsonl", {})
+    usage = {"system": "me", "task": "toy/blend", "sample": 0, "status": "provider_error", "detail": "", "calls": 1}
+    usage |= {"input_tokens": 0, "output_tokens": 0, "dollars": None, "seconds": 1.0, "limit": "", "cut": ()}
+    (folder / "usage.jsonl").write_text(json.dumps(usage) + "\n")
+
+    result = run("grade", "run", "--suite", toy_suite, "--seed", 0, "--speed", "--json", cwd=tmp_path)
+
+    assert result.returncode == 0, result.stderr
+    assert [item["passed"] for item in json.loads(result.stdout)["grades"]] == [True]
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

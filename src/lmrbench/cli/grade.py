@@ -112,7 +112,7 @@ def grade(
     from lmrbench.errors import UsageError
     from lmrbench.grading.golden import fresh_seed, installation_seed
     from lmrbench.grading.records import Result
-    from lmrbench.grading.runs import drawn_seeds, read_run, read_submissions, require_known
+    from lmrbench.grading.runs import drawn_seeds, read_submissions, require_known
     from lmrbench.grading.systems import BUILT_INS, MUST_PASS, submissions_of
     from lmrbench.interop.predictions import holds_predictions, read_predictions
 
@@ -155,33 +155,35 @@ def grade(
         drawn = earlier if len(earlier) == wanted else tuple(fresh_seed() for _ in range(wanted))
     else:
         drawn = (installation_seed() if seed is None else seed,)
-    results = [
-        Result.of(item)
-        for item in grade_with_progress(
-            folder,
-            submissions,
-            every_task,
-            drawn,
-            sandbox,
-            workers,
-            suite_folder(suite),
-            wanted is not None,
-            blind,
-            isolate,
-            fail_fast,
-            shared=path is None,
-            executor=where,
-        )
-    ]
+    results: list[Result] = []
+    whole: dict[Answer, Grade] = {}
+    for made in grade_with_progress(
+        folder,
+        submissions,
+        every_task,
+        drawn,
+        sandbox,
+        workers,
+        suite_folder(suite),
+        wanted is not None,
+        blind,
+        isolate,
+        fail_fast,
+        shared=path is None,
+        executor=where,
+    ):
+        results.append(Result.of(made))
+        if json or (speed and made.passed):
+            whole[made.answer] = made
     order = {item.answer: number for number, item in enumerate(submissions)}
     results.sort(key=lambda item: order[item.answer])
     if speed:
-        timings = time_with_progress(folder, results, submissions, every_task, sandbox, suite_folder(suite))
-        results = [item._replace(timing=timings.get(item.answer)) for item in results]
+        passed = [item for item in whole.values() if item.passed]
+        whole |= time_with_progress(folder, passed, submissions, every_task, sandbox, suite_folder(suite))
+        results = [Result.of(whole[item.answer]) if item.passed else item for item in results]
     left_out = not_submitted(results, names)
     if json:
-        grades = {item.answer: item for item in read_run(folder).grades}
-        items = [grades[item.answer].model_dump(mode="json") for item in results]
+        items = [whole[item.answer].model_dump(mode="json") for item in results]
         print_json({"run": str(folder), "seeds": drawn, "not_submitted": left_out, "grades": items})
     else:
         _print_tables(results, folder, sandbox, drawn)
@@ -270,33 +272,32 @@ def grade_with_progress(
 
 def time_with_progress(
     folder: Path,
-    results: Sequence[Result],
+    grades: list[Grade],
     submissions: list[Submission],
     tasks: tuple[Task, ...],
     sandbox: str,
     suite: Path,
-) -> dict[Answer, Timing | None]:
-    """Time the answers of a run folder that pass, with a progress bar; the timing of each.
+) -> dict[Answer, Grade]:
+    """Time answers of a run folder that pass, with a progress bar; the grades with timings, of those that can be timed.
 
-    results: of the answers to time. tasks: the whole suite.
+    tasks: the whole suite.
     """
-    from lmrbench.grading.runs import read_run, time_run
+    from lmrbench.grading.runs import time_run
     from lmrbench.grading.speed import has_timed_inputs
     from lmrbench.sandbox.registry import open_pool
 
     by_id = {item.id: item for item in tasks}
-    timed = {item.answer for item in results if item.passed and has_timed_inputs(by_id[item.task])}
-    if not timed:
+    due = [item for item in grades if has_timed_inputs(by_id[item.task])]
+    if not due:
         warn("no answer that passes is to a task with timed inputs, so that there is no speed to measure")
-    due = [item for item in read_run(folder).grades if item.answer in timed]
+    found = {}
     # One worker, when nothing else is graded.
     with open_pool(sandbox, suite_folders(suite), 1) as pool, progress() as bars:
         bar = bars.add_task("speed", total=len(due))
-        timings = {}
         for item in time_run(folder, due, submissions, by_id, pool):
-            timings[item.answer] = item.timing
+            found[item.answer] = item
             bars.advance(bar)
-    return timings
+    return found
 
 
 def not_submitted(grades: Sequence[Result], tasks: set[str]) -> dict[str, list[str]]:
