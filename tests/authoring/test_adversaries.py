@@ -3,10 +3,9 @@
 import json
 import os
 import shutil
-import subprocess
-import sys
 
 import pytest
+from tests import running
 from tests.solving.server import Reply, serving
 
 from lmrbench.authoring.adversaries import Finding, Proposal, proposals_in
@@ -66,8 +65,7 @@ def lmrbench(base, folder, *arguments):
         "NO_PROXY": "127.0.0.1",
         "INSPECT_CACHE_DIR": str(folder / "inspect"),
     }
-    command = [sys.executable, "-m", "lmrbench", *map(str, arguments)]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return running.lmrbench(*arguments, env=environment, cwd=folder)
 
 
 def attack(base, folder, suite, *arguments):

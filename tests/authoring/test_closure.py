@@ -1,9 +1,7 @@
 """Which helpers go with a target, and which stay."""
 
-import subprocess
-import sys
-
 import pytest
+from tests.running import lmrbench
 
 from lmrbench.authoring.closure import closure
 from lmrbench.tasks.model import Target
@@ -80,19 +78,19 @@ def test_the_command_shows_what_goes_and_writes_it_elsewhere(tmp_path):
     repository.mkdir()
     (repository / "losses.py").write_bytes(LOSSES)
     (repository / "helpers.py").write_bytes(HELPERS)
-    command = [sys.executable, "-m", "lmrbench", "mask", repository, "losses.py::Trainer.loss", "helpers.py::shared"]
+    command = ["mask", repository, "losses.py::Trainer.loss", "helpers.py::shared"]
 
-    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    shown = lmrbench(*command).stdout
     assert "-        return self._scaled(only_here(x)) + shared(x) + registered(x)" in shown
     assert shown.endswith('targets = ["losses.py::Trainer.loss", "helpers.py::shared"]\n')
     assert (repository / "losses.py").read_bytes() == LOSSES
 
-    subprocess.run([*command, "--closure", "--to", tmp_path / "masked"], check=True, capture_output=True)
+    assert lmrbench(*command, "--closure", "--to", tmp_path / "masked").returncode == 0
     masked = (tmp_path / "masked" / "helpers.py").read_text()
     assert masked.count("raise NotImplementedError") == 3
     assert "return x if" not in masked
 
-    again = subprocess.run([*command, "--to", tmp_path / "masked"], capture_output=True, text=True, check=False)
+    again = lmrbench(*command, "--to", tmp_path / "masked")
     assert again.returncode == 2
     assert again.stderr.startswith("lmrbench: ")
     assert "there is something there already" in again.stderr
@@ -105,8 +103,7 @@ def test_a_target_that_is_not_there_is_one_line(tmp_path):
         ("x.py::f", "there is no file"),
         ("f", "form"),
     ):
-        command = [sys.executable, "-m", "lmrbench", "mask", tmp_path, target]
-        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        result = lmrbench("mask", tmp_path, target)
         assert result.returncode == 2
         assert words in result.stderr
         assert result.stderr.count("\n") == 1

@@ -4,10 +4,10 @@ import ast
 import json
 import os
 import shutil
-import subprocess
 import sys
 
 import pytest
+from tests.running import lmrbench
 
 from lmrbench.authoring import adapting, audit, fuzzing, importing, mutation
 from lmrbench.authoring.adapting import OBSERVED
@@ -155,12 +155,6 @@ def clone(tmp_path):
 
 def reasons(found):
     return "\n".join(f"{item.where}: {item.reason}" for item in (*found.left_out, *found.remarks))
-
-
-def lmrbench(*arguments, cwd=None):
-    return subprocess.run(
-        [sys.executable, "-m", "lmrbench", *map(str, arguments)], capture_output=True, text=True, cwd=cwd
-    )
 
 
 def test_functions_and_methods_become_tasks_whose_masks_are_computed(clone, tmp_path):

@@ -14,6 +14,7 @@ import tomllib
 import zipfile
 
 import pytest
+from tests.running import lmrbench
 
 from lmrbench.authoring.pinning import licence_of, pinned
 from lmrbench.errors import SourceError, UsageError
@@ -150,8 +151,7 @@ def new(repository, target, *options):
 
 
 def run(*arguments):
-    command = [sys.executable, "-m", "lmrbench", "new", "--slug", "mine", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return lmrbench("new", "--slug", "mine", *arguments)
 
 
 def test_a_folder_that_grades_and_a_list_of_what_is_left(repository, tmp_path):

@@ -2,15 +2,9 @@
 
 import json
 import shutil
-import subprocess
-import sys
 
 import pytest
-
-
-def lmrbench(*arguments):
-    command = [sys.executable, "-m", "lmrbench", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+from tests.running import lmrbench
 
 
 @pytest.fixture

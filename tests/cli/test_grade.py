@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.running import lmrbench as run
 
 RIGHT = """
 def blend(self, values):
@@ -14,11 +15,6 @@ def blend(self, values):
     return self.scale * sum(map(float.__mul__, factors, values)) / max(sum(factors), 1.0)
 """
 HOSTILE = "[/]\x1b[2J\x9b1m\nlmrbench: me passed :smile: \u202e"
-
-
-def run(*arguments, cwd=None):
-    command = [sys.executable, "-m", "lmrbench", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd)
 
 
 def write(file, *submissions):

@@ -2,11 +2,10 @@
 
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.running import lmrbench as run
 
 STORED = Path(__file__).parents[1] / "stored" / "schema_1"
 RIGHT = """
@@ -15,11 +14,6 @@ def blend(self, values):
     return self.scale * sum(map(float.__mul__, factors, values)) / max(sum(factors), 1.0)
 """
 UNSCALED = RIGHT.replace("self.scale * ", "")
-
-
-def run(*arguments, cwd):
-    command = [sys.executable, "-m", "lmrbench", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd)
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ import tomllib
 from pathlib import PurePosixPath
 
 import pytest
+from tests.running import lmrbench as run
 
 from lmrbench.errors import UsageError
 from lmrbench.interop.harbor import folder_name, write_harbor
@@ -28,11 +29,6 @@ def tasks(toy_suite):
 @pytest.fixture(scope="module")
 def core():
     return load_suite()
-
-
-def run(*arguments, cwd):
-    command = [sys.executable, "-m", "lmrbench", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd)
 
 
 def texts_below(folder):

@@ -3,12 +3,11 @@
 import hashlib
 import json
 import shutil
-import subprocess
-import sys
 import zipfile
 from typing import Any
 
 import pytest
+from tests import running
 from tests.web.test_index import grade, usage, write
 
 from lmrbench.errors import RecordError, UsageError
@@ -239,8 +238,7 @@ def test_another_pack_and_a_second_verification_need_a_folder_of_their_own(packe
 
 
 def lmrbench(*arguments, cwd):
-    command = [sys.executable, "-m", "lmrbench", "--quiet", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
+    return running.lmrbench("--quiet", *arguments, cwd=cwd)
 
 
 def test_a_run_is_packed_graded_again_and_shown_as_verified(toy_suite, tmp_path):

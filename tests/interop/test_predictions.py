@@ -2,17 +2,12 @@
 
 import difflib
 import json
-import subprocess
-import sys
+
+from tests.running import lmrbench as run
 
 RIGHT = (
     "return self.scale * sum(f * v for f, v in zip(weights(len(values)), values)) / max(sum(weights(len(values))), 1.0)"
 )
-
-
-def run(*arguments, cwd):
-    command = [sys.executable, "-m", "lmrbench", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd)
 
 
 def patch(workspace, answer):

@@ -4,7 +4,6 @@ import ast
 import json
 import re
 import signal
-import subprocess
 import textwrap
 import time
 
@@ -24,7 +23,8 @@ from tests.judging.helpers import (
     says,
     sees_the_weights,
 )
-from tests.solving.helpers import GIVEN_UP, Gate, command, environment, lines, lmrbench
+from tests.running import Running
+from tests.solving.helpers import GIVEN_UP, Gate, environment, lines, lmrbench
 from tests.solving.server import COMPLETION_TOKENS, PROMPT_TOKENS, Reply, serving
 
 from lmrbench.judging.ballots import Ballot
@@ -115,7 +115,7 @@ def test_killed_nothing_is_asked_twice_lost_or_made_up(tmp_path, toy_suite):
     arguments = ("judge", folder, "--suite", toy_suite, "--model", KIND, "--votes", 2, "--connections", 3)
     with serving(script) as (base, log):
         gate.open(5)
-        process = subprocess.Popen(command(*arguments), env=environment(base), text=True)
+        process = Running(arguments, environment(base))
         file, deadline = folder / "judgements.jsonl", time.monotonic() + 120
         while (not file.exists() or len(lines(file)) < 5) and time.monotonic() < deadline:
             time.sleep(0.05)
@@ -124,11 +124,11 @@ def test_killed_nothing_is_asked_twice_lost_or_made_up(tmp_path, toy_suite):
         gate.give_up()
         before = file.read_bytes()
         asked = len(log.requests)
-        process = subprocess.Popen(command(*arguments), env=environment(base), stderr=subprocess.PIPE, text=True)
+        process = Running(arguments, environment(base))
         while len(log.requests) < asked + 3 and time.monotonic() < deadline:
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
-        interrupted = process.communicate(timeout=60)[1], process.returncode
+        interrupted = process.wait(60)
         gate.give_up()
         assert file.read_bytes() == before
         # As a kill in the midst of a write would leave it.
@@ -137,7 +137,7 @@ def test_killed_nothing_is_asked_twice_lost_or_made_up(tmp_path, toy_suite):
         gate.open(100)
         done = lmrbench(base, *arguments)
 
-    assert interrupted == ("lmrbench: interrupted\n", 130)
+    assert (interrupted.stderr, interrupted.returncode) == ("lmrbench: interrupted\n", 130)
     assert done.returncode == 0, done.stderr
     assert len(before.splitlines()) == 5
     assert file.read_bytes().startswith(before)

@@ -2,11 +2,10 @@
 
 import csv
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.running import lmrbench
 from typer.testing import CliRunner
 
 from lmrbench.cli import app
@@ -286,10 +285,8 @@ def test_a_bad_sheet_ends_the_command_with_2_lists_every_row_and_writes_nothing(
     sheet(tmp_path, {"category": "XX"}, {"item": "item-9"})
     sheet(tmp_path, {"seconds": "x"}, name="other.csv")
     (tmp_path / "key.jsonl").write_text('{"item":"item-1","system":"me","task":"p1/t","sample":0}\n')
-    command = [sys.executable, "-m", "lmrbench", "labels", "import", "sheet.csv", "other.csv", "missing.csv"]
-    result = subprocess.run(
-        [*command, "--key", "key.jsonl", "--out", "labels.jsonl"], cwd=tmp_path, capture_output=True, text=True
-    )
+    sheets = ("sheet.csv", "other.csv", "missing.csv")
+    result = lmrbench("labels", "import", *sheets, "--key", "key.jsonl", "--out", "labels.jsonl", cwd=tmp_path)
     assert result.returncode == 2
     assert result.stderr.splitlines() == [
         "lmrbench: these sheets can't be taken:",

@@ -2,11 +2,10 @@
 
 import json
 import os
-import subprocess
-import sys
 import threading
 
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
+from tests import running
 from tests.solving.server import Reply
 
 from lmrbench.solving.attendance import SMALL_REQUEST
@@ -58,11 +57,7 @@ def mock(texts):
 
 def lmrbench(base, *arguments, timeout=1200):
     """Run lmrbench against a local server."""
-    return subprocess.run(command(*arguments), env=environment(base), capture_output=True, text=True, timeout=timeout)
-
-
-def command(*arguments):
-    return [sys.executable, "-m", "lmrbench", *map(str, arguments)]
+    return running.lmrbench(*arguments, env=environment(base), timeout=timeout)
 
 
 def environment(base):

@@ -4,14 +4,14 @@ import functools
 import gzip
 import io
 import shutil
-import subprocess
 import tarfile
 import threading
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from pydantic import HttpUrl
-from tests.solving.helpers import TASKS, command
+from tests.running import lmrbench
+from tests.solving.helpers import TASKS
 
 from lmrbench.solving.papers import PaperError, address, latex_text
 from lmrbench.solving.prompts import prompt_message
@@ -63,7 +63,7 @@ def suite(toy_suite, tmp_path):
 
 
 def papers(*arguments):
-    return subprocess.run(command("papers", *arguments), capture_output=True, text=True, check=False)
+    return lmrbench("papers", *arguments)
 
 
 def test_fetched_papers_are_read_listed_and_kept(suite):

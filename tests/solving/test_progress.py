@@ -2,7 +2,6 @@
 
 import json
 import signal
-import subprocess
 import time
 
 import anyio
@@ -11,7 +10,8 @@ import pytest
 from inspect_ai.log import list_eval_logs, read_eval_log
 from inspect_ai.model import ModelOutput, get_model
 from tests.conftest import TOY_SUITE
-from tests.solving.helpers import GIVEN_UP, MODEL, USAGE, Gate, command, environment, lines, lmrbench, replies_of
+from tests.running import Running
+from tests.solving.helpers import GIVEN_UP, MODEL, USAGE, Gate, environment, lines, lmrbench, replies_of
 from tests.solving.server import COMPLETION_TOKENS, PROMPT_TOKENS, Reply, serving
 
 from lmrbench.solving import snapshots
@@ -191,7 +191,7 @@ def test_a_kill_loses_and_doubles_nothing(tmp_path):
     run = tmp_path / "run"
     with serving(script) as (base, log):
         gate.open(4)
-        process = subprocess.Popen(command(*arguments(run, "--trace-progress")), env=environment(base))
+        process = Running(arguments(run, "--trace-progress"), environment(base))
         deadline = time.monotonic() + 60
         while len(log.requests) < 5 and time.monotonic() < deadline:
             time.sleep(0.05)

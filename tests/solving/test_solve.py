@@ -2,17 +2,17 @@
 
 import json
 import signal
-import subprocess
 import time
 
 import pytest
+from tests import running
+from tests.running import Running
 from tests.solving.helpers import (
     GIVEN_UP,
     MODEL,
     TASKS,
     Gate,
     asked_for,
-    command,
     environment,
     fenced,
     golden,
@@ -121,7 +121,7 @@ def test_killed_twice_nothing_is_lost_or_asked_twice(tmp_path, setting):
     with serving(script) as (base, log):
         for kills in (1, 2):
             gate.open(2)
-            process = subprocess.Popen(command(*arguments), env=environment(base))
+            process = Running(arguments, environment(base))
             deadline = time.monotonic() + 200
             while sum(log.answered.values()) < 2 * kills and time.monotonic() < deadline:
                 time.sleep(0.05)
@@ -154,18 +154,18 @@ def test_an_interrupt_is_one_line_and_the_run_goes_on_later(tmp_path, number):
 
     arguments = ("solve", "--model", MODEL, *TWO, "--connections", 1, "--out", tmp_path / "run")
     with serving(script) as (base, log):
-        process = subprocess.Popen(command(*arguments), env=environment(base), stderr=subprocess.PIPE, text=True)
+        process = Running(arguments, environment(base))
         deadline = time.monotonic() + 60
         while len(log.requests) < 2 and time.monotonic() < deadline:
             time.sleep(0.05)
         process.send_signal(number)
-        _, errors = process.communicate(timeout=60)
+        ended = process.wait(60)
         gate.give_up()
         gate.open(1000)
         result = lmrbench(base, *arguments)
 
     # Lines of progress may come before it.
-    assert (process.returncode, errors.splitlines()[-1]) == (130, "lmrbench: interrupted")
+    assert (ended.returncode, ended.stderr.splitlines()[-1]) == (130, "lmrbench: interrupted")
     assert "2 of 2 answers pass" in result.stdout
     assert set(log.answered.values()) == {1}
 
@@ -254,12 +254,7 @@ def test_prices_that_can_not_be_read(tmp_path, text, words):
 
 
 def test_without_a_model_the_systems_that_need_none(tmp_path):
-    result = subprocess.run(
-        command("run", "--task", "concept_depth", "--out", tmp_path / "run", "--json"),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    result = running.lmrbench("run", "--task", "concept_depth", "--out", tmp_path / "run", "--json")
 
     rates = json.loads(result.stdout)["rates"]["all"]
     assert {name: rate["passed"] for name, rate in rates.items()} == {"golden": 1, "mask": 0, "nearest": 0}

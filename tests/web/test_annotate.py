@@ -4,8 +4,6 @@ import json
 import re
 import signal
 import socket
-import subprocess
-import sys
 import time
 import urllib.error
 import urllib.parse
@@ -14,6 +12,7 @@ from contextlib import ExitStack
 
 import pytest
 from playwright.sync_api import expect
+from tests.running import lmrbench
 from tests.web.helpers import FAILS, HOSTILE, answers, serious, serving
 
 from lmrbench.judging.labels import read_labels
@@ -432,8 +431,7 @@ def test_annotators_see_neither_progress_nor_disputes_and_addresses_reach_no_fil
 
 
 def annotate(toy_suite, *arguments):
-    command = [sys.executable, "-m", "lmrbench", "annotate", *map(str, arguments), "--suite", str(toy_suite)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return lmrbench("annotate", *arguments, "--suite", toy_suite)
 
 
 def test_another_annotation_and_a_second_server_of_one_are_refused_in_one_line(shared, toy_suite, tmp_path):

@@ -1,13 +1,12 @@
 """The viewer as people meet it: in a browser, by keyboard and mouse, over runs that strangers wrote."""
 
 import socket
-import subprocess
-import sys
 import urllib.error
 import urllib.request
 from typing import Any
 
 import pytest
+from tests.running import lmrbench
 from tests.web.helpers import HOSTILE, answers, serious
 from tests.web.test_index import grade, usage, write
 
@@ -186,8 +185,7 @@ def test_another_name_for_this_machine_is_refused(serve, tmp_path):
 
 def test_a_run_that_is_not_there_and_a_port_in_use_are_named(toy_suite, tmp_path):
     def view(*arguments):
-        command = [sys.executable, "-m", "lmrbench", "view", *map(str, arguments), "--suite", str(toy_suite)]
-        return subprocess.run(command, capture_output=True, text=True, check=False)
+        return lmrbench("view", *arguments, "--suite", toy_suite)
 
     missing = view(tmp_path / "nowhere")
     assert (missing.returncode, missing.stderr) == (

@@ -1,0 +1,67 @@
+"""lmrbench in a process of its own, forked from one that has imported already what most commands take seconds to."""
+
+import atexit
+import multiprocessing
+import os
+import sys
+import tempfile
+from pathlib import Path
+from subprocess import CompletedProcess, TimeoutExpired
+
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload(
+    [
+        "lmrbench.cli",
+        "lmrbench.solving.runs",
+        "lmrbench.analysis.report",
+        "lmrbench.judging.scoring",
+        "inspect_ai.model._providers.openai_compatible",
+        "statsmodels.api",
+    ]
+)
+
+
+class Running:
+    """A command that runs: what tests ask of `subprocess.Popen`, whose output comes through files."""
+
+    def __init__(self, arguments, env=None, cwd=None):
+        self._folder = tempfile.TemporaryDirectory()
+        self._files = [Path(self._folder.name) / name for name in ("out", "errors")]
+        environment = dict(os.environ if env is None else env)
+        self._process = _FORKS.Process(target=_main, args=(list(map(str, arguments)), environment, cwd, self._files))
+        self._process.start()
+
+    def send_signal(self, number):
+        os.kill(self._process.pid, number)
+
+    def wait(self, timeout=None):
+        """What it ended with: its exit code, what it printed, and its errors."""
+        self._process.join(timeout)
+        if self._process.exitcode is None:
+            self._process.kill()
+            raise TimeoutExpired("lmrbench", timeout)
+        with self._folder:
+            out, errors = (file.read_text() if file.exists() else "" for file in self._files)
+        return CompletedProcess("lmrbench", self._process.exitcode, out, errors)
+
+
+def lmrbench(*arguments, env=None, cwd=None, timeout=1200):
+    """Run a command to its end."""
+    return Running(arguments, env, cwd).wait(timeout)
+
+
+def _main(arguments, environment, cwd, files):
+    for number, file in enumerate(files, start=1):
+        os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND), number)
+    os.environ.clear()
+    os.environ.update(environment)
+    if cwd is not None:
+        os.chdir(cwd)
+    sys.argv = ["lmrbench", *arguments]
+    from lmrbench import cli
+
+    try:
+        cli.main()
+    finally:
+        # A process of multiprocessing ends without them.
+        atexit._run_exitfuncs()
