@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import signal
 import socket
 import time
@@ -445,6 +446,18 @@ def test_another_annotation_and_a_second_server_of_one_are_refused_in_one_line(s
     other = annotate(toy_suite, tmp_path / "run", "--annotator", "bob", "--to", tmp_path / "to")
     assert (other.returncode, other.stderr.count("\n")) == (2, 1)
     assert "was begun with other annotators (ann) and other runs (1 answers" in other.stderr
+
+
+def test_a_task_that_changed_in_between_is_not_labelled_on(toy_suite, tmp_path):
+    answers(tmp_path / "run")
+    suite = shutil.copytree(toy_suite, tmp_path / "suite")
+    with ExitStack() as stack:
+        Server(stack, suite, tmp_path, ("ann",))
+    summary = suite / "toy" / "paper.md"
+    summary.write_text(summary.read_text() + "\nOne sentence more.\n")
+    again = annotate(suite, tmp_path / "run", "--annotator", "ann", "--to", tmp_path / "to")
+    assert (again.returncode, again.stderr.count("\n")) == (2, 1)
+    assert "was begun with other content of these tasks (SHA-256 " in again.stderr
 
 
 def test_a_port_in_use_is_named(toy_suite, tmp_path):

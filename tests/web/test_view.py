@@ -3,10 +3,14 @@
 import socket
 import urllib.error
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from inspect_ai import Task, eval
+from inspect_ai.dataset import Sample
 from tests.running import lmrbench
+from tests.solving.helpers import mock
 from tests.web.helpers import HOSTILE, answers, serious
 from tests.web.test_index import grade, usage, write
 
@@ -62,6 +66,27 @@ def test_labels_of_files_that_are_named_stand_on_the_page_of_their_answer(page, 
     page.goto(f"{address}/run/0/answer?system=one&task=toy/blend&sample=1")
     assert "ann: LI. said of 1" in page.locator("main").inner_text()
     assert "said of 0" not in page.locator("main").inner_text()
+
+
+def test_the_transcript_of_an_answer_opens_in_inspects_viewer(new_page, serve, tmp_path):
+    page = new_page(expected=["status of 500"])
+    answers(tmp_path / "run", count=2)
+    write(tmp_path / "run" / "usage.jsonl", *(usage(sample=sample, status="answered") for sample in range(3)))
+    dataset = [Sample(id="toy/blend", input="Implement blend.")]
+    logs = str(tmp_path / "run" / "logs")
+    # In a thread without the event loop of the browser.
+    with ThreadPoolExecutor(1) as thread:
+        options = {"model": mock(["said 0", "said 1"]), "log_dir": logs, "display": "none", "max_samples": 1}
+        thread.submit(eval, Task(dataset=dataset, epochs=2), **options).result()
+    address = serve(tmp_path / "run")
+
+    page.goto(f"{address}/run/0/answer?system=one&task=toy/blend&sample=1")
+    page.get_by_role("link", name="in Inspect's viewer").click()
+    page.get_by_text("said 1").first.wait_for()
+    assert page.get_by_text("said 0").count() == 0
+    page.goto(f"{address}/run/0/answer?system=one&task=toy/blend&sample=2")
+    missing = page.evaluate("fetch('/run/0/transcript?system=one&task=toy/blend&sample=2').then(it => it.text())")
+    assert "no log holds a transcript of this answer" in missing
 
 
 def test_filters_and_pages_find_every_answer(page, serve, tmp_path):

@@ -59,6 +59,7 @@ def annotate(
     except ModuleNotFoundError as error:
         raise UsageError(f"annotate needs {error.name}: pip install 'lmrbench[web]'") from error
     from lmrbench.storage import locked
+    from lmrbench.tasks.digests import suite_digest
     from lmrbench.web.annotation.queues import check_annotators, drawn, items_of, read_known
     from lmrbench.web.annotation.store import LEAD, open_store
 
@@ -66,12 +67,14 @@ def annotate(
     tasks, answers, chosen = answers_to_label(runs, suite, task)
     known = read_known(calibration, answers, tasks) if calibration else {}
     items = items_of({answer: answers[answer] for answer in chosen}, known, seed)
+    labelled = {answer.task for answer in chosen}
     asked = {
         "annotators": sorted(annotator),
         "overlap": overlap,
         "seed": seed,
         "runs": _digest(answers),
-        "tasks": sorted({answer.task for answer in chosen}),
+        "tasks": sorted(labelled),
+        "content of these tasks": f"SHA-256 {suite_digest(tasks[name] for name in labelled)[:16]}",
         "calibration items": _digest_of_known(known),
     }
     queues = drawn(items, annotator, overlap, seed)

@@ -52,4 +52,7 @@ def view(
     viewer = Viewer([RunIndex(folder, labels or ()) for folder in folders], tasks, show_reference)
     with listening(host, port) as server:
         say(f"{server.address} shows {len(folders)} runs; Ctrl-C ends it")
-        serve(application(viewer, server.names), server)
+        try:
+            serve(application(viewer, server.names), server)
+        finally:
+            viewer.transcripts.close()

@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from lmrbench.authoring.certificate import read_certificate
@@ -27,6 +27,7 @@ from lmrbench.web.matrix import cells_of, number_in, paged, total
 from lmrbench.web.prose import prose
 from lmrbench.web.serving import HEADERS, in_turn, page, refused, static
 from lmrbench.web.taken import beside_before, handed_in, taken_texts
+from lmrbench.web.transcripts import TranscriptServers
 
 # How many systems stand side by side on a page of a run, and how many tasks below each other.
 SYSTEMS, TASKS = 8, 50
@@ -45,6 +46,7 @@ class Viewer:
         self.runs = runs
         self.tasks = tasks
         self.show_reference = show_reference
+        self.transcripts = TranscriptServers()
 
     def run_of(self, request: Request) -> tuple[int, RunIndex]:
         """The run that an address names, after another look at its folder. Raises HTTPException where there is none."""
@@ -152,6 +154,12 @@ class Viewer:
             handed_in=[] if submission is None or taken.targets else handed_in(submission),
         )
 
+    def transcript(self, request: Request) -> Response:
+        """Leads to what was said between the system and its model, in Inspect's own viewer."""
+        _, run = self.run_of(request)
+        address = self.transcripts.address(run.folder, self.answer_of(request, run))
+        return RedirectResponse(address, headers=HEADERS)
+
     def compare(self, request: Request) -> Response:
         """Two answers to one task side by side."""
         number, run = self.run_of(request)
@@ -199,6 +207,7 @@ def application(viewer: Viewer, hosts: Sequence[str]) -> Starlette:
         "/run/{run:int}": viewer.run,
         "/run/{run:int}/state": viewer.state,
         "/run/{run:int}/answer": viewer.answer,
+        "/run/{run:int}/transcript": viewer.transcript,
         "/run/{run:int}/compare": viewer.compare,
         "/task": viewer.task,
         "/suite": viewer.suite,

@@ -165,13 +165,16 @@ def cases(seed):
     yield loss("advantages of zero, all clipped", zeros=True, spread=3.0, settings={"epsilon": 0.01}, dtype="float64")
     yield loss("hardly moved", spread=0.05)
     yield loss("moved far", spread=4.0, rows=6, dtype="float64", kinds=("holes", "holes"))
-    given = loss("small probabilities", kinds=("prefix", "none"))
-    shifted = {name: given["given"][name] - 200 for name in ("old", "new")}
-    yield given | {"given": given["given"] | shifted}
+    for given in (
+        loss("small probabilities", kinds=("prefix", "none")),
+        loss("small probabilities, double precision", kinds=("none", "prefix"), dtype="float64"),
+    ):
+        shifted = {name: given["given"][name] - 200 for name in ("old", "new")}
+        yield given | {"given": given["given"] | shifted}
     yield loss("large numbers", scale=150.0, rows=6, dtype="float64", settings={"value_clip_range": 80.0})
     for name, values in {
         "epsilon": (0.0, 0.02, 0.9, 1.0, 1000.0),
-        "value_clip_range": (0.0, 0.03, 2.0, 500.0),
+        "value_clip_range": (0.0, 0.03, 1.0, 2.0, 500.0),
         "value_coeff": (0.0, 1.0, 10.0),
     }.items():
         for value in values:

@@ -1,0 +1,81 @@
+"""Inspect's own viewer, for transcripts: one server for each run folder, from the first time it is asked for."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+from urllib.parse import quote
+
+from lmrbench.errors import UsageError
+from lmrbench.tasks.submission import Answer
+
+# Inspect takes some seconds to start on a busy machine.
+_SECONDS_TO_START = 60
+LOGS = "logs"
+
+
+class TranscriptServers:
+    """Servers of Inspect's viewer on loopback. `close` ends them."""
+
+    def __init__(self) -> None:
+        self._servers: dict[Path, tuple[subprocess.Popen[bytes], str]] = {}
+
+    def address(self, run: Path, answer: Answer) -> str:
+        """Where the transcript of an answer is shown, of which a server runs from now on.
+
+        Raises UsageError without Inspect, and where no log of the run folder holds the answer.
+        """
+        log = _log_of(run, answer)
+        sample = quote(quote(answer.task, safe=""), safe="%")
+        return f"{self._server(run)}/#/logs/{quote(log)}/samples/sample/{sample}/{answer.sample + 1}/transcript"
+
+    def close(self) -> None:
+        """End the servers."""
+        for process, _ in self._servers.values():
+            process.terminate()
+        for process, _ in self._servers.values():
+            process.wait()
+
+    def _server(self, run: Path) -> str:
+        process, address = self._servers.get(run, (None, ""))
+        if process is None or process.poll() is not None:
+            self._servers[run] = process, address = _start(run / LOGS)
+        return address
+
+
+def _log_of(run: Path, answer: Answer) -> str:
+    """The name of the latest log of a run in which an answer was given."""
+    try:
+        from inspect_ai.log import list_eval_logs, read_eval_log_sample_summaries
+    except ModuleNotFoundError as error:
+        raise UsageError(f"transcripts need {error.name}: pip install 'lmrbench[models]'") from error
+    for info in list_eval_logs(str(run / LOGS)) if (run / LOGS).is_dir() else ():
+        for sample in read_eval_log_sample_summaries(info):
+            if (str(sample.id), sample.epoch) == (answer.task, answer.sample + 1) and not sample.error:
+                return info.name.rpartition("/")[2]
+    raise UsageError(f"{run / LOGS}: no log holds a transcript of this answer")
+
+
+def _start(logs: Path) -> tuple[subprocess.Popen[bytes], str]:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    # What a log holds was written by strangers.
+    options = ["--log-dir", str(logs), "--host", "127.0.0.1", "--port", str(port), "--no-trust-content"]
+    command = [sys.executable, "-m", "inspect_ai", "view", "start", *options]
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    address = f"http://127.0.0.1:{port}"
+    deadline = time.monotonic() + _SECONDS_TO_START
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            urllib.request.urlopen(address, timeout=5).close()
+        except OSError:
+            time.sleep(0.1)
+        else:
+            return process, address
+    process.kill()
+    process.wait()
+    raise UsageError(f"Inspect's viewer does not start: {' '.join(command)}")
