@@ -191,7 +191,9 @@ def cases(seed):
     yield table("a square", 6, 6)
     yield table("rank one", rank=1)
     yield table("a rank beyond the widths", 3, 2, rank=6)
-    yield table("one entry", inputs=1)
+    given = table("one entry", inputs=1)
+    # Its norm is one number, which an update must not cancel.
+    yield given | {"weight": given["weight"] + 6 * given["weight"].sign()}
     yield table("one dimension", outputs=1)
     yield table("two dimensions of indices", x=(2, 3))
     yield table("three dimensions of indices", x=(2, 1, 3))
