@@ -11,11 +11,11 @@ from pathlib import Path
 from urllib.parse import quote
 
 from lmrbench.errors import UsageError
+from lmrbench.interop.transcripts import LOGS
 from lmrbench.tasks.submission import Answer
 
 # Inspect takes some seconds to start on a busy machine.
 _SECONDS_TO_START = 60
-LOGS = "logs"
 
 
 class TranscriptServers:
