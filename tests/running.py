@@ -32,7 +32,9 @@ class Running:
         self._process.start()
 
     def send_signal(self, number):
-        os.kill(self._process.pid, number)
+        pid = self._process.pid
+        assert pid is not None
+        os.kill(pid, number)
 
     def wait(self, timeout=None):
         """What it ended with: its exit code, what it printed, and its errors."""

@@ -249,7 +249,7 @@ def _layer(case):
     if not case["extension"]:
         module._FBD_CUDA = _Missing()
     try:
-        return _observed(case, layer, base, names, dtype)
+        return _observed(case, layer, base, names, dtype, module)
     finally:
         module._FBD_CUDA = kept
 
@@ -258,7 +258,7 @@ class _Missing:
     """An extension that is not to be called."""
 
 
-def _observed(case, layer, base, names, dtype):
+def _observed(case, layer, base, names, dtype, module):
     x = _laid_out(case["x"].to(dtype, copy=True), case["layout"]).requires_grad_()
     dropped = []
 
@@ -300,10 +300,11 @@ def _observed(case, layer, base, names, dtype):
         results[f"{name}, gradient of the product"] = layer.boft_R[name].grad.clone()
     for hook in hooks:
         hook.remove()
+    facts["still trained"] = [item.requires_grad for item in layer.parameters()]
     facts["nothing more is dropped"] = len(dropped)
     facts["unchanged"] = torch.equal(x.detach(), before) and torch.equal(layer.boft_P, permutations)
     facts["state"] = all(torch.equal(item, state[name]) for name, item in layer.state_dict().items())
-    facts["modes"] = [module.training for module in layer.modules()]
+    facts["modes"] = [part.training for part in layer.modules()]
     facts["attributes"] = [sorted(vars(layer)) == attributes, base.bias is bias]
     facts["settings"] = [layer.training, layer.active_adapters, layer.merged_adapters, layer.fbd_cuda_available]
     facts["arguments"] = _arguments(layer, x.detach())
@@ -320,6 +321,7 @@ def _observed(case, layer, base, names, dtype):
         layer.boft_R[names[0]].data.mul_(0.5)
         layer.boft_s[names[0]].data.mul_(1.5)
         results["other data"] = layer(x.detach())
+        results["other inputs"] = layer(0.5 * x.detach() + 1)
         wide["other product"] = layer.get_delta_weight(names[0])[0]
         base.weight.data.mul_(0.5)
         results["other weight"] = layer(x.detach())
@@ -327,6 +329,12 @@ def _observed(case, layer, base, names, dtype):
         layer.boft_P.copy_(layer.boft_P.roll(1, dims=2))
         results["other permutations"] = layer(x.detach())
         wide["other permutations"] = layer.get_delta_weight(names[0])[0]
+        if case["factors"] == 1 and case["extension"]:
+            # From now on there is none.
+            layer.fbd_cuda_available = False
+            module._FBD_CUDA = _Missing()
+            results["no extension any more"] = layer(x.detach())
+            wide["no extension any more"] = layer.get_delta_weight(names[0])[0]
         zero = (case["s"] == 0).all().item()
         if dtype != torch.bfloat16 and not zero:
             layer.merge()
