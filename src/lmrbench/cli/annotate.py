@@ -67,14 +67,14 @@ def annotate(
     tasks, answers, chosen = answers_to_label(runs, suite, task)
     known = read_known(calibration, answers, tasks) if calibration else {}
     items = items_of({answer: answers[answer] for answer in chosen}, known, seed)
-    labelled = {answer.task for answer in chosen}
+    shown = {item.answer.task for item in items.values()}
     asked = {
         "annotators": sorted(annotator),
         "overlap": overlap,
         "seed": seed,
         "runs": _digest(answers),
-        "tasks": sorted(labelled),
-        "content of these tasks": f"SHA-256 {suite_digest(tasks[name] for name in labelled)[:16]}",
+        "tasks": sorted({answer.task for answer in chosen}),
+        "content of these tasks": f"SHA-256 {suite_digest(tasks[name] for name in shown)[:16]}",
         "calibration items": _digest_of_known(known),
     }
     queues = drawn(items, annotator, overlap, seed)

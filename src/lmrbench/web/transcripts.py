@@ -16,6 +16,7 @@ from lmrbench.tasks.submission import Answer
 
 # Inspect takes some seconds to start on a busy machine.
 _SECONDS_TO_START = 60
+_SECONDS_TO_END = 5
 
 
 class TranscriptServers:
@@ -38,7 +39,12 @@ class TranscriptServers:
         for process, _ in self._servers.values():
             process.terminate()
         for process, _ in self._servers.values():
-            process.wait()
+            try:
+                process.wait(_SECONDS_TO_END)
+            except subprocess.TimeoutExpired:
+                # It waits for browsers that still listen.
+                process.kill()
+                process.wait()
 
     def _server(self, run: Path) -> str:
         process, address = self._servers.get(run, (None, ""))
