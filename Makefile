@@ -96,6 +96,7 @@ docker-base:
 	command -v debootstrap dockerd >/dev/null || { apt-get update -qq && apt-get install -y -qq docker.io debootstrap >/dev/null; }
 	docker info >/dev/null 2>&1 || { setsid dockerd >/var/log/lmrbench-dockerd.log 2>&1 & }
 	for second in $$(seq 60); do docker info >/dev/null 2>&1 && break; sleep 1; done
+	docker info >/dev/null 2>&1 || { echo 'NOT TESTED: no Docker Engine could be started:' >&2; tail /var/log/lmrbench-dockerd.log >&2; exit 1; }
 	folder=$$(mktemp -d) && debootstrap --variant=minbase --include=python3 bookworm $$folder/base >/dev/null \
 		&& tar -C $$folder/base -c . | docker import - lmrbench-base >/dev/null && rm -rf $$folder
 	@echo 'LMRBENCH_BASE_IMAGE=lmrbench-base names it'

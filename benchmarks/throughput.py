@@ -81,6 +81,38 @@ def watched(command: list[str], grades: Path) -> list[tuple[float, int, float]]:
     return found
 
 
+def grown(suite: Path, sandbox: str, count: int) -> tuple[list[tuple[float, int, float]], int]:
+    """Grade so many answers by the command; what `watched` finds, and how many of the answers are distinct."""
+    with tempfile.TemporaryDirectory() as scratch:
+        answers, run = Path(scratch, "answers.jsonl"), Path(scratch, "run")
+        distinct: set[tuple[str, str]] = set()
+        with answers.open("w") as file:
+            for item in submissions(load_suite(suite), count):
+                distinct.add((item.task, str(item.code)))
+                file.write(item.model_dump_json() + "\n")
+        command = [sys.executable, "-m", "lmrbench", "--quiet", "grade", str(answers), "--suite", str(suite)]
+        points = watched([*command, "--sandbox", sandbox, "--out", str(run)], run / "grades.jsonl")
+    if not points:
+        raise SystemExit(f"too few answers: {WINDOW} are needed to see anything")
+    return points, len(distinct)
+
+
+def rates_of(points: list[tuple[float, int, float]]) -> list[float]:
+    """Grades a second in each window."""
+    return [(now[1] - last[1]) / (now[0] - last[0]) for last, now in itertools.pairwise([(0.0, 0, 0.0), *points])]
+
+
+def standard_error(values: list[float]) -> float:
+    """Of the mean of values; NaN for a single one."""
+    return statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
+
+
+def growth_of(points: list[tuple[float, int, float]]) -> float | None:
+    """By which share memory grows at most after the grade `STEADY_FROM`; None where there are too few grades."""
+    steady = [mb for _, seen, mb in points if seen >= STEADY_FROM]
+    return max(steady) / steady[0] - 1 if steady else None
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -88,32 +120,17 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=10_000)
     parser.add_argument("--sandbox", default="bubblewrap")
     arguments = parser.parse_args()
-    tasks = load_suite(arguments.suite)
-    with tempfile.TemporaryDirectory() as scratch:
-        answers, run = Path(scratch, "answers.jsonl"), Path(scratch, "run")
-        distinct: set[tuple[str, str]] = set()
-        with answers.open("w") as file:
-            for item in submissions(tasks, arguments.count):
-                distinct.add((item.task, str(item.code)))
-                file.write(item.model_dump_json() + "\n")
-        command = [sys.executable, "-m", "lmrbench", "--quiet", "grade", str(answers), "--suite", str(arguments.suite)]
-        command += ["--sandbox", arguments.sandbox, "--out", str(run)]
-        points = watched(command, run / "grades.jsonl")
-    if not points:
-        raise SystemExit(f"too few answers: {WINDOW} are needed to see anything")
+    points, distinct = grown(arguments.suite, arguments.sandbox, arguments.count)
     console = Console()
     table = Table("Grades", "seconds", "grades a second", "MB")
-    rates: list[float] = []
-    for before, after in itertools.pairwise([(0.0, 0, 0.0), *points]):
-        rates.append((after[1] - before[1]) / (after[0] - before[0]))
-        table.add_row(str(after[1]), f"{after[0]:.0f}", f"{rates[-1]:.1f}", f"{after[2]:.0f}")
+    rates = rates_of(points)
+    for (seconds, seen, mb), rate in zip(points, rates, strict=True):
+        table.add_row(str(seen), f"{seconds:.0f}", f"{rate:.1f}", f"{mb:.0f}")
     console.print(table)
-    steady = [mb for _, seen, mb in points if seen >= STEADY_FROM]
-    error = statistics.stdev(rates) / math.sqrt(len(rates)) if len(rates) > 1 else math.nan
-    console.print(f"{arguments.count} answers, {len(distinct)} of them distinct")
-    console.print(f"{points[-1][1] / points[-1][0]:.2f} grades a second, standard error {error:.2f} over windows")
-    if steady:
-        growth = max(steady) / steady[0] - 1
+    console.print(f"{arguments.count} answers, {distinct} of them distinct")
+    mean = points[-1][1] / points[-1][0]
+    console.print(f"{mean:.2f} grades a second, standard error {standard_error(rates):.2f} over windows")
+    if (growth := growth_of(points)) is not None:
         console.print(f"memory from the {STEADY_FROM}th on: {growth:+.1%} at most; the bound is {MOST_GROWTH:.0%}")
 
 

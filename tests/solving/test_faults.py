@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -256,6 +257,35 @@ def test_options_of_the_task_that_can_not_be(options, words):
         lmr_bench(**options)
 
     assert words in str(caught.value)
+
+
+ENGINE = """echo '{"Server": {"Version": "%s"}}'"""
+
+
+@pytest.mark.parametrize(
+    ("engine", "compose", "words"),
+    [
+        ("echo 'Cannot connect to the Docker daemon' >&2; exit 1", "exit 1", ["working Docker Engine", "daemon"]),
+        (ENGINE % "20.10.24", "exit 1", ["Docker Engine >= ", "20.10.24"]),
+        (ENGINE % "26.1.5", "echo 'unknown flag: --format' >&2; seq 200 >&2; exit 125", ["docker compose version"]),
+        (ENGINE % "26.1.5", """echo '{"version": "1.29.2"}'""", ["Docker Compose >= ", "1.29.2"]),
+    ],
+    ids=["no engine", "an old engine", "no compose", "an old compose"],
+)
+def test_what_agents_need_under_docker_is_one_line(tmp_path, monkeypatch, engine, compose, words):
+    program = tmp_path / "bin" / "docker"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nif [ "$1" = compose ]; then {compose}; else {engine}; fi\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+
+    docker = ("--setting", "agent", "--agent-sandbox", "docker", "--out", tmp_path / "run")
+    result = lmrbench("http://127.0.0.1:1/v1", "solve", "--model", MODEL, "--task", "concept_depth", *docker)
+
+    assert result.returncode == 2
+    assert result.stderr.count("\n") == 1
+    assert len(result.stderr) < 500
+    assert all(word in result.stderr for word in words)
 
 
 AS_AGENT = ("--setting", "agent")

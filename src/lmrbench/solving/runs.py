@@ -65,6 +65,8 @@ from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
 
 LOGS, CACHE = "logs", "cache"
+# Of an error of Inspect that names what is missing.
+_MOST_LINES = 3
 # Each price, and what it is where it is not named.
 _PRICES = {"input": "input", "output": "output", "input_cache_read": "input", "input_cache_write": "input"}
 
@@ -366,5 +368,7 @@ def _reason(error: BaseException) -> str:
     """What an error of Inspect or of a provider says, in one line and without markup."""
     text = str(error) or repr(error)
     if isinstance(error, PrerequisiteError):
-        text = Text.from_markup(str(error.message)).plain
+        # What comes after the first lines is what the docker command says of its use.
+        lines = [line for line in Text.from_markup(str(error.message)).plain.splitlines() if line.strip()]
+        text = " ".join(lines[:_MOST_LINES])
     return " ".join(text.split()).removeprefix("ERROR: ")

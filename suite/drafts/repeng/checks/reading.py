@@ -134,6 +134,7 @@ def cases(seed):
         yield case("a controlled model's states", None, method=method, indices=(1, 2), pairs=31, controlled=True)
         yield case("in training mode", None, method=method, indices=(1, 2), training=True)
         yield case("inference", None, method=method, indices=(1, 2), inference=True)
+        yield case("a model in double precision", None, method=method, indices=(1, 2), double=True)
         later = [
             {"texts": 7},
             {"method": {"pca_diff": "pca_center", "pca_center": "pca_diff"}[method]},
@@ -203,6 +204,8 @@ def _directions(case):
         amounts = torch.linspace(4, 1, 15)
         model.model.words.weight[1:, 0] = torch.cat([amounts, -amounts])
     model.train(case.get("training", False))
+    if case.get("double"):
+        model = model.double()
     parameters = [item.detach().clone() for item in model.parameters()]
     if case.get("controlled"):
         model = ControlModel(model, [1, -1])
@@ -269,7 +272,8 @@ def _directions(case):
         facts.append(
             [type(layers).__name__, layers, layers == (None if layers is None else list(arguments["hidden_layers"]))]
         )
-        facts.append([model.training, [item.grad is None for item in model.parameters()]])
+        facts.append([model.training, [(item.grad is None, item.requires_grad) for item in model.parameters()]])
+        facts.append([str(item.dtype) for item in model.parameters()])
         facts.append([torch.equal(item, old) for item, old in zip(model.parameters(), parameters, strict=True)])
         for item in found.values():
             direction = item.astype("float64")

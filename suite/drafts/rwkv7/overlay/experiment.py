@@ -52,11 +52,10 @@ def _cups(generator: torch.Generator, cups: int = 5, swaps: int = 24) -> dict[st
     results = {}
     for rate in (2.0, 1.0):
         _, state = dplr_recurrence(still, still, still, -key, rate * key, still, torch.eye(cups).view(1, 1, cups, cups))
-        right = state[0, 0].argmax(-1) == torch.tensor(order)
-        results[f"cups, rate {rate:g}/share in place"] = right.double().mean().item()
-        results[f"cups, rate {rate:g}/weight in place"] = (
-            state[0, 0][torch.arange(cups), torch.tensor(order)].mean().item()
-        )
+        in_place = state[0, 0][torch.arange(cups), torch.tensor(order)]
+        # Where cups have been mixed, several places may have equal weights.
+        results[f"cups, rate {rate:g}/share in place"] = (in_place > 0.9).double().mean().item()
+        results[f"cups, rate {rate:g}/weight in place"] = in_place.mean().item()
     return results
 
 

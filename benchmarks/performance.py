@@ -1,0 +1,298 @@
+"""How fast is grading, beside how others grade, and what limits it? Writes docs/performance.md and its figure.
+
+One system's answers to a whole suite, which are the references, in one run on one machine: (a) a container and an
+interpreter for each task, one after another; (b) a process for each task, one after another, without isolation; (c)
+`lmrbench` with bubblewrap, with Docker, and with Ray on 1, 2 and 4 nodes of this machine, with a worker each; (d) the
+checks alone, in one process that has imported everything. Images are there before, and so is what references return.
+Then thousands of answers by the command, to see whether it slows down or its memory grows.
+
+    python benchmarks/performance.py [--suite DIR] [--repeats N] [--count N] [--folder DIR]
+
+Docker needs an Engine, and LMRBENCH_BASE_IMAGE or Docker Hub; `make docker-base` brings both.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import ray
+from grading import FLOOR, SEED, checked, jobs_of, measure_floor, measure_warm
+from matplotlib.figure import Figure
+from ray.cluster_utils import Cluster
+from rich.console import Console
+from throughput import STEADY_FROM, grown, growth_of, rates_of, standard_error
+
+from lmrbench.grading.grade import grade
+from lmrbench.grading.systems import submissions_of
+from lmrbench.sandbox.cluster import ClusterPool
+from lmrbench.sandbox.environment import variables
+from lmrbench.sandbox.pool import LocalPool
+from lmrbench.sandbox.registry import make_sandbox
+from lmrbench.tasks.loading import default_suite, load_suite
+from lmrbench.tasks.model import Task
+from lmrbench.tasks.workspace import third_party_imports
+
+NODES = (1, 2, 4)
+SHOWN = (1_000, 2_000, 5_000, 10_000)
+CONTAINERS, PROCESSES, FLOOR_NAME = "(a) a container a task", "(b) a process a task", "(d) the checks alone"
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to grade: seconds for the whole suite in each repeat, and seconds until the first outcome in each."""
+
+    name: str
+    seconds: tuple[float, ...]
+    first: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        """Seconds for the whole suite."""
+        return statistics.median(self.seconds)
+
+
+def containers(tasks: Sequence[Task]) -> Iterator[None]:
+    """Grade in a container of its own for each task, which is started, asked and removed before the next."""
+    sandbox = make_sandbox("docker", ())
+    for job in jobs_of(tuple(tasks), "a container"):
+        worker = sandbox.start(job.imports)
+        checked(worker.run(job))
+        worker.close()
+        yield
+
+
+def processes(tasks: Sequence[Task]) -> Iterator[None]:
+    """Run the check of each task in an interpreter of its own, which imports what that task needs."""
+    for task in tasks:
+        with tempfile.TemporaryDirectory() as folder:
+            for name, data in task.files.repository.items():
+                file = Path(folder, "repo", name)
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(data)
+            request = json.dumps([[[str(Path(folder, "repo")), task.files.check]], list(third_party_imports(task))])
+            command = [sys.executable, "-B", "-c", FLOOR]
+            environment = variables((), folder)
+            subprocess.run(command, input=request.encode(), env=environment, stdout=subprocess.DEVNULL, check=True)
+        yield
+
+
+def pooled(tasks: Sequence[Task], open_pool: Callable[[], LocalPool | ClusterPool]) -> Iterator[None]:
+    """Grade as the command does, from the start of workers to the last grade."""
+    by_id = {task.id: task for task in tasks}
+    with open_pool() as pool:
+        for item in grade(list(submissions_of("golden", tasks)), by_id, (SEED,), pool):
+            if not item.passed:
+                raise SystemExit(f"the golden of {item.task} fails")
+            yield
+
+
+@contextmanager
+def nodes(count: int) -> Iterator[str]:
+    """A Ray cluster of this machine with so many nodes of one processor, and a head without any; its address."""
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
+    try:
+        for _ in range(count):
+            cluster.add_node(num_cpus=1)
+        yield cluster.address
+    finally:
+        ray.shutdown()
+        cluster.shutdown()
+
+
+def timed(name: str, graded: Callable[[], Iterator[None]], repeats: int) -> Way:
+    """Time a way so many times, after a first time that builds and keeps what it can."""
+    seconds, first = [], []
+    for repeat in range(repeats + 1):
+        began = time.perf_counter()
+        ends = [time.perf_counter() - began for _ in graded()]
+        whole = time.perf_counter() - began
+        Console(stderr=True).print(f"{name}: {whole:.1f} s{'' if repeat else ', which does not count'}")
+        if repeat:
+            seconds.append(whole)
+            first.append(ends[0])
+    return Way(name, tuple(seconds), tuple(first))
+
+
+def measured(suite: Path, repeats: int) -> list[Way]:
+    """Every way but the floor, one after another."""
+    tasks = load_suite(suite)
+
+    def local(sandbox: str) -> Callable[[], Iterator[None]]:
+        return lambda: pooled(tasks, lambda: LocalPool(make_sandbox(sandbox, [suite])))
+
+    def on_ray(address: str) -> Callable[[], Iterator[None]]:
+        bubblewrap = make_sandbox("bubblewrap", [suite])
+        return lambda: pooled(tasks, lambda: ClusterPool(bubblewrap, [suite], address=address))
+
+    ways = [timed(CONTAINERS, lambda: containers(tasks), repeats)]
+    ways.append(timed(PROCESSES, lambda: processes(tasks), repeats))
+    ways += [timed(f"(c) {name}", local(name), repeats) for name in ("bubblewrap", "docker")]
+    for count in NODES:
+        with nodes(count) as address:
+            ways.append(timed(f"(c) Ray, {count} node{'s' * (count > 1)}", on_ray(address), repeats))
+    return ways
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Seconds of one worker's start, of all checks in it, and of the checks alone; megabytes of a job at most."""
+
+    start: float
+    warm: float
+    floor: float
+    peak_mb: float
+
+
+def parts_of(suite: Path, repeats: int) -> Parts:
+    """The medians over repeats of what one worker under bubblewrap takes, and a process without isolation."""
+    tasks = load_suite(suite)
+    imports = sorted({name for task in tasks for name in third_party_imports(task)})
+    warms = [measure_warm(tasks, "bubblewrap", imports) for _ in range(repeats)]
+    floors = [measure_floor(tasks, imports) for _ in range(repeats)]
+    return Parts(
+        statistics.median(start for start, _, _ in warms),
+        statistics.median(sum(seconds) for _, seconds, _ in warms),
+        statistics.median(sum(seconds) for _, seconds in floors),
+        max(max(peaks) for _, _, peaks in warms),
+    )
+
+
+def machine() -> str:
+    """This machine in words."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown")
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    cores = len(os.sched_getaffinity(0))
+    return f"{cores} cores ({model}), {memory:.0f} GiB, Linux {platform.release()}, Python {platform.python_version()}"
+
+
+def page(ways: Sequence[Way], parts: Parts, points: list[tuple[float, int, float]], distinct: int, tasks: int) -> str:
+    """docs/performance.md."""
+    ours = next(way for way in ways if way.name == "(c) bubblewrap").median
+    rows = [
+        f"| {way.name} | {way.median:.1f} | {min(way.seconds):.1f} to {max(way.seconds):.1f} "
+        f"| {way.median / tasks:.2f} | {statistics.median(way.first):.1f} | {way.median / ours:.1f} |"
+        for way in ways
+    ]
+    rows.append(f"| {FLOOR_NAME} | {parts.floor:.1f} | | {parts.floor / tasks:.2f} | | {parts.floor / ours:.1f} |")
+    rates = rates_of(points)
+    windows = [point for point in points if point[1] in SHOWN] or points[-1:]
+    grades = [f"| {seen:,} | {seconds:,.0f} | {seen / seconds:.1f} | {mb:.0f} |" for seconds, seen, mb in windows]
+    count, last = points[-1][1], points[-1][1] / points[-1][0]
+    growth = growth_of(points)
+    grown_by = "" if growth is None else f" From the {STEADY_FROM:,}th grade on, memory grows by {growth:.1%} at most."
+    share = parts.start / (parts.start + parts.warm)
+    return PAGE.format(
+        machine=machine(),
+        tasks=tasks,
+        repeats=len(ways[0].seconds),
+        rows="\n".join(rows),
+        over_containers=ways[0].median / ours,
+        over_processes=ways[1].median / ours,
+        start=parts.start,
+        warm=parts.warm,
+        floor=parts.floor,
+        beside=(parts.warm - parts.floor) / tasks,
+        checks=parts.floor / (parts.start + parts.warm),
+        share=share,
+        peak=parts.peak_mb,
+        count=count,
+        distinct=distinct,
+        grades="\n".join(grades),
+        rate=last,
+        error=standard_error(rates),
+        grown=grown_by,
+    )
+
+
+PAGE = """# Performance
+
+What grading takes, beside other ways to grade the same, and what limits it. This page and its figure are written by
+`python benchmarks/performance.py`, in one run. Other machines have other seconds; ratios are what carries over.
+
+The machine: {machine}.
+
+## One system's answers to the whole suite
+
+{tasks} tasks, answered by their references; the median of {repeats} repeats, after one that does not count: images are
+built by then, and what references return is known. Seconds of (c) go from nothing to the last grade, with the start
+of workers and the comparison of results; (a), (b) and (d) only run the checks. (a) and (b) go from task to task, as
+harnesses do that give each task a container or a process. Each Ray node has one worker, whatever the cores.
+
+| way | seconds | least to most | a task | until the first outcome | times bubblewrap |
+|---|--:|--:|--:|--:|--:|
+{rows}
+
+![Seconds of each way](pictures/performance.svg)
+
+Under bubblewrap it is {over_containers:.1f} times faster than a container a task, and {over_processes:.1f} times faster
+than a process a task, of which the latter isolates nothing.
+
+## What limits it
+
+- **The checks.** In one worker all checks take {warm:.1f} s, and {floor:.1f} s in a process without any isolation: the
+  isolation costs {beside:.3f} s a task. Checks are {checks:.0%} of all that a worker does for one system, its start
+  included. What makes grading faster now is cheaper checks, or more cores.
+- **The start of a worker**, {start:.1f} s, most of it imports. It is {share:.0%} of a system's whole suite in one
+  worker, and that is the most that could be saved for each further system if workers came from a template that had
+  imported everything. They don't: a worker serves one system alone, because what confines it, such as its
+  namespaces, is made at its start by bubblewrap or the Engine, and a fork of a running worker would share that with
+  the candidates of other systems. A second worker is started for a system only where it saves more than it costs.
+- **Memory**: a job's process takes {peak:.0f} MB at most, most of it shared with its worker.
+
+## Many answers
+
+{count:,} answers, {distinct:,} of them distinct, of 100 systems (references, masks, rewrites, wrong versions and
+mutants), graded by one command under bubblewrap: {rate:.2f} grades a second, with a standard error of {error:.2f} over
+windows of 100.{grown}
+
+| grades | seconds | grades a second until then | MB of the command |
+|--:|--:|--:|--:|
+{grades}
+"""
+
+
+def draw(ways: Sequence[Way], floor: float, file: Path) -> None:
+    """Draw the seconds of each way, and of the checks alone."""
+    figure = Figure(figsize=(7, 0.6 + 0.4 * (len(ways) + 1)), layout="constrained")
+    axes = figure.subplots()
+    names, seconds = [*(way.name for way in ways), FLOOR_NAME], [*(way.median for way in ways), floor]
+    bars = axes.barh(range(len(names)), seconds, color="C0")
+    axes.bar_label(bars, fmt="%.1f", padding=3)
+    axes.set(yticks=range(len(names)), yticklabels=names, xlabel="seconds for one system's answers to the whole suite")
+    axes.margins(x=0.1)
+    axes.invert_yaxis()
+    figure.savefig(file, metadata={"Date": None})
+
+
+def main() -> None:
+    """Measure, and write page and figure."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--suite", type=Path, default=default_suite())
+    parser.add_argument("--repeats", type=int, default=3, help="the median of this many is shown")
+    parser.add_argument("--count", type=int, default=10_000, help="answers that are graded at once")
+    parser.add_argument("--folder", type=Path, default=Path(__file__).parents[1] / "docs")
+    arguments = parser.parse_args()
+    ways = measured(arguments.suite, arguments.repeats)
+    parts = parts_of(arguments.suite, arguments.repeats)
+    points, distinct = grown(arguments.suite, "bubblewrap", arguments.count)
+    tasks = len(load_suite(arguments.suite))
+    (arguments.folder / "pictures").mkdir(parents=True, exist_ok=True)
+    draw(ways, parts.floor, arguments.folder / "pictures" / "performance.svg")
+    (arguments.folder / "performance.md").write_text(page(ways, parts, points, distinct, tasks))
+
+
+if __name__ == "__main__":
+    main()
