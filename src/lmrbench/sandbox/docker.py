@@ -21,8 +21,8 @@ from pathlib import Path
 from secrets import randbelow
 from typing import Any
 
-from docker.errors import APIError, DockerException
-from docker.types import DeviceRequest
+from docker.errors import APIError, DockerException, NotFound
+from docker.types import DeviceRequest, Ulimit
 from requests.exceptions import RequestException
 
 from lmrbench.errors import SandboxError
@@ -36,6 +36,7 @@ _KIND, _NODE, _PROCESS = "lmrbench.worker", "lmrbench.node", "lmrbench.process"
 _SCRATCH_BYTES = 1 << 30
 _FIRST_USER_ID, _USER_IDS = 1_000_000_000, 2**30
 _MOST_PROCESSES = 1024
+_RLIMITS = {"nofile": 16_384, "nproc": _MOST_PROCESSES}
 _OWN_BYTES = 64 << 20
 # What a worker may hold while it imports packages, before it is told of a job.
 _START_BYTES = 4 << 30
@@ -159,7 +160,9 @@ class ContainerBounds:
         """Bound the container's memory. That of processes is a container's own, and fixed; each child has another."""
         memory = held + (limits.memory_mb + limits.disk_mb + limits.output_mb << 20) + _OWN_BYTES
         if memory != self._bound:
-            self.api.update_container(self.container, mem_limit=memory, memswap_limit=memory)
+            # Podman can't change it; a container keeps what it was started with there.
+            with contextlib.suppress(NotFound):
+                self.api.update_container(self.container, mem_limit=memory, memswap_limit=memory)
             self._bound = memory
 
 
@@ -178,6 +181,8 @@ def _create(client: Any, image: str, tree: Path | None, place: str | None) -> st
         mem_limit=_START_BYTES,
         memswap_limit=_START_BYTES,
         pids_limit=_MOST_PROCESSES,
+        # What podman sets by itself may be more than its user may have.
+        ulimits=[Ulimit(name=name, soft=most, hard=most) for name, most in _RLIMITS.items()],
         log_config={"Type": "none"},
         binds={} if tree is None else {str(tree): {"bind": place, "mode": "ro"}},
         device_requests=[DeviceRequest(count=-1, capabilities=[["gpu"]])] if os.environ.get(GPU_VARIABLE) else None,

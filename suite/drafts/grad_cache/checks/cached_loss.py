@@ -296,6 +296,7 @@ def _of_forward(case):
         facts.append([item.grad is None for item in model.parameters()])
         facts.append([all(torch.equal(item.detach(), parameters[name]) for name, item in model.named_parameters())])
         facts.append([model.training, loss_of.training, loss_of.scale, loss_of.mini_batch_size])
+        facts.append([loss_of.show_progress_bar, labels is None or labels.tolist()])
         facts.append(
             [
                 list(column) == list(old) and all(torch.equal(item, old[name]) for name, item in column.items())
@@ -367,6 +368,12 @@ def _of_embeddings(case):
     numbers.append(loss_of.calculate_loss_and_cache_gradients(other).detach().clone())
     numbers.append(_nested(loss_of.cache))
     facts.append(all(count <= case["mini"] for count, _ in rows))
+    # The same embeddings in mini-batches of one row.
+    rows.clear()
+    loss_of.mini_batch_size = 1
+    single = [[row for item in column for row in item.detach().split(1)] for column in other]
+    numbers.append(loss_of.calculate_loss(single).detach().clone())
+    facts.append([loss_of.mini_batch_size, loss_of.show_progress_bar, all(count == 1 for count, _ in rows)])
     return numbers, facts
 
 
