@@ -109,6 +109,7 @@ def cases(seed):
             "all alike in direction": [0.2, 0.5, 1.0, 3.0, 2.0],
             "the first against the others": [-2.0, 0.3, 0.4, 0.5],
             "the last against the others": [0.3, 0.4, 0.5, -2.0],
+            "the first three of seven against the others": [-0.9, -0.4, -0.6, 0.5, 0.7, 0.8, 0.3],
         }
         for name, amounts in votes.items():
             for dtype in ("float32", "float64"):

@@ -15,7 +15,8 @@ from repeng.extract import (
 from toy import Model, Words
 
 _GLAD, _SAD, _PLAIN = ([f"{name}{number}" for number in range(8)] for name in ("glad", "sad", "plain"))
-_LAYERS, _WIDTH, _PAIRS = 4, 16, 24
+# An odd number of pairs, so that votes are never equal.
+_LAYERS, _WIDTH, _PAIRS = 4, 16, 25
 
 
 def _pairs(generator: np.random.Generator, count: int) -> list[DatasetEntry]:
