@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-docker docker-base test-verifiers coverage quick fuzz audit audit-real draws suite-page format lint docs bench clean
+.PHONY: demo test test-docker docker-base test-verifiers coverage quick fuzz audit audit-real draws suite-page format lint docs bench performance clean
 
 demo: .venv/installed system
 	$(BIN)/lmrbench grade --golden --mask --wrong --most 3 --fail-fast --out runs/demo
@@ -66,6 +66,10 @@ bench: .venv/installed system
 	$(BIN)/lmrbench fetch --suite real typical_sampling
 	$(BIN)/lmrbench env build --suite real typical_sampling
 	$(BIN)/python benchmarks/real.py
+
+# Writes docs/performance.md; takes hours on a small machine, which should do nothing else.
+performance: .venv/installed system docker-base
+	LMRBENCH_BASE_IMAGE=lmrbench-base $(BIN)/python benchmarks/performance.py
 
 docs: .venv/installed
 	$(BIN)/pip install --quiet -e '.[docs]'

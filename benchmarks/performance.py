@@ -38,6 +38,7 @@ from lmrbench.grading.grade import grade
 from lmrbench.grading.systems import submissions_of
 from lmrbench.sandbox.cluster import ClusterPool
 from lmrbench.sandbox.environment import variables
+from lmrbench.sandbox.packages import with_worker_needs
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.loading import default_suite, load_suite
@@ -67,7 +68,7 @@ def containers(tasks: Sequence[Task]) -> Iterator[None]:
     """Grade in a container of its own for each task, which is started, asked and removed before the next."""
     sandbox = make_sandbox("docker", ())
     for job in jobs_of(tuple(tasks), "a container"):
-        worker = sandbox.start(job.imports)
+        worker = sandbox.start(with_worker_needs(job.imports))
         checked(worker.run(job))
         worker.close()
         yield
@@ -147,9 +148,10 @@ def measured(suite: Path, repeats: int) -> list[Way]:
 
 @dataclass(frozen=True)
 class Parts:
-    """Seconds of one worker's start, of all checks in it, and of the checks alone; megabytes of a job at most."""
+    """Seconds of one worker's start, of imports alone, of all checks in it, and of checks alone; megabytes of a job."""
 
     start: float
+    imports: float
     warm: float
     floor: float
     peak_mb: float
@@ -163,6 +165,7 @@ def parts_of(suite: Path, repeats: int) -> Parts:
     floors = [measure_floor(tasks, imports) for _ in range(repeats)]
     return Parts(
         statistics.median(start for start, _, _ in warms),
+        statistics.median(start for start, _ in floors),
         statistics.median(sum(seconds) for _, seconds, _ in warms),
         statistics.median(sum(seconds) for _, seconds in floors),
         max(max(peaks) for _, _, peaks in warms),
@@ -202,6 +205,7 @@ def page(ways: Sequence[Way], parts: Parts, points: list[tuple[float, int, float
         over_containers=ways[0].median / ours,
         over_processes=ways[1].median / ours,
         start=parts.start,
+        imports=parts.imports,
         warm=parts.warm,
         floor=parts.floor,
         beside=(parts.warm - parts.floor) / tasks,
@@ -244,13 +248,14 @@ than a process a task, of which the latter isolates nothing.
 
 - **The checks.** In one worker all checks take {warm:.1f} s, and {floor:.1f} s in a process without any isolation: the
   isolation costs {beside:.3f} s a task. Checks are {checks:.0%} of all that a worker does for one system, its start
-  included. What makes grading faster now is cheaper checks, or more cores.
-- **The start of a worker**, {start:.1f} s, most of it imports. It is {share:.0%} of a system's whole suite in one
-  worker, and that is the most that could be saved for each further system if workers came from a template that had
-  imported everything. They don't: a worker serves one system alone, because what confines it, such as its
-  namespaces, is made at its start by bubblewrap or the Engine, and a fork of a running worker would share that with
-  the candidates of other systems. A second worker is started for a system only where it saves more than it costs.
-- **Memory**: a job's process takes {peak:.0f} MB at most, most of it shared with its worker.
+  included.
+- **The start of a worker**, {start:.1f} s, where an interpreter and the same imports take {imports:.1f} s. It is
+  {share:.0%} of a system's whole suite in one worker, and that is the most that could be saved for each further
+  system if workers came from a template that had imported everything. They don't: a worker serves one system alone,
+  because what confines it, such as its namespaces, is made at its start by bubblewrap or the Engine, and a fork of a
+  running worker would share that with the candidates of other systems. A second worker is started for
+  a system only where it saves more than it costs.
+- **Memory**: a job's process takes {peak:.0f} MB at most, what it shares with its worker included.
 
 ## Many answers
 

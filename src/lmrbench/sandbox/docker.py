@@ -157,12 +157,18 @@ class ContainerBounds:
         return int(found.get("memory_stats", {}).get("usage", 0))
 
     def bound(self, limits: Limits, held: int) -> None:
-        """Bound the container's memory. That of processes is a container's own, and fixed; each child has another."""
+        """Bound the container's memory. That of processes is a container's own, and fixed; each child has another.
+
+        Raises SandboxError where the Engine can't give a running container as much as the job may hold.
+        """
         memory = held + (limits.memory_mb + limits.disk_mb + limits.output_mb << 20) + _OWN_BYTES
         if memory != self._bound:
-            # Podman can't change it; a container keeps what it was started with there.
-            with contextlib.suppress(NotFound):
+            try:
                 self.api.update_container(self.container, mem_limit=memory, memswap_limit=memory)
+            except NotFound as error:
+                # Podman can't change it: a container keeps what it was started with there, if that is enough.
+                if memory > _START_BYTES:
+                    raise SandboxError(f"the Engine can't give a container that runs {memory >> 20} MB") from error
             self._bound = memory
 
 
