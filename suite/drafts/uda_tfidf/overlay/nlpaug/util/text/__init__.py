@@ -1,0 +1,1 @@
+"""Here with the tokenizer alone."""
