@@ -226,6 +226,7 @@ def cases(seed):
     yield whole_run("one layer", ((6, 5, 4),), target=2)
     yield whole_run("layers without triplets", ((6, 5, 4), (0, 3, 3)), target=4)
     yield whole_run("a new total", settings=(2, 3, 2, 13), retold={"at": 6, "total": 11})
+    yield whole_run("a later end of cuts", settings=(2, 3, 2, 13), retold={"at": 6, "total": 13, "tfinal": 1})
     given = whole_run("steps in another order", settings=(2, 3, 2, 13))
     yield given | {"steps": [4, 0, 11, 6, 12, 2, 3, 10, 8, 5, 7]}
 
@@ -369,6 +370,7 @@ def _model(case):
                 item.requires_grad_(True)
                 item.grad = torch.full_like(item, 0.5)
     model.embed.weight.grad = torch.ones(3, 3, dtype=dtype)
+    model.blocks[0].eval()
     return model
 
 
@@ -400,7 +402,7 @@ def _give(case, model, number, count=None):
 
 
 def _kept(model):
-    return {
+    kept = {
         name: [
             item.detach().clone(),
             None if item.grad is None else item.grad.clone(),
@@ -410,11 +412,12 @@ def _kept(model):
         ]
         for name, item in model.named_parameters()
     }
+    return kept | {"modes": [module.training for module in model.modules()]}
 
 
 def _changed(model, before, but=""):
     """The names of parameters that are not what they were: their entries, their gradients, or themselves."""
-    changed = []
+    changed = [] if before["modes"] == [module.training for module in model.modules()] else ["modes"]
     for name, item in model.named_parameters():
         value, gradient, flag, identity, place = before[name]
         same_gradient = (
@@ -548,6 +551,11 @@ def _cuts(case):
     facts["budgets"] = [allocator.init_bgt, allocator.target_bgt, list(allocator.name_set)]
     pattern = allocator.mask_to_budget(model=model, budget=case["budgets"][0])
     facts["again"] = _pattern_of(pattern)
+    if len(model.blocks) > 1:
+        # A model that has lost a layer, and an allocator that was told so.
+        del model.blocks[-1]
+        allocator.init_bgt = sum(rank for rank, *_ in case["layers"][:-1])
+        facts["a layer less"] = _pattern_of(allocator.mask_to_budget(model, allocator.init_bgt // 2))
     return _sorted(results, dtype) | facts
 
 
@@ -560,6 +568,7 @@ def _run(case):
     for number, step in enumerate(case["steps"]):
         if case.get("retold", {}).get("at") == step:
             allocator.set_total_step(case["retold"]["total"])
+            allocator.peft_config.tfinal = case["retold"].get("tfinal", allocator.peft_config.tfinal)
         _give(case, model, number)
         before = _kept(model)
         if step in case["forced"]:
