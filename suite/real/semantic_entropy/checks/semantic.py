@@ -91,6 +91,7 @@ def cases(seed):
             "members": members,
             "weights": weighted,
             "kind": kind,
+            "shuffled": shuffled,
         }
 
     yield entropies("a few questions", (6, 6, 6))
@@ -106,9 +107,13 @@ def cases(seed):
     yield entropies("classes in any order", (9, 12, 10), shuffled=True)
     yield entropies("one text", (7, 8), words=("the same",))
     yield entropies("texts all different", (7,), words=tuple("abcdefg")) | {"texts": [list("gfedcba")]}
+    # Words with the same hash where 31 is the base, and an invisible character at the start.
+    alike = ["Aa", "BB", "\ufeffAa", "AaBB", "BBAa", "Aa\ufeff", "\ufeff", "Aa", ""]
+    yield entropies("texts that are nearly the same", (9,), groups=1) | {"texts": [alike]}
     yield entropies("one text in all classes", (9,), words=("the same", "another"), shuffled=True)
     long = ["x" * 199 + "y", "x" * 200, "x" * 199, "x" * 200, "x" * 199 + "y", "y" + "x" * 199]
-    yield entropies("long texts", (6,)) | {"texts": [long], "members": [[list(range(6))]]}
+    wide = [text.replace("x", "\U0001f600") for text in long]
+    yield entropies("long texts", (6, 6)) | {"texts": [long, wide], "members": [[list(range(6))]] * 2}
     yield entropies("likely samples", (6, 9), low=0.0, high=1e-3)
     yield entropies("samples that are sure", (5,)) | {"logps": [[0.0, -1.0, 0.0, 0.0, -3.0]]}
     yield entropies("sums above one", (9, 20), groups=2, low=0.0, high=0.5)
@@ -117,6 +122,14 @@ def cases(seed):
     yield entropies("a class far below the others", (6, 5)) | {
         "logps": [[-1.0, -950.0, -1000.0, 0.0, -800.0, -2.0], [-999.0, -998.5, 0.0, -1000.0, -900.0]],
         "members": [[[0, 3], [1, 2], [4], [5]], [[0, 1, 3], [2], [4]]],
+    }
+    # Each is little beside the first, and all of them are not.
+    little = [[0.0, *generator.uniform(-27.0, -23.0, size=59).tolist()], [-26.8] * 60]
+    numbers = [f"answer {number}" for number in range(60)]
+    yield entropies("samples that count little", (60, 60), groups=1) | {
+        "texts": [numbers, numbers],
+        "logps": little,
+        "members": [[list(range(60))], [[place] for place in range(60)]],
     }
     yield entropies("few in common", (8,), low=700.0, high=800.0, words=("a", "b"))
     yield entropies("arrays", (7, 5), kind="array")
@@ -176,7 +189,8 @@ def _classes(case):
     kept_attributes = set(vars(calculator))
     first = calculator.get_classes(texts)
     found = [_plain(first)]
-    facts = [_integers(first), _plain((calculator._sample_to_class, calculator._class_to_sample)) == found[0]]
+    facts = [first[0] is calculator._sample_to_class, first[1] is calculator._class_to_sample]
+    facts += [_integers(first), _plain((calculator._sample_to_class, calculator._class_to_sample)) == found[0]]
     facts.append(sorted(set(vars(calculator)) - kept_attributes))
     facts.append(texts == [[f"sample {place % 2}" for place in range(size)] for size in sizes])
     # Another relation, and fewer questions: nothing is left of the first.
@@ -212,7 +226,7 @@ def _classes(case):
     found += [returned, _plain((dict(sorted(samples.items())), dict(sorted(members.items()))))]
     # What is said of the samples before need not be what this relation says.
     if sizes and sizes[0] > 3:
-        samples, members = {0: {0: 0, 1: 1, 2: 1}}, {0: [[0], [1, 2]]}
+        samples, members = {0: {2: 1, 0: 0, 1: 1}}, {0: [[0], [1, 2]]}
         row, rows = samples[0], members[0]
         calculator._sample_to_class, calculator._class_to_sample = samples, members
         returned = [calculator._determine_class(0, i) for i in range(3, sizes[0])]
@@ -238,7 +252,7 @@ def _entropies(case):
     samples = {}
     for question, rows in members.items():
         of = {sample: number for number, row in enumerate(rows) for sample in row}
-        samples[question] = {sample: of[sample] for sample in sorted(of)}
+        samples[question] = {sample: of[sample] for sample in (of if case["shuffled"] else sorted(of))}
     logps = [_numbers(case["kind"], row) for row in case["logps"]]
     weights = [_numbers(case["kind"], row) for row in case["weights"]]
     estimator = SemanticEntropy()
