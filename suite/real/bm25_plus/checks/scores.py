@@ -52,6 +52,16 @@ def cases(seed):
     yield case("a very long document", corpus((5000, *[3] * 120)), [["w0", "w3"]], b=0.9)
     yield case("long queries", corpus(usual), [["w0"] * 300, [*["w1"] * 129, *["w0"] * 871]])
     yield case("words told by spaces", [["w0 ", "w0"], ["w0", "w1"], [" w0"]], [["w0 "], ["w0"]])
+    # Words that separators, hashes or escapes would confuse.
+    joined = [f"w0{separator}w1" for separator in " ,;|\t\n\x01\x1e\x1f\u2028"]
+    alike = [["Aa", "\u00e9", *joined], ["BB", "&#233;", "w0"], ["w0", "w1", "\\xe9"]]
+    yield case("words that are nearly the same", alike, [["Aa"], ["BB", "w0"], ["\u00e9"], joined])
+    yield case("nearly all documents empty", [["w0"], *[[]] * 399], [["w0"]], b=0.9, delta=0)
+    # Every document but the last scores a million times as much or more.
+    small = [["w0"] * 40 + ["all"]] * 30 + [["all"] + ["w3"] * 2000]
+    yield case("a small score after large ones", small, [["w0"] * 999 + ["all"]], k1=100, b=1, delta=0)
+    numbers = [f"w{number}" for number in range(1000)]
+    yield case("a thousand different words", [numbers[:600], numbers[400:]], [numbers])
     later = [{"k1": 0.4}, {"b": 0.2, "delta": 0.1}, {"k1": 3, "b": 0.9, "delta": 4}]
     yield case("parameters that change", corpus(usual), [words(4)], later)
     yield {"name": "experiment", "seed": seed % 1000}
@@ -83,7 +93,11 @@ def observe(case):
     # As many documents of the same lengths, in which two words have changed places.
     other.__init__(_exchanged(documents[::-1]), **case["settings"])
     before.append(other.get_scores(["w0", "w1"]))
+    # As many documents of the same lengths, with the same words, of which others stand there several times.
+    other.__init__(_repeated(documents), **case["settings"])
+    before.append(other.get_scores(["w0", "w1"]))
     other.__init__(documents, **case["settings"])
+    before.append(other.get_scores(["w0", "w1"]))
     another = [
         before,
         [each.get_scores(["w0", "w1", "w2"]) for each in (other, index, other)],
@@ -119,6 +133,15 @@ def _exchanged(documents):
     """The documents with w0 for w1 and w1 for w0."""
     other = {"w0": "w1", "w1": "w0"}
     return [[other.get(word, word) for word in document] for document in documents]
+
+
+def _repeated(documents):
+    """The documents with each word once, in order, and the last of these as often as the length asks for."""
+    found = []
+    for document in documents:
+        words = list(dict.fromkeys(document))
+        found.append(words + words[-1:] * (len(document) - len(words)))
+    return found
 
 
 def _state(index):
