@@ -79,16 +79,18 @@ def cases(seed):
         for both in (False, True):
             yield labelled(f"{layout}, {both}", layout=layout, options={"is_encoder_decoder": both}, dtype="float64")
     yield labelled("settings by position", positional=(True, 2, True), pad=2)
-    for name, shape in {
-        "labels too short": (3, 6),
-        "labels too long": (3, 8),
-        "fewer rows": (2, 7),
-        "sizes that are swapped": (7, 3),
-        "one row that would broadcast": (1, 7),
-        "one position that would broadcast": (3, 1),
+    for name, shapes in {
+        "labels too short": ((3, 7), (3, 6)),
+        "labels too long": ((3, 7), (3, 8)),
+        "fewer rows": ((3, 7), (2, 7)),
+        "sizes that are swapped": ((3, 7), (7, 3)),
+        "one row that would broadcast": ((3, 7), (1, 7)),
+        "one position that would broadcast": ((3, 7), (3, 1)),
+        "logits of one row": ((1, 7), (3, 7)),
+        "logits of one position": ((3, 1), (3, 7)),
     }.items():
         for both in (False, True):
-            yield {"name": f"refused: {name}, {both}", "shape": shape, "both": both}
+            yield {"name": f"refused: {name}, {both}", "shapes": shapes, "both": both}
 
     def loss(name, chosen=4, rejected=3, pairs=7, dtype="float32", size=2.0, drift=1.0, **more):
         counts = dict(zip(LOGPS, 2 * (chosen, rejected, pairs), strict=True))
@@ -152,6 +154,23 @@ def cases(seed):
     for name in LOGPS:
         if "KL" not in name:
             yield loss(f"a gradient of {name} alone", wanted=(name,), dtype="float64")
+    # The losses' logistic function is nearly saturated, for both kinds and both ways.
+    for dtype in ("float32", "float64"):
+        settings = {"beta": 1.0, "desirable_weight": 10, "undesirable_weight": 10}
+        given = loss(f"nearly saturated, {dtype}", 20, 20, 1, dtype, settings=settings, fine=True)
+        steps = torch.linspace(3.0, 32.0, 10, dtype=torch.float64)
+        for name in ("chosen", "rejected"):
+            given["logps"][f"policy_{name}_logps"] = given["logps"][f"reference_{name}_logps"].round()
+            moved = given["logps"][f"policy_{name}_logps"] + torch.cat((steps, -steps))
+            given["logps"][f"reference_{name}_logps"] = moved
+        given["logps"]["policy_KL_logps"] = given["logps"]["reference_KL_logps"] + 0.5
+        yield given
+    # Numbers of words above 256, of which bfloat16 has only some.
+    for both in (False, True):
+        options = {"label_pad_token_id": 259, "is_encoder_decoder": both}
+        given = labelled(f"more than 256 words, {both}", 4, 4, 300, dtype="bfloat16", pad=259, options=options)
+        given["labels"] = torch.tensor([[257, 299, 259, 261], [258, 260, 257, 258], [256, 271, 260, 259], [259] * 4])
+        yield given
     yield {"name": "experiment", "seed": seed % 1000}
 
 
@@ -162,7 +181,7 @@ def observe(case):
         return {"experiment": run(case["seed"])}
     if "ids" in case:
         return _of_pairs(case)
-    if "shape" in case:
+    if "shapes" in case:
         return {"refused": _refused(case)}
     if "logits" in case:
         return _of_labels(case)
@@ -231,9 +250,8 @@ def _refused(case):
     from trl.trainer.kto_trainer import KTOTrainer
 
     try:
-        KTOTrainer.get_batch_logps(
-            torch.zeros(3, 7, 5), torch.zeros(case["shape"], dtype=torch.int64), is_encoder_decoder=case["both"]
-        )
+        logits, labels = (torch.zeros(shape) for shape in case["shapes"])
+        KTOTrainer.get_batch_logps(logits.unsqueeze(-1).repeat(1, 1, 5), labels.long(), is_encoder_decoder=case["both"])
     except Exception as error:
         return isinstance(error, ValueError)
     return "nothing is raised"
@@ -245,13 +263,14 @@ class _Processes:
     device = torch.device("cpu")
 
     def __init__(self, others):
-        self.others, self.seen = others, []
+        self.others, self.seen, self.held = others, [], []
 
     def gather(self, tensor):
         self.seen.append([tensor.detach().double().reshape(-1).clone(), tensor.requires_grad])
-        if self.others is None:
-            return tensor
-        return torch.cat([tensor.reshape(-1), tensor.new_tensor(self.others)])
+        if self.others is not None:
+            tensor = torch.cat([tensor.reshape(-1), tensor.new_tensor(self.others)])
+        self.held.append([tensor, tensor.detach().clone()])
+        return tensor
 
 
 def _of_losses(case):
@@ -264,6 +283,8 @@ def _of_losses(case):
     numbers, facts = [], []
     for change in ({}, *case["later"]):
         vars(trainer).update(change)
+        # Equal to the name of a loss, but another object than any in the code.
+        trainer.loss_type = "".join(list(trainer.loss_type))
         logps = {name: _laid_out(item.to(dtype), case["layout"]) for name, item in case["logps"].items()}
         if case.get("same"):
             for name in LOGPS[:3]:
@@ -283,6 +304,7 @@ def _of_losses(case):
             if item is not None and case.get("grad", True) and name in wanted:
                 item.requires_grad_()
         trainer.accelerator.seen.clear()
+        trainer.accelerator.held.clear()
         result = trainer.kto_loss(*logps.values())
         facts.append([type(result).__name__, len(result)])
         # Nobody can tell whether an empty tensor has a gradient.
@@ -291,6 +313,7 @@ def _of_losses(case):
         numbers += [item.detach().double() for item in result]
         facts.append([flag for _, flag in trainer.accelerator.seen] if not case.get("grad", True) else None)
         numbers.append([item for item, _ in trainer.accelerator.seen])
+        facts.append([torch.equal(item, kept) for item, kept in trainer.accelerator.held])
         if result[0].requires_grad:
             (result[0].double() * case["weights"]).sum().backward()
         for name, item in logps.items():
@@ -304,4 +327,7 @@ def _of_losses(case):
     if case.get("far"):
         # Cancellation leaves few digits: what is saturated, and the reference point.
         return {"single": [numbers[0], numbers[3]], "facts": facts}
-    return {"double" if dtype == torch.float64 else "single": numbers, "facts": facts}
+    kind = "double" if dtype == torch.float64 else "single"
+    if case.get("fine") and kind == "double":
+        return {"fine": numbers[0], kind: numbers[1:], "facts": facts}
+    return {kind: numbers, "facts": facts}
