@@ -192,6 +192,8 @@ def cases(seed):
     yield given
     for shared in ("alternatives", "matrices"):
         given = uncertainties(f"one object for all {shared}", (4, 4), sizes=(3, 3), tokens=("Paris", "1934"))
+        # One alternative for and one against, so that numbers depend on how probable both are.
+        given["matrices"][0][0] = [["", "entail", "contra"], ["entail", "", ""], ["contra", "", ""]]
         yield given | {"shared": shared}
     yield {
         "name": "products",
