@@ -73,6 +73,15 @@ def cases(seed):
     yield relations("large batches", (3, 4), batch=64)
     yield relations("words that strip to the same", (6,), only=("Paris", " Paris", "Paris.", "(Paris)", "\nParis "))
 
+    # Different words that make one text if they are joined, for several separators.
+    for separator in ("", " ", ", ", "-", "\n", "|"):
+        joined = [text.replace("_", separator) for text in ("a_b", "a", "b_a", "it_was", "it", "was_it")]
+        given = relations(f"words that join to the same with {separator!r}", (4,), sizes=(2, 2), only=joined)
+        for row, places in zip(given["answers"][0], ((0, 1), (1, 2), (3, 4), (4, 5)), strict=True):
+            for pair, place in zip(row, places, strict=True):
+                pair[0] = place
+        yield given
+
     # Uncertainties.
     def matrix(size, table):
         rows = [["" for _ in range(size)] for _ in range(size)]
@@ -169,9 +178,23 @@ def cases(seed):
         for row, claims in zip(given["answers"], given["claims"], strict=True)
     ]
     yield given
-    # By claim: one too few, one too many, and as many as there should be, but not of each claim.
-    for changes in ((0, -1), (0, 1), (1, -1)):
+    # By claim: one too few, one too many, as many as there should be, but not of each claim, and none.
+    for changes in ((0, -1), (0, 1), (1, -1), (0, -5)):
         yield uncertainties(f"changes of {changes} in numbers of matrices", (4, 3), claims=2) | {"changes": changes}
+    # Contradictions that hardly count by themselves, but together.
+    given = uncertainties(
+        "many small contradictions", (150,), sizes=(2, 2), table=(("contra", "contra"),), tokens=("Paris",), claims=1
+    )
+    for row in given["answers"][0]:
+        row[0][1], row[1][1] = 0.0, -24.0
+    given["claims"] = [[list(range(50, 100))]]
+    given["prefixed"] = [[given["matrices"][0][50:100]]]
+    yield given
+    for shared in ("alternatives", "matrices"):
+        given = uncertainties(f"one object for all {shared}", (4, 4), sizes=(3, 3), tokens=("Paris", "1934"))
+        # One alternative for and one against, so that numbers depend on how probable both are.
+        given["matrices"][0][0] = [["", "entail", "contra"], ["entail", "", ""], ["contra", "", ""]]
+        yield given | {"shared": shared}
     yield {
         "name": "products",
         "rows": [
@@ -236,7 +259,7 @@ def _classifier(case, order, batch, salt):
     def tokenizer(pairs, padding=None, return_tensors=None):
         rows = []
         for one, other in pairs:
-            numbers = [zlib.crc32(f"{salt}|{place}|{one}|{other}".encode()) % 1000003 for place in range(3)]
+            numbers = [zlib.crc32(f"{salt}|{place}|{one!r}|{other!r}".encode()) % 1000003 for place in range(3)]
             rows.append([case["spread"] * (number % case["levels"]) / case["levels"] for number in numbers])
         return _Encoded(numbers=torch.tensor(rows, dtype=torch.float64).float())
 
@@ -311,6 +334,12 @@ def _uncertainties(case):
 
     answers = [[[tuple(pair) for pair in row] for row in answer] for answer in case["answers"]]
     matrices, prefixed = copy.deepcopy(case["matrices"]), copy.deepcopy(case["prefixed"])
+    # The same object in all places, within an answer and among answers.
+    if case.get("shared") == "alternatives":
+        answers = [[answers[0][0]] * len(answers[0])] * len(answers)
+    if case.get("shared") == "matrices":
+        matrices = [[matrices[0][0]] * len(matrices[0])] * len(matrices)
+        prefixed = [[[matrices[0][0]] * len(ids) for ids in row] for row in case["claims"]]
     claims = [[Claim("text", "sentence", list(ids)) for ids in row] for row in case["claims"]]
     stop = list(case["stop"])
     # Only the greedy token may be a function word; the function does not tell what it was asked.
@@ -321,7 +350,7 @@ def _uncertainties(case):
     if "changes" in case:
         for row in prefixed:
             row[:] = [
-                item[:-1] if change < 0 else item + change * item[:1]
+                item[:change] if change < 0 else item + change * item[:1]
                 for item, change in zip(row, case["changes"], strict=True)
             ]
         try:

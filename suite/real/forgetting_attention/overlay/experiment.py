@@ -8,8 +8,8 @@ from forgetting_layer import ForgettingAttention
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-_SYMBOLS, _LENGTH, _STEPS, _ROWS = 6, 20, 60, 16
-_RATE = 0.05
+_SYMBOLS, _LENGTH, _STEPS, _ROWS = 6, 8, 24, 6
+_RATE = 0.1
 
 
 class _Reader(nn.Module):
@@ -51,7 +51,7 @@ def _train(forgets: bool, window: int | None, seed: int) -> dict[str, float]:
                 parameters, velocities, torch.autograd.grad(loss, parameters, materialize_grads=True), strict=True
             ):
                 each -= _RATE * velocity.mul_(0.9).add_(slope)
-    tokens, last = _sequences(64, generator)
+    tokens, last = _sequences(16, generator)
     with torch.no_grad():
         loss = F.cross_entropy(model(tokens).flatten(0, 1), last.flatten()).item()
         symbols = model.embedding.weight
