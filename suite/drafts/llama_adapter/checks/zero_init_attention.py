@@ -93,6 +93,7 @@ def cases(seed):
         yield query(f"{rotary}, a tuple", cache="tuple", held=5, **settings)
         yield query(f"{rotary}, a cache", cache="cache", held=4, layer=1, positions="batch", **settings)
         yield query(f"{rotary}, a limited cache", cache="limited", held=4, layer=1, **settings)
+        yield query(f"{rotary}, a token more, no cache", tokens=4, **settings)
         if "table" in rotary:
             yield query(f"{rotary}, an empty tuple", cache="tuple", **settings)
         else:
@@ -146,9 +147,15 @@ def cases(seed):
     yield forward("further arguments", asked={"output_attention": False, "use_cache": True, "cache_position": None})
     yield forward("a mask", asked={"attention_mask": "last"}, batch=3)
     for dtype in ("float64", "bfloat16", "float16"):
-        yield forward(f"{dtype}", dtype=dtype)
-        yield forward(f"{dtype}, a closed gate", dtype=dtype, gate=0.0, bias=True)
-        yield forward(f"{dtype}, one prompt", dtype=dtype, prompts=1)
+        # Half precision is held to the size of its numbers.
+        part = 1.0 if dtype == "float64" else 0.5
+        for given in (
+            forward(f"{dtype}", dtype=dtype),
+            forward(f"{dtype}, a closed gate", dtype=dtype, gate=0.0, bias=True),
+            forward(f"{dtype}, one prompt", dtype=dtype, prompts=1),
+        ):
+            smaller = {name: part * given[name] for name in ("prompt", "weights")}
+            yield given | smaller | {"biases": [part * bias for bias in given["biases"]]}
     for eight in ("int8", "uint8"):
         for dtype in ("float32", "bfloat16", "float16"):
             yield forward(f"{eight} under {dtype}", dtype=dtype, eight=eight, trained=False)
@@ -211,6 +218,7 @@ def _start(case):
             layer.to(dtype)
     state = {name: item.clone() for name, item in attention.state_dict().items()}
     flags = [item.requires_grad for item in attention.parameters()]
+    attention.rotary_emb.eval()
     torch.manual_seed(3)
     adapted = AdaptedAttention(model_type=case["model type"], adapter_len=case["prompts"], model=attention)
     facts = {"next number": torch.rand(1).item()}
@@ -221,6 +229,7 @@ def _start(case):
     }
     facts["types"] = [type(item) is torch.nn.Parameter for item in own.values()]
     facts["attributes"] = sorted(vars(adapted))
+    facts["modes"] = [module.training for module in adapted.modules()]
     facts["buffers"] = [name for name, _ in adapted.named_buffers(recurse=False)]
     facts["children"] = [name for name, _ in adapted.named_children()]
     facts["kept"] = [adapted.model is attention, adapted.model_type, adapted.adapter_len, adapted.training]
@@ -342,7 +351,9 @@ def _queries(case):
     facts["output"] = [str(output.dtype), list(output.shape), output.requires_grad]
     results = {"output": output.detach().clone()}
     wave = case["weights"].unflatten(2, (-1, case["width"])).movedim(2, 1)
-    (output * wave.to(dtype)).sum().backward()
+    # Sums of half precision stay near the size of their terms.
+    factor = 0.3 if dtype.itemsize == 2 else 1.0
+    (output * (factor * wave).to(dtype)).sum().backward()
     results |= _gradients(facts, {"x": x, **dict(attention.named_parameters())})
     facts["unchanged"] = [
         torch.equal(x.detach(), kept),
