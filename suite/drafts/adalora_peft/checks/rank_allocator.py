@@ -43,6 +43,7 @@ def cases(seed):
     near = [step for step in range(1001, 97490) if abs((_budget(*long, step) + 0.5) % 1 - 0.5) < 2e-5]
     yield schedule("near whole numbers", *long, near)
     yield schedule("exact eighths", 512, 0, 8, 8, 4, 24)
+    yield schedule("half of a curve of 98 steps", 36, 4, 2, 3, 5, 103)
     yield schedule("odd lengths", 41, 13, 3, 4, 5, 30)
     yield schedule(
         "settings that change", 36, 24, 4, 6, 3, 42, later={"tinit": 8, "tfinal": 2, "deltaT": 2, "total_step": 26}
@@ -93,7 +94,8 @@ def cases(seed):
     yield smoothed("widths of one", ((1, 1, 1), (2, 1, 1)))
     yield smoothed("a layer without triplets", ((2, 4, 3), (0, 4, 3)))
     yield smoothed("strong smoothing", betas=[0.99, 0.95])
-    yield smoothed("weak smoothing", betas=[0.05, 0.1])
+    yield smoothed("weak smoothing", betas=[0.1, 0.1])
+    yield smoothed("weak smoothing, double precision", betas=[0.05, 0.1], dtype="float64")
     yield smoothed("one strong, one weak", betas=[0.1, 0.99])
     yield smoothed("smoothing that changes", **{"betas later": [0.4, 0.3]})
     yield smoothed("double precision", dtype="float64")
@@ -181,6 +183,15 @@ def cases(seed):
     yield tied("ties, in the middle", (9, 7, 5, 4, 3))
     yield tied("ties, double precision", (11, 6, 1), dtype="float64")
     yield tied("ties that leave nothing", (3, 2, 1))
+    given = cut("scores that are close", budgets=(9, 6, 2), dtype="float64", rounds=2)
+    steps = iter((torch.randperm(12, generator=generator).double() * 1e-6 + 1).tolist())
+    for rounds in given["rounds"]:
+        factors = torch.tensor([next(steps) for _ in rounds[0]["E"][0]], dtype=torch.float64)
+        for one in rounds:
+            for which, (value, _) in one.items():
+                shaped = factors if which == "B" else factors[:, None]
+                one[which] = (torch.ones_like(value), shaped.expand_as(value).clone())
+    yield given
     given = cut("scores of zero", budgets=(9, 4))
     for number, rounds in enumerate(given["rounds"]):
         for one in rounds:
@@ -468,8 +479,9 @@ def _scores(case):
         if case["betas later"] and number == 1:
             allocator.beta1, allocator.beta2 = case["betas later"]
         before = _kept(model)
-        returned = allocator.update_ipt(model)
-        facts[f"call {number}, changed"] = [_changed(model, before), returned is None]
+        with torch.set_grad_enabled(number % 2 == 0):
+            returned = allocator.update_ipt(model)
+            facts[f"call {number}, changed"] = [_changed(model, before), returned is None, torch.is_grad_enabled()]
         # Later gradients do not reach back.
         for item in model.parameters():
             if item.grad is not None:
@@ -529,7 +541,9 @@ def _cuts(case):
             for name, held in (("i", allocator.exp_avg_ipt), ("u", allocator.exp_avg_unc))
         }
         names = list(allocator.exp_avg_ipt)
-        pattern = allocator.mask_to_budget(model, budget)
+        with torch.set_grad_enabled(number % 2 == 0):
+            pattern = allocator.mask_to_budget(model, budget)
+            facts[f"cut {number}, gradients"] = torch.is_grad_enabled()
         facts[f"cut {number}"] = _pattern_of(pattern)
         facts[f"cut {number}, changed"] = _changed(model, before, f"lora_E.{case['adapter']}")
         facts[f"cut {number}, scores"] = [
@@ -611,7 +625,9 @@ def _pattern(case):
         given = dict(reversed(given.items()))
         kept = {name: list(item) for name, item in given.items()}
         before = _kept(model)
-        facts[f"pattern {number}, returned"] = allocator.mask_using_rank_pattern(model, given) is None
+        with torch.set_grad_enabled(number % 2 == 0):
+            facts[f"pattern {number}, returned"] = allocator.mask_using_rank_pattern(model, given) is None
+            facts[f"pattern {number}, gradients"] = torch.is_grad_enabled()
         facts[f"pattern {number}, changed"] = _changed(model, before, f"lora_E.{case['adapter']}")
         facts[f"pattern {number}, unchanged"] = given == kept
         for name, item in _values(case, model).items():
