@@ -33,6 +33,9 @@ def cases(seed):
     near = 0.999 + 0.001 * numbers.random(50)
     near[[3, 30]] = 1.0, 0.999
     yield scores("close to each other", near, -near, 1e6 * near, 1e-6 * near)
+    most = np.ones(1000)
+    most[700] = 0.999
+    yield scores("nearly all the highest", most, 0.3 * most, -0.1 / most)
     for step in (2, 3, -1, -2):
         yield scores(f"every {step}", numbers.normal(size=11), numbers.uniform(1, 2, 9), step=step)
     yield scores("equal", [0, 0, 0], [2.5], [0], [-1.25] * 4, [1e6] * 2, [0.1] * 7, [-1e-6] * 3, [0.3] * 1000)
@@ -53,6 +56,7 @@ def cases(seed):
     yield scored("of the same word", [0, 3], [0, 3, 6], [0, 3, 6, 1])
     yield scored("of one place", [0], [7])
     yield scored("of no place", [])
+    yield scored("of no place in an empty document", [], tokens=[])
     plain = {"a": 0.5, "b": 0.25, "c": 0.5, "d": 0.0, "e": 0.0, "": -1.0}
     yield scored("of equal IDFs", [0, 1], [0, 0], [3, 4], [0, 1, 2], tokens="acbde", table=plain)
     yield scored("of an empty word", [0, 1], [1, 2, 3], tokens=["a", "", "b", "c"], table=plain)
@@ -116,6 +120,8 @@ def cases(seed):
     # Of these the frequent word has a high score or a low one, as its count goes into the frequency or not.
     ranks = [list("aab"), list("abc"), list("acd"), list("aef"), list("b")] + [["g"]] * 3
     yield trained("words of all frequencies", [ranks, True], [ranks, False])
+    frequent = [["a"] * 290 + ["b"] * 10] * 130 + [["c"]] * 3 + [["b", "c"]]
+    yield trained("words that occur tens of thousands of times", [frequent, True])
     yield trained("200 documents", [corpus(200, least=0, most=8, words=40), True])
     yield trained(
         "300 tokens", [[document(300, 300, 50), *corpus(40, words=50)], True], [[document(300, 300, 5)], False]
@@ -127,6 +133,8 @@ def cases(seed):
     draws = [[0, 1], [6], [3, 3, 3], [5, 4, 3, 2, 1, 0], [2, 0, 2, 0]]
     yield {"name": "scripted draws", "tokens": vocabulary, "shares": shares, "draws": draws}
     yield {"name": "scripted draws of one word", "tokens": [""], "shares": [1.0], "draws": [[0], [0, 0]]}
+    nulls = ["a\0", "a", "\0", "b\0\0"]
+    yield {"name": "scripted draws of null characters", "tokens": nulls, "shares": [0.25] * 4, "draws": [[0, 2, 3, 1]]}
     yield {"name": "draws", "tokens": vocabulary, "shares": shares, "counts": [1, 5, 50, 2, 5]}
     other = [[["x", "y", "z"], [0.5, 0.0, 0.5]], [["z", "y"], [0.9, 0.1]], [vocabulary, shares[::-1]]]
     yield {
@@ -183,7 +191,10 @@ def cases(seed):
     yield scripted("spaces", ["  Two  words\tmore ", [0, 2], [["three"], ["less"]], [0, 0]], [" a", [0], [["b"]], [0]])
     yield scripted("the same word twice", ["so so so", [2, 0], [["a"], ["so"]], [0, 0]])
     yield scripted("later numbers", several, later, several, start=4, short=True)
-    yield scripted("other settings", several, later, several, splits=True, start=-2, top_k=17)
+    yield scripted("other settings", several, later, several, splits=None, start=-2, top_k=17)
+    blanks = [" Fox  runs  ", [1, 5, 0, 3], [["dog"], ["Home"], ["a"], ["sits"]], [0] * 4]
+    yield scripted("empty tokens", blanks, ["  Fox ", [2, 3], [["dog"], ["Cat"]], [0, 0]], splits=-1)
+    yield scripted("a token of blanks", ["Fox   ", [1, 0], [["runs"], ["dog"]], [0, 0]], splits=1)
     long = " ".join(f"w{k}" for k in range(300))
     yield scripted("300 tokens", [long, [299, 0, 150], [["x"], ["y"], ["z"]], [0, 0, 0]])
 
@@ -291,7 +302,10 @@ def _scored(case):
         # The last call is the first one with other IDFs.
         factor = -2.0 if turn == len(case["calls"]) else 1.0
         table = {word: factor * value for word, value in case["table"].items()}
-        model.w2idf, model.normalize = dict(table), turn % 2 == 0
+        if turn < len(case["calls"]):
+            model.w2idf = {}
+        model.w2idf.update(table)
+        model.normalize = turn % 2 == 0
         before, given, read = dict(vars(model)), list(places), list(tokens)
         equal = len({table.get(tokens[place]) for place in places}) < 2
         found = []
@@ -428,8 +442,10 @@ def _scripted(case):
     augmenter.sample = script.sample
     augmenter.parent_change_seq = case.get("start", 0)
     augmenter.top_k = case.get("top_k", 5)
-    if case.get("splits"):
-        augmenter.tokenizer, augmenter.reverse_tokenizer = str.split, "_".join
+    if "splits" in case:
+        most = case["splits"]
+        augmenter.tokenizer = str.split if most is None else lambda text: text.split(" ", most)
+        augmenter.reverse_tokenizer = "_".join
     result = []
     for turn, call in enumerate(case["given"]):
         places = call["places"]
