@@ -36,10 +36,12 @@ SEED = 0
 MOST_FLOORS = 1.5
 
 # Runs every check over its repository in one process, as a candidate's process in a sandbox would, and times each.
+# A check that raises ends it.
 FLOOR = """
-import importlib, json, os, sys, time
+import importlib, json, sys, tempfile, time
 from pathlib import Path
 from lmrbench.sandbox.worker_program.case_runner import run_check
+from lmrbench.sandbox.worker_program.framing import BROKEN, RAISED, FrameReader
 places, imports = json.load(sys.stdin)
 for name in imports:
     importlib.import_module(name)
@@ -49,14 +51,18 @@ if "torch" in sys.modules:
     weight = torch.zeros(1, requires_grad=True)
     weight.grad = torch.zeros(1)
     torch.optim.SGD([weight], lr=0.1).step()
-out = os.open(os.devnull, os.O_WRONLY)
 pristine, path = set(sys.modules), list(sys.path)
 seconds = []
 for folder, check in places:
     files = {str(p.relative_to(folder)): p.read_bytes() for p in Path(folder).rglob("*") if p.is_file()}
-    began = time.perf_counter()
-    run_check(Path(folder), files, None, check, 0, 0, out)
-    seconds.append(time.perf_counter() - began)
+    with tempfile.TemporaryFile() as out:
+        began = time.perf_counter()
+        run_check(Path(folder), files, None, check, 0, 0, out.fileno())
+        seconds.append(time.perf_counter() - began)
+        out.seek(0)
+        for frame in FrameReader(2**30).feed(out.read()):
+            if frame.kind in (BROKEN, RAISED):
+                sys.exit(folder + ": " + frame.payload.decode())
     for name in set(sys.modules) - pristine:
         del sys.modules[name]
     sys.path[:] = path
