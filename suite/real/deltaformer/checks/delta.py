@@ -138,6 +138,8 @@ def cases(seed):
         "a number for k": (shape, (), shape, None),
         "a number for v": (shape, shape, (), None),
         "a number for strengths": (shape, shape, shape, ()),
+        "strengths of one head, at a single step": ((2, 1, 3, 4), (2, 1, 3, 4), (2, 1, 3, 4), (2, 1, 1)),
+        "strengths of three axes, at a single step": ((2, 1, 3, 4), (2, 1, 3, 4), (2, 1, 3, 4), (2, 1, 4)),
         "as it should be": (shape, shape, shape, shape[:3]),
     }.items():
         yield {"name": f"shapes: {name}", "shapes": [None if item is None else list(item) for item in shapes]}
@@ -192,14 +194,16 @@ def observe(case):
     before = {name: item.detach().clone() for name, item in tensors.items()}
     result = call()
     facts |= {"result": [str(result.dtype), list(result.shape)], "needs a gradient": result.requires_grad}
-    gradients = [None] * len(wanted)
+    gradients = [[None] * len(wanted)] * 2
     if result.requires_grad:
         loss = (result.double() * case["weights"]).sum()
-        gradients = torch.autograd.grad(loss, [tensors[name] for name in wanted], allow_unused=True)
+        asked = [tensors[name] for name in wanted]
+        # A graph that is kept can be gone through once more.
+        gradients = [torch.autograd.grad(loss, asked, retain_graph=True, allow_unused=True) for _ in range(2)]
     seen = {"result": result.detach().clone(), "earlier": kept}
-    for name, gradient in zip(wanted, gradients, strict=True):
+    for name, *found in zip(wanted, *gradients, strict=True):
         # Where nothing depends on an input, there may be no gradient.
-        seen[f"gradient of {name}"] = torch.zeros_like(tensors[name]) if gradient is None else gradient
+        seen[f"gradients of {name}"] = [torch.zeros_like(tensors[name]) if item is None else item for item in found]
     with torch.no_grad():
         result.fill_(7.0)
     facts["unchanged"] = [bool(torch.equal(item, before[name])) for name, item in tensors.items()]

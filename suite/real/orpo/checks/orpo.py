@@ -59,6 +59,11 @@ def cases(seed):
     yield labelled("many rows", rows=40, length=3)
     yield labelled("long rows", rows=2, length=300, words=5, dtype="float64")
     yield labelled("long rows in half precision", rows=4, length=300, words=5, dtype="bfloat16")
+    for far in (-400, 400):
+        # Logits that are whole multiples of 2 in half precision, as their normaliser is not.
+        given = labelled(f"logits around {far} in half precision", rows=12, share=0.1, size=4.0, dtype="bfloat16")
+        given["logits"] += far
+        yield given
     yield labelled("two words", words=2, dtype="float64")
     yield labelled("many words", words=250, dtype="float64")
     for pad in (0, 1, 4, 8, -1, -7):
@@ -120,6 +125,7 @@ def cases(seed):
                 yield whole(f"auxiliary, {coefficient}, {dtype}, {both}", dtype, aux=True, coefficient=coefficient)
     yield whole("a coefficient that nobody asks for", coefficient=0.7)
     yield whole("a coefficient of the class", aux=True, coefficient=0.7, common=True)
+    yield whole("an auxiliary loss that nobody asks for", coefficient=0.7, brought=True)
     yield whole("one pair", rows=1)
     yield whole("one pair with a decoder", rows=1, both=True, aux=True, coefficient=0.3)
     yield whole("many pairs", rows=30)
@@ -143,6 +149,7 @@ def cases(seed):
     later = [{"beta": 2.0}, {"aux_loss_enabled": True}, {"beta": 0.1, "aux_loss_enabled": False}]
     later += [{"padding_value": 5}, {"is_encoder_decoder": True}, {"is_encoder_decoder": False}]
     yield whole("settings that change", later=later, coefficient=0.6)
+    yield whole("a batch that is written over", chosen=6, rejected=6, later=[{"written": True}, {"written": True}])
     yield {"name": "experiment", "seed": seed % 1000}
 
 
@@ -242,8 +249,9 @@ def _refused(case):
 class _Model(nn.Module):
     """Logits by tables of what it is called with, which it notes."""
 
-    def __init__(self, tables, coefficient, common):
+    def __init__(self, tables, coefficient, common, brought):
         super().__init__()
+        self.brought = brought
         self.tables, self.seen = nn.Parameter(tables), []
         self.register_forward_hook(lambda model, *_: model.seen.append("called as such"))
         self.config = SimpleNamespace()
@@ -261,14 +269,15 @@ class _Model(nn.Module):
         if "decoder_input_ids" in named:
             logits = logits.mean(1, keepdim=True) + self.tables[2][named["decoder_input_ids"]]
         outputs = SimpleNamespace(logits=logits)
-        if named.get("output_router_logits"):
+        if named.get("output_router_logits") or self.brought:
             outputs.aux_loss = self.tables.square().mean()
         return outputs
 
 
 def _of_the_whole(case):
     dtype = getattr(torch, case["dtype"])
-    model = _Model(case["tables"].to(dtype, copy=True), case["coefficient"], case.get("common", False))
+    own = case["coefficient"], case.get("common", False), case.get("brought", False)
+    model = _Model(case["tables"].to(dtype, copy=True), *own)
     model.train(case.get("train", True))
     trainer = _trainer(
         beta=case["beta"],
@@ -282,7 +291,14 @@ def _of_the_whole(case):
     batch = {name: item.clone() if isinstance(item, torch.Tensor) else item for name, item in case["batch"].items()}
     names, numbers, facts = list(batch), [], []
     for change in ({}, *case["later"]):
-        vars(trainer).update(change)
+        if change.get("written"):
+            # Pairs are parted, past what counts how often a tensor was changed.
+            for name, item in batch.items():
+                if name.startswith("chosen_"):
+                    item.numpy()[:] = item.roll(1, 0).numpy()
+        else:
+            vars(trainer).update(change)
+        before = {name: item.clone() for name, item in batch.items() if isinstance(item, torch.Tensor)}
         settings = {name: item for name, item in vars(trainer).items() if name != "accelerator"}
         model.seen.clear()
         with torch.set_grad_enabled(case.get("grad", True)):
@@ -315,7 +331,5 @@ def _of_the_whole(case):
             numbers.append(model.tables.grad.double())
         facts.append(settings == {name: item for name, item in vars(trainer).items() if name != "accelerator"})
         facts.append([model.training, sorted(vars(model.config)), list(batch) == names])
-        facts.append(
-            [torch.equal(batch[name], item) for name, item in case["batch"].items() if isinstance(item, torch.Tensor)]
-        )
+        facts.append([torch.equal(batch[name], item) for name, item in before.items()])
     return {"double" if dtype == torch.float64 else "single": numbers, "facts": facts}

@@ -24,13 +24,13 @@ class ORPOTrainer:
             found = []
             for place in range(shift, len(wanted)):
                 if wanted[place] != label_pad_token_id:
-                    here = row[place - shift]
+                    here = row[place - shift].float() if row.dtype == torch.bfloat16 else row[place - shift]
                     found.append(here[wanted[place]] - here.logsumexp(dim=-1))
             total = torch.stack(found).sum() if found else row.sum() * 0
             if average_log_prob:
                 total = total / len(found) if found else total * float("nan")
             results.append(total)
-        return torch.stack(results)
+        return torch.stack(results).to(logits.dtype)
 
     def concatenated_forward(self, model, batch):
         joined = self.concatenated_inputs(
