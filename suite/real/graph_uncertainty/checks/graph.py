@@ -43,15 +43,15 @@ def cases(seed):
         groups = generator.integers(0, 4, size)
         return np.where(groups[:, None] == groups, 0.6 + 0.4 * noise, 0.3 * noise)
 
-    def case(name, size=6, kind="groups", questions=1, dtype="float64", texts=None, later=(), **settings):
+    def case(name, size=6, kind="groups", questions=1, dtype="float64", texts=None, sizes=(), later=(), **settings):
         settings = {"similarity_score": "NLI_score", "affinity": "entail", "thres": 0.9, **settings}
         while True:
             matrices = {key: np.stack([graph(size, kind) for _ in range(questions)]).astype(dtype) for key in KEYS}
             if kind == "faint":
                 matrices[KEYS[1]] = 1 - matrices[KEYS[1]]
-            given = texts or [[text(1) for _ in range(size)] for _ in range(questions)]
+            given = texts or [[text(1) for _ in range(count)] for count in sizes or [size] * questions]
             simple = [
-                [_simple(matrices, given, place, {**settings, **dict(entry)}, dtype) for place in range(questions)]
+                [_simple(matrices, given, place, {**settings, **dict(entry)}, dtype) for place in range(len(given))]
                 for entry in ({}, *later)
             ]
             if all(flags is not None for row in simple for flags in row):
@@ -65,6 +65,7 @@ def cases(seed):
             "simple": simple,
             "layout": "rows",
             "single": dtype == "float32",
+            "all": False,
         }
 
     yield {"name": "strings", "strings": [[text() for _ in range(size)] for size in (2, 3, 6, 12)]}
@@ -84,6 +85,7 @@ def cases(seed):
             ["STRASSE É", "straße é"],
             ["b a", "a b", "a\tb\n", " a\u2003b "],
             ["a-b", "a - b"],
+            ["a\0", "a", "\0a b", "a\0 b"],
             ["\u039f\u0394\u039f\u03a3", "\u03bf\u03b4\u03bf\u03c2", "\u03bf\u03b4\u03bf\u03c3"],
         ],
     }
@@ -93,7 +95,9 @@ def cases(seed):
     for size in (1, 2, 3, 4, 7, 12, 25, 60):
         yield case(f"{size} responses", size)
         yield case(f"{size} responses, contradictions", size, affinity="contra")
-    yield case("loose", 6, "loose", thres=0.5)
+    yield case("60 responses, all that are kept", 60, thres=2.9)
+    for size in (6, 8, 10):
+        yield case(f"loose, {size} responses", size, "loose", thres=0.5)
     for thres in (0.001 + 2e-3, 0.3, 0.5, 0.75, 1.0, 1.3, 2.1, 2.9):
         yield case(f"a threshold of {thres}", 9, thres=thres)
     for kind in ("even", "sure", "faint", "hollow", "one way"):
@@ -125,6 +129,9 @@ def cases(seed):
     yield case("texts, all eigenvectors", 7, similarity_score="Jaccard_score", thres=2.5)
     yield case("texts, contradictions play no part", 6, similarity_score="Jaccard_score", affinity="contra", thres=0.6)
     yield case("texts, several questions", 5, questions=3, similarity_score="Jaccard_score", thres=0.7)
+    yield case("texts, as many as there are", sizes=(3, 5, 1, 4), similarity_score="Jaccard_score", thres=0.7)
+    given = case("texts beside arrays", 6, dtype="float32", similarity_score="Jaccard_score", thres=0.7)
+    yield given | {"single": False, "all": True}
     empty = [["", "a b", "", "b", "A B", "c"]]
     yield case("texts without words", 6, texts=empty, similarity_score="Jaccard_score", thres=0.87)
     yield case("one text", 1, texts=[["a b"]], similarity_score="Jaccard_score")
@@ -191,6 +198,8 @@ def observe(case):
         if last.similarity_score == "NLI_score":
             key = KEYS[last.affinity == "contra"]
             stats[key] = _laid_out(case[key], case["layout"])
+        elif case["all"]:
+            stats |= {key: case[key].copy() for key in KEYS}
         before = {name: item.copy() for name, item in stats.items()}
         places = [*range(len(case["texts"])), 0]
         for place in places:
