@@ -22,8 +22,8 @@ def cases(seed):
             lengths = torch.randint(1, steps + 1, (rows, 1), generator=generator)
             lengths[0] = steps
             return torch.arange(steps) < lengths
-        if kind == "two":
-            places = torch.randperm(rows * steps, generator=generator)[:2]
+        if kind in ("one", "two"):
+            places = torch.randperm(rows * steps, generator=generator)[: 1 if kind == "one" else 2]
             return torch.zeros(rows * steps, dtype=torch.bool).index_fill(0, places, True).view(rows, steps)
         drawn = torch.rand(rows, steps, generator=generator) < 0.6
         drawn.view(-1)[:2] = True
@@ -156,10 +156,14 @@ def cases(seed):
     yield loss("no token counts for the policy", kinds=("empty", "holes"))
     yield loss("no token counts for values", kinds=("holes", "empty"))
     yield loss("two tokens count", kinds=("two", "two"))
+    yield loss(
+        "one token counts", kinds=("one", "one"), scale=150.0, dtype="float64", settings={"value_clip_range": 80.0}
+    )
     yield loss("one token", rows=1, steps=1, dtype="float64")
     yield loss("one response", rows=1, kinds=("holes", "prefix"))
     yield loss("one step", steps=1, rows=9, kinds=("holes", "holes"))
     yield loss("many tokens", rows=40, steps=60, kinds=("prefix", "prefix"), dtype="float64")
+    yield loss("tens of thousands of tokens", rows=190, steps=200, kinds=("full", "full"))
     yield loss("nothing has moved", unmoved=True, kinds=("prefix", "prefix"))
     yield loss("advantages of zero", zeros=True, dtype="float64", kinds=("none", "prefix"))
     yield loss("advantages of zero, all clipped", zeros=True, spread=3.0, settings={"epsilon": 0.01}, dtype="float64")
@@ -171,6 +175,9 @@ def cases(seed):
     ):
         shifted = {name: given["given"][name] - 200 for name in ("old", "new")}
         yield given | {"given": given["given"] | shifted}
+    given = loss("values far from zero", rows=6, kinds=("none", "prefix"))
+    far = {name: given["given"][name] + 200 for name in ("old_values", "values", "returns")}
+    yield given | {"given": given["given"] | far}
     yield loss("large numbers", scale=150.0, rows=6, dtype="float64", settings={"value_clip_range": 80.0})
     for name, values in {
         "epsilon": (0.0, 0.02, 0.9, 1.0, 1000.0),
