@@ -260,8 +260,8 @@ than a process a task, of which the latter isolates nothing.
 ## Many answers
 
 {count:,} answers, {distinct:,} of them distinct, of 100 systems (references, masks, rewrites, wrong versions and
-mutants), graded by one command under bubblewrap: {rate:.2f} grades a second, with a standard error of {error:.2f} over
-windows of 100.{grown}
+mutants), graded by one command under bubblewrap, each until its first case that fails: {rate:.2f} grades a second, with
+a standard error of {error:.2f} over windows of 100.{grown}
 
 | grades | seconds | grades a second until then | MB of the command |
 |--:|--:|--:|--:|

@@ -1,8 +1,9 @@
 """Ten thousand submissions at once: how fast is `lmrbench grade`, and does its memory grow?
 
 The golden, the mask, all rewrites, wrong versions and mutants of the suite, as those of a hundred systems, until there
-are enough; once all are used, they are handed in again by further systems, as equal answers of real systems are. While
-the command runs, the memory of its own process is read after each hundred grades (MB, resident), and the time.
+are enough; once all are used, they are handed in again by further systems, as equal answers of real systems are. Each
+is graded until its first case that fails. While the command runs, the memory of its own process is read after each
+hundred grades (MB, resident), and the time.
 
     python benchmarks/throughput.py [--suite DIR] [--count N] [--sandbox NAME]
 """
@@ -90,8 +91,9 @@ def grown(suite: Path, sandbox: str, count: int) -> tuple[list[tuple[float, int,
             for item in submissions(load_suite(suite), count):
                 distinct.add((item.task, str(item.code)))
                 file.write(item.model_dump_json() + "\n")
-        command = [sys.executable, "-m", "lmrbench", "--quiet", "grade", str(answers), "--suite", str(suite)]
-        points = watched([*command, "--sandbox", sandbox, "--out", str(run)], run / "grades.jsonl")
+        command = [sys.executable, "-m", "lmrbench", "--quiet", "grade", str(answers), "--fail-fast"]
+        command += ["--suite", str(suite), "--sandbox", sandbox, "--out", str(run)]
+        points = watched(command, run / "grades.jsonl")
     if not points:
         raise SystemExit(f"too few answers: {WINDOW} are needed to see anything")
     return points, len(distinct)

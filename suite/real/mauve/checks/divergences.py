@@ -86,6 +86,10 @@ def cases(seed):
     yield case("the smallest entries of mixtures", [least], weights=(1e-6, 1 - 1e-6), constants=(5, 100))
     uneven = [1.2e-6, 0.99, 0.01 - 1.2e-6], [0.99, 1.2e-6, 0.01 - 1.2e-6]
     yield case("entries of a bin that are far apart", [uneven], factors=(10, -10))
+    ends = [1e-6, 1 - 1e-6], [9e-6, 1 - 9e-6]
+    yield case("entries of 1e-6", [ends, ([1e-6, 1 - 1e-6], [0.5, 0.5])], factors=(10, 1))
+    # Of the first coordinate nothing is left, so that the weights alone tell the order.
+    yield case("mixtures that are told by their weights", [([1, 0], [0, 1])], (0.99999, 0.9999), constants=(100,))
     yield case("500 weights", [(p, q)], weights=generator.random(500), kind="array")
     yield case("constants", [(p, q), pair(5)], constants=(1, 0.01, 2.5, 5, 30, 100))
     yield case("factors", [(p, q), pair(5)], factors=(1, 0.5, 3, -2, 10, 0, -10.0))
@@ -99,6 +103,8 @@ def cases(seed):
     close[0] = 1 - close[1:].sum()
     closer = close + 1.5e-11
     closer[0] = 1 - closer[1:].sum()
+    small, smaller = np.full(900, 2e-8), np.full(900, 1e-8)
+    small[0], smaller[0] = 1 - small[1:].sum(), 1 - smaller[1:].sum()
     yield {
         "name": "divergences",
         "divergences": [
@@ -113,6 +119,9 @@ def cases(seed):
             [np.array([0.5, 0.0, 0.5]), np.array([0.0, 0.0, 1.0])],
             [close, closer],
             [closer, close],
+            [small, smaller],
+            [smaller, small],
+            [np.array([1e-10, 1 - 1e-10]), np.array([0.0, 1.0])],
             list(pair(40, 0.2)),
             list(pair(2000)),
             [np.array([1.0]), np.array([1.0])],
@@ -168,6 +177,7 @@ def observe(case):
     weights = _weights(case["weights"], case["kind"])
     before = [[item.copy() for item in pair] for pair in pairs], np.array(weights)
     divergences, curves, integrals, kinds = [], [], [], []
+    settings = np.geterr()
     for pair in pairs:
         for p, q in (pair, pair[::-1]):
             divergences.append(kl_multinomial(p, q))
@@ -208,6 +218,7 @@ def observe(case):
         "integrals": [float(item) for item in integrals],
         "kinds": kinds,
         "floats": [isinstance(item, float) for item in divergences + integrals],
+        "settings unchanged": np.geterr() == settings,
         "histograms unchanged": same,
         "weights unchanged": np.array_equal(np.array(weights), before[1]) and type(weights).__name__,
     }

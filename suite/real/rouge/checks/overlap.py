@@ -114,6 +114,8 @@ def cases(seed):
         "aaa|a aa",
         "aba|ba ab",
         "abcabc|cab bca abc",
+        "abab|ab xab",
+        "abab|bab ab",
     ]
     given = [[list(item.split("|")[0]), [list(part) for part in item.split("|")[1].split()]] for item in letters]
     yield {"name": "unions of several subsequences", "unions": given}
@@ -165,6 +167,11 @@ def cases(seed):
             [[["a", "b", "a"], ["b", "b"]], [["b", "a"], ["a", "c"]]],
         ],
     }
+    yield {"name": "summaries with a token of no length", "summaries": [[[[""]], [["", ""]]], [[["", "a"]], [[""]]]]}
+    yield {
+        "name": "candidate sentences that are alike",
+        "summaries": [[[["a"], ["a"]], [["a"], ["a"]]], [[["a", "b"], ["b"]], [["b"], ["a"], ["b"]]]],
+    }
     paper = [[list("abcde")], [list("abfgh"), list("acehe")]]
     yield {"name": "summaries with a sentence that is shared", "summaries": [paper, [paper[1], paper[0]]]}
 
@@ -201,6 +208,8 @@ def cases(seed):
     yield several("an empty prediction", ["a", ""], "")
     yield several("lines", ["a b\nc d", "c d\na b", "a b c d"], "c d\n\na b", ["rougeLsum"])
     yield several("sentences to split", ["A b. C d!", "c d? A b."], "C d. A b.", ["rougeLsum", "rougeL"], split=True)
+    yield several("sentences to split, turned", ["a b. c d.", "x"], "c d. a b.", ["rougeLsum"], split=True)
+    yield several("one empty text", [""], "a b")
     yield several("endings", ["walked dogs", "walking dog"], "walks dogs", ["rouge1", "rouge2"], stem=True)
     yield several("no types", ["a"], "a", [])
     yield several("no types and no references", [], "a", [])

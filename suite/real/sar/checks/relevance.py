@@ -65,6 +65,9 @@ def cases(seed):
     yield greedy("unlikely tokens", (7, 9), depth=60.0)
     yield greedy("likely tokens", (7, 9), depth=1e-3)
     yield greedy("little relevance", (6, 40), low=0.98, high=0.9999)
+    given = greedy("the least relevance", (6, 2))
+    given["similarities"] = [np.full(6, 1 - 0.0101 / 6), np.array([1.0, 0.9899])]
+    yield given
     yield greedy("great relevance", (6, 5), high=0.02)
     yield greedy("arrays", (4, 6)) | {"kind": "array"}
     for length in (1, 7, 60):
@@ -97,6 +100,12 @@ def cases(seed):
     yield sampled("arrays", (4, 4)) | {"kind": "array"}
     yield sampled("arrays that are locked", (4, 3)) | {"kind": "locked", "layout": "locked"}
     yield sampled("single precision of tokens", (4, 6), dtype="float32")
+    # So unlikely that nothing of them is left in single precision.
+    given = sampled("single precision of unlikely tokens", (3, 2), dtype="float32", ts=(1e-6, 10.0))
+    given["stats"][SAMPLED[0]] = [[[-100.0] * len(item) for item in row] for row in given["stats"][SAMPLED[0]]]
+    for matrix in given["stats"][SAMPLED[3]]:
+        matrix[:] = 0.01
+    yield given
     yield sampled("single precision of responses", (4, 6), sentences="float32")
     yield sampled("single precision of both", (4, 4), dtype="float32", sentences="float32")
     for t in (1e-6, 0.02, 0.5, 1.0, 10.0):
@@ -132,8 +141,10 @@ def observe(case):
         from experiment import run
 
         return {"experiment": run(case["seed"])}
+    settings = np.geterr()
     observed = _greedy(case) if "claims" in case else _sampled(case)
-    return {("single" if case["single"] else "observed"): observed[0], "facts": observed[1]}
+    facts = [*observed[1], np.geterr() == settings]
+    return {("single" if case["single"] else "observed"): observed[0], "facts": facts}
 
 
 def _greedy(case):
@@ -165,11 +176,13 @@ def _greedy(case):
         # What is done to a result shows in no later one.
         for item in (*scores, sums):
             item[...] = 7
+    first = [estimator(stats), *token_level_sar_scores(stats)]
     # Other questions with the same objects, the last ones first.
     turned = {name: items[::-1] for name, items in stats.items()}
     found.append(
         [np.array(estimator(turned)), [[float(x) for x in row] for row in by_claim({**turned, "claims": claims[::-1]})]]
     )
+    found.append([np.array(item) for item in first])
     # The same dictionary, whose arrays hold other numbers, in calls that follow each other.
     changed = {**stats, "token_similarity": [item.copy() for item in similarities], "claims": claims}
     for measure in (token_level_sar_scores, estimator, by_claim):
@@ -209,6 +222,7 @@ def _sampled(case):
                 estimator.t = t
             kept = dict(vars(estimator))
             given = {key: stats[key] for key in keys}
+            first = estimator(given)
             for _ in range(2):
                 result = estimator(given)
                 found.append(np.array(result))
@@ -216,6 +230,7 @@ def _sampled(case):
                 result[...] = 7
             found.append(np.array(estimator({key: stats[key][::-1] for key in keys})))
             facts.append([vars(estimator) == kept, _same(given, {key: before[key] for key in keys})])
+            found.append(np.array(first))
             # The same dictionary, whose matrices hold other numbers, in calls that follow each other.
             changed = {**given, SAMPLED[3]: [matrix.copy() for matrix in given[SAMPLED[3]]]}
             estimator(changed)

@@ -38,19 +38,3 @@ class Linear:
         a, b = _pieces(self, adapter, torch.float32 if half else None)
         update = torch.einsum("orj,rit->ojit", b, a).flatten(2).flatten(0, 1)
         return update.T if self.fan_in_fan_out else update
-
-    def forward(self, x, *args, **kwargs):
-        if self.disable_adapters:
-            if self.merged_adapters:
-                self.unmerge()
-            return self.base_layer(x, *args, **kwargs).to(x.dtype)
-        output = self.base_layer(x, *args, **kwargs)
-        for name in [] if self.merged else self.active_adapters:
-            if name not in self.vblora_logits_A:
-                continue
-            a, b = _pieces(self, name)
-            given = self.vblora_dropout[name](x.to(self.vblora_vector_bank[name].dtype))
-            given = given.unflatten(-1, (a.shape[1], a.shape[2]))
-            inner = torch.einsum("...it,rit->...r", given, a)
-            output = output + torch.einsum("...r,orj->...oj", inner, b).flatten(-2)
-        return output.to(x.dtype)

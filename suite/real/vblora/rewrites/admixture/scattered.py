@@ -23,15 +23,3 @@ class Linear:
         half = self.vblora_logits_A[adapter].dtype == torch.float16
         a, b = self._get_lora_matrices(adapter, cast_to_fp32=half)
         return a.T @ b.T if self.fan_in_fan_out else b @ a
-
-    def forward(self, x, *args, **kwargs):
-        if self.disable_adapters and self.merged:
-            self.unmerge()
-        output = self.base_layer(x, *args, **kwargs)
-        if not (self.disable_adapters or self.merged):
-            for name in self.active_adapters:
-                if name in self.vblora_logits_A:
-                    a, b = self._get_lora_matrices(name)
-                    given = self.vblora_dropout[name](x.to(a.dtype))
-                    output = output + (given @ a.T) @ b.T
-        return output.to(x.dtype)

@@ -29,17 +29,3 @@ class Linear:
         if self.fan_in_fan_out:
             update = update.transpose(0, 1)
         return update.to(a.dtype)
-
-    def forward(self, x, *args, **kwargs):
-        if not self.disable_adapters and not self.merged:
-            output = self.base_layer(x, *args, **kwargs)
-            known = [name for name in self.active_adapters if name in self.vblora_logits_A]
-            for name in known:
-                a, b = self._get_lora_matrices(name)
-                given = self.vblora_dropout[name](x.to(a.dtype))
-                update = b.double() @ a.double()
-                output = output.to(torch.promote_types(output.dtype, a.dtype)) + (given.double() @ update.T).to(a.dtype)
-            return output.to(x.dtype)
-        if self.disable_adapters and self.merged:
-            self.unmerge()
-        return self.base_layer(x, *args, **kwargs).to(x.dtype)
