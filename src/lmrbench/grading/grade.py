@@ -7,6 +7,7 @@ likewise, with eight seconds. Whatever a candidate does is a verdict; only a tas
 from __future__ import annotations
 
 import json
+import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -96,19 +97,20 @@ def grade(
     for name in dict.fromkeys(item.task for item in submissions):
         require_check(tasks[name])
     grading = _Grading(tasks, tuple(seeds), pool.sandbox.name)
-    # As text, which takes a tenth of the memory.
-    known = {item.terms: item.model_dump_json() for item in graded}
-    counts = Counter(map(_content, submissions))
+    # As compressed text, which takes a hundredth of the memory.
+    known = {item.terms: _packed(item) for item in graded}
+    left = Counter(map(_content, submissions))
     goldens: dict[tuple[str, int], GoldenOutputs] = {}
-    first_grades: dict[str, Grade] = {}
+    first_grades: dict[str, bytes] = {}
     for some in _windows(submissions):
         todo: dict[str, list[Candidate]] = defaultdict(list)
         for candidate in prepared(some, tasks):
             content = _content(candidate.submission)
+            left[content] -= 1
             if earlier := known.get(grading.terms(candidate)):
-                yield Grade.model_validate_json(earlier)
+                yield _unpacked(earlier)
             elif first := first_grades.get(content):
-                yield _same(first, candidate, grading.terms(candidate))
+                yield _same(_unpacked(first), candidate, grading.terms(candidate))
             else:
                 todo[content].append(candidate)
         firsts = [candidates[0] for candidates in todo.values()]
@@ -116,12 +118,21 @@ def grade(
         goldens |= golden_outputs(needed.values(), seeds, goldens_pool or pool, observed, keep_goldens)
         for candidate, cases, outcomes in _observed(firsts, seeds, goldens, pool, fail_fast):
             content = _content(candidate.submission)
-            first = _grade(candidate, grading.terms(candidate), cases, outcomes)
-            yield first
+            made = _grade(candidate, grading.terms(candidate), cases, outcomes)
+            yield made
             for other in todo[content][1:]:
-                yield _same(first, other, grading.terms(other))
-            if counts[content] > len(todo[content]):
-                first_grades[content] = first
+                yield _same(made, other, grading.terms(other))
+            if left[content]:
+                first_grades[content] = _packed(made)
+        first_grades = {content: first for content, first in first_grades.items() if left[content]}
+
+
+def _packed(item: Grade) -> bytes:
+    return zlib.compress(item.model_dump_json().encode())
+
+
+def _unpacked(data: bytes) -> Grade:
+    return Grade.model_validate_json(zlib.decompress(data))
 
 
 def _content(submission: Submission) -> str:
