@@ -237,7 +237,7 @@ def _layer(case):
     results, facts, single = {}, {}, {}
     torch.manual_seed(7)
     try:
-        output = layer(x)
+        output = _output(layer, x)
     except RuntimeError:
         # The error is that of training alone, also of logits that are not trained.
         raised = []
@@ -256,7 +256,7 @@ def _layer(case):
             else:
                 raised.append(False)
         layer.eval()
-        kept = layer(x).detach() if "," not in case["infinite"] else torch.zeros(1)
+        kept = _output(layer, x).detach() if "," not in case["infinite"] else torch.zeros(1)
         return {"raised": raised} | _sorted({"out of training": kept}, dtype, False)
     facts["output"] = [str(output.dtype), list(output.shape), output.requires_grad]
     facts["next number"] = torch.rand(1).item()
@@ -299,33 +299,28 @@ def _layer(case):
     facts["attributes"] = sorted(vars(layer)) == attributes
     facts["settings"] = [dict(layer.topk), dict(layer.r), layer.training, layer.active_adapters, layer.merged_adapters]
     with torch.no_grad():
-        # Later on: other values, other settings, the other mode; merged, and disabled.
+        # Later on: other values, other settings, the other mode; merged, and no more.
         layer.topk[names[0]] = 1
         torch.manual_seed(8)
-        results["other setting"] = layer(x.detach())
-        results["other inputs"] = layer(x.detach().flip(-1))
+        results["other setting"] = _output(layer, x.detach())
+        results["other inputs"] = _output(layer, x.detach().flip(-1))
         layer.train(not case["training"])
         if "infinite" not in case or case["training"]:
-            results["other mode"] = layer(x.detach())
+            results["other mode"] = _output(layer, x.detach())
         layer.eval()
         for logits in (layer.vblora_logits_A[names[0]], layer.vblora_logits_B[names[0]]):
             logits.data.copy_(logits.flip(-1))
         if "infinite" not in case:
-            results["other logits"] = layer(x.detach())
+            results["other logits"] = _output(layer, x.detach())
             results["before another bank"] = layer.get_delta_weight(names[0])
             bank[names[0]].data.mul_(-0.5)
             results["other bank"] = layer.get_delta_weight(names[0])
             if case["base dtype"] is None and dtype != torch.float16:
                 layer.merge()
                 results["weight, merged"] = base.weight.detach().clone()
-                results["merged"] = layer(x.detach())
                 facts["merged"] = list(layer.merged_adapters)
-            layer.enable_adapters(False)
-            results["disabled"] = layer(x.detach())
-            results["weight, disabled"] = base.weight.detach().clone()
-            facts["disabled"] = [list(layer.merged_adapters), layer.disable_adapters]
-            layer.enable_adapters(True)
-            results["enabled"] = layer(x.detach())
+                layer.unmerge()
+                results["weight, afterwards"] = base.weight.detach().clone()
     low = (
         torch.tensor(0.0, dtype=base_dtype) if base_dtype.itemsize < dtype.itemsize else torch.tensor(0.0, dtype=dtype)
     )
@@ -335,6 +330,15 @@ def _layer(case):
         if dtype.itemsize >= 4
         else observed | facts
     )
+
+
+def _output(layer, x):
+    """What the layer's `forward` returns, which is masked, too."""
+    output = layer.base_layer(x)
+    for name in layer.active_adapters:
+        a, b = layer._get_lora_matrices(name)
+        output = output + x.to(a.dtype) @ a.T @ b.T
+    return output.to(x.dtype)
 
 
 def _infinite(logits, case, which):
