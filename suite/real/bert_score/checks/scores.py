@@ -2,6 +2,7 @@
 
 import random
 import warnings
+import zlib
 from collections import defaultdict
 
 import torch
@@ -30,6 +31,12 @@ def cases(seed):
     yield {"name": "idf with a process", "sentences": texts[:3], "ids": False, "length": 64, "threads": 1}
     yield {"name": "idf of short encodings", "sentences": texts, "ids": False, "length": 5}
     yield {"name": "idf of ids", "sentences": [[5, 6, 5], [6], [], [7, 6, 5, 5]], "ids": True, "length": 64}
+    yield {
+        "name": "idf of the first and the last id",
+        "sentences": [[0, 10**6], [0, 3], [3]],
+        "ids": True,
+        "length": 64,
+    }
     yield {"name": "idf of no ids", "sentences": [], "ids": True, "length": 64}
 
     for name, given, pad, length in (
@@ -73,6 +80,12 @@ def cases(seed):
     yield pairs("one number wide", [4, 6], [5, 3], width=1, common=9.0)
     yield pairs("wide", [8, 12], [10, 20], width=64)
     yield pairs("integer masks", [5, 9, 4], [7, 3, 8], mask_dtype="int64")
+    # Each side has its own type of masks and of weights.
+    for types in (["bool", "int64"], ["int64", "bool"]):
+        yield pairs(f"masks of {types[0]} and {types[1]}", [5, 9, 4], [7, 3, 8], mask_dtype=types)
+    for types in (["float32", "float64"], ["float64", "float32"]):
+        name = f"double, weights of {types[0]} and {types[1]}"
+        yield pairs(name, [5, 9, 4], [7, 3, 8], dtype="float64", idf_dtype=types)
     yield pairs("with weights at the ends", [5, 9, 4], [7, 3, 8], ends=False)
     yield pairs("double", [5, 9, 4], [7, 3, 8], dtype="float64", idf_dtype="float64")
     yield pairs("double, layers", [5, 9, 4], [7, 3, 8], dtype="float64", idf_dtype="float64", layers=2)
@@ -98,9 +111,10 @@ def cases(seed):
             given = pairs(f"negative, {name}, {layers} layers", lens, lens, common=3.0, layers=layers, ends=False)
             given["sides"][1]["emb"] = -given["sides"][1]["emb"]
             yield given
-    given = pairs("negative, padded on one side", [5, 3], [6, 6], common=3.0, ends=False)
-    given["sides"][1]["emb"] = -given["sides"][1]["emb"]
-    yield given
+    for where, lens in enumerate([([5, 3], [6, 6]), ([6, 6], [5, 3])]):
+        given = pairs(f"negative, padded on side {where}", *lens, common=3.0, ends=False)
+        given["sides"][1]["emb"] = -given["sides"][1]["emb"]
+        yield given
     # One side's tokens all have a match, but most of the other's point away.
     for one, name in enumerate(("recall", "precision")):
         given = pairs(f"{name} below 0", [4, 4], [4, 4], width=2, ends=False)
@@ -143,6 +157,15 @@ def cases(seed):
     given = pairs("small weights", [5, 9], [7, 6])
     for side in given["sides"]:
         side["idf"] = (side["idf"] > 0) * 1e-4
+    yield given
+    # A sum of weights that is as small as it may be.
+    given = pairs("one small weight, double", [3, 3], [3, 4], dtype="float64", idf_dtype="float64")
+    for side in given["sides"]:
+        side["idf"] = (side["idf"] > 0) * side["idf"].new_tensor(1e-4)
+    yield given
+    given = pairs("no weights on both sides", [5, 9], [7, 6])
+    for side in given["sides"]:
+        side["idf"][1] = 0
     yield given
     for layout in ("transposed", "spread"):
         yield pairs(f"memory {layout}", [5, 9, 4], [7, 3, 8], layout=layout)
@@ -188,7 +211,8 @@ def cases(seed):
     )
     yield scored("scores of all layers", settings={"all_layers": True})
     yield scored("scores of all layers, batches", settings={"all_layers": True}, call={"batch_size": 3})
-    yield scored("scores of all layers, rescaled", settings={"all_layers": True} | idf, layered=True)
+    given = scored("scores of all layers, rescaled", settings={"all_layers": True} | idf, layered=True)
+    yield given | {"cands": ["", *given["cands"][1:]]}
     for settings in ({}, idf):
         name = "idf" if settings else "no idf"
         yield scored(f"groups of references, {name}", groups=[2, 1, 4], settings=settings)
@@ -199,6 +223,10 @@ def cases(seed):
     yield scored("groups, batches", count=6, groups=[3, 1], call={"batch_size": 4})
     given = scored("groups, all scores negative", count=3, apart=True)
     yield given | {"cands": ["no"] * 3, "refs": [["a", "b"], ["the"], ["yes", "of", "blue"]]}
+    # Longer references of other candidates stand in the same batch, so that some negative matches become 0.
+    later = [{"call": {"batch_size": size}} for size in (2, 3, 1)]
+    given = scored("groups beside a longer reference", count=3, apart=True, later=later)
+    yield given | {"cands": ["no"] * 3, "refs": [["a", "b"], ["the"], ["yes", "of blue river the"]]}
     yield scored("scores and hash", call={"return_hash": True}, settings=idf, **baseline)
     yield scored("scores and hash, told", call={"return_hash": True, "verbose": True}, groups=[2])
     given = scored("scores with empty sentences", count=4)
@@ -210,16 +238,31 @@ def cases(seed):
         "cands": ["", "a b", "the river"],
         "refs": ["a", "", "the river of"],
     }
+    yield scored("groups with empty sentences", foreign=True, settings={"idf": True}) | {
+        "cands": ["", "a b", "the river", "no"],
+        "refs": [["a", ""], ["", "b a"], ["the river of", "", "no"], ["", " "]],
+    }
+    # Ids of special tokens that are 0, as in RoBERTa, the same, or also a word's.
+    the = 3 + zlib.crc32(b"the") % 994
+    later = [{"ends": ends} for ends in ([0, 2], [2, 0], [5, 5], [the, 0])]
+    given = scored("scores with other special tokens", later=later)
+    yield given | {
+        "cands": ["the river the", "a b", "", "no the", "yes"],
+        "refs": ["a", "the of", "b", "", "no yes the"],
+    }
     yield scored(
         "scores after changes",
         settings=idf,
+        call={"return_hash": True},
         later=[
             {"_idf": False},
             {"_idf": True},
             {"ends": [40, 41]},
             {"_idf": False},
-            {"texts": texts[:2]},
+            # No word is in both, so that all have weights.
+            {"texts": [texts[0], ""]},
             {"_idf": True},
+            {"words": 0.5},
         ],
     )
     yield scored(
@@ -266,13 +309,18 @@ def _idf(case):
     given = [list(item) if case["ids"] else item for item in case["sentences"]]
     tokenizer = None if case["ids"] else _tokenizer(case["length"])
     found = get_idf_dict(given, tokenizer, nthreads=case.get("threads", 0))
-    items = sorted(found.items())
     unchanged = given == case["sentences"]
+    for item in given if case["ids"] else []:
+        item.append(9)
     given.append([9] if case["ids"] else "a")
+    items = sorted(found.items())
     return {
         "is a dict": isinstance(found, dict),
         "ids": [int(key) for key, _ in items],
-        "double": {"known": [value for _, value in items], "unknown": [found[key] for key in (100000, -1, 100000)]},
+        "double": {
+            "known": [value for _, value in items],
+            "unknown": [found[key] for key in (100000, 4, 999999, 100000)],
+        },
         "floats": all(isinstance(value, float) for _, value in items),
         "unchanged": unchanged,
     }
@@ -293,8 +341,8 @@ def _batch(case):
     full = [padded, idf, lens, mask]
     # An object with brackets alone, and the idf that the package makes.
     _, other, _, _ = collate_idf(given, tokenizer, _Squares(), "cpu")
-    # A dictionary of the ids that occur, which doesn't hold that of padding.
-    plain = {number: number / 1000 for text in given for number in tokenizer.encode(text)}
+    # A dictionary of the ids that occur, which doesn't hold that of padding; its numbers are whole, and some are 0.
+    plain = {number: number % 3 - 1 for text in given for number in tokenizer.encode(text)}
     _, exact, _, _ = collate_idf(given, tokenizer, plain, "cpu")
     _, own, _, _ = collate_idf(given, tokenizer, get_idf_dict(case["known"], tokenizer, 0), device=torch.device("cpu"))
     return {
@@ -318,14 +366,16 @@ def _pairs(case):
     from bert_score.utils import greedy_cos_idf
 
     more = case["more"]
+    mask_types, idf_types = (
+        [kind] * 2 if isinstance(kind, str) else kind for kind in (more["mask_dtype"], more["idf_dtype"])
+    )
 
     def told():
         arguments = []
-        for side in case["sides"]:
+        for place, side in enumerate(case["sides"]):
+            kinds = {"emb": more["dtype"], "mask": mask_types[place], "idf": idf_types[place]}
             arguments += [
-                _laid_out(side["emb"].to(getattr(torch, more["dtype"])), more["layout"]),
-                _laid_out(side["mask"].to(getattr(torch, more["mask_dtype"])), more["layout"]),
-                _laid_out(side["idf"].to(getattr(torch, more["idf_dtype"])), more["layout"]),
+                _laid_out(side[name].to(getattr(torch, kind)), more["layout"]) for name, kind in kinds.items()
             ]
         return arguments
 
@@ -333,7 +383,7 @@ def _pairs(case):
     found = greedy_cos_idf(*first, **({"all_layers": True} if case["layers"] else {}))
     again = greedy_cos_idf(*told(), bool(case["layers"]))
     masks = [torch.equal(item.bool(), side["mask"]) for item, side in zip(first[1::3], case["sides"], strict=True)]
-    double = more["idf_dtype"] == "float64"
+    double = idf_types == ["float64", "float64"]
     return {
         ("double" if double else "single"): [*found, *again],
         "dtypes": [str(item.dtype) for item in found],
@@ -386,6 +436,8 @@ def _scored(case):
                     scorer.compute_idf(value)
                 elif name == "call":
                     call = value
+                elif name == "words":
+                    scorer._model.words.data *= value
                 elif name == "ends":
                     scorer._tokenizer.cls_token_id, scorer._tokenizer.sep_token_id = value
                 else:
