@@ -101,7 +101,7 @@ def cases(seed):
         yield case("wide and few", {1: states(width=40, noise=0.02, amounts=[0.3, 1.5, 3.0])}, pairs=3, method=method)
         # All other directions vary alike, and by no little.
         amounts = generator.uniform(0.8, 1.2, 200) * np.where(np.arange(200) % 5 < 3, 1.5, -1.0)
-        found = states(width=64, noise=0.2, amounts=amounts)
+        found = states(width=64, noise=0.28, amounts=amounts)
         yield case("64 wide, much noise", {1: found}, pairs=200, method=method)
         # Both texts reach far along the direction, so that a pair's distance is small beside that.
         found = states(amounts=[0.15, 0.25, 0.2, 0.15, -4.0], far=300.0, noise=0.0)
