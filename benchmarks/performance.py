@@ -191,7 +191,8 @@ def page(ways: Sequence[Way], parts: Parts, points: list[tuple[float, int, float
     ]
     rows.append(f"| {FLOOR_NAME} | {parts.floor:.1f} | | {parts.floor / tasks:.2f} | | {parts.floor / ours:.1f} |")
     rates = rates_of(points)
-    windows = [next(point for point in points if point[1] >= seen) for seen in SHOWN if seen <= points[-1][1]]
+    reached = [next(point for point in points if point[1] >= seen) for seen in SHOWN if seen <= points[-1][1]]
+    windows = reached or points[-1:]
     grades = [f"| {seen:,} | {seconds:,.0f} | {seen / seconds:.1f} | {mb:.0f} |" for seconds, seen, mb in windows]
     count, last = points[-1][1], points[-1][1] / points[-1][0]
     growth = growth_of(points)

@@ -97,7 +97,7 @@ def grade(
     for name in dict.fromkeys(item.task for item in submissions):
         require_check(tasks[name])
     grading = _Grading(tasks, tuple(seeds), pool.sandbox.name)
-    # As compressed text, which takes a hundredth of the memory.
+    # As compressed text, which takes a fiftieth of the memory.
     known = {item.terms: _packed(item) for item in graded}
     left = Counter(map(_content, submissions))
     goldens: dict[tuple[str, int], GoldenOutputs] = {}
