@@ -77,6 +77,12 @@ def press(page, *keys):
         page.keyboard.press(keys[-1])
 
 
+def follow(page, link):
+    """Click what leads to another page: keys do nothing before its script is there."""
+    with page.expect_navigation():
+        link.click()
+
+
 def explained(page, category, reason):
     """Label an item by keys, with a reason."""
     page.keyboard.press(category)
@@ -175,21 +181,21 @@ def test_forms_do_it_all_without_a_script(shared, new_page):
     page = new_page(expected=("status of 422",), java_script_enabled=False)
     enter(page, shared, "plain")
     page.get_by_label("LI the logic is incorrect").check()
-    page.get_by_role("button", name="Save").click()
+    follow(page, page.get_by_role("button", name="Save"))
     # The reason is missing.
     expect(page.get_by_role("alert").first).to_contain_text("reason: is missing; LI needs one")
     expect(page.get_by_label("LI the logic is incorrect")).to_be_checked()
     page.get_by_label("policy").check()
     page.get_by_label("Reason").fill("It is a stub.")
-    page.get_by_role("button", name="Save").click()
+    follow(page, page.get_by_role("button", name="Save"))
     expect(page.locator("h1").first).to_contain_text("You agree with what is known")
-    page.get_by_role("link", name="Go on").click()
+    follow(page, page.get_by_role("link", name="Go on"))
     first = page.locator("input[name=item]").input_value()
-    page.get_by_role("button", name="Skip").click()
-    page.get_by_role("button", name="Undo").click()
+    follow(page, page.get_by_role("button", name="Skip"))
+    follow(page, page.get_by_role("button", name="Undo"))
     expect(page.locator("input[name=item]")).to_have_value(first)
     page.get_by_label("CC completely correct").check()
-    page.get_by_role("button", name="Save").click()
+    follow(page, page.get_by_role("button", name="Save"))
     (label,) = [each for each in shared.labels() if each.annotator == "plain"]
     assert (label.category, label.seconds) == ("CC", None)
 
@@ -274,7 +280,7 @@ def test_what_strangers_wrote_is_shown_and_does_nothing(tmp_path, toy_suite, new
         enter(page, server, "who leads")
         inert(page)
         for _ in HOSTILE:
-            page.get_by_role("link", name="item-").first.click()
+            follow(page, page.get_by_role("link", name="item-").first)
             inert(page)
             page.locator("#decider").fill(HOSTILE[2])
             page.locator("#reason").fill(said)
@@ -308,7 +314,7 @@ def test_who_leads_sees_how_far_they_agree_and_a_third_person_decides(tmp_path, 
         assert (
             page.get_by_role("region", name="Progress").locator("tbody tr").first.inner_text().startswith("ann\t3 of 3")
         )
-        page.get_by_role("link", name="item-").first.click()
+        follow(page, page.get_by_role("link", name="item-").first)
         main = page.locator("main")
         expect(main).to_contain_text("no mean")
         for word in ("ann", "bob", SYSTEM):
@@ -357,7 +363,7 @@ def test_nothing_serious_keeps_anybody_from_reading(shared, browser):
         explained(page, "1", "It is a stub.")
     enter(page, shared, "who leads")
     check("progress")
-    page.get_by_role("link", name="item-").first.click()
+    follow(page, page.get_by_role("link", name="item-").first)
     expect(page.locator("#decider")).to_be_visible()
     check("dispute")
     page.goto(f"{shared.address}/calibration")

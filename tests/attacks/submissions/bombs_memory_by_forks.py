@@ -6,7 +6,7 @@ import time
 import torch
 from report import report
 
-EVIDENCE = r"used more than 256 MB of memory"
+EVIDENCE = r"used more than 256 MB of memory|killed by SIGKILL"
 
 
 def score(logits, lengths):
