@@ -37,6 +37,8 @@ def cases(seed):
             "layout": "plain",
             "split": None,
             "wanted": None,
+            "graph": True,
+            "state_alone": False,
             "key": "near",
         } | more
 
@@ -57,6 +59,10 @@ def cases(seed):
     yield case("no steps", steps=0)
     yield case("no steps, no state", steps=0, state=False)
     yield case("no steps, half precision", steps=0, dtypes=dict.fromkeys(ALL, "bfloat16"))
+    several = dict.fromkeys(ALL, "float32") | {"q": "bfloat16", "k": "float16", "initial_state": "float64"}
+    yield case("no steps, several dtypes", steps=0, dtypes=several)
+    yield case("no steps, no state, several dtypes", steps=0, state=False, dtypes=several | {"v": "float64"})
+    yield case("no steps, the state is not asked for", steps=0, options={"output_final_state": False})
     yield case("one step", steps=1)
     yield case("one step, no state", steps=1, state=False)
     yield case("two steps", steps=2)
@@ -91,6 +97,17 @@ def cases(seed):
     )
     deep = case("decays that add up to thousands, nothing removed", rows=1, heads=2, steps=70, wanted=[])
     yield deep | {"gk": -uniform(1, 2, 70, 5, low=20.0, high=80.0), "alpha": torch.zeros_like(deep["alpha"])}
+    # Differences of sums in single precision are too coarse here.
+    given = case("small decays after large ones", rows=1, heads=1, steps=69)
+    given["gk"][:, :, :61] = -80.0
+    yield given
+    # What is left of the large state would be seen if decays were clipped.
+    wiped = {
+        "gk": torch.full((2, 3, 2, 5), -80.0).double(),
+        "initial_state": uniform(2, 3, 5, 4, low=300.0, high=500.0),
+    }
+    given = case("a large state is wiped", steps=2, wanted=["q", "k", "v", "beta", "gk", "initial_state"])
+    yield given | wiped | {"alpha": torch.zeros_like(given["alpha"])}
     yield case("channels grow", gk=uniform(*sizes, low=-1.0, high=1.0), steps=7)
     yield case("one channel decays", gk=-uniform(*sizes) * torch.tensor([0.0, 0.0, 1.0, 0.0, 0.0]))
     yield case(
@@ -105,6 +122,13 @@ def cases(seed):
         yield given | {name: torch.zeros_like(given[name])}
     given = case("no removal at some steps")
     yield given | {"alpha": given["alpha"] * (uniform(2, 3, 7, 1) < 0.5)}
+    # Steps at which vectors are zero in all rows and heads are steps, too.
+    given = case("some vectors are zero at each step", steps=9)
+    zeros = ("k alpha beta", "alpha", "beta", "k", "v", "q", "k v", "q k v alpha beta", "gk")
+    for step, names in enumerate(zeros):
+        for name in names.split():
+            given[name][:, :, step] = 0.0
+    yield given
     given = case("values in the hundreds", key="far")
     yield given | {"v": uniform(2, 3, 7, 4, low=-500.0, high=500.0), "initial_state": 100 * given["initial_state"]}
     given = case("queries in the hundreds", key="far")
@@ -115,6 +139,10 @@ def cases(seed):
     for dtype in ("bfloat16", "float16"):
         yield case(dtype, dtypes=dict.fromkeys(ALL, dtype))
         yield case(f"{dtype}, no state", dtypes=dict.fromkeys(ALL, dtype), state=False)
+    # The state is beyond the range of float16, and the outputs are within it.
+    large = {name: uniform(2, 3, 1, size, low=260.0, high=300.0) for name, size in (("k", 5), ("v", 4))}
+    given = case("a large state, float16", steps=1, state=False, wanted=[], dtypes=dict.fromkeys(ALL, "float16"))
+    yield given | large | {"q": 0.01 * given["q"], "key": "far"}
     double = dict.fromkeys(ALL, "float64") | {"alpha": "float32"}
     yield case("double precision", dtypes=double)
     yield case("double precision, no state", dtypes=double, state=False)
@@ -139,6 +167,7 @@ def cases(seed):
     # Layouts, continued calls, and what needs a gradient.
     for layout in ("strided", "steps first", "expanded", "every other entry"):
         yield case(f"layout: {layout}", layout=layout)
+    yield case("layout: expanded vectors", layout="expanded vectors", steps=3)
     yield case("not contiguous, half precision", layout="strided", dtypes=half)
     yield case("continued", split=3)
     yield case("continued after one step", split=1, state=False)
@@ -149,6 +178,14 @@ def cases(seed):
         yield case(f"only {name} needs a gradient", wanted=[name])
     yield case("no gradient is needed", wanted=[])
     yield case("no gradient is needed, no state", wanted=[], state=False)
+    yield case("the loss is of the state alone", state_alone=True)
+    # Without a graph, states may be changed in place, but not the one that is given.
+    yield case("under no_grad", graph=False)
+    yield case("under no_grad, the state is not asked for", graph=False, options={"output_final_state": False})
+    yield case("under no_grad, double precision", graph=False, dtypes=double)
+    yield case("under no_grad, no steps", graph=False, steps=0)
+    unasked = {"output_final_state": False}
+    yield case("double precision, the state is not asked for", dtypes=double, wanted=[], options=unasked)
     yield {"name": "experiment", "seed": seed % 1000}
 
 
@@ -168,11 +205,12 @@ def observe(case):
 
     def call(given):
         given = {"initial_state": None, **given}
-        if case["positional"]:
-            return dplr_recurrence(*(given[name] for name in ALL), *case["options"].values())
-        if given["initial_state"] is None:
-            del given["initial_state"]
-        return dplr_recurrence(**given, **case["options"])
+        with torch.set_grad_enabled(case["graph"]):
+            if case["positional"]:
+                return dplr_recurrence(*(given[name] for name in ALL), *case["options"].values())
+            if given["initial_state"] is None:
+                del given["initial_state"]
+            return dplr_recurrence(**given, **case["options"])
 
     # The same tensors hold other values at first: nothing may be kept of that call, and its results stay.
     values = {name: owner.clone() for name, owner in owners.items()}
@@ -203,7 +241,7 @@ def observe(case):
         "outputs": [[str(result[0].dtype), list(result[0].shape)] for result in results],
         "state": None if state is None else [str(state.dtype), list(state.shape)],
     }
-    loss = (outputs.double() * case["weights"]).sum()
+    loss = 0.0 if case["state_alone"] else (outputs.double() * case["weights"]).sum()
     if state is not None:
         loss = loss + (state.double() * case["state_weights"]).sum()
     exact, rounded = {}, {}
@@ -241,6 +279,9 @@ def _laid_out(item, layout):
         return owner, owner.transpose(1, 2)
     if layout == "expanded":
         owner = item[:, :1].clone()
+        return owner, owner.expand(item.shape)
+    if layout == "expanded vectors":
+        owner = item[..., :1].clone()
         return owner, owner.expand(item.shape)
     if layout == "every other entry":
         owner = torch.stack([item, item + 1], dim=-1)
