@@ -27,6 +27,7 @@ def cases(seed):
             "wanted": None,
             "key": "near",
             "positional": False,
+            "recording": True,
         }
         return usual | more
 
@@ -63,8 +64,12 @@ def cases(seed):
     yield masks("masks of levels that no position has", 5, (2,), extra=3)
     yield masks("masks of twelve levels", 3, extra=9)
     yield masks("as many levels as positions", 3, (2,))
+    yield masks("masks of the first levels alone", 9, (2,), extra=-3)
+    yield masks("masks of level 0 alone", 6, extra=-3)
+    yield masks("masks of scales of 0", 6, L=torch.zeros(4, 6).double())
     yield masks("masks in double precision", 11, (2,), extra=1, dtype="float64", key="double")
     yield masks("masks, no gradient is needed", 5, (2,), wanted=[])
+    yield masks("masks, no gradient is recorded", 5, (2,), recording=False)
     yield masks("masks, not contiguous", 6, (2, 3), layout="strided")
     yield masks("masks, expanded", 6, (2, 3), layout="expanded")
     yield masks("masks of 150 positions", 150)
@@ -76,6 +81,7 @@ def cases(seed):
     yield matrix("matrix with more levels than needed", 9, (2,), extra=4)
     yield matrix("matrix with one level more", 8, extra=1)
     yield matrix("matrix with one level more, one position", 1, extra=1)
+    yield matrix("matrix of 64 positions", 64, a=-uniform(64, high=0.1))
     yield matrix("matrix of 150 positions", 150, a=-uniform(150, high=0.1))
     yield matrix("matrix in double precision", 13, (2,), dtype="float64", key="double")
     yield matrix("matrix of open gates", 9, a=torch.zeros(9).double())
@@ -83,14 +89,21 @@ def cases(seed):
     yield matrix(
         "matrix, gates wiped now and then", 40, a=torch.where(uniform(40) < 0.3, -60.0, -0.05).double(), key="deep"
     )
+    # Level 0 is shut, so that only entries remain that gates leave little of.
+    faded = uniform(4, 5, low=50.0, high=100.0) * torch.tensor([0.0, 1.0, 1.0, 1.0]).view(4, 1)
+    yield matrix(
+        "matrix of faded entries alone", 5, a=-uniform(5, low=20.0, high=21.0), L=faded, dtype="float64", key="double"
+    )
     # Gates that add up to the bound, behind the first position.
     growing = (torch.arange(5) > 0).double()
     yield matrix("matrix of gates above one", 5, a=growing)
     yield matrix("matrix, not contiguous", 6, (2, 3), layout="strided")
     yield matrix("matrix, expanded", 6, (2, 3), layout="expanded")
+    yield matrix("matrix, alike at all positions", 6, (2,), layout="alike")
     yield matrix("matrix, only scales need a gradient", 6, wanted=["L"])
     yield matrix("matrix, only gates need a gradient", 6, wanted=["a"])
     yield matrix("matrix, no gradient is needed", 6, (2,), wanted=[])
+    yield matrix("matrix, no gradient is recorded", 6, (2,), recording=False)
     # Attention.
     yield attention("the defaults")
     yield attention("the defaults, by position", positional=True)
@@ -129,12 +142,30 @@ def cases(seed):
     yield attention("shut gates", g=torch.full(sizes, -80.0).double(), key="deep")
     yield attention("gates of all sizes", g=-uniform(*sizes, high=80.0), key="deep")
     long = {"rows": 1, "steps": 60, "groups": 1, "heads": 2}
-    yield attention("gates that add up to thousands", **long, g=-uniform(1, 60, 2, low=10.0, high=80.0), key="deep")
+    yield attention("gates that add up to thousands", **long, g=-uniform(1, 60, 2, low=10.0, high=70.0), key="deep")
     wiped = torch.where(uniform(1, 60, 2) < 0.2, -60.0, -0.02).double()
     yield attention("wiped now and then", **long, g=wiped, key="deep")
-    swing = uniform(*sizes) * torch.tensor([1.0, -1.0, 1.0, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0]).view(1, 9, 1)
+    swing = uniform(*sizes, high=0.8) * torch.tensor([1.0, -1.0, 1.0, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0]).view(1, 9, 1)
     yield attention("gates above one", g=swing, key="far")
     yield attention("growth up to the bound", steps=5, g=growing.view(1, 5, 1).repeat(2, 1, 4), key="far")
+    # Products are large and gates small, so that what has faded is still seen.
+    for dtype, key, low in (("float32", "near", -26.0), ("float64", "double", -36.0)):
+        yield attention(
+            f"faded positions alone, {dtype}",
+            rows=1,
+            steps=3,
+            groups=1,
+            heads=2,
+            width=64,
+            value_width=1,
+            dtype=dtype,
+            key=key,
+            g=uniform(1, 3, 2, low=low, high=-20.5),
+            q=uniform(1, 3, 1, 64, low=100.0, high=500.0),
+            k=uniform(1, 3, 1, 64, low=1.0, high=10.0),
+            v=uniform(1, 3, 2, 1, low=100.0, high=500.0),
+            level_scales=uniform(1, 3, 2, 3, low=10.0, high=100.0) * torch.tensor([0.0, 1.0, 1.0]),
+        )
     yield attention("scales all alike", level_scales=torch.full((2, 9, 4, 5), 0.7).double())
     yield attention("large scales", level_scales=uniform(2, 9, 4, 5, low=-100.0, high=100.0), key="far")
     yield attention("one level alone", level_scales=normal(2, 9, 4, 5) * torch.tensor([0.0, 0.0, 1.0, 0.0, 0.0]))
@@ -150,11 +181,12 @@ def cases(seed):
         "double precision, gates of all sizes", dtype="float64", key="double", g=-uniform(*sizes, high=80.0)
     )
     yield attention("double precision, many positions", dtype="float64", key="double", **long)
-    for layout in ("strided", "heads first", "expanded", "every other entry"):
+    for layout in ("strided", "heads first", "expanded", "every other entry", "alike"):
         yield attention(f"layout: {layout}", layout=layout)
     for name in INPUTS:
         yield attention(f"only {name} needs a gradient", wanted=[name])
     yield attention("no gradient is needed", wanted=[])
+    yield attention("no gradient is recorded", recording=False)
     yield attention(
         "as many groups as heads, only v needs a gradient", groups=3, heads=3, wanted=["v"], options={"scale": 0.6}
     )
@@ -176,9 +208,9 @@ def observe(case):
 
     def call(**changes):
         if case["kind"] == "masks":
-            return [naive.construct_level_mask(level, tensors["L"]) for level in range(tensors["L"].shape[-2])]
+            return [naive.construct_level_mask(level=level, **tensors) for level in range(tensors["L"].shape[-2])]
         if case["kind"] == "matrix":
-            return [naive.construct_H_matrix(tensors["a"], tensors["L"])]
+            return [naive.construct_H_matrix(**tensors)]
         options = case["options"] | changes
         if case["positional"]:
             return [naive.naive_log_linear_attn(*tensors.values(), *options.values())]
@@ -203,7 +235,8 @@ def observe(case):
     for owner in owners.values():
         owner.mul_(0.5)
     halved = {name: owner.clone() for name, owner in owners.items()}
-    earlier = call(scale=0.9)
+    with torch.set_grad_enabled(case["recording"]):
+        earlier = call(scale=0.9)
     stayed = [bool(torch.equal(owner, halved[name])) for name, owner in owners.items()]
     kept = [item.clone() for item in earlier]
     for name, owner in owners.items():
@@ -212,21 +245,27 @@ def observe(case):
     for name in wanted:
         tensors[name].requires_grad_()
     before = {name: item.detach().clone() for name, item in tensors.items()}
-    results = call()
+    with torch.set_grad_enabled(case["recording"]):
+        results = call()
     facts = {"results": [[str(item.dtype), list(item.shape)] for item in results]}
-    loss = (torch.stack(results).double() * case["weights"]).sum()
+    weights = case["weights"]
+    if case["layout"] == "strided":
+        # Gradients that come back lie as oddly as the inputs.
+        weights = weights.mT.contiguous().mT
+    loss = (torch.stack(results).double() * weights).sum()
     gradients = [None] * len(wanted)
     if loss.requires_grad:
         gradients = torch.autograd.grad(loss, [tensors[name] for name in wanted], allow_unused=True)
-    facts["loss needs a gradient"] = loss.requires_grad
+    # Whether there is a graph to what a result does not depend on is open.
+    facts["graph without need"] = loss.requires_grad and not (wanted and case["recording"])
     seen = {"results": [item.detach().clone() for item in results], "earlier": kept}
     for name, gradient in zip(wanted, gradients, strict=True):
         # Where nothing depends on an input, there may be no gradient.
         seen[f"gradient of {name}"] = torch.zeros_like(tensors[name]) if gradient is None else gradient
     # No view of an input.
-    with torch.no_grad():
-        for item in results:
-            item.fill_(7.0)
+    memory = {item.untyped_storage().data_ptr() for item in tensors.values()}
+    facts["own memory"] = [item.untyped_storage().data_ptr() not in memory for item in results]
+    facts["flags"] = [[item.requires_grad, item.is_leaf, item.grad is None] for item in tensors.values()]
     facts["unchanged"] = [bool(torch.equal(item, before[name])) for name, item in tensors.items()]
     facts["unchanged at first"] = stayed
     facts["earlier results stay"] = [bool(torch.equal(item, copy)) for item, copy in zip(earlier, kept, strict=True)]
@@ -245,7 +284,12 @@ def _laid_out(item, layout, name):
         # One head's vectors for all heads; for gates and scales one row's for all rows.
         owner = item[:, :, :1].clone() if name in ("q", "k", "v") else item[:1].clone()
         return owner, owner.expand(item.shape)
+    if layout == "alike":
+        # One position's entries for all positions.
+        axis = -1 if name in ("a", "L") else 1
+        owner = item.narrow(axis, 0, 1).clone()
+        return owner, owner.expand(item.shape)
     if layout == "every other entry":
-        owner = torch.stack([item, item + 1], dim=-1)
-        return owner, owner[..., 0]
+        owner = torch.stack([item + 1, item], dim=-1)
+        return owner, owner[..., 1]
     return item, item
