@@ -17,6 +17,7 @@ def cases(seed):
         yield projected(f"short, {dtype}", generator.normal(size=(4, 3)), 1e-3 * np.array([0.6, 0, -0.8]), dtype)
         yield projected(f"long, {dtype}", 500 * generator.uniform(-1, 1, (4, 3)), 900 * np.array([0.6, 0, -0.8]), dtype)
         yield projected(f"one row, {dtype}", generator.normal(size=(1, 7)), generator.normal(size=7), dtype)
+    yield projected("a length near 1", generator.normal(size=(5, 3)), (1 + 5e-6) * np.array([0.6, 0, -0.8]))
     yield projected("one number", generator.normal(size=(5, 1)), np.array([-2.5]))
     yield projected("500 wide", generator.normal(size=(3, 500)), generator.normal(size=500))
     yield projected("500 rows", generator.normal(size=(500, 2)), generator.normal(size=2))
@@ -30,7 +31,9 @@ def cases(seed):
         "infinite, in single precision", np.ones((2, 2)), np.array([np.inf, np.inf]), "float32", refused=True
     )
 
-    def states(pairs=13, width=6, mean=1.0, spread=1.0, noise=0.05, shared=2.0, turn=1.0, amounts=None, first=False):
+    def states(
+        pairs=13, width=6, mean=1.0, spread=1.0, noise=0.05, shared=2.0, turn=1.0, amounts=None, first=False, far=0.0
+    ):
         """Hidden states whose differences lie along a direction, by an amount for each pair; the noise is small."""
         along = generator.normal(size=width)
         if first:
@@ -41,7 +44,7 @@ def cases(seed):
             amounts = mean + spread * np.linspace(-1, 1, pairs) ** 3
             amounts = generator.permutation(np.where(np.abs(amounts) < 0.15, 0.15, amounts))
         amounts = np.asarray(amounts, dtype=float)
-        middle = shared * generator.normal(size=(len(amounts), width))
+        middle = shared * generator.normal(size=(len(amounts), width)) + far * along
         # Noise is across the direction, so that votes are clear.
         across = noise * generator.normal(size=(len(amounts), width))
         across -= (across @ along)[:, None] * along
@@ -96,6 +99,13 @@ def cases(seed):
         yield case("a width of two", {1: states(width=2)}, method=method)
         yield case("64 wide", {1: states(width=64, noise=0.02)}, method=method)
         yield case("wide and few", {1: states(width=40, noise=0.02, amounts=[0.3, 1.5, 3.0])}, pairs=3, method=method)
+        # All other directions vary alike, and by no little.
+        amounts = generator.uniform(0.8, 1.2, 200) * np.where(np.arange(200) % 5 < 3, 1.5, -1.0)
+        found = states(width=64, noise=0.28, amounts=amounts)
+        yield case("64 wide, much noise", {1: found}, pairs=200, method=method)
+        # Both texts reach far along the direction, so that a pair's distance is small beside that.
+        found = states(amounts=[0.15, 0.25, 0.2, 0.15, -4.0], far=300.0, noise=0.0)
+        yield case("a majority of small ones, far out", {1: found}, pairs=5, method=method, dtype="float64")
         yield case("200 pairs", {1: states(pairs=200)}, pairs=200, method=method)
         yield case("two pairs", {1: states(amounts=[0.4, 2.0])}, pairs=2, method=method)
         votes = {
@@ -140,6 +150,7 @@ def cases(seed):
             {"texts": 7},
             {"method": {"pca_diff": "pca_center", "pca_center": "pca_diff"}[method]},
             {"layers": [0]},
+            {"weights": -1.0},
         ]
         yield case("again, with other settings", None, method=method, indices=(2, 1), later=later)
         for rows in (-1, 1, 2):
@@ -262,6 +273,10 @@ def _directions(case):
         kept = [(entry.positive, entry.negative) for entry in inputs]
         layers = arguments["hidden_layers"]
         layers = None if layers is None else list(layers)
+        if "weights" in change:
+            with torch.no_grad():
+                model.model.words.weight *= change["weights"]
+            parameters = [item.detach().clone() for item in model.parameters()]
         batches.clear()
         seen.clear()
         with torch.inference_mode(case.get("inference", False)):
