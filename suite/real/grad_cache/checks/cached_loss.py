@@ -16,6 +16,8 @@ def cases(seed):
             mask = (torch.rand(rows, length, generator=generator) < 0.8).long()
             mask[:, 0] = 1
             features.append({"input_ids": ids, "attention_mask": mask})
+            if more.get("factors"):
+                features[-1]["factor"] = 0.5 + torch.rand(rows, generator=generator, dtype=torch.float64)
         return {
             "name": name,
             "features": features,
@@ -53,9 +55,9 @@ def cases(seed):
     yield case("texts of one token", lengths=(1, 1, 1), columns=3)
     yield case("embeddings of one number", width=1, similarity="dot_score", scale=1.0)
     yield case("wide embeddings", width=32, columns=3)
-    for scale in (0.1, 1, 5, 100.0):
+    for scale in (0.1, 1, 5, 33.3, 100.0):
         yield case(f"a scale of {scale}", scale=scale, columns=3, dtype="float64")
-    for similarity in ("dot_score", "distance", "askew"):
+    for similarity in ("dot_score", "distance", "askew", "relative"):
         yield case(
             f"similarity: {similarity}", similarity=similarity, scale=1.5, columns=3, dtype="float64", dropout=0.2
         )
@@ -70,10 +72,12 @@ def cases(seed):
     for mode in (True, False):
         given = case(f"the loss in another mode than the model: {mode}", train=not mode, dropout=0.5, dtype="float64")
         yield given | {"train of the loss": mode}
+    for train in (True, False):
+        yield case(f"a layer in another mode, {train}", train=train, apart=True, dropout=0.4, dtype="float64")
     yield case("without gradients", grad=False, columns=3)
     yield case("without gradients, dropout", grad=False, dropout=0.4, dtype="float64")
     yield case("without gradients, eval mode", grad=False, dropout=0.4, train=False, rows=64, mini=10)
-    yield case("words are frozen", frozen=["0.words.weight"], dropout=0.3)
+    yield case("words are frozen", frozen=["0.words.weight"], dropout=0.3, before=True)
     yield case("a layer is frozen", frozen=["1.linear.weight", "1.linear.bias"], dropout=0.3, dtype="float64")
     later = [
         {"scale": 3.0},
@@ -87,6 +91,10 @@ def cases(seed):
     yield case("other data later", later=[{"other": True}, {}], columns=3, rows=6, dropout=0.3, dtype="float64")
     yield case("a tuple", kind="tuple", columns=3)
     yield case("labels", labels=3)
+    yield case("a dict that serves twice", twice=True, columns=3, dropout=0.3, dtype="float64")
+    yield case("other tensors in the dicts", factors=True, dtype="float64")
+    yield case("layers that share weights", tied=True, dropout=0.2, dtype="float64")
+    yield case("embeddings of first tokens", strided=True, dropout=0.2, dtype="float64")
     yield case("default settings", rows=40, mini=32, default=True)
 
     def parts(name, sizes=(3, 3, 1), columns=2, width=4, dtype="float64", scale=4.0, similarity="cos_sim", **more):
@@ -115,9 +123,11 @@ def cases(seed):
     yield parts("uneven", sizes=(5, 2), columns=3, scale=1, similarity="askew")
     yield parts("large scores", sizes=(4, 4, 2), scale=100.0, similarity="dot_score")
     yield parts("scores above 10000", sizes=(4, 4, 2), scale=100.0, similarity="dot_score", length=8.0)
-    yield parts("wide", sizes=(8, 3), width=32, scale=12.0)
+    yield parts("wide", sizes=(8, 3), width=32, scale=12.7)
     yield parts("one number", sizes=(3, 2), width=1, similarity="distance")
     yield parts("without gradients", columns=3, grad=False)
+    yield parts("targets alone require gradients", columns=3, requires=[1, 2])
+    yield parts("similarities relative to all targets", columns=3, scale=2.5, similarity="relative", strided=True)
     for name, more in {
         "plain": {},
         "triplets": {"columns": 3},
@@ -125,6 +135,7 @@ def cases(seed):
         "gradients disabled": {"dropout": 0.3, "disabled": True},
         "one row": {"rows": 1, "mini": 4},
         "gradients that were there before": {"before": True, "dtype": "float64"},
+        "shared weights, first tokens": {"tied": True, "strided": True, "dropout": 0.3, "dtype": "float64"},
     }.items():
         yield case(f"hook, {name}", hook=True, weight=0.7, **more)
     yield {"name": "hook without a cache", "refused": True}
@@ -168,11 +179,14 @@ def _model(case, watch):
 
     torch.manual_seed(case["seed"])
     words = BagOfWords(WORDS, case["width"])
-    model = SentenceTransformer(
-        words, Layer(case["width"], case["dropout"]), _Last(case["magnitude"], case["noise"]), watch
-    )
+    layers = [Layer(case["width"], case["dropout"]) for _ in range(2 if case.get("tied") else 1)]
+    layers[-1].linear.weight = layers[0].linear.weight
+    last = _Last(case["magnitude"], case["noise"], case.get("strided", False))
+    model = SentenceTransformer(words, *layers, last, watch)
     model.register_forward_hook(lambda *_: watch.seen.append("the model was called"))
     model.to(getattr(torch, case["dtype"])).train(case["train"])
+    if case.get("apart"):
+        model[1].train(not case["train"])
     for name, parameter in model.named_parameters():
         parameter.requires_grad_(name not in case["frozen"])
         if case.get("before"):
@@ -181,16 +195,20 @@ def _model(case, watch):
 
 
 class _Last(nn.Module):
-    """Makes embeddings larger, and adds noise, in either mode."""
+    """Makes embeddings larger, adds noise in either mode, or takes them as the first of two tokens."""
 
-    def __init__(self, magnitude, noise):
+    def __init__(self, magnitude, noise, strided):
         super().__init__()
-        self.magnitude, self.noise = magnitude, noise
+        self.magnitude, self.noise, self.strided = magnitude, noise, strided
 
     def forward(self, features):
         embedding = features["sentence_embedding"] * self.magnitude
         if self.noise:
             embedding = embedding + self.noise * torch.randn_like(embedding)
+        if "factor" in features:
+            embedding = embedding * features["factor"][:, None].to(embedding.dtype)
+        if self.strided:
+            embedding = torch.stack([embedding, -embedding], dim=1)[:, 0]
         return features | {"sentence_embedding": embedding}
 
 
@@ -204,7 +222,11 @@ def _similarity(name, rows=None):
         weights = torch.arange(1, 1 + a.shape[1], dtype=a.dtype)
         return torch.tanh(a * weights) @ b.T + 0.3 * a.sum(1, keepdim=True) - 0.5 * b[:, 0].square()
 
-    chosen = {"distance": distance, "askew": askew}.get(name) or getattr(util, name)
+    def relative(a, b):
+        # Depends on all targets at once; its gradient needs its result, which is not contiguous.
+        return torch.tanh((b - b.mean(0)) @ a.T).T
+
+    chosen = {"distance": distance, "askew": askew, "relative": relative}.get(name) or getattr(util, name)
     if rows is None:
         return chosen
 
@@ -221,6 +243,8 @@ def _features(case, other=False):
         for column in features:
             for item in column.values():
                 item[1::2] = item[:1]
+    if case.get("twice"):
+        features[1] = features[0]
     if other:
         features = [{name: item.flip(0)[1:] for name, item in column.items()} for column in reversed(features)]
     return tuple(features) if case["kind"] == "tuple" else features
@@ -295,7 +319,7 @@ def _of_forward(case):
         numbers.append({name: item.grad.clone() for name, item in model.named_parameters() if item.grad is not None})
         facts.append([item.grad is None for item in model.parameters()])
         facts.append([all(torch.equal(item.detach(), parameters[name]) for name, item in model.named_parameters())])
-        facts.append([model.training, loss_of.training, loss_of.scale, loss_of.mini_batch_size])
+        facts.append([[module.training for module in loss_of.modules()], loss_of.scale, loss_of.mini_batch_size])
         facts.append([loss_of.show_progress_bar, labels is None or labels.tolist()])
         facts.append(
             [
@@ -332,17 +356,20 @@ def _of_embeddings(case):
     loss_of = CachedMultipleNegativesRankingLoss([None], case["scale"], similarity, case["mini"])
     dtype = getattr(torch, case["dtype"])
 
-    def reps():
-        return [[item.to(dtype, copy=True).requires_grad_() for item in column] for column in case["reps"]]
+    def reps(requires=range(5)):
+        copies = [[item.to(dtype, copy=True) for item in column] for column in case["reps"]]
+        if case.get("strided"):
+            copies = [[item.T.contiguous().T for item in column] for column in copies]
+        return [[item.requires_grad_(place in requires) for item in column] for place, column in enumerate(copies)]
 
-    given = reps()
+    given = reps(case.get("requires", range(5)))
     with torch.set_grad_enabled(case.get("grad", True)):
         plain = loss_of.calculate_loss(given)
     facts = [str(plain.dtype), list(plain.shape), plain.requires_grad, loss_of.cache is None]
     numbers = [plain.detach().clone()]
     if plain.requires_grad:
         (1.5 * plain).backward()
-        numbers.append([[item.grad.clone() for item in column] for column in given])
+        numbers.append([[item.grad.clone() for item in column if item.requires_grad] for column in given])
     given = reps()
     cached = loss_of.calculate_loss_and_cache_gradients(given)
     facts += [str(cached.dtype), list(cached.shape), cached.requires_grad]
@@ -420,12 +447,12 @@ def _refused():
         _backward_hook,
     )
 
-    refused = []
+    refused, features = [], [{"input_ids": torch.ones(2, 3, dtype=torch.long)}] * 2
     for cache, states in ((None, []), ([], None), (None, None)):
         loss_of = CachedMultipleNegativesRankingLoss([None])
         loss_of.cache, loss_of.random_states = cache, states
         try:
-            _backward_hook(torch.tensor(1.0), [], loss_of)
+            _backward_hook(torch.tensor(1.0), features, loss_of)
             refused.append("nothing is raised")
         except Exception as error:
             refused.append(isinstance(error, AssertionError))
