@@ -41,6 +41,10 @@ def cases(seed):
         "from": -1,
     }
     yield {"name": "matrices that are nearly given", "matrices": small[::5], "whole": True, "from": -2}
+    # Given rows are taken as they are, though another hypothesis of that length has made them.
+    others = [[*one, other[0]] for one, other in zip(small[::2], small[1::2], strict=True) if len(one[0]) > 1]
+    for first in (1, 2, -2, -1):
+        yield {"name": f"rows of another sentence, {first}", "matrices": others, "from": first}
     pairs = []
     for _ in range(6):
         given = words(chance.randint(6, 14), 12)
@@ -76,6 +80,9 @@ def cases(seed):
     for far in (22, 24, 25, 26, 30):
         other = [f"v{number}" for number in range(far)]
         yield {"name": f"beam, equal words {far} apart", "matrices": [[given + other, other + given]], "whole": True}
+    far = [f"v{number}" for number in range(120)]
+    given = [far[10:100], far[30:], far[25:115]]
+    yield {"name": "rows of another sentence in a beam", "matrices": [given], "from": 40}
     yield {"name": "rows of a tree", "tree": [words(4, 3), [words(5, 3) for _ in range(12)]]}
 
     traces = ["", " ", "s", "i", "d", "ii dd", "ddi s", "d i s", "is ids dd i"]
@@ -97,12 +104,21 @@ def cases(seed):
         for kinds in (1, 2, 5)
     ]
     yield {"name": "equal sequences", "equal": found}
+    # Other words that are the same once they are joined, or whose letters look alike.
+    glued = [[[f"a{glue}a", "a"], ["a", f"a{glue}a"]] for glue in ("", ",", "-", "_", "|")]
+    alike = [("The", "the"), ("\u00e9", "e\u0301"), ("\uff11", "1"), ("\ufb01", "fi")]
+    glued += [[[one, other], [other, "x", one]] for one, other in alike]
+    glued += [[[one], [other]] for pair in alike for one, other in itertools.permutations(pair)]
+    yield {"name": "matrices of equal letters", "matrices": glued, "whole": True}
+    yield {"name": "equal letters of other words", "equal": glued}
+    yield {"name": "shifts of equal letters", "shifts": glued, "count": 0}
+    yield {"name": "edits of equal letters", "rates": glued}
+    yield {"name": "references of equal letters", "references": [[" ".join(one), [other]] for one, other in glued]}
     same = [f"u{number}" for number in range(14)]
     yield {
         "name": "long equal sequences",
         "equal": [[same, same], [same, ["x", *same]], [same[:10], same[:10]], [same[:11], same]],
     }
-    far = [f"v{number}" for number in range(120)]
     for distance in (49, 50, 51, 52, 70):
         block = [f"b{number}" for number in range(3)]
         given = [[*block, *far[:distance]], [*far[60 : 60 + distance], *block]]
@@ -165,6 +181,10 @@ def cases(seed):
     given = [[["a", "b"], ["a", "b"]], [["a"], ["b", "a", "b"]], [["a", "b", "a"], ["b"]]]
     yield {"name": "edits of one row of words", "rates": given}
     yield {"name": "references of one row of words", "references": [[" ".join(one), [other]] for one, other in given]}
+    # Rows of a short hypothesis are of no use for a long one that begins with it, nor the other way round.
+    given = [[hypothesis, far[:60]] for hypothesis in (far[:30], far[:30] + far[60:], far[:30])]
+    yield {"name": "edits of one reference", "rates": given}
+    yield {"name": "one reference", "references": [[" ".join(one), [other]] for one, other in given]}
     # The candidates run out in the first search for a shift, in the second one, or not at all.
     crowds = []
     for k, z in ((7, 0), (8, 0), (9, 0), (7, 3), (8, 3), (8, 4), (8, 5)):
@@ -182,6 +202,8 @@ def cases(seed):
         "name": "edits of sentences with repetitions",
         "rates": [[shifted(given, 5), given], [given[13:] + given[:12], given]],
     }
+    swapped = [far[number ^ 1] for number in range(16)]
+    yield {"name": "edits of eight shifts", "rates": [[swapped, far[:16]], [swapped + far[17:20], far[:20]]]}
     block = [f"b{number}" for number in range(12)]
     yield {
         "name": "edits, a long block",
@@ -267,8 +289,10 @@ def observe(case):
         return _whole(case)
     from sacrebleu.metrics import lib_ter
 
+    # The same two lists hold other words at each call.
+    given = [], []
     if "matrices" in case:
-        return {"matrices": [_matrix(lib_ter, *pair, case.get("from", 0)) for pair in case["matrices"]]}
+        return {"matrices": [_matrix(lib_ter, case.get("from", 0), *words) for words in case["matrices"]]}
     if "tree" in case:
         reference, hypotheses = case["tree"]
         distance = lib_ter.BeamEditDistance(reference)
@@ -280,9 +304,9 @@ def observe(case):
     if "equal" in case:
         return {"equal": [_equal(lib_ter, *pair) for pair in case["equal"]]}
     if "shifts" in case:
-        return {"shifts": [_shift(lib_ter, *pair, case["count"]) for pair in case["shifts"]]}
+        return {"shifts": [_shift(lib_ter, given, *pair, case["count"]) for pair in case["shifts"]]}
     if "rates" in case:
-        return {"rates": [_rate(lib_ter, *pair) for pair in case["rates"]]}
+        return {"rates": [_rate(lib_ter, given, *pair) for pair in case["rates"]]}
     return _metric(case)
 
 
@@ -290,14 +314,14 @@ def _int(*numbers):
     return all(type(number) is int for number in numbers)
 
 
-def _matrix(module, hypothesis, reference, first):
+def _matrix(module, first, hypothesis, reference, other=None):
     distance = module.BeamEditDistance(list(reference))
     start = 0
     rows = [list(distance._initial_row)]
     if first:
-        # Rows that the function itself has made for the same sentence.
+        # Rows that the function itself has made for the same sentence, or another one of its length.
         start = max(0, first if first > 0 else len(hypothesis) + first + 1)
-        _, made, _ = distance._edit_distance(list(hypothesis), 0, [list(distance._initial_row)])
+        _, made, _ = distance._edit_distance(list(other or hypothesis), 0, [list(distance._initial_row)])
         rows += [list(row) for row in made[:start]]
     words, cache = list(hypothesis), [list(row) for row in rows]
     before, attributes = (distance._cache_size, dict(distance._cache)), sorted(vars(distance))
@@ -357,8 +381,8 @@ def _equal(module, hypothesis, reference):
     return [[list(item) for item in found], lazy, kinds, given == (hypothesis, reference)]
 
 
-def _shift(module, hypothesis, reference, count):
-    given = list(hypothesis), list(reference)
+def _shift(module, given, hypothesis, reference, count):
+    given[0][:], given[1][:] = hypothesis, reference
     gain, words, checked = module._shift(*given, module.BeamEditDistance(list(reference)), count)
 
     def plain(words):
@@ -370,8 +394,8 @@ def _shift(module, hypothesis, reference, count):
     return [[gain, list(words), checked], list(again), _int(gain, checked), given == (hypothesis, reference)]
 
 
-def _rate(module, hypothesis, reference):
-    given = list(hypothesis), list(reference)
+def _rate(module, given, hypothesis, reference):
+    given[0][:], given[1][:] = hypothesis, reference
     found = module.translation_edit_rate(*given)
     return [list(found), isinstance(found, tuple), _int(*found), given == (hypothesis, reference)]
 
@@ -382,9 +406,9 @@ def _metric(case):
 
     metric = TER()
     before = dict(vars(metric))
-    observed = []
+    observed, given = [], {}
     for hypothesis, references in case.get("references", []):
-        given = {"ref_words": [list(words) for words in references]}
+        given["ref_words"] = [list(words) for words in references]
         found = metric._compute_segment_statistics(hypothesis, given)
         kinds = [isinstance(found, list), type(found[0]) is int, isinstance(found[1], float)]
         observed.append([list(found), kinds, given == {"ref_words": references}])
