@@ -55,7 +55,36 @@ def cases(seed):
     )
     yield case("a very long document", corpus((5000, *[3] * 120)), [["w0", "w3"]], b=0.9)
     yield case("long queries", corpus(usual), [["w0"] * 300, [*["w1"] * 129, *["w0"] * 871]])
-    yield case("words told by spaces", [["w0 ", "w0"], ["w0", "w1"], [" w0"]], [["w0 "], ["w0"]])
+    spaced = [["w0 ", "w0"], ["w0", "w1", "w0\n"], [" w0", "w0\t"], ["w1"]]
+    yield case("words told by spaces", spaced, [["w0 "], ["w0"], ["w0", "w0 ", "w0 "], [" w0", "w0\n", "w0"]])
+    # Each word has one that looks like it, stands for it elsewhere, or differs at the end alone.
+    alike = [
+        ["1", "ss", "fi"],
+        ["01", "\u00df", "\ufb01"],
+        ["1.0", "\uff11"],
+        ["long" * 25, "w0"],
+        ["long" * 24 + "lone"],
+    ]
+    asked = [["1"], ["01", "1"], ["ss", "\ufb01"], ["\u00df", "fi"], ["\uff11", "1.0"], ["long" * 25], ["\u00b9", "x"]]
+    yield case("words alike", alike, asked)
+    # A tiny factor of a length, then a huge one with a tiny weight; `observe` adds a word and a document to these.
+    long = ["w1"] * 9997
+    yield case(
+        "a short document among long ones",
+        [["w0"], [*long, "w0", "w2"], [*long, "w1", "w1"]],
+        [["w0"], ["w1", "w0"]],
+        k1=100,
+        b=1,
+        delta=0,
+    )
+    yield case(
+        "nearly a thousand documents",
+        [["all", "rare", *long], *([f"w{number % 7}", "all"] for number in range(998))],
+        [["all"], ["rare", "all"], ["w0", "rare"]],
+        k1=100,
+        b=1,
+        delta=0,
+    )
     later = [{"k1": 0.4}, {"b": 0.2, "delta": 0.1}, {"k1": 3, "b": 0.9, "delta": 4}]
     yield case("parameters that change", corpus(usual), [words(4)], later)
     yield {"name": "experiment", "seed": seed % 1000}
