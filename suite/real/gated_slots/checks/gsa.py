@@ -30,6 +30,7 @@ def cases(seed):
         parts=None,
         far=False,
         strided=False,
+        expanded=False,
         before=False,
         frozen=(),
         recorded=True,
@@ -57,6 +58,7 @@ def cases(seed):
             "parts": parts or [length],
             "far": far,
             "strided": strided,
+            "expanded": expanded,
             # The same tensors with other values in them, in a call before the one that is observed.
             "before": {key: None if item is None else 0.9 * item.flip(1) for key, item in given.items()}
             if before
@@ -160,6 +162,48 @@ def cases(seed):
     yield case("dtypes of all kinds", dtypes=every, state=True)
     yield case("dtypes of all kinds, without gates", dtypes=every | {"s": "bfloat16"}, gated=False, state=True)
     yield case("gates near nought in half precision", dtypes={"g": "float16"}, decay=0.004, length=24, state=True)
+    # A running sum of the gates in single precision loses the small ones here; one slot forgets hardly anything.
+    ends, small = (
+        torch.tensor([140, 170, 0, 180]),
+        {"batch": 1, "heads": 1, "memories": 1, "width": 2, "value_width": 2},
+    )
+    given = case("small decays after large ones", length=200, sharpness=0.3, **small)
+    given |= {"g": torch.where(torch.arange(200)[:, None] < ends, -50.0, -2.3e-4).double().view(1, 200, 1, 4)}
+    yield given | {"k": 0.3 * given["k"], "v": 0.3 * given["v"]}
+    yield case("140 tokens without gates", length=140, gated=False, state=True, **small)
+    # The first key has faded nearly, but it is all that there is of keys, and the scale is large.
+    given = case("a faded key", length=3, gated=False, scale=8.0, **small | {"width": 64, "value_width": 1}, slots=2)
+    token, size = torch.arange(3).view(1, 3, 1, 1), 19 + normal(3, 64).clamp(-1, 1)
+    yield given | {
+        "q": size[0] * (token == 2),
+        "k": size[1] * (token == 0),
+        "v": (15 + normal(1, 3, 1, 1).clamp(-1, 1)) * (1 - token),
+        "s": torch.tensor([[0.0, 0.0], [17.5, 0.0], [-10.0, 20.0]]).double().view(1, 3, 1, 2),
+    }
+    for name, what in {
+        "hk": "initial keys",
+        "hv": "initial values",
+        "q": "queries",
+        "k": "keys",
+        "v": "values",
+    }.items():
+        given = case(f"{what} of zero", state=True)
+        yield given | {name: torch.zeros_like(given[name])}
+    given = case("initial keys of zero, without gates", gated=False, state=True)
+    yield given | {"hk": torch.zeros_like(given["hk"])}
+    # Steps at which something is zero in all rows and heads are steps, too.
+    given = case("something is zero at each step", state=True)
+    for step, names in enumerate(("s", "g", "k", "v", "q", "k v", "s g", "q s", "k v s g")):
+        for name in names.split():
+            given[name][:, step] = 0.0
+    yield given
+    given = case("large strengths", state=True, sharpness=0.1)
+    yield given | {"s": 20 * given["s"].sign(), "k": 0.1 * given["k"], "v": 0.1 * given["v"]}
+    yield case("the largest widths", batch=1, length=3, heads=2, width=64, value_width=64, slots=64, state=True)
+    # The initial state has other entries in each row, though all else is one row's.
+    for gated in (True, False):
+        name = f"rows all alike, from states of their own{'' if gated else ', without gates'}"
+        yield case(name, expanded=True, gated=gated, state=True, frozen=INPUTS, recorded=False)
     yield {"name": "layer", "layer": seed % 1000, "x": normal(2, 11, 8).float()}
     yield {"name": "experiment", "seed": seed % 1000}
 
@@ -179,12 +223,16 @@ def observe(case):
         return {"out": out.detach(), "state": [item.detach() for item in state], "gradients": gradients}
     from fla.ops.gsa.naive import naive_recurrent_gsa
 
-    def laid_out(item):
+    def laid_out(item, name):
         # A copy, so that the case itself gets no gradients.
+        if case["expanded"] and name not in ("hk", "hv"):
+            return item[:1].clone().expand(item.shape)
         return item.transpose(0, -1).contiguous().clone().transpose(0, -1) if case["strided"] else item.clone()
 
     inputs = {
-        name: laid_out(case[name].to(getattr(torch, case["dtypes"][name]))).requires_grad_(name not in case["frozen"])
+        name: laid_out(case[name].to(getattr(torch, case["dtypes"][name])), name).requires_grad_(
+            name not in case["frozen"]
+        )
         for name in INPUTS
         if case[name] is not None
     }
@@ -208,16 +256,23 @@ def observe(case):
             kept = {name: item.clone() for name, item in inputs.items()}
             for name, item in inputs.items():
                 item.copy_(case["before"][name])
-            first = called(case["parts"])
+            earlier = called(case["parts"])
+            earlier = [earlier[0], *earlier[1]]
+            first = [item.clone() for item in earlier]
             for name, item in inputs.items():
                 item.copy_(kept[name])
-            first = [first[0].clone(), *(item.clone() for item in first[1])]
+            # What the first call has returned stays.
+            called(case["parts"])
+            stays = [torch.equal(item, copy) for item, copy in zip(earlier, first, strict=True)]
     else:
-        first = []
+        first, stays = [], []
     before = {name: item.detach().clone() for name, item in inputs.items()}
     with torch.set_grad_enabled(case["recorded"]):
         output, held, is_tuple = called(case["parts"])
+        modes = [torch.is_grad_enabled(), str(torch.get_default_dtype())]
     facts = {
+        "modes": modes,
+        "earlier results stay": stays,
         "dtype": str(output.dtype),
         "shape": list(output.shape),
         "tuple": is_tuple,

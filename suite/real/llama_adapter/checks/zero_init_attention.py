@@ -1,5 +1,8 @@
 """Starts, query states by generation of rotary embeddings, outputs with gradients, whole models, the experiment."""
 
+import copy
+import functools
+
 import torch
 
 DTYPES = {name: getattr(torch, name) for name in ("float32", "float64", "bfloat16", "float16", "int8", "uint8")}
@@ -55,6 +58,9 @@ def cases(seed):
             "layer": 0,
             "layout": "contiguous",
             "far": False,
+            "hooks": False,
+            "tied": False,
+            "cancel": False,
             "trained": True,
             "training": True,
             "asking": True,
@@ -86,6 +92,11 @@ def cases(seed):
         yield query(f"eight bits, {eight}", dtype=dtype, eight=eight)
     for layout in ("transposed", "spread", "expanded"):
         yield query(f"a layout that is {layout}", layout=layout)
+    yield query("hooks", hooks=True, bias=True)
+    yield query("hooks, a packed layer", hooks=True, key_heads=4, rotary="table", **{"model type": "packed"})
+    yield query("wrapped", rotary="wrapped", positions="batch")
+    order = "decorated, in another order"
+    yield query(order, rotary=order, original=3, positions=None, cache="cache", held=4)
     # Lengths above `original` show in the angles.
     for rotary in ("plain", "plain with heads", "stretched", "stretched with heads", "table", "table of four"):
         settings = {"rotary": rotary, "original": 3}
@@ -140,6 +151,11 @@ def cases(seed):
     yield forward("packed, one token", key_heads=4, tokens=1, positions=None, **{"model type": "packed"})
     yield forward("another entry", key_heads=4, **{"model type": "other"})
     yield forward("another entry, shared key heads", **{"model type": "other"}, cache="cache", held=2)
+    yield forward("another entry, one prompt", prompts=1, **{"model type": "other"})
+    yield forward("one layer for keys and values", tied=True)
+    for model_type in ("llama", "packed", "other packed"):
+        key_heads = 2 if model_type == "llama" else 4
+        yield forward(f"hooks, {model_type}", hooks=True, key_heads=key_heads, **{"model type": model_type})
     yield forward("nothing of the module trained", trained=False)
     yield forward("the gate alone trained", trained=False, asking=False)
     yield forward("in evaluation, with gradients", training=False)
@@ -156,6 +172,16 @@ def cases(seed):
         ):
             smaller = {name: part * given[name] for name in ("prompt", "weights")}
             yield given | smaller | {"biases": [part * bias for bias in given["biases"]]}
+    # At position 0 the first two terms of each score are near 900 and -900; scores are small.
+    given = forward("float64, terms that cancel", tokens=1, dtype="float64", trained=False, asking=False, cancel=True)
+    for name, signs in (("q", (1, 1)), ("k", (1, -1))):
+        given[name] = 0.03 * given[name] * given[name].shape[1] ** 0.5
+        for place, sign in enumerate(signs):
+            given[name][place :: given["width"], 0] = 30.0 * sign
+    # The last one comes first in other prompts.
+    for name in ("hidden", "prompt"):
+        given[name][..., [0, -1]] = 1.0
+    yield given
     for eight in ("int8", "uint8"):
         for dtype in ("float32", "bfloat16", "float16"):
             yield forward(f"{eight} under {dtype}", dtype=dtype, eight=eight, trained=False)
@@ -249,7 +275,19 @@ def _start(case):
 def _rotary(case):
     from llama import Rotary, StretchedRotary, TableRotary
 
+    class Ordered(StretchedRotary):
+        @torch.no_grad()
+        def forward(self, x, seq_len=None, position_ids=None):
+            return super().forward(x, position_ids, seq_len)
+
     kind, width, original = case["rotary"], case["width"], case["original"]
+    if kind.startswith("decorated"):
+        return Ordered(width, original)
+    if kind == "wrapped":
+        rotary = Rotary(width)
+        inner = rotary.forward
+        rotary.forward = functools.wraps(inner)(lambda *args, **kwargs: inner(*args, **kwargs))
+        return rotary
     if kind.startswith("plain"):
         return Rotary(width, heads_axis="heads" in kind)
     if kind.startswith("stretched"):
@@ -262,7 +300,7 @@ def _attention(case):
 
     heads, hidden, dtype = case["heads"], case["heads"] * case["width"], DTYPES[case["dtype"]]
     weights = [case["q"], case["k"], case["v"]]
-    if case["model type"] == "packed":
+    if "packed" in case["model type"]:
         attention = PackedAttention(hidden, heads, _rotary(case), case["layer"], case["bias"])
         layers = {"qkv_proj": torch.cat(weights)}
         biases = [torch.cat(case["biases"])]
@@ -279,11 +317,25 @@ def _attention(case):
                 layer.bias.copy_(bias)
         if case["eight"]:
             setattr(attention, name, EightBitLinear(layer, DTYPES[case["eight"]]))
+    if case["model type"] == "other packed":
+        attention.all_of_them = copy.deepcopy(attention.qkv_proj)
+        attention.all_of_them.weight.data = attention.qkv_proj.weight.data.flip(0).roll(1, 1)
+    if case["tied"]:
+        attention.v_proj = attention.k_proj
     if not case["eight"]:
         attention.to(dtype)
+    if case["hooks"]:
+        for module in attention.modules():
+            if module is not attention:
+                module.register_forward_hook(_changed)
     if not case["trained"]:
         attention.requires_grad_(False)
     return attention.train(case["training"])
+
+
+def _changed(module, args, returned):
+    """A hook that isn't linear, and lets nothing grow; cosines and sines come as a tuple."""
+    return tuple(0.9 * item for item in returned) if isinstance(returned, tuple) else returned - 0.6 * returned.tanh()
 
 
 def _past(case, rows=None):
@@ -344,10 +396,15 @@ def _queries(case):
     kept_positions = None if positions is None else positions.clone()
     state, attributes = _state(attention), sorted(vars(attention))
     asked = []
-    attention.rotary_emb.register_forward_pre_hook(lambda _, args: asked.append(str(args[0].dtype)) if args else None)
+
+    def hook(_, args, named):
+        kinds = {name: str(getattr(item, "dtype", type(item))) for name, item in named.items()}
+        asked.append(str([str(item.dtype) for item in args[:1]] + [len(args), sorted(kinds.items())]))
+
+    attention.rotary_emb.register_forward_pre_hook(hook, with_kwargs=True)
     torch.manual_seed(5)
     output = llama_compute_query_states(attention, **kwargs)
-    facts = {"next number": torch.rand(1).item(), "dtypes of waves": sorted(set(asked))}
+    facts = {"next number": torch.rand(1).item(), "asked of waves": sorted(set(asked))}
     facts["output"] = [str(output.dtype), list(output.shape), output.requires_grad]
     results = {"output": output.detach().clone()}
     wave = case["weights"].unflatten(2, (-1, case["width"])).movedim(2, 1)
@@ -406,27 +463,63 @@ def _state(module):
     return {name: item.detach().clone() for name, item in module.state_dict().items()}
 
 
-def _other_entry(told):
-    """Names that are not the usual ones, none for the output, and a function of its own."""
+def _other_entries(events):
+    """Names that are not the usual ones, none for the output, and a function of its own; another packed layer."""
     from peft.tuners.adaption_prompt.config import TRANSFORMERS_MODEL_CONFIG, ModelTypeConfig
 
-    def compute(model, **kwargs):
-        told.append([type(model).__name__, sorted(kwargs), len(told)])
+    def compute(*, model, **kwargs):
+        events.append(("function", model, kwargs))
         cache = kwargs.get("past_key_value")
         shift = 0 if cache is None else cache.get_seq_length(model.layer_idx)
         x = kwargs["hidden_states"]
         return (model.q_proj(x.flip(1)) + 0.1 * shift).unflatten(2, (-1, model.head_dim)).movedim(2, 1)
 
     TRANSFORMERS_MODEL_CONFIG["other"] = ModelTypeConfig(compute, "self_attn", "v_proj", "k_proj", None)
+    names = ["_".join(["all", "of", "them"]) for _ in range(2)]
+    TRANSFORMERS_MODEL_CONFIG["other packed"] = ModelTypeConfig(compute, "self_attn", *names, "q_proj")
+
+
+def _listen(adapted, events):
+    """Notes what is called, and whether it is given the prompts."""
+
+    def before(module, args):
+        # Prompts may come with or without a batch.
+        prompt = adapted.adaption_prompt
+        given = bool(args) and args[0].shape[-2:] == prompt.shape[1:]
+        events.append(("module", module, given and torch.equal(args[0].reshape(-1, *prompt.shape[1:])[:1], prompt)))
+
+    for module in adapted.model.modules():
+        module.register_forward_pre_hook(before)
+    adapted.model.register_forward_hook(lambda module, *_: events.append(("end", module, False)))
+
+
+def _told(case, attention, named, events):
+    """What was called in one call: the module first, the function with all it needs, each layer with the prompts."""
+    from peft.tuners.adaption_prompt.config import TRANSFORMERS_MODEL_CONFIG
+
+    entry = TRANSFORMERS_MODEL_CONFIG[case["model type"]]
+    end = [kind for kind, _, _ in events].index("end")
+    later = [(module, given) for kind, module, given in events[end:] if kind == "module"]
+    functions = [(model, given) for kind, model, given in events[end:] if kind == "function"]
+    facts = [events[0][1] is attention and events[0][0] == "module"]
+    facts += [
+        [model is attention, given.keys() == named.keys() and all(given[name] is named[name] for name in named)]
+        for model, given in functions
+    ]
+    for name in (entry.k_proj_layer, entry.v_proj_layer):
+        layer = getattr(attention, name)
+        # With eight bits the prompts may be cast on the way.
+        facts.append(any(module is layer and (given or bool(case["eight"])) for module, given in later))
+    output = None if entry.o_proj_layer is None else getattr(attention, entry.o_proj_layer)
+    return [*facts, any(module is output for module, _ in later)]
 
 
 def _forward(case):
     import llama  # noqa: F401  # brings the entry of packed layers
     from peft.tuners.adaption_prompt.layer import AdaptedAttention
 
-    told = []
-    if case["model type"] == "other":
-        _other_entry(told)
+    events, calls = [], []
+    _other_entries(events)
     attention, dtype = _attention(case), DTYPES[case["dtype"]]
     adapted = AdaptedAttention(case["model type"], case["prompt"].shape[1], attention)
     prompt, gate = adapted.adaption_prompt, adapted.adaption_gate
@@ -456,20 +549,27 @@ def _forward(case):
         seen.append([args, dict(named), returned, returned[0].detach().clone()])
 
     handle = attention.register_forward_hook(hook, with_kwargs=True)
+    _listen(adapted, events)
+
+    def run(named):
+        events.clear()
+        returned = adapted(**named)
+        calls.append(_told(case, attention, named, events))
+        return returned
 
     def call(**more):
         past = _past(case, len(more.get("hidden_states", x)))
         named = {**kwargs, **more}
         if case["cache"] is not None:
             named["past_key_value"] = past
-        return adapted(**named)
+        return run(named)
 
     past = _past(case)
     before = _held(past) if isinstance(past, tuple) else []
     named = kwargs if past is None else {**kwargs, "past_key_value": past}
     torch.manual_seed(6)
-    returned = adapted(**named)
-    facts = {"next number": torch.rand(1).item(), "calls": len(seen), "functions": list(told)}
+    returned = run(named)
+    facts = {"next number": torch.rand(1).item(), "calls": len(seen)}
     output, second, third = returned
     args, given, inside, _ = seen[0]
     facts["returned"] = [type(returned) is tuple, second is None, third is inside[2]]
@@ -521,8 +621,9 @@ def _forward(case):
             one = {"hidden_states": x[:, :1].flip(2), "past_key_value": past}
             if positions is not None:
                 one["position_ids"] = positions[:, -1:] + 1
-            results["another token"] = adapted(**{**kwargs, **one})[0]
+            results["another token"] = run({**kwargs, **one})[0]
     handle.remove()
+    facts["each call"] = calls
     facts["kept inside"] = all(torch.equal(inside[0].detach(), copied) for _, _, inside, copied in seen)
     return _output(case, results, exact) | facts
 
@@ -531,6 +632,8 @@ def _output(case, results, exact):
     dtype = DTYPES[case["dtype"]]
     if dtype != torch.float64:
         return _sorted(results | exact, dtype, case["far"])
+    if case["cancel"]:
+        return {"cancelled": results | exact}
     # A softmax of one number is exact in float32, and one that is multiplied by zero, too.
     precise = {name: item for name, item in results.items() if case["prompt"].shape[1] == 1 or case["gate"] == 0.0}
     if case["prompt"].shape[1] > 1:
@@ -550,14 +653,14 @@ def _errors(case):
     for module in attention.modules():
         module.register_forward_pre_hook(lambda module, args: called.append(type(module).__name__))
     x, cache, raised = torch.randn(1, 3, 8), Cache(), []
-    for value in (True, 1, "yes"):
+    for value in (True, 1, "yes", [0]):
         try:
             adapted(hidden_states=x, past_key_value=cache, output_attention=value)
             raised.append(None)
         except Exception as error:
             raised.append(isinstance(error, NotImplementedError))
     facts = {"raised": raised, "called": list(called), "held": len(cache)}
-    for value in (False, None, 0):
+    for value in (False, None, 0, ()):
         facts[f"without an error, {value}"] = adapted(hidden_states=x, output_attention=value)[0].shape[1]
     try:
         AdaptedAttention("llama", 2, adapted)

@@ -1,4 +1,4 @@
-"""Uses torch's own attention over the prompts, in single precision or wider, and gates what is projected."""
+"""Uses torch's own attention over the prompts, in single precision or wider, and gates what it gives."""
 
 
 def _waves(model, like, position_ids, past, tokens):
@@ -68,7 +68,7 @@ class AdaptedAttention:
         wide = torch.promote_types(query.dtype, torch.float32)
         key, value = (item.to(wide).expand(len(query), -1, -1, -1) for item in _parts(self, entry))
         mixed = F.scaled_dot_product_attention(query.to(wide), key, value)
-        mixed = mixed.transpose(1, 2).flatten(2).to(self.adaption_prompt.dtype)
+        mixed = self.adaption_gate * mixed.transpose(1, 2).flatten(2).to(self.adaption_prompt.dtype)
         if entry.o_proj_layer is not None:
             mixed = getattr(self.model, entry.o_proj_layer)(mixed)
-        return (output + self.adaption_gate * mixed).to(query.dtype), None, cache
+        return (output + mixed).to(query.dtype), None, cache

@@ -51,7 +51,7 @@ class AdaptedAttention:
         self.register_parameter("adaption_gate", nn.Parameter(torch.tensor([0.0], dtype=dtype)))
 
     def forward(self, **kwargs):
-        if kwargs.get("output_attention", False) not in (False, None, 0):
+        if "output_attention" in kwargs and bool(kwargs["output_attention"]):
             raise NotImplementedError("weights are not handed out")
         model = self.model
         inside = model(**kwargs)
