@@ -5,13 +5,15 @@ import math
 import torch
 
 CLEAR = 2e-3
+# As they are, in single precision, and beside the highest: each of these makes some of the scores equal.
+_CLOSE = [[10, 0, 1e-9, -1], [10, 0.3, 0.3 + 1e-12, -1], [10, 1e-30, 0, -1], [0, -90, -90 - 1e-12, -99]]
 
 
 def cases(seed):
     generator = torch.Generator().manual_seed(seed)
 
     def row(width, spread, epsilons, dtype, holes=0, equal=0, offset=0.0):
-        """Logits whose decisions are all clear: redrawn until they are."""
+        """Logits whose decisions are all clear, not too far apart: redrawn until they are."""
         while True:
             values = spread * torch.randn(width, generator=generator, dtype=torch.float64)
             if equal:
@@ -20,7 +22,8 @@ def cases(seed):
                 values[torch.randperm(width, generator=generator)[:holes]] = -math.inf
             # As the dtype holds them: it is their rounded values whose decisions are clear.
             values = (values + offset).to(dtype).double()
-            if all(_is_clear(values, epsilon) for epsilon in epsilons):
+            finite = values[values.isfinite()]
+            if finite.max() - finite.min() <= 100 and all(_is_clear(values, epsilon) for epsilon in epsilons):
                 return values
 
     def case(
@@ -100,7 +103,10 @@ def cases(seed):
     for name, rows, settings in (
         ("rows far from each other", [[-960, -953, -950, -951], [930, 947, 949, 950.0]], {"epsilon": 0.2}),
         ("highest tokens alike", [[5, 5, 4, 3, 2], [1, 4, 3, 4, 4.0]], {"min_tokens_to_keep": 3}),
-        ("the second and third apart by a rounding", [[10, 0, 1e-9, -1]], {"min_tokens_to_keep": 2}),
+        ("the second and third apart by a rounding", _CLOSE, {"min_tokens_to_keep": 2}),
+        ("zeros alike of either sign", [[2, -0.0, 0.0, -9], [2, 0.0, -0.0, -9]], {"min_tokens_to_keep": 2}),
+        ("a tiny epsilon", [[0, -14, -15, -16, -40.0], [-99, -83.5, -84.5, -99.5, -68]], {"epsilon": 2e-7}),
+        ("the lowest finite filling", [[0, -14, -15, -16.0]], {"filter_value": torch.finfo(torch.float32).min}),
         ("zeros of either sign", [[-0.0, 0.0, -1, -9], [2, -0.0, 0.0, -9]], {"min_tokens_to_keep": 4}),
         ("lowest scores beside infinite ones", [[-999.9, -1000, *[-math.inf] * 6]], {"epsilon": 0.3}),
     ):

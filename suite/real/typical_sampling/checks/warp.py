@@ -63,6 +63,12 @@ def cases(seed):
     for name, rows, settings in (
         ("rows far from each other", [[-960, -953, -950, -951], [930, 947, 949, 950.0]], {"mass": 0.6}),
         ("rare tokens far apart", [[0, -1, -60, -52, -45, -41.5]], {"mass": 0.05, "min_tokens_to_keep": 4}),
+        # Of the last two, single precision hardly holds exponentials; what is less typical is clear all the same.
+        (
+            "rare tokens near to each other",
+            [[0, -60, -60.0004], [0, -99.002, -99]],
+            {"mass": 0.9, "min_tokens_to_keep": 2},
+        ),
         ("zeros of either sign", [[-0.0, 0.0, -1.5, -4]], {"mass": 0.9}),
         (
             "lowest scores beside infinite ones",
@@ -74,6 +80,8 @@ def cases(seed):
         for dtype in (torch.float32, torch.float64):
             scores = torch.tensor(rows, dtype=dtype)
             yield case(f"{name}, {dtype}", (0, 4), dtype=dtype) | {"scores": scores, "settings": settings}
+    large = torch.tensor([[-1.0] * 700 + [-8.0] * 50 + [0.0] * 1100])
+    yield case("a large vocabulary", (0, 4)) | {"scores": large, "settings": {"mass": 0.9}}
     yield case("filled in double precision", dtype=torch.float64, mass=0.3, filter_value=-0.1)
     later = ({"mass": 0.3}, {"min_tokens_to_keep": 4}, {"filter_value": -1.0, "mass": 0.75, "min_tokens_to_keep": 1})
     yield case("settings that change", mass=0.9, later=later)
@@ -124,12 +132,17 @@ def observe(case):
             # Where all is filled with a number nothing may flow.
             slope = torch.autograd.grad(finite.sum(), scores, allow_unused=True)[0]
             found.append([result, slope, vars(warper) == before, result.signbit()])
-    # Another batch with the same object, and this one in its rows' reverse order.
+    unchanged = torch.equal(scores, case["scores"])
     with torch.no_grad():
+        # The same tensor with other contents, and without gradients.
+        mirrored = warper(None, scores.copy_(scores.flip(-1)))
+        # Another batch with the same object, and this one in its rows' reverse order.
         again = [warper(None, 0.5 * scores[:1]).isfinite().any(), warper(None, scores.flip(0))]
+        quiet = [mirrored.requires_grad, torch.is_grad_enabled()]
     return {
         "results": found,
-        "again": again,
-        "unchanged": torch.equal(scores, case["scores"]),
+        "again": [mirrored, *again],
+        "unchanged": unchanged,
         "new": result.data_ptr() != scores.data_ptr(),
+        "gradients": quiet,
     }
