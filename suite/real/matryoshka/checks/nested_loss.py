@@ -2,6 +2,7 @@
 
 import copy
 import random
+from types import MethodType
 
 import torch
 from torch import nn
@@ -37,6 +38,10 @@ def cases(seed):
     tensor[:, :5] = normal(4, 5).sign() * 1e-3
     tensor[:, 5:] *= 1000 / tensor[:, 5:].abs().amax()
     yield shrunk("small before large", tensor, 5, "float64")
+    yield shrunk("small, in half precision", normal(3, 8).sign() * 1e-4, 5, "float16")
+    # Prefixes that are contiguous already, and could be divided in place.
+    for name, shape, dim in (("all of it", (3, 6), 6), ("one row", (1, 6), 4), ("one axis", (9,), 4)):
+        yield shrunk(f"gradients off, {name}", normal(*shape), dim, "float64", grad=False, mode=False)
     tensor = normal(4, 8)
     tensor[1] = 0
     tensor[2, :3] = 0
@@ -84,6 +89,7 @@ def cases(seed):
             item[..., :3] = 2e-4 * item[..., :3].sign()
             item[..., 3:] = 900 * item[..., 3:].sign()
     yield small
+    yield rounds("gradients off", [12, 5], tokens=12, grad=False)
     yield rounds("the same features", [12, 9, 4], calls=3, same=True)
     yield rounds("sentences too narrow", [13], refused=True)
     yield rounds("tokens too narrow", [12], tokens=11, refused=True)
@@ -143,6 +149,9 @@ def cases(seed):
     yield whole("tokens", [6, 3], [1, 2], tokens=True, dtype="float32")
     yield whole("token embeddings alone", [6, 3], [1, 2], tokens=True)
     yield whole("a forward of the instance", [10, 6, 2], [1, 2, 3], replaced=True)
+    yield whole("a bound forward of the instance", [10, 6, 2], [1, 2, 3], replaced="bound")
+    # A root keeps its result for the gradient.
+    yield whole("losses that are roots", [10, 6, 2], root=True, later=[{"matryoshka_weights": [1.5, 2, -3]}])
     for count, step in ((1, 1), (2, 1), (5, 1), (5, 2), (5, 3), (5, 4), (5, 5), (5, 6), (5, 0), (5, -1), (4, -3)):
         dims = [10, 8, 5, 3, 1][:count]
         weights = [0.5, 2, 4, -1, 8][:count]
@@ -162,10 +171,11 @@ def cases(seed):
     yield whole("again", [10, 6, 2], [1, 2, 3], later=[{}, {"grad": False}, {"grad": True}], dropout=0.4)
     yield whole("parameters that change", [10, 6, 2], [1, 2, 3], later=[{"move": 0.5}, {"move": -1.0}])
     yield whole("an inner loss that changes", [10, 6, 2], [1, 2, 3], later=[{"inner": 2.0}, {}])
-    for replaced in (False, True):
+    for replaced in (False, True, "bound"):
         more = {"replaced": replaced, "later": [{}]}
         yield whole(f"an error of the inner loss, {replaced}", [10, 6, 2], fail="inner", **more)
         yield whole(f"an error at the second dim, {replaced}", [10, 6, 2], fail="second", **more)
+        yield whole(f"a ValueError of the inner loss, {replaced}", [10, 6, 2], fail="value", **more)
         yield whole(f"an interruption of the inner loss, {replaced}", [10, 6, 2], fail="interrupt", **more)
         yield whole(f"an error of the model, {replaced}", [10, 6, 2], fail="model", **more)
         yield whole(f"a dim too many, {replaced}", [11, 6, 2], fail="wide", **more)
@@ -217,7 +227,8 @@ def _shrunk(case):
     wanted = case.get("grad", True) and given.dtype.itemsize >= 4
     if wanted:
         given.requires_grad_()
-    result = decorator.shrink(given)
+    with torch.set_grad_enabled(case.get("mode", True)):
+        result = decorator.shrink(given)
     facts += [str(result.dtype), list(result.shape), result.requires_grad]
     numbers = [result.detach().double()]
     if wanted:
@@ -234,19 +245,24 @@ def _shrunk(case):
 def _rounds(case):
     dtype = getattr(torch, case["dtype"])
     marker = object()
-    sources = [{name: item.to(dtype).requires_grad_() for name, item in output.items()} for output in case["outputs"]]
+    grad = case.get("grad", True)
+    sources = [
+        {name: item.to(dtype).requires_grad_(grad) for name, item in output.items()} for output in case["outputs"]
+    ]
     # As of a model, embeddings are no leaves; they are noted, to see whether they stay what they are.
     embeddings, seen = [], []
 
     def fn(features):
         place = len(seen)
         seen.append(features)
-        mask = torch.ones(3)
-        output = {"marker": marker, "sentence_embedding": sources[place]["sentence"] * 1.0, "mask": mask}
+        output = {"sentence_embedding": sources[place]["sentence"] * 1.0}
         if "tokens" in sources[place]:
             output["token_embeddings"] = sources[place]["tokens"] * 1.0
-        embeddings.append((mask, {name: (item, item.detach().clone()) for name, item in output.items() if "_" in name}))
-        return output
+        # What is none of the two, whatever it is called.
+        other = {"marker": marker, "mask": torch.ones(3), "image_embedding": torch.ones(3, 20)}
+        other |= {"word_embeddings": torch.ones(3, 2, 20), "all_layer_embeddings": [torch.ones(3, 2, 20)]}
+        embeddings.append((other, {name: (item, item.detach().clone()) for name, item in output.items()}))
+        return output | other
 
     decorator = _decorator(fn)
     if case.get("refused"):
@@ -260,10 +276,12 @@ def _rounds(case):
         for place in range(calls):
             features = shared if case.get("same") else {"input_ids": torch.full((2,), place), "mask": torch.zeros(3)}
             given.append(features)
-            output = decorator(features)
-            facts += [len(seen), sorted(output), output["marker"] is marker, output["mask"] is embeddings[place][0]]
-            for name in sorted(output):
-                if name.endswith(("embedding", "embeddings")):
+            with torch.set_grad_enabled(grad):
+                output = decorator(features)
+            facts += [len(seen), sorted(output)]
+            facts += [output.get(name) is item for name, item in embeddings[place][0].items()]
+            for name in ("sentence_embedding", "token_embeddings"):
+                if name in output:
                     item = output[name]
                     facts.append([str(item.dtype), list(item.shape)])
                     numbers.append(item.detach().clone())
@@ -271,12 +289,18 @@ def _rounds(case):
                     total = total + weights[place] * (item * slope).sum()
     facts += [one is other for one, other in zip(seen, given, strict=False)]
     facts += [torch.equal(item.detach(), old) for _, output in embeddings for item, old in output.values()]
+    if not grad:
+        return numbers, facts
     total.backward()
     numbers += [item.grad.clone() for output in sources for item in output.values()]
     return numbers, facts
 
 
 class _FailureError(Exception):
+    pass
+
+
+class _FailureOfValueError(ValueError):
     pass
 
 
@@ -289,12 +313,12 @@ class _Watch(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.seen, self.failing = [], False
+        self.seen, self.failure = [], None
 
     def forward(self, features):
         self.seen.append(list(features["input_ids"].shape))
-        if self.failing:
-            raise _FailureError
+        if self.failure is not None:
+            raise self.failure
         return features
 
 
@@ -304,7 +328,7 @@ class _Inner(nn.Module):
     def __init__(self, model, case, other=None):
         super().__init__()
         self.model, self.case, self.other = model, case, other
-        self.calls, self.scale, self.failing_at, self.failure = [], 1.5, None, _FailureError
+        self.calls, self.scale, self.failing_at, self.failure = [], 1.5, None, None
 
     def forward(self, sentence_features, labels):
         self.calls.append([sentence_features, labels])
@@ -331,7 +355,7 @@ class _Inner(nn.Module):
             for earlier in embeddings[:place]:
                 scores = self.scale * (item + 0.1) @ earlier.T
                 total = total + scores.logsumexp(dim=1).mean()
-        return total
+        return (1 + total.square()).sqrt() if self.case.get("root") else total
 
 
 def _features(case, other):
@@ -369,9 +393,13 @@ def _losses(case):
             output = original(features)
             return output | {"sentence_embedding": output["sentence_embedding"] * 2 + 0.1}
 
-        model.forward = instead
+        model.forward = (
+            MethodType(lambda _, features: instead(features), model) if case["replaced"] == "bound" else instead
+        )
     inner = _Inner(model, case, other)
     loss_of = MatryoshkaLoss(model, inner, case["dims"], case["weights"], case["step"])
+    hooked = []
+    inner.register_forward_hook(lambda *_: hooked.append(len(inner.calls)))
     forward = model.forward
     numbers, facts, grad = [], [], case["grad"]
     fail = case.get("fail")
@@ -388,11 +416,13 @@ def _losses(case):
                 parameter.add_(change.get("move", 0.0) * torch.rand_like(parameter))
         if fail == "wide" and turn == 1:
             loss_of.matryoshka_dims = (10, 6, 2)
-        watch.failing = fail == "model" and turn == 0
-        inner.failing_at = {"inner": 1, "second": 2, "interrupt": 2}.get(fail) if turn == 0 else None
-        inner.failure = _Interruption if fail == "interrupt" else _FailureError
+        failure = {"interrupt": _Interruption, "value": _FailureOfValueError}.get(fail, _FailureError)("of the case")
+        watch.failure = failure if fail == "model" and turn == 0 else None
+        inner.failing_at = {"inner": 1, "second": 2, "interrupt": 2, "value": 2}.get(fail) if turn == 0 else None
+        inner.failure = failure
         watch.seen.clear()
         inner.calls.clear()
+        hooked.clear()
         model.zero_grad()
         features = _features(case, moved)
         kept = [dict(column) for column in features]
@@ -405,15 +435,18 @@ def _losses(case):
         loss = None
         try:
             with torch.set_grad_enabled(grad):
-                loss = loss_of(features, labels)
+                try:
+                    loss = loss_of(features, labels)
+                finally:
+                    facts.append(torch.is_grad_enabled())
         except (Exception, _Interruption) as error:
-            facts.append([isinstance(error, kind) for kind in (_FailureError, _Interruption, ValueError)])
+            facts.append([error is failure, isinstance(error, ValueError)])
         facts.append([random.getstate() == state, random.random()])
-        facts.append([model.forward == forward, model.training, loss_of.training])
+        facts.append([model.forward == forward, [item.training for item in loss_of.modules()]])
         now = [loss_of.matryoshka_dims, loss_of.matryoshka_weights, loss_of.n_dims_per_step]
         facts.append(all(one is other for one, other in zip(settings, now, strict=True)))
         facts.append([list(item) for item in settings[:2]] + settings[2:])
-        facts.append([len(inner.calls), len(watch.seen), list(watch.seen)])
+        facts.append([len(inner.calls), len(watch.seen), list(watch.seen), list(hooked)])
         facts.append([one is features and two is labels for one, two, *_ in inner.calls])
         facts.append([rest for _, _, *rest in inner.calls])
         facts.append(labels is None or torch.equal(labels, _labels(case)))
