@@ -140,6 +140,38 @@ def cases(seed):
         yield case(f"no gradient is recorded, {dtype}", state=True, dtypes=same, recorded=False)
         layers = {"layout": "expanded", "recorded": False}
         yield case(f"no gradient is recorded, expanded, {dtype}", state=True, dtypes=same, **layers)
+    for layout in ("one row", "one head"):
+        # The initial memory is the only thing that has other entries in each.
+        yield case(f"expanded from {layout}", state=True, layout=layout)
+        yield case(f"expanded from {layout}, no gradient is needed", state=True, layout=layout, wanted=[])
+    for names in ("beta g", "k v g"):
+        for recorded in (True, False):
+            name = f"{names} of zero, no gradient is {'needed' if recorded else 'recorded'}"
+            given = case(name, state=True, wanted=[], recorded=recorded)
+            yield given | {name: torch.zeros_like(given[name]) for name in names.split()}
+    # Steps at which something is zero in all rows and heads are steps, too.
+    given = case("something is zero at each step", state=True)
+    for step, names in enumerate(("k", "v", "beta", "g", "q", "k v", "beta g", "q k v beta g")):
+        for name in names.split():
+            given[name][:, step] = 0.0
+    yield given
+    # A running sum of the gates in single precision loses the small ones here.
+    given = case("small decays after large ones", **slow, state=True, beta=uniform(1, 200, 1, high=0.1))
+    given["g"] = torch.where(torch.arange(200) < 62, -79.0, -2.3e-4).double().view(1, 200, 1)
+    yield given
+    # What is left is little, but all there is: of the initial memory (first head), of the first step (second one).
+    # And what the last step writes must not show earlier (third one).
+    given = case("hardly anything is left", batch=1, length=7, width=64, value_width=1, state=True, **options(scale=10))
+    early, last = ((torch.arange(7) == step).view(1, 7, 1) for step in (0, 6))
+    asks, tells = torch.cat([~early, ~early, early], dim=2), torch.cat([early & last, early, last], dim=2)
+    yield given | {
+        "q": uniform(1, 7, 3, 64, low=450.0, high=500.0) * asks.unsqueeze(-1),
+        "k": torch.full((1, 7, 3, 64), 0.125).double() * tells.unsqueeze(-1),
+        "v": uniform(1, 7, 3, 1, low=450.0, high=500.0) * tells.unsqueeze(-1),
+        "beta": 1.0 * tells.double(),
+        "g": torch.where((torch.arange(7) == 1).view(7, 1), torch.tensor([-20.0, -20.0, 0.0]), 0.0).double()[None],
+        "state": uniform(1, 3, 64, 1, low=450.0, high=500.0) * torch.tensor([1.0, 0.0, 0.0]).view(3, 1, 1),
+    }
     yield {"name": "experiment", "seed": seed % 1000}
 
 
@@ -204,12 +236,14 @@ def observe(case):
             tail = {name: tensors[name][:, case["split"] :] for name in INPUTS}
             results = [call(head)]
             results.append(call({**tail, "state": results[0][1]}))
+        modes = [torch.is_grad_enabled(), str(torch.get_default_dtype())]
     outputs, memory = torch.cat([each[0] for each in results], dim=1), results[-1][1]
     facts = {
         "tuples": [isinstance(each, tuple) and len(each) == 2 for each in results],
         "facts": [[str(item.dtype), list(item.shape)] for item in (outputs, *_parts(results[-1]))],
         "memory": memory is not None,
         "requires_grad": outputs.requires_grad,
+        "modes": modes,
     }
     loss = (outputs.double() * case["weights"]).sum()
     if memory is not None:
@@ -251,6 +285,9 @@ def _laid_out(item, layout, name):
     if layout == "heads" and name != "state":
         base = item.transpose(1, 2).contiguous()
         return base, base.transpose(1, 2)
+    if layout in ("one row", "one head") and name != "state":
+        base = item[:1].clone() if layout == "one row" else item[:, :, :1].clone()
+        return base, base.expand(item.shape)
     if layout == "expanded" and name == "state":
         base = item[:1].clone()
         return base, base.expand(item.shape)
