@@ -7,7 +7,7 @@ from encoder import encoder
 from sentence_transformers.losses.GISTEmbedLoss import GISTEmbedLoss
 from torch.nn import functional as F
 
-_TOPICS, _WORDS, _LENGTH, _WIDTH, _BATCH, _STEPS = 6, 10, 5, 12, 16, 20
+_TOPICS, _WORDS, _LENGTH, _WIDTH, _BATCH, _STEPS = 6, 10, 5, 12, 14, 10
 _NAMES = [f"t{topic}w{word}" for topic in range(_TOPICS) for word in range(_WORDS)]
 
 
@@ -49,7 +49,7 @@ def run(seed: int = 0) -> dict[str, float]:
         generator = torch.Generator().manual_seed(seed)
         model, guide = encoder(_NAMES, _WIDTH).double(), _guide(informed, generator)
         loss_of = GISTEmbedLoss(model, guide, temperature=0.1)
-        optimizer = torch.optim.SGD(model.parameters(), lr=5.0)
+        optimizer = torch.optim.SGD(model.parameters(), lr=14.0)
         for _ in range(_STEPS):
             topics = torch.randint(_TOPICS, (_BATCH,), generator=generator)
             columns = [model.tokenize(column) for column in _pairs(generator, topics)]
