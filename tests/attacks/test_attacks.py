@@ -330,7 +330,11 @@ def test_an_attack_fails_harms_nothing_and_is_not_felt_by_the_next_task(laborato
 
     assert before.passed
     assert not hostile.passed
-    assert re.search(evidence(attack), words(hostile)), words(hostile)
+    expected = evidence(attack)
+    if laboratory.sandbox.name == "docker" and attack.startswith("bombs_memory_by_"):
+        # A container has a bound of its own, which may be reached before the worker looks.
+        expected += "|killed by SIGKILL"
+    assert re.search(expected, words(hostile)), words(hostile)
     assert after.passed, words(after)
     assert laboratory.look() == laboratory.fresh
     assert no_more_processes_than(PROCESSES[laboratory.sandbox.name])

@@ -6,7 +6,7 @@ import time
 import torch
 from report import report
 
-EVIDENCE = r"used more than 256 MB of memory|killed by SIGKILL"
+EVIDENCE = r"used more than 256 MB of memory"
 
 
 def score(logits, lengths):

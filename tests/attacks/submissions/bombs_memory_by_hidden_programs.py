@@ -7,7 +7,7 @@ import time
 import torch
 from report import report
 
-EVIDENCE = r"used more than 256 MB of memory|killed by SIGKILL"
+EVIDENCE = r"used more than 256 MB of memory"
 PROGRAM = """
 import ctypes, time
 ctypes.CDLL(None).prctl(4, 0)

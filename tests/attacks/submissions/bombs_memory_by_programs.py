@@ -7,7 +7,7 @@ import time
 import torch
 from report import report
 
-EVIDENCE = r"used more than 256 MB of memory|killed by SIGKILL"
+EVIDENCE = r"used more than 256 MB of memory"
 PROGRAM = "import time; taken = bytearray(b'x') * (80 << 20); time.sleep(3)"
 
 
