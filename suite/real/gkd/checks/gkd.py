@@ -34,6 +34,8 @@ def cases(seed):
         given = divergence(f"{reduction}, a row is left out", options={"reduction": reduction, "beta": 0.8})
         given["labels"][1] = -100
         yield given
+    for reduction in ("SUM", "Mean", "batchMean", "sum ", "batch"):
+        yield divergence(f"{reduction!r}, which is no name of a reduction", options={"reduction": reduction})
     yield divergence("defaults")
     yield divergence("defaults, nothing labelled") | {"labels": None}
     yield divergence("defaults in single precision", dtype="float32")
@@ -126,7 +128,10 @@ def cases(seed):
     yield {"name": "step, wrapped", **batch(lmbda=1.0, step=True, wrapped=True)}
     yield {"name": "step, wrapped, given texts", **batch(lmbda=0.0, step=True, wrapped=True)}
     yield {"name": "step, another token of padding", **batch(lmbda=1.0, step=True, pad=4)}
-    yield {"name": "step, no token of padding", **batch(lmbda=1.0, step=True, pad=None)}
+    given = batch(lmbda=1.0, step=True, pad=None)
+    # Each token, so that none can stand in for padding; a tokenizer has other tokens of its own.
+    given["inputs"]["input_ids"][0] = torch.arange(1, WORDS)
+    yield {"name": "step, no token of padding", **given}
     yield {"name": "step, the token of padding changes", **batch(lmbda=1.0, step=True, times=3, pads=[4, None])}
     yield {"name": "step, student in evaluation mode", **batch(lmbda=1.0, step=True, train=False)}
     yield {"name": "step, no mask of prompts", **batch(lmbda=1.0, step=True, unmasked=True)}
@@ -176,23 +181,29 @@ def _of_the_divergence(case):
         result = GKDTrainer.generalized_jsd_loss(*logits.values(), labels=labels, **case["options"])
     facts = [str(result.dtype), list(result.shape)]
     numbers = [result.detach()]
-    # Nobody can tell whether the loss of nothing has a gradient.
-    counted = labels is None or bool((labels != -100).any())
-    facts.append(counted and result.requires_grad)
-    if wanted and counted:
+    # Nobody can tell whether the mean of nothing has a gradient.
+    certain = not bool(result.isnan().any())
+    facts.append(certain and result.requires_grad)
+    if wanted and certain:
         weights = case["weights"]
         if result.dim() == 2:
             weights = weights.flatten(0, 1)[: len(result)]
         (result * (weights if result.dim() else 1.5)).sum().backward()
         numbers += [logits[name].grad for name in wanted]
     facts += [torch.equal(item.detach(), before[name]) for name, item in logits.items()]
-    facts += [item.grad is None for item in logits.values()] if counted else []
+    facts += [item.grad is None for item in logits.values()] if certain else []
     facts.append(labels is None or torch.equal(labels, kept))
     return {"double" if dtype == torch.float64 else "single": numbers, "facts": facts}
 
 
+def _unwrapped():
+    from trl.models import utils
+
+    return len(utils.unwrapped)
+
+
 class _Model(nn.Module):
-    """A table with dropout, that looks at its mask and notes how it is called."""
+    """A table with dropout, that looks at its mask and notes how it is called, and how many models are unwrapped."""
 
     def __init__(self, table, sequences=None):
         super().__init__()
@@ -200,13 +211,13 @@ class _Model(nn.Module):
         self.sequences, self.seen = sequences, []
 
     def forward(self, *positional, **inputs):
-        self.seen.append([len(positional), sorted(inputs), self.training, torch.is_grad_enabled()])
+        self.seen.append([len(positional), sorted(inputs), self.training, torch.is_grad_enabled(), _unwrapped()])
         logits = self.dropout(self.table[0][inputs["input_ids"]])
         past = self.table[1][inputs["input_ids"]] * inputs["attention_mask"].unsqueeze(-1)
         return SimpleNamespace(logits=logits + 0.3 * past.cumsum(1), own=self)
 
     def generate(self, *positional, **settings):
-        self.seen.append([self.training, self.table.requires_grad])
+        self.seen.append([self.training, self.table.requires_grad, _unwrapped()])
         mask = settings["attention_mask"]
         self.seen.append([len(positional), sorted(settings), settings["return_dict_in_generate"] is True])
         self.seen.append([settings["input_ids"].tolist(), mask if mask is None else mask.tolist()])
@@ -302,7 +313,9 @@ class _Wrapper(nn.Module):
 
 def _of_steps(case):
     trainer, student, teacher = _trainer(case)
-    trainer.tokenizer = SimpleNamespace(pad_token_id=case.get("pad", 0))
+    others = {"eos_token_id": 1, "bos_token_id": 2, "unk_token_id": 3, "padding_side": "left"}
+    trainer.tokenizer = SimpleNamespace(pad_token_id=case.get("pad", 0), **others)
+    trainer.generation_config.pad_token_id = trainer.generation_config.eos_token_id = 5
     trainer.accelerator = SimpleNamespace(unwrap_model=lambda model: getattr(model, "module", model))
     model = _Wrapper(student) if case.get("wrapped") else student
     random.seed(case["seed"])

@@ -1,4 +1,4 @@
-"""Position by position with Python's loops, cross-entropies and entropies in double precision."""
+"""Row by row with a loop of Python, cross-entropies and entropies in double precision."""
 
 
 class GKDTrainer:
@@ -6,28 +6,25 @@ class GKDTrainer:
     def generalized_jsd_loss(
         student_logits, teacher_logits, labels=None, beta=0.5, temperature=1.0, reduction="batchmean"
     ):
-        rows, length, words = student_logits.shape
+        counted = torch.ones(student_logits.shape[:2], dtype=torch.bool) if labels is None else labels != -100
         found = []
-        for row in range(rows):
-            for place in range(length):
-                if labels is not None and labels[row, place].item() == -100:
-                    continue
-                logs = []
-                for logits in (teacher_logits[row, place], student_logits[row, place]):
-                    logits = logits.double() / temperature
-                    logs.append(logits - logits.logsumexp(0))
-                teacher, student = logs
-                if 0 < beta < 1:
-                    shifts = torch.tensor([1 - beta, beta], dtype=torch.float64).log()
-                    mixture = (torch.stack(logs) + shifts[:, None]).logsumexp(0)
-                else:
-                    mixture = student if beta else teacher
-                found.append(
-                    beta * F.kl_div(mixture, teacher, reduction="none", log_target=True)
-                    + (1 - beta) * F.kl_div(mixture, student, reduction="none", log_target=True)
-                )
-        numbers = torch.stack(found) if found else student_logits.new_zeros(0, words).double()
-        count = len(found)
+        for row, places in enumerate(counted):
+            logs = []
+            for logits in (teacher_logits, student_logits):
+                logits = logits[row, places].double() / temperature
+                logs.append(logits - logits.logsumexp(-1, keepdim=True))
+            teacher, student = logs
+            if 0 < beta < 1:
+                shifts = torch.tensor([1 - beta, beta], dtype=torch.float64).log()
+                mixture = (torch.stack(logs) + shifts[:, None, None]).logsumexp(0)
+            else:
+                mixture = student if beta else teacher
+            found.append(
+                beta * F.kl_div(mixture, teacher, reduction="none", log_target=True)
+                + (1 - beta) * F.kl_div(mixture, student, reduction="none", log_target=True)
+            )
+        numbers = torch.cat(found)
+        count = len(numbers)
         if reduction == "sum":
             result = numbers.sum()
         elif reduction == "batchmean":
@@ -35,7 +32,7 @@ class GKDTrainer:
         elif reduction == "mean":
             result = numbers.mean()
         else:
-            result = numbers.reshape(rows, length, words) if labels is None else numbers
+            result = numbers.reshape(student_logits.shape) if labels is None else numbers
         return result.to(student_logits.dtype)
 
     def compute_loss(self, model, inputs, return_outputs=False):
