@@ -65,8 +65,8 @@ def _parsed(data: bytes) -> Source:
 def mask(data: bytes, qualnames: Iterable[str]) -> bytes:
     """The file with the bodies of these functions replaced. Raises TaskError, naming the one that can't be."""
     try:
-        text, encoding = decode(data)
-        source = Source.parse(text)
+        _, encoding = decode(data)
+        source = _parsed(data)
     except SyntaxError as error:
         raise TaskError(describe(error)) from error
     functions = sorted((_only(source, name) for name in dict.fromkeys(qualnames)), key=lambda found: found.body)

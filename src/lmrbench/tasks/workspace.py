@@ -131,7 +131,13 @@ def export_workspace(task: Task, folder: Path, inputs: Inputs = "full") -> None:
 
 def goal_signatures(task: Task) -> dict[Target, str]:
     """Each target as the mask shows it: decorators, signature, docstring and the line that stands for the body."""
-    return {target: text for target, (_, text) in target_texts(task, masked_files(task)).items()}
+    golden = task.files.repository
+    names: dict[str, list[str]] = {file: [] for file in task.goal_files}
+    for target in task.targets:
+        names[target.file].append(target.qualname)
+    # The goal files alone: a repository can have thousands of others.
+    goals = {file: mask(golden[file], masked) for file, masked in names.items()}
+    return {target: text for target, (_, text) in target_texts(task, goals | dict(task.files.shown)).items()}
 
 
 def target_texts(task: Task, files: Mapping[str, bytes]) -> dict[Target, tuple[int, str]]:
