@@ -130,7 +130,9 @@ class Tree(Mapping[str, bytes]):
         if path in self.overlay:
             return self.overlay[path]
         if path not in self._read:
-            self._read[path] = self._masked(path, Kept.read(self.places[path]))
+            if path not in self:
+                raise KeyError(path)
+            self._read[path] = self._masked(path, Kept.read(tree_folder(self.source) / path))
         return self._read[path]
 
     def _masked(self, path: str, data: bytes) -> bytes:
@@ -147,6 +149,9 @@ class Tree(Mapping[str, bytes]):
         return len({*self.places, *self.overlay})
 
     def __contains__(self, path: object) -> bool:
+        if self._places is None and is_fetched(self.source) and isinstance(path, str):
+            # One file is looked for without a list of thousands.
+            return path in self.overlay or _counts(tree_folder(self.source) / path, path, self.source)
         return path in self.overlay or path in self.places
 
     @property
@@ -164,10 +169,15 @@ class Tree(Mapping[str, bytes]):
 def _listed(folder: Path, source: Source) -> Iterator[tuple[str, Path]]:
     for place in folder.rglob("*"):
         path = place.relative_to(folder).as_posix()
-        if not place.is_file() or is_litter(PurePosixPath(path)):
-            continue
-        if _matches(path, source.keep) and not _matches(path, source.drop):
+        if _counts(place, path, source):
             yield path, place
+
+
+def _counts(place: Path, path: str, source: Source) -> bool:
+    """Whether there is a file at this place of a source's folder that is part of the repository."""
+    if not place.is_file() or is_litter(PurePosixPath(path)):
+        return False
+    return _matches(path, source.keep) and not _matches(path, source.drop)
 
 
 def _matches(path: str, patterns: tuple[str, ...]) -> bool:
