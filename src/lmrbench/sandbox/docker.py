@@ -27,7 +27,7 @@ from requests.exceptions import RequestException
 
 from lmrbench.errors import SandboxError
 from lmrbench.sandbox.environment import INTERPRETER_OPTIONS, variables
-from lmrbench.sandbox.images import connect, image_for
+from lmrbench.sandbox.images import connect, image_for, is_podman
 from lmrbench.sandbox.warm_worker import WarmWorker
 from lmrbench.tasks.model import Limits
 
@@ -175,15 +175,18 @@ class ContainerBounds:
 def _create(client: Any, image: str, tree: Path | None, place: str | None) -> str:
     """A container, which has yet to be started."""
     user = _FIRST_USER_ID + randbelow(_USER_IDS)
+    masked = ["/sys", *_machine_in_proc()]
     settings = client.api.create_host_config(
         auto_remove=True,
         network_mode="none",
         read_only=True,
         cap_drop=["ALL"],
-        security_opt=["no-new-privileges"],
+        # Podman takes masked paths by this name alone, which Docker refuses.
+        security_opt=["no-new-privileges", *([f"mask={':'.join(masked)}"] if is_podman(client) else [])],
         ipc_mode="private",
         shm_size=_SCRATCH_BYTES,
-        tmpfs={"/tmp": f"rw,exec,nosuid,nodev,mode=1777,size={_SCRATCH_BYTES}"},
+        # Podman lets everybody write to /var/tmp where nothing else is mounted.
+        tmpfs={"/tmp": f"rw,exec,nosuid,nodev,mode=1777,size={_SCRATCH_BYTES}", "/var/tmp": "ro,size=4k"},
         mem_limit=_START_BYTES,
         memswap_limit=_START_BYTES,
         pids_limit=_MOST_PROCESSES,
@@ -193,7 +196,7 @@ def _create(client: Any, image: str, tree: Path | None, place: str | None) -> st
         binds={} if tree is None else {str(tree): {"bind": place, "mode": "ro"}},
         device_requests=[DeviceRequest(count=-1, capabilities=[["gpu"]])] if os.environ.get(GPU_VARIABLE) else None,
     )
-    settings["MaskedPaths"] = ["/sys", *_machine_in_proc()]
+    settings["MaskedPaths"] = masked
     settings["ReadonlyPaths"] = ["/proc/sys", "/proc/irq", "/proc/bus"]
     made = client.api.create_container(
         image,

@@ -62,12 +62,14 @@ def connect() -> Any:
         version = client.version()["Version"]
     except (DockerException, RequestException) as error:
         raise SandboxError(f"the Docker Engine can't be reached: {error}") from error
-    if (
-        "podman" not in str(client.version().get("Components", "")).lower()
-        and Version(version.partition("+")[0].partition("-")[0]) < _OLDEST_ENGINE
-    ):
+    if not is_podman(client) and Version(version.partition("+")[0].partition("-")[0]) < _OLDEST_ENGINE:
         raise SandboxError(f"Docker Engine {version} is too old: {_OLDEST_ENGINE} or newer is needed")
     return client
+
+
+def is_podman(client: Any) -> bool:
+    """Whether it is podman that answers as a Docker Engine."""
+    return "podman" in str(client.version().get("Components", "")).lower()
 
 
 def default_base(client: Any) -> str:
@@ -106,7 +108,8 @@ def images(client: Any) -> list[Image]:
     found = []
     for item in client.images.list(filters={"label": LABEL}):
         facts = json.loads(item.labels[LABEL])
-        for tag in item.tags:
+        # Podman names a registry, too.
+        for tag in (name.rpartition("/")[2] for name in item.tags):
             if tag.startswith(f"{REPOSITORY}:"):
                 created = datetime.fromisoformat(item.attrs["Created"][:19] + "+00:00")
                 found.append(Image(tag, created, item.attrs["Size"], facts["base"], facts["packages"]))
