@@ -95,7 +95,8 @@ def pooled(tasks: Sequence[Task], open_pool: Callable[[], LocalPool | ClusterPoo
     with open_pool() as pool:
         for item in grade(list(submissions_of("golden", tasks)), by_id, (SEED,), pool):
             if not item.passed:
-                raise SystemExit(f"the golden of {item.task} fails")
+                reasons = "; ".join(f"{case.name}: {case.reason}" for case in item.cases if case.verdict != "match")
+                raise SystemExit(f"the golden of {item.task} fails: {reasons}")
             yield
 
 
