@@ -1,13 +1,15 @@
 """What podman does otherwise than Docker."""
 
 from contextlib import nullcontext
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
 from docker.errors import NotFound
+from docker.types import HostConfig
 
 from lmrbench.errors import SandboxError
-from lmrbench.sandbox.docker import ContainerBounds
+from lmrbench.sandbox.docker import ContainerBounds, _create
 from lmrbench.sandbox.images import LABEL, images
 from lmrbench.tasks.model import Limits
 
@@ -40,3 +42,20 @@ class Images:
 
 def test_images_are_found_under_the_names_that_podman_gives_them():
     assert [item.tag for item in images(SimpleNamespace(images=Images()))] == ["lmrbench-worker:1"]
+
+
+@pytest.mark.parametrize("name", ["Podman Engine", "Engine"])
+def test_only_podman_is_told_what_to_mask_by_a_security_option(name):
+    found = {}
+
+    def create_container(*_, host_config, **__):
+        found.update(host_config)
+        return {"Id": "made"}
+
+    api = SimpleNamespace(create_host_config=partial(HostConfig, version="1.41"), create_container=create_container)
+    client = SimpleNamespace(api=api, version=lambda: {"Components": [{"Name": name}]})
+    _create(client, "image", None, None)
+
+    told = [set(item.removeprefix("mask=").split(":")) for item in found["SecurityOpt"] if item.startswith("mask=")]
+    assert {"/sys", "/proc/stat"} < set(found["MaskedPaths"])
+    assert told == ([set(found["MaskedPaths"])] if name == "Podman Engine" else [])

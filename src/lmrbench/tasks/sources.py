@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import cache
@@ -130,9 +131,7 @@ class Tree(Mapping[str, bytes]):
         if path in self.overlay:
             return self.overlay[path]
         if path not in self._read:
-            if path not in self:
-                raise KeyError(path)
-            self._read[path] = self._masked(path, Kept.read(tree_folder(self.source) / path))
+            self._read[path] = self._masked(path, Kept.read(self.places[path]))
         return self._read[path]
 
     def _masked(self, path: str, data: bytes) -> bytes:
@@ -149,9 +148,6 @@ class Tree(Mapping[str, bytes]):
         return len({*self.places, *self.overlay})
 
     def __contains__(self, path: object) -> bool:
-        if self._places is None and is_fetched(self.source) and isinstance(path, str):
-            # One file is looked for without a list of thousands.
-            return path in self.overlay or _counts(tree_folder(self.source) / path, path, self.source)
         return path in self.overlay or path in self.places
 
     @property
@@ -167,17 +163,14 @@ class Tree(Mapping[str, bytes]):
 
 
 def _listed(folder: Path, source: Source) -> Iterator[tuple[str, Path]]:
-    for place in folder.rglob("*"):
-        path = place.relative_to(folder).as_posix()
-        if _counts(place, path, source):
-            yield path, place
-
-
-def _counts(place: Path, path: str, source: Source) -> bool:
-    """Whether there is a file at this place of a source's folder that is part of the repository."""
-    if not place.is_file() or is_litter(PurePosixPath(path)):
-        return False
-    return _matches(path, source.keep) and not _matches(path, source.drop)
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            place = Path(parent, name)
+            path = place.relative_to(folder).as_posix()
+            if not place.is_file() or is_litter(PurePosixPath(path)):
+                continue
+            if _matches(path, source.keep) and not _matches(path, source.drop):
+                yield path, place
 
 
 def _matches(path: str, patterns: tuple[str, ...]) -> bool:

@@ -13,7 +13,7 @@ import json
 import sys
 import textwrap
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -85,20 +85,27 @@ def answered_files(task: Task) -> dict[str, bytes]:
 @cache
 def _masked(name: str, snapshot: TaskFiles, targets: tuple[Target, ...]) -> Mapping[str, bytes]:
     golden = snapshot.repository
-    files = dict(golden)
-    by_file: dict[str, list[str]] = {}
-    for target in targets:
-        by_file.setdefault(target.file, []).append(target.qualname)
-    for goal, masked in by_file.items():
+    files = dict(golden) | _masked_goals(name, snapshot, targets)
+    for goal in dict.fromkeys(target.file for target in targets):
         if copies := [path for path, data in golden.items() if path != goal and data == golden[goal]]:
             raise TaskError(f"{name}: repo/{copies[0]} is a copy of repo/{goal}, and would show the answer")
-        try:
-            files[goal] = mask(golden[goal], masked)
-        except TaskError as error:
-            raise TaskError(f"{name}: repo/{goal}: {error}") from error
     for path in [path for path in files if path.endswith(".ipynb")]:
         files[path] = _without_outputs(files[path], f"{name}: repo/{path}")
     return files
+
+
+def _masked_goals(name: str, snapshot: TaskFiles, targets: Iterable[Target]) -> dict[str, bytes]:
+    """The files of these targets, without their bodies."""
+    by_file: dict[str, list[str]] = {}
+    for target in targets:
+        by_file.setdefault(target.file, []).append(target.qualname)
+    goals = {}
+    for goal, masked in by_file.items():
+        try:
+            goals[goal] = mask(snapshot.repository[goal], masked)
+        except TaskError as error:
+            raise TaskError(f"{name}: repo/{goal}: {error}") from error
+    return goals
 
 
 def workspace_files(task: Task, inputs: Inputs) -> dict[str, bytes]:
@@ -131,13 +138,9 @@ def export_workspace(task: Task, folder: Path, inputs: Inputs = "full") -> None:
 
 def goal_signatures(task: Task) -> dict[Target, str]:
     """Each target as the mask shows it: decorators, signature, docstring and the line that stands for the body."""
-    golden = task.files.repository
-    names: dict[str, list[str]] = {file: [] for file in task.goal_files}
-    for target in task.targets:
-        names[target.file].append(target.qualname)
     # The goal files alone: a repository can have thousands of others.
-    goals = {file: mask(golden[file], masked) for file, masked in names.items()}
-    return {target: text for target, (_, text) in target_texts(task, goals | dict(task.files.shown)).items()}
+    goals = _masked_goals(task.id, task.files, task.targets) | dict(task.files.shown)
+    return {target: text for target, (_, text) in target_texts(task, goals).items()}
 
 
 def target_texts(task: Task, files: Mapping[str, bytes]) -> dict[Target, tuple[int, str]]:
