@@ -36,21 +36,22 @@ SEED = 0
 MOST_FLOORS = 1.5
 
 # Runs every check over its repository in one process, as a candidate's process in a sandbox would, and times each.
-# A check that raises ends it.
+# A check that raises ends it. If asked to, it first makes an optimizer, which imports as much again as torch does.
 FLOOR = """
 import importlib, json, sys, tempfile, time
 from pathlib import Path
 from lmrbench.sandbox.worker_program.case_runner import run_check
 from lmrbench.sandbox.worker_program.framing import BROKEN, RAISED, FrameReader
-places, imports = json.load(sys.stdin)
+places, imports, optimizer = json.load(sys.stdin)
 for name in imports:
     importlib.import_module(name)
 if "torch" in sys.modules:
     torch = sys.modules["torch"]
     torch.set_num_threads(1)
-    weight = torch.zeros(1, requires_grad=True)
-    weight.grad = torch.zeros(1)
-    torch.optim.SGD([weight], lr=0.1).step()
+    if optimizer:
+        weight = torch.zeros(1, requires_grad=True)
+        weight.grad = torch.zeros(1)
+        torch.optim.SGD([weight], lr=0.1).step()
 pristine, path = set(sys.modules), list(sys.path)
 seconds = []
 for folder, check in places:
@@ -136,7 +137,7 @@ def measure_floor(tasks: tuple[Task, ...], imports: list[str]) -> tuple[float, l
         output = subprocess.run(
             [sys.executable, "-B", "-c", FLOOR],
             # On standard input: checks are more than an argument may hold.
-            input=json.dumps([places, imports]).encode(),
+            input=json.dumps([places, imports, True]).encode(),
             env=variables((), scratch),
             stdout=subprocess.PIPE,
             check=True,

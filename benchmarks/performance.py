@@ -52,9 +52,13 @@ CONTAINERS, PROCESSES, FLOOR_NAME = "(a) a container a task", "(b) a process a t
 
 @dataclass(frozen=True)
 class Way:
-    """A way to grade: seconds for the whole suite in each repeat, and seconds until the first outcome in each."""
+    """A way to grade: seconds for the whole suite in each repeat, and seconds until the first outcome in each.
+
+    at_once: how many checks run at the same time.
+    """
 
     name: str
+    at_once: int
     seconds: tuple[float, ...]
     first: tuple[float, ...]
 
@@ -62,6 +66,10 @@ class Way:
     def median(self) -> float:
         """Seconds for the whole suite."""
         return statistics.median(self.seconds)
+
+    def beyond(self, floor: float) -> float:
+        """Seconds for the whole suite beyond those of the checks, which take `floor` seconds one after another."""
+        return self.median - floor / self.at_once
 
 
 def containers(tasks: Sequence[Task]) -> Iterator[None]:
@@ -82,7 +90,8 @@ def processes(tasks: Sequence[Task]) -> Iterator[None]:
                 file = Path(folder, "repo", name)
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_bytes(data)
-            request = json.dumps([[[str(Path(folder, "repo")), task.files.check]], list(third_party_imports(task))])
+            place = (str(Path(folder, "repo")), task.files.check)
+            request = json.dumps([[place], third_party_imports(task), False])
             command = [sys.executable, "-B", "-c", FLOOR]
             environment = variables((), folder)
             subprocess.run(command, input=request.encode(), env=environment, stdout=subprocess.DEVNULL, check=True)
@@ -113,7 +122,12 @@ def nodes(count: int) -> Iterator[str]:
         cluster.shutdown()
 
 
-def timed(name: str, graded: Callable[[], Iterator[None]], repeats: int) -> Way:
+def cores() -> int:
+    """Processors of this machine that may be used."""
+    return len(os.sched_getaffinity(0))
+
+
+def timed(name: str, at_once: int, graded: Callable[[], Iterator[None]], repeats: int) -> Way:
     """Time a way so many times, after a first time that builds and keeps what it can."""
     seconds, first = [], []
     for repeat in range(repeats + 1):
@@ -124,7 +138,7 @@ def timed(name: str, graded: Callable[[], Iterator[None]], repeats: int) -> Way:
         if repeat:
             seconds.append(whole)
             first.append(ends[0])
-    return Way(name, tuple(seconds), tuple(first))
+    return Way(name, at_once, tuple(seconds), tuple(first))
 
 
 def measured(suite: Path, repeats: int) -> list[Way]:
@@ -138,12 +152,13 @@ def measured(suite: Path, repeats: int) -> list[Way]:
         bubblewrap = make_sandbox("bubblewrap", [suite])
         return lambda: pooled(tasks, lambda: ClusterPool(bubblewrap, [suite], address=address))
 
-    ways = [timed(CONTAINERS, lambda: containers(tasks), repeats)]
-    ways.append(timed(PROCESSES, lambda: processes(tasks), repeats))
-    ways += [timed(f"(c) {name}", local(name), repeats) for name in ("bubblewrap", "docker")]
+    ways = [timed(CONTAINERS, 1, lambda: containers(tasks), repeats)]
+    ways.append(timed(PROCESSES, 1, lambda: processes(tasks), repeats))
+    ways += [timed(f"(c) {name}", cores(), local(name), repeats) for name in ("bubblewrap", "docker")]
     for count in NODES:
         with nodes(count) as address:
-            ways.append(timed(f"(c) Ray, {count} node{'s' * (count > 1)}", on_ray(address), repeats))
+            at_once = min(count, cores())
+            ways.append(timed(f"(c) Ray, {count} node{'s' * (count > 1)}", at_once, on_ray(address), repeats))
     return ways
 
 
@@ -178,19 +193,22 @@ def machine() -> str:
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown")
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    cores = len(os.sched_getaffinity(0))
-    return f"{cores} cores ({model}), {memory:.0f} GiB, Linux {platform.release()}, Python {platform.python_version()}"
+    return (
+        f"{cores()} cores ({model}), {memory:.0f} GiB, Linux {platform.release()}, Python {platform.python_version()}"
+    )
 
 
 def page(ways: Sequence[Way], parts: Parts, points: list[tuple[float, int, float]], distinct: int, tasks: int) -> str:
     """docs/performance.md."""
-    ours = next(way for way in ways if way.name == "(c) bubblewrap").median
+    bubblewrap = next(way for way in ways if way.name == "(c) bubblewrap")
+    ours, beyond = bubblewrap.median, bubblewrap.beyond(parts.floor)
     rows = [
         f"| {way.name} | {way.median:.1f} | {min(way.seconds):.1f} to {max(way.seconds):.1f} "
-        f"| {way.median / tasks:.2f} | {statistics.median(way.first):.1f} | {way.median / ours:.1f} |"
+        f"| {way.median / tasks:.2f} | {statistics.median(way.first):.1f} | {way.median / ours:.1f} "
+        f"| {way.beyond(parts.floor):.1f} |"
         for way in ways
     ]
-    rows.append(f"| {FLOOR_NAME} | {parts.floor:.1f} | | {parts.floor / tasks:.2f} | | {parts.floor / ours:.1f} |")
+    rows.append(f"| {FLOOR_NAME} | {parts.floor:.1f} | | {parts.floor / tasks:.2f} | | {parts.floor / ours:.1f} | |")
     rates = rates_of(points)
     reached = [next(point for point in points if point[1] >= seen) for seen in SHOWN if seen <= points[-1][1]]
     windows = reached or points[-1:]
@@ -206,6 +224,13 @@ def page(ways: Sequence[Way], parts: Parts, points: list[tuple[float, int, float
         rows="\n".join(rows),
         over_containers=ways[0].median / ours,
         over_processes=ways[1].median / ours,
+        at_once=bubblewrap.at_once,
+        halved=parts.floor / bubblewrap.at_once,
+        most_containers=ways[0].median * bubblewrap.at_once / parts.floor,
+        most_processes=ways[1].median * bubblewrap.at_once / parts.floor,
+        beyond=beyond,
+        beyond_containers=ways[0].beyond(parts.floor) / beyond,
+        beyond_processes=ways[1].beyond(parts.floor) / beyond,
         start=parts.start,
         imports=parts.imports,
         warm=parts.warm,
@@ -235,23 +260,28 @@ The machine: {machine}.
 {tasks} tasks, answered by their references; the median of {repeats} repeats, after one that does not count: images are
 built by then, and what references return is known. Seconds of (c) go from nothing to the last grade, with the start
 of workers and the comparison of results; (a), (b) and (d) only run the checks. (a) and (b) go from task to task, as
-harnesses do that give each task a container or a process. Each Ray node has one worker, whatever the cores.
+harnesses do that give each task a container or a process. Each Ray node has one worker, whatever the cores. The last
+column is what a way takes beyond the checks: its seconds without (d), shared among as many checks as run at once.
 
-| way | seconds | least to most | a task | until the first outcome | times bubblewrap |
-|---|--:|--:|--:|--:|--:|
+| way | seconds | least to most | a task | until the first outcome | times bubblewrap | beyond the checks |
+|---|--:|--:|--:|--:|--:|--:|
 {rows}
 
 ![Seconds of each way](pictures/performance.svg)
 
 Under bubblewrap it is {over_containers:.1f} times faster than a container a task, and {over_processes:.1f} times faster
-than a process a task, of which the latter isolates nothing.
+than a process a task, of which the latter isolates nothing. Most of what is left are the checks themselves: {at_once}
+workers that did nothing else would take {halved:.1f} s, so that no harness that runs them could be more than
+{most_containers:.1f} and {most_processes:.1f} times faster here. Beyond the checks, a container a task takes
+{beyond_containers:.0f} times as long as bubblewrap, and a process a task {beyond_processes:.0f} times.
 
 ## What limits it
 
 - **The checks.** In one worker all checks take {warm:.1f} s, and {floor:.1f} s in a process without any isolation: the
   isolation costs {beside:.3f} s a task. Checks are {checks:.0%} of all that a worker does for one system, its start
   included.
-- **The start of a worker**, {start:.1f} s, where an interpreter and the same imports take {imports:.1f} s. It is
+- **The start of a worker**, {start:.1f} s, where an interpreter, the same imports and a first optimizer take
+  {imports:.1f} s; a worker imports what an optimizer needs before the first task that makes one. The start is
   {share:.0%} of a system's whole suite in one worker, and that is the most that could be saved for each further
   system if workers came from a template that had imported everything. They don't: a worker serves one system alone,
   because what confines it, such as its namespaces, is made at its start by bubblewrap or the Engine, and a fork of a
