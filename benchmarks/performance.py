@@ -260,8 +260,9 @@ The machine: {machine}.
 {tasks} tasks, answered by their references; the median of {repeats} repeats, after one that does not count: images are
 built by then, and what references return is known. Seconds of (c) go from nothing to the last grade, with the start
 of workers and the comparison of results; (a), (b) and (d) only run the checks. (a) and (b) go from task to task, as
-harnesses do that give each task a container or a process. Each Ray node has one worker, whatever the cores. The last
-column is what a way takes beyond the checks: its seconds without (d), shared among as many checks as run at once.
+harnesses do that give each task a container or a process. A process ends by itself, and takes torch apart first, where
+a container is killed: so (b) can be slower than (a). Each Ray node has one worker, whatever the cores. The last column
+is what a way takes beyond the checks: its seconds without (d), shared among as many checks as run at once.
 
 | way | seconds | least to most | a task | until the first outcome | times bubblewrap | beyond the checks |
 |---|--:|--:|--:|--:|--:|--:|
