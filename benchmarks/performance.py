@@ -198,51 +198,54 @@ def machine() -> str:
     )
 
 
-def page(ways: Sequence[Way], parts: Parts, points: list[tuple[float, int, float]], distinct: int, tasks: int) -> str:
+def page(
+    ways: Sequence[Way], parts: Parts, points: list[tuple[float, int, float]], distinct: int, tasks: Sequence[Task]
+) -> str:
     """docs/performance.md."""
+    count = len(tasks)
     bubblewrap = next(way for way in ways if way.name == "(c) bubblewrap")
     ours, beyond = bubblewrap.median, bubblewrap.beyond(parts.floor)
     rows = [
         f"| {way.name} | {way.median:.1f} | {min(way.seconds):.1f} to {max(way.seconds):.1f} "
-        f"| {way.median / tasks:.2f} | {statistics.median(way.first):.1f} | {way.median / ours:.1f} "
+        f"| {way.median / count:.2f} | {statistics.median(way.first):.1f} | {way.median / ours:.1f} "
         f"| {way.beyond(parts.floor):.1f} |"
         for way in ways
     ]
-    rows.append(f"| {FLOOR_NAME} | {parts.floor:.1f} | | {parts.floor / tasks:.2f} | | {parts.floor / ours:.1f} | |")
+    rows.append(f"| {FLOOR_NAME} | {parts.floor:.1f} | | {parts.floor / count:.2f} | | {parts.floor / ours:.1f} | |")
     rates = rates_of(points)
     reached = [next(point for point in points if point[1] >= seen) for seen in SHOWN if seen <= points[-1][1]]
     windows = reached or points[-1:]
     grades = [f"| {seen:,} | {seconds:,.0f} | {seen / seconds:.1f} | {mb:.0f} |" for seconds, seen, mb in windows]
-    count, last = points[-1][1], points[-1][1] / points[-1][0]
+    seconds, answers, _ = points[-1]
     growth = growth_of(points)
     grown_by = "" if growth is None else f" From the {STEADY_FROM:,}th grade on, memory grows by {growth:.1%} at most."
     share = parts.start / (parts.start + parts.warm)
     return PAGE.format(
         machine=machine(),
-        tasks=tasks,
+        tasks=count,
+        sets=len({with_worker_needs(third_party_imports(task)) for task in tasks}),
         repeats=len(ways[0].seconds),
         rows="\n".join(rows),
         over_containers=ways[0].median / ours,
         over_processes=ways[1].median / ours,
         at_once=bubblewrap.at_once,
-        halved=parts.floor / bubblewrap.at_once,
+        alone=parts.floor / bubblewrap.at_once,
         most_containers=ways[0].median * bubblewrap.at_once / parts.floor,
         most_processes=ways[1].median * bubblewrap.at_once / parts.floor,
-        beyond=beyond,
         beyond_containers=ways[0].beyond(parts.floor) / beyond,
         beyond_processes=ways[1].beyond(parts.floor) / beyond,
         start=parts.start,
         imports=parts.imports,
         warm=parts.warm,
         floor=parts.floor,
-        beside=(parts.warm - parts.floor) / tasks,
+        beside=(parts.warm - parts.floor) / count,
         checks=parts.floor / (parts.start + parts.warm),
         share=share,
         peak=parts.peak_mb,
-        count=count,
+        count=answers,
         distinct=distinct,
         grades="\n".join(grades),
-        rate=last,
+        rate=answers / seconds,
         error=standard_error(rates),
         grown=grown_by,
     )
@@ -272,8 +275,8 @@ is what a way takes beyond the checks: its seconds without (d), shared among as 
 
 Under bubblewrap it is {over_containers:.1f} times faster than a container a task, and {over_processes:.1f} times faster
 than a process a task, of which the latter isolates nothing. Most of what is left are the checks themselves: {at_once}
-workers that did nothing else would take {halved:.1f} s, so that no harness that runs them could be more than
-{most_containers:.1f} and {most_processes:.1f} times faster here. Beyond the checks, a container a task takes
+workers that did nothing else would take {alone:.1f} s, so that no harness that runs them could be more than
+{most_containers:.1f} and {most_processes:.1f} times faster than these two here. Beyond the checks, a container a task takes
 {beyond_containers:.0f} times as long as bubblewrap, and a process a task {beyond_processes:.0f} times.
 
 ## What limits it
@@ -283,11 +286,11 @@ workers that did nothing else would take {halved:.1f} s, so that no harness that
   included.
 - **The start of a worker**, {start:.1f} s, where an interpreter, the same imports and a first optimizer take
   {imports:.1f} s; a worker imports what an optimizer needs before the first task that makes one. The start is
-  {share:.0%} of a system's whole suite in one worker, and that is the most that could be saved for each further
-  system if workers came from a template that had imported everything. They don't: a worker serves one system alone,
-  because what confines it, such as its namespaces, is made at its start by bubblewrap or the Engine, and a fork of a
-  running worker would share that with the candidates of other systems. A second worker is started for
-  a system only where it saves more than it costs.
+  {share:.0%} of a system's whole suite in one worker that sees all packages. But a worker sees only what its tasks
+  import, so a system's suite takes at least one for each of its {sets} sets of packages. Workers don't come from a template
+  that had imported everything: a worker serves one system alone, because what confines it, such as its namespaces, is
+  made at its start by bubblewrap or the Engine, and a fork of a running worker would share that with the candidates of
+  other systems. A second worker of a set is started for a system only where it saves more than it costs.
 - **Memory**: a job's process takes {peak:.0f} MB at most, what it shares with its worker included.
 
 ## Many answers
@@ -326,7 +329,7 @@ def main() -> None:
     ways = measured(arguments.suite, arguments.repeats)
     parts = parts_of(arguments.suite, arguments.repeats)
     points, distinct = grown(arguments.suite, "bubblewrap", arguments.count)
-    tasks = len(load_suite(arguments.suite))
+    tasks = load_suite(arguments.suite)
     (arguments.folder / "pictures").mkdir(parents=True, exist_ok=True)
     draw(ways, parts.floor, arguments.folder / "pictures" / "performance.svg")
     (arguments.folder / "performance.md").write_text(page(ways, parts, points, distinct, tasks))
