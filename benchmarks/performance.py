@@ -276,7 +276,8 @@ is what a way takes beyond the checks: its seconds without (d), shared among as 
 Under bubblewrap it is {over_containers:.1f} times faster than a container a task, and {over_processes:.1f} times faster
 than a process a task, of which the latter isolates nothing. Most of what is left are the checks themselves: {at_once}
 workers that did nothing else would take {alone:.1f} s, so that no harness that runs them could be more than
-{most_containers:.1f} and {most_processes:.1f} times faster than these two here. Beyond the checks, a container a task takes
+{most_containers:.1f} and {most_processes:.1f} times faster than these two here.
+Beyond the checks, a container a task takes
 {beyond_containers:.0f} times as long as bubblewrap, and a process a task {beyond_processes:.0f} times.
 
 ## What limits it
@@ -287,10 +288,11 @@ workers that did nothing else would take {alone:.1f} s, so that no harness that 
 - **The start of a worker**, {start:.1f} s, where an interpreter, the same imports and a first optimizer take
   {imports:.1f} s; a worker imports what an optimizer needs before the first task that makes one. The start is
   {share:.0%} of a system's whole suite in one worker that sees all packages. But a worker sees only what its tasks
-  import, so a system's suite takes at least one for each of its {sets} sets of packages. Workers don't come from a template
-  that had imported everything: a worker serves one system alone, because what confines it, such as its namespaces, is
-  made at its start by bubblewrap or the Engine, and a fork of a running worker would share that with the candidates of
-  other systems. A second worker of a set is started for a system only where it saves more than it costs.
+  import, so a system's suite takes at least one for each of its {sets} sets of packages. Workers don't come from
+  a template that had imported everything: a worker serves one system alone, because what confines it, such as its
+  namespaces, is made at its start by bubblewrap or the Engine, and a fork of a running worker would share that with
+  the candidates of other systems. A second worker of a set is started for a system only where it saves more than it
+  costs.
 - **Memory**: a job's process takes {peak:.0f} MB at most, what it shares with its worker included.
 
 ## Many answers
