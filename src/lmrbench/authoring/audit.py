@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from lmrbench.authoring.certificate import Certificate, Cost, GoldenRuns, auditor_digest
+from lmrbench.authoring.certificate import AUDITOR, Certificate, Cost, GoldenRuns
 from lmrbench.authoring.cheats import cheats
 from lmrbench.authoring.laboratory import HASTY, Advance, Laboratory, Trial, least, worst
 from lmrbench.authoring.leaks import missing, worst_leak
@@ -81,7 +81,7 @@ def audit(task: Task, seeds: Sequence[int], pool: WorkerPool, advance: Advance =
     return Certificate(
         task=task.id,
         digest=audit_digest(task),
-        auditor=auditor_digest(),
+        auditor=AUDITOR,
         seeds=len(seeds),
         sandbox=laboratory.pool.sandbox.name,
         golden=GoldenRuns(

@@ -1,16 +1,12 @@
 """What an audit measured of one task, and what it would have to be.
 
-A certificate holds for one task and for one auditor: it is stale as soon as either changes. `certificate.json` in a
-paper's folder holds those of its tasks, by name.
+A certificate names the digest of its task and `AUDITOR`, and is stale as soon as either changes. `certificate.json` in
+a paper's folder holds those of its tasks, by name.
 """
 
 from __future__ import annotations
 
-import ast
-import functools
-import hashlib
 import json
-from importlib import resources
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -22,6 +18,8 @@ from lmrbench.storage import write_whole
 from lmrbench.tasks.digests import audit_digest, runs_digest
 from lmrbench.tasks.model import Task, Tier
 
+# Raise this number when the audit can find something other than before; all certificates are then stale.
+AUDITOR = 1
 MUTATION_SCORE = 0.95
 LEAK_SHARE = 0.3
 # How much of a repository a whole method is, at least.
@@ -137,7 +135,7 @@ class Certificate(StoredRecord):
 
     task: str
     digest: str
-    auditor: str
+    auditor: int
     seeds: int
     sandbox: str
     golden: GoldenRuns
@@ -193,71 +191,6 @@ class Certificate(StoredRecord):
         return (*found, *(self.visible.shortfalls if self.visible else ()))
 
 
-@functools.cache
-def auditor_digest(tier: Tier = "function") -> str:
-    """SHA-256 over what the modules that audit do: comments, docstrings and imports don't count."""
-    package = resources.files("lmrbench")
-    modules = (*_AUDITOR, *(() if tier == "function" else _AUDITOR_OF_TIERS))
-    code = [_essence(ast.parse((package / name).read_bytes())) for name in modules]
-    return hashlib.sha256(json.dumps(code).encode()).hexdigest()
-
-
-_AUDITOR = (
-    *(f"authoring/{name}.py" for name in ("audit", "laboratory", "mutation", "fuzzing", "cheats", "leaks")),
-    *(f"authoring/{name}.py" for name in ("mutants", "expressions", "numerics", "behaviours")),
-    *(f"authoring/inside/{name}.py" for name in ("wrappers", "recordings", "widening")),
-    "grading/compare.py",
-    "grading/nearest.py",
-)
-# Auditors before this one that find the same: their digests, and how this one differs. A certificate of theirs holds.
-_SAME_FINDINGS = {
-    "4c17a34b54f4e2a5c1545e0a76ea1892418bd82183b3d2429f6c9f5971d29e0f": "single floats are compared without arrays",
-    "9aa5834769657f8fc33d053b56bcf466f76f7d4a04425e2851da5bbdf08b880c": "the same, of methods and twins",
-    "fc7e1fa6ea43c789e3dcf639e13b2e056982dafe2b8d5706cbb7a22fe83c6a55": "the golden's runs with two threads and in "
-    "double precision, which a process of their own makes, share workers with its others",
-    "86f3f06f2389f813b9233203d5d459a7ae0597aab63afbf9c32e113cc3a1a848": "the same, of methods and twins",
-    "95ddee15a1fff3aac01cbcd3906c9fccf1fe09d175027eeecd7d5c404d01a230": "jobs name the environment that a "
-    "paper's packages come from, and papers that name no requirements have none",
-    "5f0056777db6edcd808c114865920798bcacc14d95d4248471d94d4a84695dd5": "the same, of methods and twins",
-    "a18343c2015a6a75b9a0248a3c70ffbb6ab1da0a2a7877771c5fce372bdd8c4e": "leaks are looked up in an index; "
-    "of places that tell equally much the first is named",
-    "60eca64e0c7818c7e8611cc62dd24603e7ebdaedfecd827aa84c3ad4caca1847": "the same, of methods and twins",
-    "3bdc0d55c896ff7d69d45b61e2535cc0df6235cd6e2e59ad9a606d1eec6bb66a": "of methods, what runs out of time is tried "
-    "again, so that a busy machine finds what a quiet one does",
-    "cee618856962f732c210aa0a2eab7aaf234336e59bd612571eafdcbdbc02ba5b": "words of messages and patterns that name axes "
-    "are no literals that have to be stated, so that only red certificates could change",
-    "068d4002c4a848ec0375b76f2b9028465c629ed101e2816d671580de3d06c76b": "the same, of methods and twins",
-    "1b6a5874ee7f7980cfb4b606c60308403b49d81ee36865075e5cf55bb6a1bfa7": "leaks between papers, which are part of no "
-    "certificate, leave out what chance explains",
-    "f863df856bbe5ca24d3db55c459a2018d417c0990daac0b624402b2b95ea37d5": "the same, of methods and twins",
-    "bcf81b58a9174f519a07db099b8f9a4bfb928a2641e1ed3c316fa89feb5852b3": "docstrings of functions within are no "
-    "literals that have to be stated, so that only red certificates could change",
-    "dfccd7c29c579867929069dca1d4a8877dc768098301f87b7e02316e1a3f064a": "the same, of methods and twins",
-    "4c2c5c54d90f27986f9df32ee368fe06c9f09c05d9b81daf057f2d9b975b7370": "a mutant's run ends where its fate is settled",
-    "23ae98cccf3bfc0d74cfe8671c31a7e65c29183867c37a12dc02dc5d4967851c": "the same, of methods and twins",
-}
-_AUDITOR_OF_TIERS = ("authoring/tier_audit.py", "authoring/visibility.py")
-
-
-def _holds(auditor: object, task: Task) -> bool:
-    return auditor == auditor_digest(task.tier) or auditor in _SAME_FINDINGS
-
-
-def _essence(node: object) -> object:
-    """A syntax tree as lists, the same under every version of Python."""
-    if isinstance(node, list):
-        kept = [item for item in node if not isinstance(item, ast.Import | ast.ImportFrom) and not _is_text(item)]
-        return [_essence(item) for item in kept]
-    if not isinstance(node, ast.AST):
-        return repr(node)
-    fields = [[name, _essence(value)] for name, value in ast.iter_fields(node) if value not in (None, [])]
-    return [type(node).__name__, *fields]
-
-
-def _is_text(node: object) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-
-
 def certificate_file(task: Task) -> Path:
     """Where the certificates of a paper's tasks lie."""
     return task.folder / "certificate.json"
@@ -276,7 +209,7 @@ def read_runs(task: Task) -> Certificate | None:
 
 
 def _stored(task: Task) -> Certificate | None:
-    """The certificate of a task that this auditor, or one which finds the same, has written."""
+    """The certificate of a task that an auditor of this number has written."""
     entry = _read(certificate_file(task)).get(task.name)
     if entry is None:
         return None
@@ -285,7 +218,7 @@ def _stored(task: Task) -> Certificate | None:
     except ValidationError:
         # Written by another version of the audit: as good as none.
         return None
-    return certificate if _holds(certificate.auditor, task) else None
+    return certificate if certificate.auditor == AUDITOR else None
 
 
 def why_none(task: Task) -> str:
@@ -295,8 +228,8 @@ def why_none(task: Task) -> str:
         return "has not been audited yet"
     if entry.get("digest") != audit_digest(task):
         return "has changed since its audit"
-    if not _holds(entry.get("auditor"), task):
-        return "was audited by other code than this"
+    if entry.get("auditor") != AUDITOR:
+        return f"was not made by auditor {AUDITOR}"
     return "has a certificate that another version wrote"
 
 

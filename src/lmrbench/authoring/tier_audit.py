@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from lmrbench.authoring.audit import SEEDS_FOR_DEAR
-from lmrbench.authoring.certificate import Certificate, Cost, GoldenRuns, Mutation, Survivor, auditor_digest
+from lmrbench.authoring.certificate import AUDITOR, Certificate, Cost, GoldenRuns, Mutation, Survivor
 from lmrbench.authoring.cheats import cheats
 from lmrbench.authoring.laboratory import HASTY, PATIENT, Advance, Laboratory, Trial, worst
 from lmrbench.authoring.leaks import Missing, missing, worst_leak
@@ -56,7 +56,7 @@ def audit_of_tier(
     return Certificate(
         task=task.id,
         digest=audit_digest(task),
-        auditor=auditor_digest(task.tier),
+        auditor=AUDITOR,
         seeds=len(seeds),
         sandbox=pool.sandbox.name,
         golden=GoldenRuns(
