@@ -30,7 +30,8 @@ OBSERVED: Mapping[str, tuple[str, ...]] = {"dpo/preference_loss": ("torch",), "t
 EXPERIMENT = "experiment"
 _ADAPTER = """
 
-_cases_of_core, _observe_of_core = cases, observe
+_cases_of_core = cases
+_observe_of_core = observe
 
 
 def cases(seed):

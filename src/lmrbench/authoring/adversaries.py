@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -20,7 +21,8 @@ from lmrbench.grading.compare import compare
 from lmrbench.grading.reading import read_submission
 from lmrbench.lines import append_line, read_lines
 from lmrbench.records import Part, StoredRecord
-from lmrbench.sandbox.protocol import Outcome
+from lmrbench.sandbox.protocol import Cases, Outcome
+from lmrbench.sandbox.worker_program.cases import encode_cases
 from lmrbench.sandbox.worker_program.encoding import decode
 from lmrbench.storage import write_whole
 from lmrbench.tasks.digests import audit_digest
@@ -37,9 +39,6 @@ _SECTION = re.compile(r"^###[ \t]*(wrong|right)\b[^\n]*\n(.*?)(?=^###[ \t]*(?:wr
 _BLOCK = re.compile(r"^```[^\n]*\n(.*?)^```", re.M | re.S)
 _VIOLATES = re.compile(r"^violates:[ \t]*(.+?)[ \t]*$", re.M | re.I)
 _PROBED = """
-def cases(seed):
-    yield {"name": "its own input"}
-
 def observe(case):
     return probe()
 
@@ -196,7 +195,11 @@ def _tried(laboratory: Laboratory, proposal: Proposal) -> Finding:
 def _probed(laboratory: Laboratory, probe: str, files: dict[str, bytes]) -> str:
     """How the golden and a version differ on the adversary's own input; empty if they don't, or it can't be run."""
     task = laboratory.task
-    jobs = [laboratory.job(item, _PROBED + probe, 0, 30.0, _OWNER) for item in (repository_files(task), files)]
+    cases = Cases(("its own input",), encode_cases([{"name": "its own input"}]))
+    jobs = [
+        replace(laboratory.job(item, 0, cases, _OWNER), observe=_PROBED + probe, check_seconds=30.0)
+        for item in (repository_files(task), files)
+    ]
     outcomes: dict[int, Outcome] = dict(laboratory.observe("its own input", jobs))
     golden, other = ([case for case in outcomes[number].cases if case.status == "observed"] for number in (0, 1))
     if not golden:

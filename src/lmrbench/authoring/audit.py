@@ -27,17 +27,15 @@ _torch.set_num_threads(2)
 """
 _IN_DOUBLE_PRECISION = """
 import torch as _torch
-_single_cases, _single_observe = cases, observe
+_single_observe = observe
 def _cast(value, given, wanted):
     if isinstance(value, _torch.Tensor):
         return value.detach().to(wanted).requires_grad_(value.requires_grad) if value.dtype == given else value
     if isinstance(value, dict):
         return {key: _cast(item, given, wanted) for key, item in value.items()}
     return [_cast(item, given, wanted) for item in value] if isinstance(value, (list, tuple)) else value
-def cases(seed):
-    return [_cast(case, _torch.float32, _torch.float64) for case in _single_cases(seed)]
 def observe(case):
-    return _cast(_single_observe(case), _torch.float64, _torch.float32)
+    return _cast(_single_observe(_cast(case, _torch.float32, _torch.float64)), _torch.float64, _torch.float32)
 """
 
 
@@ -50,14 +48,14 @@ def audit(task: Task, seeds: Sequence[int], pool: WorkerPool, advance: Advance =
     proposes = len(seeds) > SEEDS_FOR_WRONG
     golden = repository_files(task)
     again = [
-        Trial("golden", golden, seed, check=check, cases=laboratory.cases_under(number, SEEDS_FOR_DEAR))
+        Trial("golden", golden, seed, observe=observe, cases=laboratory.cases_under(number, SEEDS_FOR_DEAR))
         for number, seed in enumerate(seeds)
-        for check in (None, laboratory.check + _TWO_THREADS)
-        if check is None or "torch" in laboratory.imports
+        for observe in (None, laboratory.observing + _TWO_THREADS)
+        if observe is None or "torch" in laboratory.imports
     ]
     runs = [result for _, result in laboratory.run("golden", again)]
     precise = [
-        Trial("golden", golden, seed, check=laboratory.check + _IN_DOUBLE_PRECISION)
+        Trial("golden", golden, seed, observe=laboratory.observing + _IN_DOUBLE_PRECISION)
         for seed in seeds[:SEEDS_FOR_WRONG]
         if "torch" in laboratory.imports
     ]

@@ -7,16 +7,17 @@ from the golden changes nothing that anybody could see.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from lmrbench.authoring.behaviours import PLACE, decorator, inside_files, with_decorator
 from lmrbench.authoring.laboratory import Laboratory
-from lmrbench.errors import TaskError
 from lmrbench.grading.compare import compare
-from lmrbench.sandbox.protocol import Job, Outcome
+from lmrbench.grading.golden import drawn_cases
+from lmrbench.sandbox.protocol import Cases, Job, Outcome
 from lmrbench.sandbox.worker_program.encoding import Array, decode
 from lmrbench.tasks.model import Tolerance
 from lmrbench.tasks.workspace import repository_files
@@ -31,9 +32,9 @@ _FACTOR = 100.0
 _HALF = Tolerance(rtol=0.3, atol=0.3)
 _WIDENED = """
 from {place}.widening import widened as _widened
-_all_cases = cases
-def cases(seed):
-    every = list(_all_cases(seed))
+
+def widened_cases(seed):
+    every = list(cases(seed))
     return _widened([every[number] for number in {numbers} if number < len(every)], seed, {most})
 """
 
@@ -52,12 +53,11 @@ def told_apart(
     for target in laboratory.task.targets:
         double = decorator("wrappers", "computed_in", "float64", True)
         precise[target.file] = with_decorator(precise[target.file], target, double)
-    jobs = [_job(laboratory, files, "audit") for files in (golden, precise)]
-    jobs += [_job(laboratory, {**inside_files(), **files}, owner) for files in variants.values()]
+    cases = _widened_cases(laboratory, golden)
+    jobs = [_job(laboratory, files, cases, "audit") for files in (golden, precise)]
+    jobs += [_job(laboratory, {**inside_files(), **files}, cases, owner) for files in variants.values()]
     outcomes: dict[int, Outcome] = dict(laboratory.observe("widened cases", jobs))
-    if outcomes[0].broken is not None:
-        raise TaskError(f"{laboratory.task.id}: the widened cases can't be drawn: {outcomes[0].broken.strip()}")
-    sound = _sound_cases(laboratory, outcomes[0], outcomes[1])
+    sound = _sound_cases(laboratory, cases.names, outcomes[0], outcomes[1])
     found = {}
     for number, name in enumerate(variants, start=2):
         if difference := _first_difference(laboratory, sound, outcomes[number]):
@@ -65,19 +65,27 @@ def told_apart(
     return found
 
 
-def _job(laboratory: Laboratory, files: Mapping[str, bytes], owner: str) -> Job:
+def _widened_cases(laboratory: Laboratory, files: Mapping[str, bytes]) -> Cases:
     golden = laboratory.goldens[laboratory.seeds[0]]
     numbers = laboratory.cheap or tuple(range(len(golden.names)))
     mean = sum(golden.case_seconds[number] for number in numbers) / len(numbers)
     most = max(_FEWEST_CASES, min(_MOST_CASES, int(_SECONDS / max(mean, 1e-4))))
-    check = laboratory.check + _WIDENED.format(place=PLACE, numbers=list(numbers), most=most)
-    return laboratory.job(files, check, SEED, 20 * _SECONDS, owner)
+    task = laboratory.task
+    check = task.files.check + _WIDENED.format(place=PLACE, numbers=list(numbers), most=most)
+    widened = task.model_copy(update={"files": replace(task.files, check=check, repository=files)})
+    return drawn_cases([(widened, SEED)], laboratory.pool, "widened_cases")[task.id, SEED]
 
 
-def _sound_cases(laboratory: Laboratory, golden: Outcome, precise: Outcome) -> dict[int, tuple[str, Any]]:
+def _job(laboratory: Laboratory, files: Mapping[str, bytes], cases: Cases, owner: str) -> Job:
+    return replace(laboratory.job(files, SEED, cases, owner), check_seconds=20 * _SECONDS)
+
+
+def _sound_cases(
+    laboratory: Laboratory, names: Sequence[str], golden: Outcome, precise: Outcome
+) -> dict[int, tuple[str, Any]]:
     """By number: the names and observations of the cases in which the golden can be relied on."""
     sound = {}
-    for number, (name, case) in enumerate(zip(golden.names, golden.cases, strict=True)):
+    for number, (name, case) in enumerate(zip(names, golden.cases, strict=True)):
         if case.status != "observed" or not _finite(expected := decode(case.payload)):
             continue
         other = precise.cases[number] if number < len(precise.cases) else None

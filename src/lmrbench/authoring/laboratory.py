@@ -13,10 +13,8 @@ from typing import Literal
 
 from lmrbench.authoring.certificate import Variant
 from lmrbench.grading.compare import compare, margin
-from lmrbench.grading.golden import GoldenOutputs, golden_outputs
-from lmrbench.grading.grade import SLOWER
-from lmrbench.sandbox.environments import environment_of
-from lmrbench.sandbox.protocol import CaseOutcome, Job, Outcome, WorkerPool
+from lmrbench.grading.golden import GoldenOutputs, golden_job, golden_outputs, observing_of
+from lmrbench.sandbox.protocol import CaseOutcome, Cases, Job, Outcome, WorkerPool
 from lmrbench.sandbox.worker_program.encoding import decode
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.workspace import third_party_imports
@@ -24,14 +22,10 @@ from lmrbench.tasks.workspace import third_party_imports
 # Seconds that a case may take at least: generous for what should pass, since a busy machine is not flakiness, and short
 # for mutants, many of which loop forever.
 PATIENT, HASTY = 20.0, 1.0
+# Of what the golden took, if that is more.
+SLOWER = 4.0
 # A case is dear if it takes more than this share of a whole check.
 _DEAR = 0.3
-
-_SOME_CASES = """
-_all_cases = cases
-def cases(seed):
-    return [case for number, case in enumerate(_all_cases(seed)) if number in {numbers}]
-"""
 
 Advance = Callable[[str, int, int], None]
 Until = Literal["all", "rejected", "rejected and observed"]
@@ -41,15 +35,16 @@ Until = Literal["all", "rejected", "rejected and observed"]
 class Trial:
     """One run of a check: of what, over which files, under which seed, which cases (all if None), and for whom.
 
-    case_seconds: what each case may take at least; four times what the golden took if that is more. until: where it
-    may end: with all cases, with the first that rejects it, or once one has rejected it and any was observed.
+    observe: the source of another `observe` than the check's. case_seconds: what each case may take at least; four
+    times what the golden took if that is more. until: where it may end: with all cases, with the first that rejects
+    it, or once one has rejected it and any was observed.
     """
 
     name: str
     files: Mapping[str, bytes]
     seed: int
     owner: str = "audit"
-    check: str | None = None
+    observe: str | None = None
     cases: tuple[int, ...] | None = None
     case_seconds: float = PATIENT
     until: Until = "all"
@@ -77,11 +72,10 @@ class Laboratory:
         self.seeds = seeds
         self.pool = pool
         self.advance = advance
-        self.check = task.files.check
         self.imports = third_party_imports(task)
-        self.environment = environment_of(task.paper.requirements)
         observed = golden_outputs([task], seeds, pool)
         self.goldens = {seed: observed[task.id, seed] for seed in seeds}
+        self.observing = observing_of(task)
 
     @property
     def dear(self) -> tuple[int, ...]:
@@ -106,11 +100,10 @@ class Laboratory:
             self.advance(stage, done, len(jobs))
             yield numbered
 
-    def job(self, files: Mapping[str, bytes], check: str, seed: int, seconds: float, owner: str = "audit") -> Job:
-        """A job whose cases are not the check's own."""
-        return Job(
-            owner, files, check, seed, self.task.limits, seconds, imports=self.imports, environment=self.environment
-        )
+    def job(self, files: Mapping[str, bytes], seed: int, cases: Cases | None = None, owner: str = "audit") -> Job:
+        """Return a job over these files: of the check's own cases under one of the seeds, or of others."""
+        drawn = self.goldens[seed].drawn if cases is None else cases
+        return replace(golden_job(self.task, seed, drawn), owner=owner, files=files, confirmed=False)
 
     def reason(self, trial: Trial, result: Result) -> str:
         """Why the first case that rejects a trial does so, in words."""
@@ -201,19 +194,12 @@ class Laboratory:
 
     def _job(self, trial: Trial) -> Job:
         golden = self._golden(trial)
-        check = trial.check or self.check
-        if trial.cases is not None:
-            check += _SOME_CASES.format(numbers=set(trial.cases))
-        return Job(
-            owner=trial.owner,
-            files=trial.files,
-            check=check,
-            seed=trial.seed,
-            limits=self.task.limits,
-            task_seconds=2 * max(trial.case_seconds, SLOWER * golden.seconds),
+        return replace(
+            self.job(trial.files, trial.seed, owner=trial.owner),
+            observe=trial.observe or self.observing,
+            numbers=trial.cases,
+            check_seconds=2 * max(trial.case_seconds, SLOWER * golden.seconds),
             case_seconds=[max(trial.case_seconds, SLOWER * seconds) for seconds in golden.case_seconds],
-            imports=self.imports,
-            environment=self.environment,
             ends_with=None if trial.until == "all" else self._settled(trial, golden),
         )
 

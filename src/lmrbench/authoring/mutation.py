@@ -10,6 +10,7 @@ import time
 import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from lmrbench.authoring.behaviours import (
     PLACE,
@@ -35,9 +36,7 @@ SEEDS_FOR_WRONG = 3
 SEEDS_FOR_EQUIVALENTS = 10
 _RECORDED = """
 from {place}.recordings import drained as _drained
-_all_cases, _observe = cases, observe
-def cases(seed):
-    return [case for number, case in enumerate(_all_cases(seed)) if number in {numbers}]
+_observe = observe
 def observe(case):
     _observe(case)
     return _drained()
@@ -81,9 +80,12 @@ def _recorded(laboratory: Laboratory) -> Mapping[str, Sequence[RecordedCall]]:
     for target in task.targets:
         text = decorator("recordings", "recorded", str(target), slot_names(files[target.file], target))
         files[target.file] = with_decorator(files[target.file], target, text)
-    numbers = set(laboratory.cheap) or set(laboratory.dear)
-    check = laboratory.check + _RECORDED.format(place=PLACE, numbers=numbers)
-    [(_, outcome)] = laboratory.observe("recording", [laboratory.job(files, check, seed, task.limits.seconds)])
+    job = replace(
+        laboratory.job(files, seed),
+        observe=laboratory.observing + _RECORDED.format(place=PLACE),
+        numbers=laboratory.cheap or laboratory.dear,
+    )
+    [(_, outcome)] = laboratory.observe("recording", [job])
     calls: dict[str, list[RecordedCall]] = {str(target): [] for target in task.targets}
     for case in outcome.cases:
         for call in decode(case.payload) if case.status == "observed" else ():

@@ -18,11 +18,10 @@ from pydantic import ValidationError
 
 from lmrbench.errors import TaskError
 from lmrbench.grading.compare import compare, margin
-from lmrbench.grading.golden import golden_outputs
+from lmrbench.grading.golden import drawn_cases, golden_job, golden_outputs
 from lmrbench.grading.signatures import signed, verified
 from lmrbench.records import Record
-from lmrbench.sandbox.environments import environment_of
-from lmrbench.sandbox.protocol import Job, WorkerPool
+from lmrbench.sandbox.protocol import WorkerPool
 from lmrbench.sandbox.worker_program.encoding import decode
 from lmrbench.storage import PRIVATE, cache_folder, read_plain, write_whole
 from lmrbench.tasks.deviations import (
@@ -271,18 +270,15 @@ class _Laboratory:
         self._logs.update(zip(todo, self._observed(stage, todo), strict=True))
 
     def _observed(self, stage: str, sets: Sequence[frozenset[str]], threads: int = 1) -> list[Metrics | None]:
-        repository, imports = self.task.files.repository, third_party_imports(self.task)
-        check = published_check(imports, PUBLISHED_SEEDS[:1], threads)
+        repository = self.task.files.repository
+        check = published_check(third_party_imports(self.task), PUBLISHED_SEEDS[:1], threads)
+        logging = self.task.model_copy(update={"files": replace(self.task.files, check=check)})
+        cases = drawn_cases([(logging, 0)], self.workers)[logging.id, 0]
         jobs = [
-            Job(
+            replace(
+                golden_job(logging, 0, cases),
                 owner="forging",
                 files={**repository, **changed(repository, {name: self.pool.deviation[name] for name in names})},
-                check=check,
-                seed=0,
-                limits=self.task.limits,
-                task_seconds=self.task.limits.seconds,
-                imports=imports,
-                environment=environment_of(self.task.paper.requirements),
             )
             for names in sets
         ]

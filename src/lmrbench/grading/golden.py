@@ -1,7 +1,8 @@
-"""What does the golden return? Observed once for each grading digest, seed and environment, then kept.
+"""The drawn cases of a task and what its golden returns for them, for each grading digest, seed and environment.
 
-What is kept is signed: an entry of the cache that is damaged, or was not written here, is observed again.
-A golden that can't be observed is the task's fault (`TaskError`) or the machine's (`SandboxError`), never a
+Cases are drawn first, by the check alone, in a worker that no candidate ever enters; then the golden observes them as
+any candidate does. What is kept is signed: an entry of the cache that is damaged, or was not written here, is made
+again. A golden that can't be observed is the task's fault (`TaskError`) or the machine's (`SandboxError`), never a
 candidate's.
 """
 
@@ -11,6 +12,7 @@ import hashlib
 import json
 import secrets
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import ConfigDict, ValidationError
@@ -20,22 +22,44 @@ from lmrbench.grading.signatures import signed, verified
 from lmrbench.records import Record
 from lmrbench.sandbox.environment import fingerprint
 from lmrbench.sandbox.environments import environment_of
-from lmrbench.sandbox.protocol import Job, Outcome, WorkerPool
+from lmrbench.sandbox.protocol import Cases, Job, Outcome, WorkerPool
+from lmrbench.sandbox.worker_program.cases import encode_cases
+from lmrbench.sandbox.worker_program.encoding import decode
 from lmrbench.storage import PRIVATE, cache_folder, made_once, read_plain, write_whole
+from lmrbench.tasks.checks import drawing, observing
 from lmrbench.tasks.digests import grading_digest
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.workspace import third_party_imports
 
+# What the drawn cases of one check may take.
+MOST_CASES_MB = 256
+
 
 class GoldenOutputs(Record):
-    """The golden's observations under one seed: for each case its name, encoded observation and seconds."""
+    """Drawn cases, and the golden's observations of them under one seed.
+
+    Attributes:
+        names: of the cases.
+        cases: all of them, encoded.
+        observations: encoded, one for each case.
+        case_seconds: processor seconds of each case.
+        seconds: processor seconds of all of them together.
+        random_seed: what the random number generators were seeded with before each case.
+    """
 
     model_config = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
 
     names: tuple[str, ...]
+    cases: bytes
     observations: tuple[bytes, ...]
     case_seconds: tuple[float, ...]
     seconds: float
+    random_seed: int
+
+    @property
+    def drawn(self) -> Cases:
+        """The cases, as a job takes them."""
+        return Cases(self.names, self.cases)
 
 
 def environment_digest(task: Task) -> str:
@@ -68,6 +92,11 @@ def require_check(task: Task) -> None:
         raise TaskError(f"{task.id}: has no check, so that it can't be graded")
 
 
+def random_seed_of(seed: int) -> int:
+    """Return what generators are seeded with under a seed; it does not tell the seed, from which cases are drawn."""
+    return int.from_bytes(hashlib.sha256(f"random numbers under seed {seed}".encode()).digest()[:4], "big")
+
+
 def golden_outputs(
     tasks: Iterable[Task],
     seeds: Sequence[int],
@@ -75,10 +104,18 @@ def golden_outputs(
     observed: Callable[[Task, int], None] = lambda task, seed: None,
     keep: bool = True,
 ) -> dict[tuple[str, int], GoldenOutputs]:
-    """The golden's observations for each task id and seed, from the cache or observed now.
+    """Return the golden's outputs for each task id and seed, from the cache or observed now.
 
-    observed: called after each task and seed. keep: in the cache, what was observed now. Raises TaskError where a
-    golden fails its own check, or has none.
+    Args:
+        tasks: each with a check.
+        seeds: of the cases.
+        pool: where cases are drawn and goldens observed.
+        observed: called after each task and seed.
+        keep: whether what is observed now is kept in the cache.
+
+    Raises:
+        TaskError: a check can't draw its cases, a golden fails its own check, or a task has none.
+        SandboxError: the machine can't run the sandbox.
     """
     found: dict[tuple[str, int], GoldenOutputs] = {}
     todo: list[tuple[Task, int, Path]] = []
@@ -92,27 +129,79 @@ def golden_outputs(
             else:
                 found[task.id, seed] = kept
                 observed(task, seed)
-    jobs = [
-        Job(
-            owner="golden",
-            files=task.files.repository,
-            check=task.files.check,
-            seed=seed,
-            limits=task.limits,
-            task_seconds=task.limits.seconds,
-            imports=third_party_imports(task),
-            environment=environment_of(task.paper.requirements),
-        )
-        for task, seed, _ in todo
-    ]
+    cases = drawn_cases([(task, seed) for task, seed, _ in todo], pool)
+    jobs = [golden_job(task, seed, cases[task.id, seed]) for task, seed, _ in todo]
     for number, outcome in pool.run(jobs):
         task, seed, file = todo[number]
-        outputs = outputs_of(task, seed, outcome)
+        outputs = outputs_of(task, seed, jobs[number].cases, outcome)
         if keep:
             write_whole(file, signed(outputs.model_dump_json()), PRIVATE)
         found[task.id, seed] = outputs
         observed(task, seed)
     return found
+
+
+def drawn_cases(
+    wanted: Sequence[tuple[Task, int]], pool: WorkerPool, function: str = "cases"
+) -> dict[tuple[str, int], Cases]:
+    """Draw the cases of tasks under seeds.
+
+    Args:
+        wanted: tasks and seeds.
+        pool: where they are drawn; no candidate shares its worker.
+        function: of the check, that draws them.
+
+    Returns:
+        The cases by task id and seed.
+
+    Raises:
+        TaskError: a check can't draw its cases, or draws none.
+        SandboxError: the machine can't run the sandbox.
+    """
+    jobs = [
+        replace(
+            golden_job(task, seed, Cases(("",), encode_cases([{"seed": seed}]))),
+            observe=drawing(task.files.check, function),
+            limits=task.limits.model_copy(update={"output_mb": MOST_CASES_MB}),
+        )
+        for task, seed in wanted
+    ]
+    found = {}
+    for number, outcome in pool.run(jobs):
+        task, seed = wanted[number]
+        if outcome.lost:
+            raise SandboxError(f"{task.id}: while cases were drawn, {outcome.broken or outcome.cases[0].message}")
+        case = outcome.cases[0]
+        if outcome.broken is not None or case.status != "observed":
+            raise TaskError(f"{task.id}: the check can't be run: {(outcome.broken or case.message).strip()}")
+        drawn = decode(case.payload)
+        if not drawn["names"]:
+            raise TaskError(f"{task.id}: the check has no cases under seed {seed}")
+        found[task.id, seed] = Cases(tuple(drawn["names"]), drawn["cases"].values.tobytes())
+    return found
+
+
+def golden_job(task: Task, seed: int, cases: Cases) -> Job:
+    """Return the job that observes a task's golden."""
+    return Job(
+        owner="golden",
+        files=task.files.repository,
+        observe=observing_of(task),
+        cases=cases,
+        limits=task.limits,
+        check_seconds=task.limits.seconds,
+        random_seed=random_seed_of(seed),
+        imports=third_party_imports(task),
+        environment=environment_of(task.paper.requirements),
+    )
+
+
+def observing_of(task: Task) -> str:
+    """Return the source of the `observe` of a task's check; raises TaskError, which names the task, without one."""
+    try:
+        return observing(task.files.check)
+    except TaskError as error:
+        raise TaskError(f"{task.id}: {error}") from error
 
 
 def _kept(file: Path) -> GoldenOutputs | None:
@@ -123,23 +212,28 @@ def _kept(file: Path) -> GoldenOutputs | None:
         return None
 
 
-def outputs_of(task: Task, seed: int, outcome: Outcome) -> GoldenOutputs:
-    """What a golden's job brought. Raises TaskError where it fails its own check, SandboxError where it was lost."""
+def outputs_of(task: Task, seed: int, cases: Cases, outcome: Outcome) -> GoldenOutputs:
+    """Return what a golden's job brought.
+
+    Raises:
+        TaskError: the golden fails its own check.
+        SandboxError: the job was lost.
+    """
     if outcome.lost:
         raise SandboxError(f"{task.id}: while the golden was observed, {outcome.broken or outcome.cases[-1].message}")
     if outcome.broken is not None:
         raise TaskError(f"{task.id}: the check can't be run: {outcome.broken.strip()}")
-    if not outcome.cases:
-        raise TaskError(f"{task.id}: the check has no cases under seed {seed}")
-    for index, (name, case) in enumerate(zip(outcome.names, outcome.cases, strict=True)):
+    for index, (name, case) in enumerate(zip(cases.names, outcome.cases, strict=True)):
         if case.status != "observed":
             message = case.message.strip() or case.status
             raise TaskError(
                 f"{task.id}: the golden fails its own check in case {index} ({name}), seed {seed}: {message}"
             )
     return GoldenOutputs(
-        names=outcome.names,
+        names=cases.names,
+        cases=cases.data,
         observations=tuple(case.payload for case in outcome.cases),
         case_seconds=tuple(case.seconds for case in outcome.cases),
-        seconds=outcome.seconds,
+        seconds=outcome.processor_seconds,
+        random_seed=random_seed_of(seed),
     )

@@ -1,7 +1,7 @@
 """Is each submission right? Transplant it, observe it in a sandbox, compare with the golden, give verdicts.
 
-Time: a case may take four times what the golden took for it, and never less than four seconds; the whole check
-likewise, with eight seconds. Whatever a candidate does is a verdict; only a task's or the machine's fault raises.
+A case may take ten times the processor time of the golden, and at least 5 s; a whole check five times, and at least
+30 s. Whatever a candidate does is a verdict; only a task's or the machine's fault raises.
 """
 
 from __future__ import annotations
@@ -11,27 +11,31 @@ import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from lmrbench.errors import SubmissionError
 from lmrbench.grading.compare import compare
-from lmrbench.grading.golden import GoldenOutputs, environment_digest, golden_outputs, require_check
+from lmrbench.grading.golden import (
+    GoldenOutputs,
+    environment_digest,
+    golden_job,
+    golden_outputs,
+    require_check,
+)
 from lmrbench.grading.reading import SIDE_BY_SIDE, read_submission
 from lmrbench.grading.records import CaseVerdict, Grade, Terms, Verdict
 from lmrbench.printable import printable
-from lmrbench.sandbox.environments import environment_of
 from lmrbench.sandbox.protocol import CaseOutcome, Job, Outcome, Status, WorkerPool
 from lmrbench.sandbox.worker_program.encoding import decode
 from lmrbench.tasks.deviations import share_found
 from lmrbench.tasks.digests import files_digest, grading_digest
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
-from lmrbench.tasks.workspace import third_party_imports
 
-SLOWER = 4.0
-CASE_SECONDS = 4.0
-CHECK_SECONDS = 16.0
+# Processor time: how many times that of the golden, and at least so many seconds.
+CASE_SLOWER, CASE_SECONDS = 10.0, 5.0
+CHECK_SLOWER, CHECK_SECONDS = 5.0, 30.0
 # Of a reason, which may quote what a candidate made up.
 MOST_CHARACTERS = 4000
 # Submissions that are held ready at once. At its end some workers wait for the others.
@@ -220,18 +224,24 @@ def _job(
         return in_golden and _verdict(candidate.task, golden.observations[number], case)[0] != "match"
 
     assert candidate.files is not None
-    return Job(
+    return replace(
+        golden_job(candidate.task, seed, golden.drawn),
         owner=f"system {candidate.submission.system}",
         files=candidate.files,
-        check=candidate.task.files.check,
-        seed=seed,
-        limits=candidate.task.limits,
-        task_seconds=max(CHECK_SECONDS, SLOWER * golden.seconds),
-        case_seconds=[max(CASE_SECONDS, SLOWER * seconds) for seconds in golden.case_seconds],
-        imports=third_party_imports(candidate.task),
-        environment=environment_of(candidate.task.paper.requirements),
+        check_seconds=check_seconds(golden),
+        case_seconds=case_seconds(golden),
         ends_with=fails if fail_fast else None,
     )
+
+
+def check_seconds(golden: GoldenOutputs) -> float:
+    """Return the processor seconds that a candidate may take for all cases together."""
+    return max(CHECK_SECONDS, CHECK_SLOWER * golden.seconds)
+
+
+def case_seconds(golden: GoldenOutputs) -> list[float]:
+    """Return the processor seconds that a candidate may take for each case."""
+    return [max(CASE_SECONDS, CASE_SLOWER * seconds) for seconds in golden.case_seconds]
 
 
 def verdicts(

@@ -11,19 +11,17 @@ speed stands in docs/security.md, and is why no verdict depends on it.
 
 from __future__ import annotations
 
-import ast
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from statistics import median
 
-from lmrbench.grading.golden import outputs_of
+from lmrbench.grading.golden import drawn_cases, golden_job, outputs_of
 from lmrbench.grading.grade import CHECK_SECONDS, Candidate, verdicts
 from lmrbench.grading.records import Ratio, Timing
-from lmrbench.sandbox.environments import environment_of
-from lmrbench.sandbox.protocol import Job, WorkerPool
+from lmrbench.sandbox.protocol import Cases, Job, WorkerPool
+from lmrbench.tasks.checks import defines
 from lmrbench.tasks.model import Task
-from lmrbench.tasks.workspace import third_party_imports
 
 # With fewer rounds, the median has no interval at 95%.
 LEAST_ROUNDS = 6
@@ -39,8 +37,7 @@ LEAST_GOLDEN_SECONDS = 0.05
 LEAST_SECONDS = 0.005
 LEAST_MB = 8.0
 
-_TIMED = "\ncases = timed\n"
-_IDLE = f"{_TIMED}def observe(case):\n    return None\n"
+_IDLE = "def observe(case):\n    return None\n"
 
 
 @dataclass(frozen=True)
@@ -53,7 +50,7 @@ class _Round:
 
 def has_timed_inputs(task: Task) -> bool:
     """Whether the task's check defines `timed`."""
-    return any(isinstance(node, ast.FunctionDef) and node.name == "timed" for node in ast.parse(task.files.check).body)
+    return defines(task.files.check, "timed")
 
 
 def measure(candidate: Candidate, seed: int, pool: WorkerPool) -> Timing:
@@ -63,9 +60,13 @@ def measure(candidate: Candidate, seed: int, pool: WorkerPool) -> Timing:
     enough, or after `MOST_ROUNDS` or `MOST_SECONDS`, but not before `LEAST_ROUNDS`. Raises TaskError where the golden
     fails on its own timed inputs, SandboxError where the machine fails.
     """
-    task = candidate.task
-    idle, first = (outcome for _, outcome in pool.run([_golden(candidate, seed, end) for end in (_IDLE, _TIMED)]))
-    golden_seconds = sum(outputs_of(task, seed, first).case_seconds)
+    task, files = candidate.task, candidate.files
+    assert files is not None
+    cases = drawn_cases([(task, seed)], pool, "timed")[task.id, seed]
+    golden_run = _golden(candidate, seed, cases)
+    ((_, idle),) = pool.run([replace(golden_run, observe=_IDLE)])
+    ((_, first),) = pool.run([golden_run])
+    golden_seconds = sum(outputs_of(task, seed, cases, first).case_seconds)
     if golden_seconds < LEAST_GOLDEN_SECONDS:
         reason = f"the golden takes {golden_seconds:.3f} s over the timed inputs, too little to measure"
         return Timing(golden_seconds=golden_seconds, reason=reason)
@@ -74,12 +75,14 @@ def measure(candidate: Candidate, seed: int, pool: WorkerPool) -> Timing:
     rounds: list[_Round] = []
     while not _is_enough(rounds, time.monotonic() - began):
         of_round = (seed + len(rounds)) % 2**31
-        jobs = {"golden": _golden(candidate, of_round, _TIMED), "own": _own(candidate, of_round, most_seconds)}
+        cases = drawn_cases([(task, of_round)], pool, "timed")[task.id, of_round]
+        golden_run = _golden(candidate, of_round, cases)
+        jobs = {"golden": golden_run, "own": replace(golden_run, files=files, check_seconds=most_seconds)}
         # Whoever comes second may find the machine in another state, so they take turns in that, too.
         order = list(jobs) if len(rounds) % 2 == 0 else list(jobs)[::-1]
         outcomes = {order[number]: outcome for number, outcome in pool.run([jobs[name] for name in order])}
         golden, own = outcomes["golden"], outcomes["own"]
-        outputs = outputs_of(task, of_round, golden)
+        outputs = outputs_of(task, of_round, cases, golden)
         for case in verdicts(task, of_round, outputs, own):
             if case.verdict != "match":
                 reason = f"timed input {case.name or case.case}: {case.verdict}: {case.reason}"
@@ -102,27 +105,9 @@ def measure(candidate: Candidate, seed: int, pool: WorkerPool) -> Timing:
     )
 
 
-def _golden(candidate: Candidate, seed: int, end: str) -> Job:
-    return _job(candidate, candidate.task.files.repository, seed, candidate.task.limits.seconds, end)
-
-
-def _own(candidate: Candidate, seed: int, seconds: float) -> Job:
-    assert candidate.files is not None
-    return _job(candidate, candidate.files, seed, seconds, _TIMED)
-
-
-def _job(candidate: Candidate, files: Mapping[str, bytes], seed: int, seconds: float, end: str) -> Job:
-    return Job(
-        # The golden runs in the same worker, so it must be one that no verdict comes from.
-        owner=f"speed of system {candidate.submission.system}",
-        files=files,
-        check=candidate.task.files.check + end,
-        seed=seed,
-        limits=candidate.task.limits,
-        task_seconds=seconds,
-        imports=third_party_imports(candidate.task),
-        environment=environment_of(candidate.task.paper.requirements),
-    )
+def _golden(candidate: Candidate, seed: int, cases: Cases) -> Job:
+    # The golden runs in the worker of the candidate, so it must be one that no verdict comes from.
+    return replace(golden_job(candidate.task, seed, cases), owner=f"speed of system {candidate.submission.system}")
 
 
 def _is_enough(rounds: Sequence[_Round], seconds: float) -> bool:

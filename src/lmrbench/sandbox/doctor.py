@@ -5,15 +5,13 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
-from lmrbench.sandbox.protocol import Job
+from lmrbench.sandbox.protocol import Cases, Job
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.sandbox.warm_worker import WarmWorker
+from lmrbench.sandbox.worker_program.cases import encode_cases
 from lmrbench.tasks.model import Limits
 
-_CHECK = """
-def cases(seed):
-    yield {"name": "works"}
-
+_OBSERVE = """
 def observe(case):
     from target import works
     return works()
@@ -37,7 +35,8 @@ class Diagnosis:
 
 def diagnose(name: str) -> Diagnosis:
     """Run a function of one line in the sandbox of that name."""
-    job = Job("doctor", {"target.py": b"def works():\n    return True\n"}, _CHECK, 0, Limits(), task_seconds=20)
+    cases = Cases(("works",), encode_cases([{"name": "works"}]))
+    job = Job("doctor", {"target.py": b"def works():\n    return True\n"}, _OBSERVE, cases, Limits(), check_seconds=20)
     advice = ""
     try:
         sandbox = make_sandbox(name, ())
@@ -51,7 +50,12 @@ def diagnose(name: str) -> Diagnosis:
         # That of another package may raise what it likes.
         return Diagnosis(name, False, str(error) or repr(error), advice)
     if [case.status for case in outcome.cases] != ["observed"]:
-        reason = outcome.broken or "; ".join(case.message for case in outcome.cases) or "the worker was lost"
+        reason = (
+            outcome.fault
+            or outcome.broken
+            or "; ".join(case.message for case in outcome.cases)
+            or "the worker was lost"
+        )
         return Diagnosis(name, False, reason, f"{advice}; or report this, with the output of `{sys.executable} -VV`")
     cgroup = worker.connection.bounds is not None if isinstance(worker, WarmWorker) else None
     return Diagnosis(name, True, cgroup=cgroup)

@@ -6,7 +6,9 @@ jobs wait for workers of their kind, another is started if its start takes less 
 Jobs of changing kinds may leave the workers of earlier kinds waiting, so that none is started at each change.
 
 Outcomes come in the order in which jobs end. A worker that is lost costs the others nothing; its job is run once more
-in a fresh one, and if that is lost too it was the job's doing.
+in a fresh one, and if that is lost too it was the job's doing, unless a probe shows that it was the machine's.
+
+A case that timed out, or that something outside killed, is run once more before it counts, alone on its core.
 """
 
 from __future__ import annotations
@@ -17,14 +19,17 @@ import threading
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
 
 from lmrbench.errors import SandboxError
 from lmrbench.sandbox.packages import with_worker_needs
+from lmrbench.sandbox.probe import probe
 from lmrbench.sandbox.protocol import Job, Outcome, Sandbox, Worker
+from lmrbench.sandbox.second_runs import repeated, settled, unsettled
 from lmrbench.sandbox.trees import tree_of
 
 _Results = queue.SimpleQueue[tuple[int, Outcome | BaseException]]
@@ -66,13 +71,14 @@ class LocalPool:
         self._served: Counter[_Kind | None] = Counter()
         self._paces: dict[_Kind, _Pace] = {}
         self._idle: set[threading.Thread] = set()
+        self._cores = len(os.sched_getaffinity(0))
+        # How many jobs run, and how many of them run, or wait to run, alone on their cores.
+        self._busy = self._alone_jobs = 0
         # Of each thread, by kind; the one that has worked last comes last.
         self._workers: dict[threading.Thread, dict[_Kind, Worker]] = {}
         self._closing = False
         # bwrap ends with the thread that started it, so each thread lives as long as the pool.
-        self._threads = [
-            threading.Thread(target=self._work, daemon=True) for _ in range(size or len(os.sched_getaffinity(0)))
-        ]
+        self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(size or self._cores)]
         for thread in self._threads:
             thread.start()
 
@@ -128,13 +134,21 @@ class LocalPool:
             try:
                 kind = self._kind(job)
                 outcome = self._run(mine, kind, job)
-                if outcome.lost:
-                    outcome = self._run(mine, kind, job)
+                if job.confirmed and (again := unsettled(outcome)):
+                    with self._alone():
+                        later = self._run(mine, kind, repeated(job, again))
+                    outcome = settled(outcome, again, later)
                 if outcome.lost and self._closing:
                     raise SandboxError(_CLOSED)
                 results.put((number, outcome))
             except BaseException as error:
                 results.put((number, error))
+            finally:
+                with self._changed:
+                    self._busy -= 1
+                    if self._alone_jobs:
+                        # Who waits for a core may go on.
+                        self._changed.notify_all()
         for held in list(mine):
             self._close_worker(mine, held)
 
@@ -150,6 +164,8 @@ class LocalPool:
                 self._changed.notify_all()
             while not self._closing:
                 waiting = [item for item, jobs in self._pending.items() if jobs]
+                if self._alone_jobs and self._busy >= self._cores:
+                    waiting = []
                 if self.isolate and (
                     running := {item[0] for item, count in self._served.items() if item and count > 0}
                 ):
@@ -157,6 +173,7 @@ class LocalPool:
                 if worthy := [item for item in waiting if item in mine or self._is_worth_a_start(item)]:
                     chosen = min(worthy, key=lambda item: (item != kind, item not in mine, self._served[item]))
                     self._served[chosen] += 1
+                    self._busy += 1
                     return self._pending[chosen].popleft()
                 self._idle.add(threading.current_thread())
                 self._changed.wait(_LOOK_AGAIN_SECONDS if waiting else None)
@@ -174,26 +191,53 @@ class LocalPool:
         each = max(pace.seconds / max(1, pace.jobs), time.monotonic() - pace.last)
         return len(self._pending[kind]) * each / self._served[kind] > _STARTS * pace.start
 
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """While this holds, no more jobs run than there are cores, the caller's among them."""
+        with self._changed:
+            self._busy -= 1
+            self._alone_jobs += 1
+            self._changed.wait_for(lambda: self._busy < self._cores or self._closing)
+            self._busy += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._alone_jobs -= 1
+                self._changed.notify_all()
+
     def _run(self, mine: dict[_Kind, Worker], kind: _Kind, job: Job) -> Outcome:
+        """Run a job, in a second worker if the first is lost or at fault, and ask a probe about an early death."""
+        outcome = self._worker(mine, kind, job).run(job)
+        if outcome.lost or outcome.fault:
+            self._close_worker(mine, kind)
+            outcome = self._worker(mine, kind, job).run(job)
+        if outcome.fault or (outcome.broken is not None and outcome.lost) or _died_first(outcome):
+            probe(self._worker(mine, kind, job), job, outcome.peak_mb)
+        with self._changed:
+            pace = self._paces[kind]
+            pace.jobs, pace.seconds, pace.last = pace.jobs + 1, pace.seconds + outcome.seconds, time.monotonic()
+        return replace(outcome, broken=outcome.fault) if outcome.fault else outcome
+
+    def _worker(self, mine: dict[_Kind, Worker], kind: _Kind, job: Job) -> Worker:
+        """The worker of that kind, which comes to be the one used last; a new one has passed the probe."""
         with self._changed:
             worker = mine.pop(kind, None)
             if worker is not None:
                 mine[kind] = worker
-        if worker is None or not worker.alive:
-            while len(mine) >= self.kept and (oldest := next((item for item in mine if item != kind), None)):
-                self._close_worker(mine, oldest)
-            began = time.monotonic()
-            worker = self.sandbox.start(*kind[1:])
-            with self._changed:
-                mine[kind] = worker
-                self._paces.setdefault(kind, _Pace(time.monotonic() - began))
-                if self._closing:
-                    worker.kill()
-        outcome = worker.run(job)
+        if worker is not None and worker.alive:
+            return worker
+        while len(mine) >= self.kept and (oldest := next((item for item in mine if item != kind), None)):
+            self._close_worker(mine, oldest)
+        began = time.monotonic()
+        worker = self.sandbox.start(*kind[1:])
         with self._changed:
-            pace = self._paces[kind]
-            pace.jobs, pace.seconds, pace.last = pace.jobs + 1, pace.seconds + outcome.seconds, time.monotonic()
-        return outcome
+            mine[kind] = worker
+            self._paces.setdefault(kind, _Pace(time.monotonic() - began))
+            if self._closing:
+                worker.kill()
+        probe(worker, job)
+        return worker
 
     def _close_worker(self, mine: dict[_Kind, Worker], kind: _Kind) -> None:
         with self._changed:
@@ -202,4 +246,9 @@ class LocalPool:
 
     def _kind(self, job: Job) -> _Kind:
         owner = "" if self.shared else job.owner
-        return owner, with_worker_needs(job.imports), tree_of(job.files, job.check), job.environment
+        return owner, with_worker_needs(job.imports), tree_of(job.files, job.observe), job.environment
+
+
+def _died_first(outcome: Outcome) -> bool:
+    """Whether the first case that was run ended in a death."""
+    return next((case.status for case in outcome.cases if case.status != "missing"), "") == "died"

@@ -13,36 +13,69 @@ DEFAULT_SANDBOX = "bubblewrap"
 Status = Literal["observed", "raised", "timeout", "died", "missing"]
 
 
+# What waits or sleeps may take so many times as long by the clock as its limit of processor time.
+WALL_FACTOR = 10
+
+
+@dataclass(frozen=True)
+class Cases:
+    """Drawn cases: the name of each, and all of them as `worker_program.cases.encode_cases` wrote them."""
+
+    names: tuple[str, ...]
+    data: bytes
+
+
 @dataclass(frozen=True)
 class Job:
-    """One check over one repository.
+    """Drawn cases to observe over one repository.
 
-    owner: whose code this is; a worker never serves two owners, unless all code comes with the suite. case_seconds:
-    wall time for each case, without what is waited for a processor, or None while it is not known. task_seconds: wall
-    time for all cases together. imports: the installed packages that repository and check import; the job sees these,
-    with what they require, and no others.
-    ends_with: told of each case and its outcome as they come; where it says so, the job may end, and the cases that are
-    left are missing. environment: of `lmrbench.sandbox.environments.environment_of`, whose packages these are; None for
-    lmrbench's own.
+    Limits on time are processor seconds over all processes of the job; by the clock it may take `WALL_FACTOR` times as
+    long.
+
+    Attributes:
+        owner: whose code this is; a worker never serves two owners, unless all code comes with the suite.
+        files: the repository, by path.
+        observe: the text of a module that defines `observe`, of `lmrbench.tasks.checks`.
+        cases: what `observe` is called with.
+        limits: what the job may use beside time.
+        check_seconds: for all cases together.
+        case_seconds: for each case that is observed; None while it is not known.
+        random_seed: what random, numpy and torch are seeded with before each case.
+        numbers: which cases are observed, and in which order; all of them if None.
+        imports: the installed packages that repository and check import; the job sees these, with what they require,
+            and no others.
+        ends_with: told of the place of each case and its outcome as they come; where it says so, the job may end, and
+            the cases that are left are missing.
+        environment: of `lmrbench.sandbox.environments.environment_of`, whose packages these are; None for lmrbench's
+            own.
+        confirmed: whether a case that times out, or that something outside kills, is run once more before it counts.
     """
 
     owner: str
     files: Mapping[str, bytes]
-    check: str
-    seed: int
+    observe: str
+    cases: Cases
     limits: Limits
-    task_seconds: float
+    check_seconds: float
     case_seconds: Sequence[float] | None = None
+    random_seed: int = 0
+    numbers: tuple[int, ...] | None = None
     imports: tuple[str, ...] = ()
     ends_with: Callable[[int, CaseOutcome], bool] | None = None
     environment: Path | None = None
+    confirmed: bool = True
+
+    @property
+    def observed(self) -> tuple[int, ...]:
+        """The numbers of the cases that are observed, in their order."""
+        return tuple(range(len(self.cases.names))) if self.numbers is None else self.numbers
 
 
 @dataclass(frozen=True)
 class CaseOutcome:
     """What became of one case: an observation if it was observed, otherwise a message.
 
-    payload: of `worker_program.encoding.encode`.
+    payload: of `worker_program.encoding.encode`. seconds: processor seconds.
     """
 
     status: Status
@@ -53,18 +86,26 @@ class CaseOutcome:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one job. Everything but `lost`, `peak_mb` and `seconds` may be the candidate's word.
+    """What became of one job. Everything but `lost`, `fault`, `peak_mb` and the seconds may be the candidate's word.
 
-    broken: why the check could not be loaded or its cases not be drawn; None if they could. log: the end of what was
-    printed. lost: the worker ended during the job.
+    Attributes:
+        cases: one for each case that was to be observed.
+        broken: why `observe` could not be loaded; None if it could.
+        lost: the worker ended during the job.
+        fault: what ended the job before any code of the candidate ran; empty if nothing did.
+        log: the end of what was printed.
+        seconds: by the clock, as the host saw it.
+        processor_seconds: of all processes, from when the candidate could start.
+        peak_mb: the most memory that a process of the job held.
     """
 
-    names: tuple[str, ...] = ()
     cases: tuple[CaseOutcome, ...] = ()
     broken: str | None = None
     lost: bool = False
+    fault: str = ""
     log: str = ""
     seconds: float = 0.0
+    processor_seconds: float = 0.0
     peak_mb: float = 0.0
 
 
@@ -84,10 +125,10 @@ class Worker(Protocol):
     def run(self, job: Job) -> Outcome:
         """Run one job to its end, whatever the candidate does.
 
-        The outcome has a name and a case for each case that the check drew. Where the worker was lost during the job
-        it says so, with `broken` or a case of status `died`; the pool then runs the job once more in a fresh worker,
-        and if that is lost too, it was the candidate's doing. Raises SandboxError where the fault is the machine's or
-        the host's, so that nobody's score changes.
+        The outcome has a case for each that was to be observed. Where the worker was lost during the job it says so,
+        with `broken` or a case of status `died`, and with `fault` where no code of the candidate had run; the pool
+        then runs the job once more in a fresh worker, and asks a probe whose doing it was. Raises SandboxError where
+        the fault is certainly the machine's or the host's, so that nobody's score changes.
         """
         ...
 

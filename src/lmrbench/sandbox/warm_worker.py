@@ -16,13 +16,13 @@ from pathlib import Path
 
 from lmrbench.errors import SandboxError
 from lmrbench.sandbox.connection import Connection
-from lmrbench.sandbox.protocol import CaseOutcome, Job, Outcome, Status
+from lmrbench.sandbox.protocol import WALL_FACTOR, CaseOutcome, Job, Outcome, Status
 from lmrbench.sandbox.trees import sent
 from lmrbench.sandbox.worker_program.framing import (
     BROKEN,
-    CASES,
     DIED,
     DONE,
+    FAULT,
     LOG,
     OBSERVED,
     PRELOAD,
@@ -76,12 +76,10 @@ class WarmWorker:
     def run(self, job: Job) -> Outcome:
         """Run one job to its end, whatever the candidate does; `alive` then tells whether the worker is left."""
         began = time.monotonic()
-        names: tuple[str, ...] = ()
         cases: dict[int, CaseOutcome] = {}
         broken: str | None = None
         done: dict[str, object] = {}
-        log = ""
-        lost = ""
+        log = fault = lost = ""
         stopped = False
         try:
             if self.connection.bounds:
@@ -90,20 +88,20 @@ class WarmWorker:
             if not self._makes_optimizers and "torch" in job.imports and _name_optimizers(files):
                 self._preload([_OPTIMIZERS])
                 self._makes_optimizers = True
-            body = _body(files, job.check)
-            deadline = time.monotonic() + job.task_seconds + GRACE_SECONDS
-            self._send(REQUEST, _request(job, len(body), self.tree))
-            self._write(body)
+            head = _head(job, files)
+            deadline = time.monotonic() + WALL_FACTOR * job.check_seconds + GRACE_SECONDS
+            self._send(REQUEST, _request(job, len(head), self.tree))
+            self._write(head + job.cases.data)
             while not done:
                 kind, case, payload = self._receive(deadline)
-                if kind == CASES:
-                    names = tuple(str(name) for name in json.loads(payload))
-                elif kind == DONE:
+                if kind == DONE:
                     done = json.loads(payload)
                 elif kind == LOG:
                     log = payload.decode("utf-8", "replace")
-                elif kind == BROKEN or case < 0:
-                    broken = payload.decode("utf-8", "replace")[-_MOST_CHARACTERS:]
+                elif kind == BROKEN:
+                    broken = _text(payload)
+                elif kind == FAULT:
+                    fault = _text(payload)
                 elif kind in _STATUS:
                     cases[case] = _outcome(kind, payload)
                     if job.ends_with is not None and not stopped and job.ends_with(case, cases[case]):
@@ -113,19 +111,21 @@ class WarmWorker:
             lost = f"the sandbox ended: {self._diagnosis(error)}"
         except (ValueError, RecursionError) as error:
             lost = f"the sandbox sent what is no answer: {self._diagnosis(error)}"
-        if lost and not names:
+        count = len(job.observed)
+        if lost and not cases:
             broken = lost
-        elif lost and len(cases) < len(names):
-            cases[max(cases, default=-1) + 1] = CaseOutcome("died", message=lost)
+        elif lost and len(cases) < count:
+            cases[max(cases) + 1] = CaseOutcome("died", message=lost)
         if done and not done["clean"]:
             self.close()
         return Outcome(
-            names=names,
-            cases=tuple(cases.get(index, CaseOutcome("missing")) for index in range(len(names))),
+            cases=tuple(cases.get(index, CaseOutcome("missing")) for index in range(count)),
             broken=broken,
             lost=bool(lost),
+            fault=fault,
             log=log,
             seconds=time.monotonic() - began,
+            processor_seconds=float(str(done.get("processor_seconds", 0))),
             peak_mb=float(str(done.get("peak_kb", 0))) / 1024,
         )
 
@@ -178,20 +178,27 @@ def _name_optimizers(files: Mapping[str, bytes]) -> bool:
     return any(re.search(rb"\boptim\b", data) for path, data in files.items() if path.endswith(".py"))
 
 
-def _body(files: Mapping[str, bytes], check: str) -> bytes:
+def _head(job: Job, files: Mapping[str, bytes]) -> bytes:
     encoded = {name: base64.b64encode(data).decode("ascii") for name, data in files.items()}
-    return json.dumps({"files": encoded, "check": check}).encode()
+    head = {"files": encoded, "observe": job.observe, "numbers": job.observed, "random_seed": job.random_seed}
+    return json.dumps(head).encode()
 
 
-def _request(job: Job, body_bytes: int, tree: Path | None) -> dict[str, object]:
+def _request(job: Job, head_bytes: int, tree: Path | None) -> dict[str, object]:
     return {
         "tree": None if tree is None else str(tree),
-        "body_bytes": body_bytes,
-        "seed": job.seed,
+        "head_bytes": head_bytes,
+        "cases_bytes": len(job.cases.data),
+        "count": len(job.observed),
         "limits": job.limits.model_dump(),
-        "task_seconds": job.task_seconds,
+        "check_seconds": job.check_seconds,
         "case_seconds": None if job.case_seconds is None else list(job.case_seconds),
+        "wall_factor": WALL_FACTOR,
     }
+
+
+def _text(payload: bytes) -> str:
+    return payload.decode("utf-8", "replace")[-_MOST_CHARACTERS:]
 
 
 def _outcome(kind: int, payload: bytes) -> CaseOutcome:
@@ -202,4 +209,4 @@ def _outcome(kind: int, payload: bytes) -> CaseOutcome:
         return CaseOutcome("observed", payload=payload[_SECONDS.size :], seconds=seconds)
     if kind == OBSERVED:
         return CaseOutcome("raised", message="not an encoded observation: too short")
-    return CaseOutcome(_STATUS[kind], message=payload.decode("utf-8", "replace")[-_MOST_CHARACTERS:])
+    return CaseOutcome(_STATUS[kind], message=_text(payload))

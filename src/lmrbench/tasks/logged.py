@@ -49,7 +49,8 @@ def observe(case):
     return {{"experiment": logged(case["seed"])}}
 '''
 _AND_THE_EXPERIMENT = """
-_own_cases, _own_observe = cases, observe
+_own_cases = cases
+_own_observe = observe
 {logged}
 
 def cases(seed):

@@ -249,7 +249,18 @@ def averaged(generator):
 
 
 def observe(case):
-    return globals()[f"observe_{case['stage']}"](case)
+    stages = {
+        "told": observe_told,
+        "shown": observe_shown,
+        "contradicted": observe_contradicted,
+        "shared": observe_shared,
+        "places": observe_places,
+        "source": observe_source,
+        "asked": observe_asked,
+        "probed": observe_probed,
+        "averaged": observe_averaged,
+    }
+    return stages[case["stage"]](case)
 
 
 def kept(frame, before):

@@ -1,65 +1,37 @@
-"""What happens in the process that runs a candidate: load the check, observe each case, send the observations.
+"""What happens in the process that runs a candidate: load `observe`, observe each case, send the observations.
 
 Everything here shares a process with untrusted code, so nothing here is believed: what is sent is the candidate's word.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import random
+import resource
 import struct
 import sys
-import time
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from .cases import restore_cases
 from .encoding import encode
-from .framing import BROKEN, CASES, OBSERVED, RAISED, pack, write_all
+from .framing import BROKEN, OBSERVED, RAISED, STARTED, pack, write_all
 from .repository import lay_out
 
 SECONDS = struct.Struct("<d")
 MAX_MESSAGE = 4000
 
 
-def run_check(
-    repo: Path, files: dict[str, bytes], tree: Path | None, check: str, seed: int, start: int, out: int
-) -> None:
-    """Observe the cases of `check` from number `start` on over the repository `files`, laid out in `repo` first.
+def enter(repo: Path, files: dict[str, bytes], tree: Path | None) -> None:
+    """Lay a repository out in the folder `repo`, and make it the place that modules are imported from.
 
     tree: the folder of the repository's other files, if it has any.
-
-    Sends CASES, then for each case OBSERVED (seconds as a double, then the encoded observation) or RAISED (a message)
-    to the descriptor `out`; BROKEN if the check itself can't be loaded.
     """
-    try:
-        _enter(repo, files, tree)
-        module = ModuleType("check")
-        exec(compile(check, "check.py", "exec"), module.__dict__)
-        cases = list(module.cases(seed))
-    except Exception:
-        write_all(out, pack(BROKEN, -1, _last_lines()))
-        return
-    names = [case.get("name", "") if isinstance(case, dict) else "" for case in cases]
-    write_all(out, pack(CASES, -1, json.dumps(names).encode()))
-    for index in range(start, len(cases)):
-        _seed_everything(seed)
-        began = time.perf_counter()
-        try:
-            observation = module.observe(cases[index])
-            payload = SECONDS.pack(time.perf_counter() - began) + encode(observation)
-        except BaseException:
-            # SystemExit and KeyboardInterrupt too: a candidate that raises them has raised.
-            write_all(out, pack(RAISED, index, _last_lines()))
-        else:
-            write_all(out, pack(OBSERVED, index, payload))
-
-
-def _enter(repo: Path, files: dict[str, bytes], tree: Path | None) -> None:
     lay_out(repo, files, tree)
     os.chdir(repo)
     sys.path.insert(0, str(repo))
@@ -67,6 +39,48 @@ def _enter(repo: Path, files: dict[str, bytes], tree: Path | None) -> None:
     own = {name.removesuffix(".py") for name in os.listdir(repo)}
     for name in [name for name in sys.modules if name.split(".")[0] in own]:
         del sys.modules[name]
+
+
+def run_cases(observing: str, cases: bytes, numbers: Sequence[int], start: int, random_seed: int, out: int) -> None:
+    """Observe cases with the function `observe` of a module's text.
+
+    Sends STARTED before any code of the candidate can run. Then, for each case from place `start` of `numbers` on,
+    sends OBSERVED (processor seconds as a double, then the encoded observation) or RAISED (a message); BROKEN if
+    `observing` can't be loaded.
+
+    Args:
+        observing: the text of a module that defines `observe`.
+        cases: of `encode_cases`.
+        numbers: which of the cases are observed, in this order.
+        start: the place in `numbers` to begin at.
+        random_seed: the seed that random, numpy and torch are given before each case.
+        out: the descriptor of the stream of frames.
+    """
+    drawn = restore_cases(cases)
+    write_all(out, pack(STARTED, -1, b""))
+    module = ModuleType("check")
+    try:
+        exec(compile(observing, "check.py", "exec"), module.__dict__)
+    except BaseException:
+        write_all(out, pack(BROKEN, -1, _last_lines()))
+        return
+    for place in range(start, len(numbers)):
+        _seed_everything(random_seed)
+        began = _processor_seconds()
+        try:
+            observation = module.observe(drawn[numbers[place]])
+            payload = SECONDS.pack(_processor_seconds() - began) + encode(observation)
+        except BaseException:
+            # SystemExit and KeyboardInterrupt too: a candidate that raises them has raised.
+            write_all(out, pack(RAISED, place, _last_lines()))
+        else:
+            write_all(out, pack(OBSERVED, place, payload))
+
+
+def _processor_seconds() -> float:
+    """What this process and its children that have ended took."""
+    used = [resource.getrusage(whose) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(item.ru_utime + item.ru_stime for item in used)
 
 
 def _seed_everything(seed: int) -> None:

@@ -153,20 +153,24 @@ def become_user(user: int | None) -> None:
 def bound_child(memory: int, processes: int, cpu_seconds: int, file_bytes: int, open_files: int) -> None:
     """Bound the calling process by rlimits and a filter of its own, and let the worker read how much it holds of what.
 
-    Memory (bytes) counts on top of what is mapped now, processes on top of those that the user has.
+    Memory (bytes) counts on top of what is mapped now, processes on top of those that the user has. Raises OSError,
+    which names the limit, where the machine allows less.
     """
     _prctl(_PR_SET_DUMPABLE, 1)
     with open("/proc/self/statm", encoding="ascii") as file:
         mapped = int(file.read().split()[0]) * resource.getpagesize()
-    for kind, limit in (
-        (resource.RLIMIT_AS, mapped + memory),
-        (resource.RLIMIT_NPROC, _threads_of_user() + processes),
-        (resource.RLIMIT_CPU, cpu_seconds),
-        (resource.RLIMIT_FSIZE, file_bytes),
-        (resource.RLIMIT_NOFILE, open_files),
-        (resource.RLIMIT_CORE, 0),
-        (resource.RLIMIT_MEMLOCK, 0),
+    for kind, limit, what in (
+        (resource.RLIMIT_AS, mapped + memory, "bytes of memory (ulimit -v, in kilobytes)"),
+        (resource.RLIMIT_NPROC, _threads_of_user() + processes, "processes (ulimit -u)"),
+        (resource.RLIMIT_CPU, cpu_seconds, "seconds of processor time (ulimit -t)"),
+        (resource.RLIMIT_FSIZE, file_bytes, "bytes a file (ulimit -f, in kilobytes)"),
+        (resource.RLIMIT_NOFILE, open_files, "open files (ulimit -n)"),
+        (resource.RLIMIT_CORE, 0, ""),
+        (resource.RLIMIT_MEMLOCK, 0, ""),
     ):
+        most = resource.getrlimit(kind)[1]
+        if most != resource.RLIM_INFINITY and most < limit:
+            raise OSError(f"this machine's hard limit is {most:,} {what}, and the task needs {limit:,}")
         resource.setrlimit(kind, (limit, limit))
     # Where a cgroup is full, a child ends before the worker does.
     Path("/proc/self/oom_score_adj").write_text("1000")

@@ -1,9 +1,10 @@
-"""What may an observation be, and how does it leave the sandbox? As data, never as a pickle.
+"""Observations leave the sandbox as data, never as a pickle.
 
 An observation is a tree of dicts and lists whose leaves are tensors, arrays, numbers, strings, bytes, booleans and
 None. It travels as one safetensors file: the tree as JSON in the tensor `tree`, each leaf array in a tensor of its
 own. Arrays of a type that numpy lacks (bfloat16, float8) travel as float32, complex ones as pairs of reals, both
-without loss. Decoding trusts nothing: whoever wrote the bytes may have been the candidate.
+without loss. Decoding trusts nothing, because the candidate may have written the bytes: what it makes is bounded by
+the bytes that arrived.
 """
 
 from __future__ import annotations
@@ -29,12 +30,15 @@ class Array(NamedTuple):
     values: np.ndarray[Any, Any]
 
 
-class _Encoder:
+class Encoder:
+    """Turns one value into a tree for JSON and the arrays that it refers to."""
+
     def __init__(self) -> None:
         self.arrays: dict[str, np.ndarray[Any, Any]] = {}
         self.nodes = 0
 
     def encode(self, value: Any, path: str, depth: int) -> Any:
+        """Return the node of a value; raises TypeError, which names its place, for what is not plain data."""
         self.nodes += 1
         if depth > MAX_DEPTH:
             raise TypeError(f"{path}: nested deeper than {MAX_DEPTH} levels, or contains itself")
@@ -52,14 +56,20 @@ class _Encoder:
             return [self.encode(item, f"{path}[{index}]", depth + 1) for index, item in enumerate(value)]
         if isinstance(value, dict):
             return {"dict": [self._item(key, item, path, depth) for key, item in value.items()]}
-        return self._array(value, path)
+        return self.array(value, path)
+
+    def packed(self, tree: Any) -> bytes:
+        """Return the bytes of a tree with the arrays that were met on the way."""
+        text = json.dumps(tree, separators=(",", ":")).encode("utf-8", "surrogatepass")
+        return save({**self.arrays, "tree": np.frombuffer(text, dtype=np.uint8)})
 
     def _item(self, key: Any, value: Any, path: str, depth: int) -> list[Any]:
         if not isinstance(key, (str, int)):
             raise TypeError(f"{path}: a key is of type {type(key).__name__}; keys are strings or integers")
         return [key, self.encode(value, f"{path}.{key}", depth + 1)]
 
-    def _array(self, value: Any, path: str) -> dict[str, Any]:
+    def array(self, value: Any, path: str) -> dict[str, Any]:
+        """Return the node of a tensor or an array."""
         torch = sys.modules.get("torch")
         if torch is not None and isinstance(value, torch.Tensor):
             library, dtype, values = "torch", str(value.dtype).removeprefix("torch."), _from_torch(value, path, torch)
@@ -87,15 +97,13 @@ def _from_torch(tensor: Any, path: str, torch: Any) -> np.ndarray[Any, Any]:
 
 
 def encode(observation: Any) -> bytes:
-    """The bytes of one observation. Anything that is not plain data is a TypeError that names its place."""
-    encoder = _Encoder()
-    tree = encoder.encode(observation, "observation", 0)
-    text = json.dumps(tree, separators=(",", ":")).encode("utf-8", "surrogatepass")
-    return save({**encoder.arrays, "tree": np.frombuffer(text, dtype=np.uint8)})
+    """Return the bytes of one observation; raises TypeError, which names its place, for what is not plain data."""
+    encoder = Encoder()
+    return encoder.packed(encoder.encode(observation, "observation", 0))
 
 
 def decode(payload: bytes) -> Any:
-    """The observation that `encode` wrote, with every tensor and array as an `Array`.
+    """Return the observation that `encode` wrote, with every tensor and array as an `Array`.
 
     Raises ValueError for any other bytes, however hostile.
     """
@@ -104,7 +112,7 @@ def decode(payload: bytes) -> Any:
         text = arrays.pop("tree").tobytes()
         if len(text) > MAX_TREE_BYTES:
             raise ValueError(f"a tree of {len(text)} bytes is over the limit of {MAX_TREE_BYTES}")
-        return _decode(json.loads(text.decode("utf-8", "surrogatepass")), arrays, 0)
+        return _Decoder(arrays).decode(json.loads(text.decode("utf-8", "surrogatepass")), 0)
     except (AttributeError, IndexError, KeyError, TypeError, RecursionError, OverflowError) as error:
         raise ValueError(f"not an encoded observation: {error!r}") from error
     except Exception as error:
@@ -112,20 +120,37 @@ def decode(payload: bytes) -> Any:
         raise ValueError(f"not an encoded observation: {error}") from error
 
 
-def _decode(node: Any, arrays: dict[str, np.ndarray[Any, Any]], depth: int) -> Any:
-    if depth > MAX_DEPTH:
-        raise ValueError(f"nested deeper than {MAX_DEPTH} levels")
-    if isinstance(node, list):
-        return [_decode(item, arrays, depth + 1) for item in node]
-    if not isinstance(node, dict):
-        return node
-    if "dict" in node:
-        return {key: _decode(item, arrays, depth + 1) for key, item in node["dict"]}
-    if "int" in node:
-        return int(node["int"], 16)
-    if "bytes" in node:
-        return base64.b64decode(node["bytes"], validate=True)
-    values, library, dtype = arrays[node["array"]], str(node["library"]), str(node["dtype"])
-    if dtype.startswith("complex"):
-        values = values[..., 0] + 1j * values[..., 1]
-    return Array(library, dtype, values)
+class _Decoder:
+    """Makes at most `MAX_NODES` values, and one of each array, so that few bytes never become many."""
+
+    def __init__(self, arrays: dict[str, np.ndarray[Any, Any]]) -> None:
+        self.arrays = arrays
+        self.nodes = 0
+
+    def decode(self, node: Any, depth: int) -> Any:
+        self.nodes += 1
+        if depth > MAX_DEPTH:
+            raise ValueError(f"nested deeper than {MAX_DEPTH} levels")
+        if self.nodes > MAX_NODES:
+            raise ValueError(f"more than {MAX_NODES:,} values")
+        if isinstance(node, list):
+            return [self.decode(item, depth + 1) for item in node]
+        if not isinstance(node, dict):
+            return node
+        if "dict" in node:
+            return {key: self.decode(item, depth + 1) for key, item in node["dict"]}
+        if "int" in node:
+            return int(node["int"], 16)
+        if "bytes" in node:
+            return base64.b64decode(node["bytes"], validate=True)
+        # `encode` gives each array a name of its own, so a second mention is none of its doing.
+        values, library, dtype = self.arrays.pop(node["array"]), str(node["library"]), str(node["dtype"])
+        return Array(library, dtype, as_complex(values) if dtype.startswith("complex") else values)
+
+
+def as_complex(pairs: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return pairs of reals along the last axis as complex numbers; shares their memory unless they are halves."""
+    wide = pairs if pairs.dtype.itemsize >= 4 else pairs.astype(np.float32)
+    if wide.dtype.kind != "f" or wide.shape[-1] != 2:
+        raise ValueError("complex numbers are no pairs of reals")
+    return np.ascontiguousarray(wide).view(np.complex64 if wide.dtype.itemsize == 4 else np.complex128)[..., 0]

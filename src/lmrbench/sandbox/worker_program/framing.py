@@ -17,10 +17,11 @@ HEADER = struct.Struct("<BiI")
 PRELOAD, REQUEST, STOP = 1, 2, 3
 # Worker to host: READY ends the start; LOG, the end of what the children printed, and DONE end a request.
 READY, DONE, LOG = 10, 11, 12
-# Child to worker, passed on to the host: the names of the cases, then one OBSERVED or RAISED a case.
-CASES, OBSERVED, RAISED, BROKEN = 20, 21, 22, 23
-# The worker's own word on a case: it ran too long, it died, it broke a bound.
-TIMED_OUT, DIED = 30, 31
+# Child to worker: STARTED before any code of the candidate runs; then, passed on to the host, one OBSERVED or RAISED a
+# case.
+STARTED, OBSERVED, RAISED, BROKEN = 20, 21, 22, 23
+# The worker's own word on a case: it ran too long, it died, it broke a bound. FAULT: the child ended before it STARTED.
+TIMED_OUT, DIED, FAULT = 30, 31, 32
 
 
 class Frame(NamedTuple):

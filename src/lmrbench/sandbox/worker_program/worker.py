@@ -1,10 +1,13 @@
 """The warm worker: imports what the tasks need once, then forks for each request.
 
-It reads frames from standard input and answers on what was its standard output. A request is followed by its body, a
-check and the files of a repository, which the child alone reads: what the worker held, later children would find. The
-answer is the frames of the forked child, passed on unread as they come, and the worker's own word on the cases that
-the child did not live to report. After each request every process of the child is dead and every file that
-it wrote is gone; where that can't be had the worker ends, and the host starts another.
+It reads frames from standard input and answers on what was its standard output. A request is followed by its body
+(`observe`, drawn cases and the files of a repository), which the child alone reads: what the worker held, later
+children would find. The answer is the frames of the forked child, passed on unread as they come, and the worker's own
+word on the cases that the child did not live to report. After each request every process of the child is dead and
+every file that it wrote is gone; where that can't be had the worker ends, and the host starts another.
+
+Limits on time count the processor time of all processes of the child. A limit on the time of the clock, several times
+as long, ends what sleeps.
 
 In a namespace of its own the worker is process 1, so that no child can kill or stop it.
 """
@@ -26,14 +29,14 @@ from pathlib import Path
 from typing import Any
 
 from . import memory
-from .case_runner import run_check
+from .case_runner import enter, run_cases
 from .confine import bound_child, confine_worker
 from .folders import empty
 from .framing import (
     BROKEN,
-    CASES,
     DIED,
     DONE,
+    FAULT,
     HEADER,
     LOG,
     OBSERVED,
@@ -41,21 +44,21 @@ from .framing import (
     RAISED,
     READY,
     REQUEST,
+    STARTED,
     STOP,
     TIMED_OUT,
     pack,
     write_all,
 )
-from .processor import seconds_waited
+from .processor import ProcessorTime
 from .relay import Relay, copy
 
-MAX_CASES = 10_000
-MAX_NAMES_BYTES = 1 << 20
 LOG_TAIL_BYTES = 4000
+MAX_FAULT = 1000
 SAMPLE_SECONDS = 0.05
 KILL_SECONDS = 10.0
-# By how many limits waiting for a processor may prolong a case, and no more: a candidate can compete with itself.
-MOST_WAITING = 3
+# What a process may use beyond the check's processor time before the kernel ends it, in seconds.
+CPU_GRACE = 2
 
 
 class Worker:
@@ -130,10 +133,9 @@ class Worker:
         self.send(READY, -1, json.dumps({"seconds": time.perf_counter() - began}).encode())
 
     def _answer(self, request: dict[str, Any]) -> None:
-        body = self._take_body(request["body_bytes"])
-        deadline = time.monotonic() + request["task_seconds"]
+        body = self._take_body(request["head_bytes"] + request["cases_bytes"])
         log = os.open(self.folders[0] / "log", os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
-        turn = Turn(self, request, body, log, deadline)
+        turn = Turn(self, request, body, log)
         while turn.goes_on():
             turn.run()
             self._kill_descendants()
@@ -144,7 +146,8 @@ class Worker:
         os.close(log)
         os.close(body)
         clean = self._wipe()
-        self.send(DONE, -1, json.dumps({"peak_kb": turn.peak_kb, "clean": clean}).encode())
+        done = {"peak_kb": turn.peak_kb, "clean": clean, "processor_seconds": turn.used}
+        self.send(DONE, -1, json.dumps(done).encode())
         if not clean:
             sys.exit(3)
 
@@ -206,25 +209,26 @@ class Worker:
 class Turn:
     """One request: a child for its cases, and another after each that died, until every case is spoken of."""
 
-    def __init__(self, worker: Worker, request: dict[str, Any], body: int, log: int, deadline: float) -> None:
+    def __init__(self, worker: Worker, request: dict[str, Any], body: int, log: int) -> None:
         self.worker = worker
         self.request = request
         self.body = body
         self.log = log
-        self.deadline = deadline
+        self.deadline = time.monotonic() + request["wall_factor"] * request["check_seconds"]
         self.case = 0
-        self.count: int | None = None
-        self.broken = False
-        self.announced = False
-        self.stopped = False
+        self.count: int = request["count"]
+        self.ended = False
+        self.started = False
+        self.fault = ""
+        # Processor seconds that the children before the present one have used since they started.
+        self.used_before = 0.0
+        self.used = 0.0
         self.output_left = request["limits"]["output_mb"] << 20
         self.peak_kb = 0
 
     def goes_on(self) -> bool:
         """Whether another child is due: at the start, and while there are cases and time left and nobody says STOP."""
-        if self.broken or self.stopped or time.monotonic() >= self.deadline:
-            return False
-        return self.count is None or self.case < self.count
+        return not self.ended and self.case < self.count and self._check_left() > 0
 
     def run(self) -> None:
         """Run one child to its end, and report why it died, for the case that it died in."""
@@ -232,7 +236,7 @@ class Turn:
         os.set_inheritable(out, False)
         held = memory.resident("self")
         spool = self.worker.unnamed_file()
-        self.announced = False
+        self.started = False
         # Held here, where no candidate can replace it.
         exit_now = os._exit
         pid = os.fork()
@@ -241,6 +245,8 @@ class Turn:
                 os.close(reports)
                 os.close(spool)
                 self._become_child(out)
+            except BaseException as error:
+                write_all(out, pack(FAULT, -1, (str(error) or repr(error)).encode()[:MAX_FAULT]))
             finally:
                 # Never back into the worker's loop, and no exit handlers of the candidate's.
                 exit_now(0)
@@ -248,8 +254,8 @@ class Turn:
         os.set_blocking(reports, False)
         exited = os.pidfd_open(pid)
         try:
-            kind, reason = self._watch(Relay(reports, spool), reports, pid, exited, held)
-            if reason or self.stopped:
+            kind, reason = self._watch(Relay(reports, spool), reports, exited, held)
+            if reason or self.ended or self.case >= self.count:
                 os.kill(pid, signal.SIGKILL)
             _, status, usage = os.wait4(pid, 0)
         finally:
@@ -257,12 +263,13 @@ class Turn:
             os.close(reports)
             os.close(spool)
         self.peak_kb = max(self.peak_kb, usage.ru_maxrss)
-        if self.stopped:
+        self.used_before = self.used
+        if self.ended:
             return
-        if self.count is None and not self.broken:
-            self.broken = True
-            self.worker.send(kind, -1, (reason or _ending(status)).encode())
-        elif self.count is not None and self.case < self.count:
+        if not self.started:
+            self.ended = True
+            self.worker.send(FAULT, -1, (self.fault or reason or _ending(status)).encode())
+        elif self.case < self.count:
             self.worker.send(kind, self.case, (reason or _ending(status)).encode())
             self.case += 1
 
@@ -281,61 +288,79 @@ class Turn:
         bound_child(
             memory=limits["memory_mb"] << 20,
             processes=limits["processes"],
-            cpu_seconds=int(self.request["task_seconds"]) + 2,
+            cpu_seconds=int(self.request["check_seconds"]) + CPU_GRACE,
             file_bytes=limits["disk_mb"] << 20,
             open_files=limits["open_files"],
         )
-        body = json.loads(os.pread(self.body, self.request["body_bytes"], 0))
+        head_bytes = self.request["head_bytes"]
+        head = json.loads(os.pread(self.body, head_bytes, 0))
+        cases = os.pread(self.body, self.request["cases_bytes"], head_bytes)
         os.close(self.body)
-        files = {name: base64.b64decode(data) for name, data in body["files"].items()}
-        repo = self.worker.folders[0] / f"repo-{self.case}"
         tree = self.request["tree"]
-        run_check(repo, files, tree and Path(tree), body["check"], self.request["seed"], self.case, out)
+        files = {name: base64.b64decode(data) for name, data in head["files"].items()}
+        enter(self.worker.folders[0] / f"repo-{self.case}", files, tree and Path(tree))
+        run_cases(head["observe"], cases, head["numbers"], self.case, head["random_seed"], out)
 
-    def _watch(self, relay: Relay, reports: int, pid: int, exited: int, held: int) -> tuple[int, str]:
+    def _watch(self, relay: Relay, reports: int, exited: int, held: int) -> tuple[int, str]:
         """Pass frames on until the child has ended, breaks a bound or is to stop; the reason is of a broken bound."""
         poll = select.poll()
         poll.register(reports, select.POLLIN)
         poll.register(exited, select.POLLIN)
         poll.register(self.worker.requests, select.POLLIN)
-        began, waited = time.monotonic(), seconds_waited(pid)
+        processor = ProcessorTime()
+        before = (self.case, self.started)
+        began, case_began, before_start = time.monotonic(), 0.0, 0.0
         limits = self.request["limits"]
+        most = limits["memory_mb"] << 20
         while True:
-            limit, what = self._time_limit(began, seconds_waited(pid) - waited)
-            left = limit - time.monotonic()
-            if left <= 0:
+            pids = self.worker.descendants()
+            spent = processor.seconds(pids)
+            if before != (self.case, self.started):
+                before = (self.case, self.started)
+                began, case_began = time.monotonic(), spent
+            if not self.started:
+                # To lay out the repository and restore the cases is the worker's own overhead.
+                before_start = spent
+            self.used = self.used_before + spent - before_start
+            if what := self._out_of_time(time.monotonic() - began, spent - case_began):
                 return TIMED_OUT, what
-            ready = dict(poll.poll(min(left, SAMPLE_SECONDS) * 1000))
+            if memory.exceeds(pids, held, most - (memory.of_sockets() if self.worker.own_namespace else 0)):
+                return DIED, f"used more than {limits['memory_mb']} MB of memory"
+            if self.worker.disk_bytes() - relay.held > limits["disk_mb"] << 20:
+                return DIED, f"wrote more than {limits['disk_mb']} MB of files"
+            ready = dict(poll.poll(SAMPLE_SECONDS * 1000))
             if self.worker.requests in ready:
                 if (frame := self.worker.read_frame()) is None or frame[0] != STOP:
                     sys.exit("the host hung up")
-                self.stopped = True
+                self.ended = True
                 return DIED, ""
-            before = (self.case, self.announced)
             try:
                 read = self._pass_on(relay)
             except ValueError as error:
                 return DIED, str(error)
             except OverflowError:
                 return DIED, f"sent out more than {limits['output_mb']} MB"
-            if before != (self.case, self.announced):
-                began, waited = time.monotonic(), seconds_waited(pid)
-            if not read and exited in ready:
+            if self.ended or self.case >= self.count or (not read and exited in ready):
                 return DIED, ""
-            most = (limits["memory_mb"] << 20) - (memory.of_sockets() if self.worker.own_namespace else 0)
-            if memory.exceeds(self.worker.descendants(), held, most):
-                return DIED, f"used more than {limits['memory_mb']} MB of memory"
-            if self.worker.disk_bytes() - relay.held > limits["disk_mb"] << 20:
-                return DIED, f"wrote more than {limits['disk_mb']} MB of files"
 
-    def _time_limit(self, began: float, waited: float) -> tuple[float, str]:
-        seconds = self.request["case_seconds"]
-        if self.count is None or seconds is None or self.case >= len(seconds):
-            return self.deadline, f"the check's {self.request['task_seconds']:.0f} s were used up"
-        limit = began + seconds[self.case] + min(waited, MOST_WAITING * seconds[self.case])
-        if limit < self.deadline:
-            return limit, f"took more than {seconds[self.case]:.0f} s"
-        return self.deadline, f"the check's {self.request['task_seconds']:.0f} s were used up"
+    def _check_left(self) -> float:
+        """How many seconds are left to all cases together, of the processor or of the clock, whichever are fewer."""
+        left: float = min(self.request["check_seconds"] - self.used, self.deadline - time.monotonic())
+        return left
+
+    def _out_of_time(self, elapsed: float, used: float) -> str:
+        """Which limit is reached, in words; empty if none is. elapsed, used: of the present case."""
+        check, factor = self.request["check_seconds"], self.request["wall_factor"]
+        if self.used >= check:
+            return f"the check's {check:.0f} s of processor time were used up"
+        if time.monotonic() >= self.deadline:
+            return f"the check took more than {factor * check:.0f} s"
+        if self.started and (seconds := self.request["case_seconds"]) is not None and self.case < self.count:
+            if used >= seconds[self.case]:
+                return f"took more than {seconds[self.case]:.0f} s of processor time"
+            if elapsed >= factor * seconds[self.case]:
+                return f"took more than {factor * seconds[self.case]:.0f} s"
+        return ""
 
     def _pass_on(self, relay: Relay) -> bool:
         """Pass on what the child has written by now; whether that completed a frame.
@@ -351,26 +376,18 @@ class Turn:
         return frames > 0
 
     def _accept(self, relay: Relay, kind: int, case: int, length: int) -> None:
-        forged = ValueError("something other than the check wrote to the stream of observations")
-        if kind == CASES and case == -1 and not self.announced and length <= MAX_NAMES_BYTES:
-            self.announced = True
-            try:
-                names = json.loads(relay.payload())
-            except (ValueError, RecursionError):
-                raise forged from None
-            if not isinstance(names, list) or len(names) > MAX_CASES or self.count not in (None, len(names)):
-                raise forged
-            if self.count is None:
-                self.count = len(names)
-                relay.forward(self.worker.answers)
-        elif kind == BROKEN and self.count is None and not self.broken:
-            self.broken = True
+        if kind == STARTED and not self.started:
+            self.started = True
+        elif kind == FAULT and not self.started:
+            self.fault = relay.payload().decode("utf-8", "replace")
+        elif kind == BROKEN and self.started and not self.ended:
+            self.ended = True
             relay.forward(self.worker.answers)
-        elif kind in (OBSERVED, RAISED) and self.announced and case == self.case < (self.count or 0):
+        elif kind in (OBSERVED, RAISED) and self.started and case == self.case < self.count:
             relay.forward(self.worker.answers)
             self.case += 1
         else:
-            raise forged
+            raise ValueError("something other than the check wrote to the stream of observations")
 
 
 def _ending(status: int) -> str:

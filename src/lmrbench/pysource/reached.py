@@ -1,0 +1,54 @@
+"""Cut a module down to one function and what it needs, however many statements away that is.
+
+This file imports nothing of lmrbench, so that its text can be put before a check.
+"""
+
+from __future__ import annotations
+
+import ast
+import symtable
+from collections.abc import Iterator
+
+
+def statements_for(tree: ast.Module, name: str) -> list[ast.stmt]:
+    """Return the statements of a module that bind a name, and those that bind what these need, in their order.
+
+    Of an import only the names that are needed are left. A statement counts by the names that it binds: one that only
+    changes an object is left out.
+    """
+    known = [(part, *_names(part)) for statement in tree.body for part in _parts(statement)]
+    taken: set[int] = set()
+    waiting = {name}
+    while waiting:
+        found = {place for place, (_, binds, _) in enumerate(known) if binds & waiting} - taken
+        taken |= found
+        waiting = {other for place in found for other in known[place][2]}
+    return [part for place, (part, _, _) in enumerate(known) if place in taken or _is_future(part)]
+
+
+def _parts(statement: ast.stmt) -> Iterator[ast.stmt]:
+    """A statement; an import as one for each of its names."""
+    match statement:
+        case ast.Import(names=names):
+            yield from (ast.copy_location(ast.Import([alias]), statement) for alias in names)
+        case ast.ImportFrom(module=module, names=names, level=level):
+            yield from (ast.copy_location(ast.ImportFrom(module, [alias], level), statement) for alias in names)
+        case _:
+            yield statement
+
+
+def _is_future(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
+
+
+def _names(statement: ast.stmt) -> tuple[set[str], set[str]]:
+    """The names that a statement of a module binds there, and those that it or a function in it takes from there."""
+    table = symtable.symtable(ast.unparse(statement), "statement", "exec")
+    binds = {item.get_name() for item in table.get_symbols() if item.is_assigned() or item.is_imported()}
+    return binds, {item.get_name() for item in table.get_symbols() if item.is_referenced()} | set(_globals(table))
+
+
+def _globals(table: symtable.SymbolTable) -> Iterator[str]:
+    for inner in table.get_children():
+        yield from (item.get_name() for item in inner.get_symbols() if item.is_global())
+        yield from _globals(inner)

@@ -1,0 +1,59 @@
+"""What timed out, or was killed from outside, is run a second time before it counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from lmrbench.sandbox.protocol import CaseOutcome, Job, Outcome
+
+# The worker says why it killed a process; where it did not, the kernel did, as it does when memory runs out.
+_KILLED = "the process was killed by SIGKILL"
+
+
+def unsettled(outcome: Outcome) -> tuple[int, ...]:
+    """Return the places of the cases to run again: those that timed out or were killed, and those not run since."""
+    if outcome.lost or outcome.broken is not None or not any(map(_is_doubtful, outcome.cases)):
+        return ()
+    return tuple(place for place, case in enumerate(outcome.cases) if _is_doubtful(case) or case.status == "missing")
+
+
+def repeated(job: Job, places: Sequence[int]) -> Job:
+    """Return the job over the cases at these places alone, which may end with the first that times out again."""
+    seconds = job.case_seconds
+    return replace(
+        job,
+        numbers=tuple(job.observed[place] for place in places),
+        case_seconds=None if seconds is None else [seconds[place] for place in places],
+        ends_with=_ends_with(job.ends_with, places),
+    )
+
+
+def settled(first: Outcome, places: Sequence[int], second: Outcome) -> Outcome:
+    """Return the outcome in which the second run counts for the cases at these places that it got to."""
+    cases = list(first.cases)
+    for place, case in zip(places, second.cases, strict=True):
+        if case.status != "missing":
+            cases[place] = case
+    return replace(
+        first,
+        cases=tuple(cases),
+        lost=second.lost,
+        seconds=first.seconds + second.seconds,
+        processor_seconds=first.processor_seconds + second.processor_seconds,
+        peak_mb=max(first.peak_mb, second.peak_mb),
+    )
+
+
+def _is_doubtful(case: CaseOutcome) -> bool:
+    return case.status == "timeout" or (case.status == "died" and case.message.strip() == _KILLED)
+
+
+def _ends_with(
+    told: Callable[[int, CaseOutcome], bool] | None, places: Sequence[int]
+) -> Callable[[int, CaseOutcome], bool]:
+    def ends(number: int, case: CaseOutcome) -> bool:
+        ended = told is not None and number < len(places) and told(places[number], case)
+        return ended or case.status == "timeout"
+
+    return ends

@@ -1,0 +1,146 @@
+"""Drawn cases enter the sandbox as data: encoded where they are drawn, and restored beside the candidate.
+
+A case may hold what an observation may, and besides tuples, sets and dtypes, which come back as such. Tensors and
+arrays come back with their strides, whether they require gradients, and as one object where a case, or several, hold
+the same object twice.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import load
+
+from .encoding import Encoder, as_complex
+
+_Array = np.ndarray[Any, Any]
+
+
+class _CaseEncoder(Encoder):
+    def __init__(self) -> None:
+        super().__init__()
+        # With the objects themselves, so that no id is given to another one meanwhile.
+        self._known: dict[int, tuple[Any, dict[str, Any]]] = {}
+
+    def encode(self, value: Any, path: str, depth: int) -> Any:
+        if isinstance(value, (tuple, set, frozenset)):
+            return {type(value).__name__: [self.encode(item, path, depth + 1) for item in value]}
+        torch = sys.modules.get("torch")
+        if isinstance(value, np.dtype) or (torch is not None and isinstance(value, torch.dtype)):
+            return {"dtype": f"numpy.{value.name}" if isinstance(value, np.dtype) else str(value)}
+        return super().encode(value, path, depth)
+
+    def array(self, value: Any, path: str) -> dict[str, Any]:
+        if id(value) not in self._known:
+            node = super().array(value, path)
+            node["strides"] = _strides(value)
+            node["scalar"] = isinstance(value, np.generic)
+            node["grad"] = bool(getattr(value, "requires_grad", False))
+            self._known[id(value)] = (value, node)
+        return self._known[id(value)][1]
+
+
+def encode_cases(cases: list[Any]) -> bytes:
+    """Return the bytes of drawn cases; raises TypeError, which names its place, for what is not plain data."""
+    encoder = _CaseEncoder()
+    return encoder.packed(encoder.encode(cases, "cases", 0))
+
+
+def restore_cases(payload: bytes) -> list[Any]:
+    """Return the cases that `encode_cases` wrote, with tensors and arrays of their own libraries."""
+    arrays = load(payload)
+    tree = json.loads(arrays.pop("tree").tobytes().decode("utf-8", "surrogatepass"))
+    restored: list[Any] = _Restorer(arrays).restore(tree)
+    return restored
+
+
+class _Restorer:
+    def __init__(self, arrays: dict[str, _Array]) -> None:
+        self.arrays = arrays
+        self.made: dict[str, Any] = {}
+
+    def restore(self, node: Any) -> Any:
+        if isinstance(node, list):
+            return [self.restore(item) for item in node]
+        if not isinstance(node, dict):
+            return node
+        if "dict" in node:
+            return {key: self.restore(item) for key, item in node["dict"]}
+        if "int" in node:
+            return int(node["int"], 16)
+        if "bytes" in node:
+            return base64.b64decode(node["bytes"])
+        if "dtype" in node and "array" not in node:
+            return _dtype(node["dtype"])
+        for kind in (tuple, set, frozenset):
+            if kind.__name__ in node:
+                return kind(map(self.restore, node[kind.__name__]))
+        name = node["array"]
+        if name not in self.made:
+            self.made[name] = _restored(self.arrays[name], node)
+        return self.made[name]
+
+
+def _restored(values: _Array, node: dict[str, Any]) -> Any:
+    dtype = node["dtype"]
+    if dtype.startswith("complex"):
+        values = as_complex(values)
+    # What safetensors gives may not be written to.
+    values = values.copy()
+    if node["library"] == "torch":
+        import torch
+
+        tensor = torch.from_numpy(values).to(getattr(torch, dtype))
+        if node["strides"] is not None:
+            tensor = _laid_out(tensor, node["strides"], lambda count: torch.zeros(count, dtype=tensor.dtype), _view)
+        return tensor.requires_grad_() if node["grad"] else tensor
+    if node["scalar"]:
+        return values[()]
+    if node["strides"] is not None:
+        return _laid_out(values, node["strides"], lambda count: np.zeros(count, values.dtype), _view_of_array)
+    return values
+
+
+def _dtype(name: str) -> Any:
+    library, _, kind = name.partition(".")
+    if library == "numpy":
+        return np.dtype(kind)
+    import torch
+
+    return getattr(torch, kind)
+
+
+def _strides(value: Any) -> list[int] | None:
+    """The strides in elements of what is not laid out row after row."""
+    if isinstance(value, np.ndarray):
+        return None if value.flags.c_contiguous else [step // value.itemsize for step in value.strides]
+    if isinstance(value, np.generic) or value.is_contiguous():
+        return None
+    return list(value.stride())
+
+
+def _laid_out(values: Any, strides: list[int], zeros: Any, view: Any) -> Any:
+    """The same values with these strides, in memory of their own."""
+    shape = list(values.shape)
+    if 0 in shape:
+        return view(zeros(1), shape, strides, 0)
+    start = sum((1 - size) * step for size, step in zip(shape, strides, strict=True) if step < 0)
+    end = sum((size - 1) * step for size, step in zip(shape, strides, strict=True) if step > 0)
+    memory = zeros(start + end + 1)
+    # Along an axis that does not step all entries are one.
+    single = [1 if step == 0 else size for size, step in zip(shape, strides, strict=True)]
+    view(memory, single, strides, start)[...] = values[tuple(slice(0, size) for size in single)]
+    return view(memory, shape, strides, start)
+
+
+def _view(memory: Any, shape: list[int], strides: list[int], start: int) -> Any:
+    return memory.as_strided(shape, strides, start)
+
+
+def _view_of_array(memory: _Array, shape: list[int], strides: list[int], start: int) -> _Array:
+    steps = [step * memory.itemsize for step in strides]
+    return np.lib.stride_tricks.as_strided(memory[start:], shape, steps)
