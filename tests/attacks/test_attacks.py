@@ -21,17 +21,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.drawn import job_of
 from tests.engine import DOCKER
 
 from lmrbench.grading.grade import grade
 from lmrbench.grading.records import Grade
 from lmrbench.reward import Grader
 from lmrbench.sandbox.pool import LocalPool
-from lmrbench.sandbox.protocol import Job, Worker
+from lmrbench.sandbox.protocol import Worker
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.sandbox.worker_program.encoding import decode
 from lmrbench.tasks.loading import load_suite
-from lmrbench.tasks.model import Limits
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import third_party_imports
 
@@ -39,7 +39,7 @@ SUITE = Path(__file__).parent / "suite"
 GOLDEN = (SUITE / "vault" / "repo" / "scorer.py").read_text()
 ATTACKS = {path.stem: path.read_text() for path in sorted(Path(__file__).parent.glob("submissions/*.py"))}
 SEED = 11
-MOST_SECONDS = 60
+MOST_SECONDS = 120
 LONGEST_REASON = 10_000
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -190,7 +190,7 @@ class Laboratory:
 
     def run(self, files: dict[str, bytes]) -> object:
         """What `look` of probe.py returns, as the next job of the same worker; None if it returns nothing."""
-        job = Job("system attacker", files, PROBE_CHECK, SEED, Limits(), task_seconds=20, imports=self.imports)
+        job = job_of(files, PROBE_CHECK, SEED, "system attacker", imports=self.imports)
         ((_, outcome),) = self.pool.run([job])
         return decode(outcome.cases[0].payload) if outcome.cases and outcome.cases[0].status == "observed" else None
 
@@ -407,10 +407,7 @@ def look():
 def test_the_outcome_of_a_run_that_was_given_up_is_not_taken_for_that_of_the_next(laboratory):
     def jobs(*words):
         files = [{"probe.py": f"def look(): return {word!r}".encode()} for word in words]
-        return [
-            Job("system attacker", item, PROBE_CHECK, SEED, Limits(), task_seconds=20, imports=laboratory.imports)
-            for item in files
-        ]
+        return [job_of(item, PROBE_CHECK, SEED, "system attacker", imports=laboratory.imports) for item in files]
 
     given_up = laboratory.pool.run(jobs("first", "second"))
     next(given_up)

@@ -1,10 +1,10 @@
 """Where does a worker get a cgroup, and what does it bound? Files stand for the kernel's, where it has none for us."""
 
 import pytest
+from tests.drawn import job_of
 
 from lmrbench.sandbox import cgroup
 from lmrbench.sandbox.cgroup import Group, new_group
-from lmrbench.sandbox.protocol import Job
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.model import Limits
 
@@ -85,7 +85,7 @@ def test_memory_that_pipes_hold_is_the_candidates_where_there_are_cgroups():
         if worker.connection.bounds is None:
             pytest.skip("this machine lets us make no cgroups")
         limits = Limits(memory_mb=32, disk_mb=8, output_mb=1)
-        outcome = worker.run(Job("someone", {"answer.py": PIPES}, CHECK, 0, limits, task_seconds=60))
+        outcome = worker.run(job_of({"answer.py": PIPES}, CHECK, limits=limits, check_seconds=60))
         events = (worker.connection.bounds.folder / "memory.events").read_text().split()
         assert int(events[events.index("oom_kill") + 1]) > 0
         assert not outcome.lost

@@ -3,17 +3,17 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 import ray
 from ray.cluster_utils import Cluster
+from tests.drawn import job_of
 
 from lmrbench.errors import SandboxError
 from lmrbench.sandbox.cluster import ClusterPool
-from lmrbench.sandbox.protocol import Job
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.sandbox.worker_program.encoding import decode
-from lmrbench.tasks.model import Limits
 
 CHECK = """
 import time
@@ -29,7 +29,7 @@ def observe(case):
 
 
 def job(seed, owner="someone"):
-    return Job(owner, {"answer.py": b"def answer(seed): return seed * 10"}, CHECK, seed, Limits(), 60.0)
+    return job_of({"answer.py": b"def answer(seed): return seed * 10"}, CHECK, seed, owner, check_seconds=60.0)
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_jobs_of_two_owners_never_run_at_the_same_time_where_that_is_asked_for(c
 def test_what_a_node_lacks_is_named(cluster, tmp_path):
     cluster.add_node(num_cpus=1)
     with ClusterPool(make_sandbox("process", ()), (), address=cluster.address) as pool:
-        lacking = Job(**{**vars(job(0)), "environment": tmp_path / "nowhere"})
+        lacking = replace(job(0), environment=tmp_path / "nowhere")
         with pytest.raises(SandboxError, match=r"nowhere is missing: run lmrbench env build on every node"):
             list(pool.run([lacking]))
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.drawn import job_of
 from tests.engine import DOCKER
 
 from lmrbench.errors import SandboxError
@@ -17,7 +18,6 @@ from lmrbench.sandbox.bubblewrap import BubblewrapSandbox
 from lmrbench.sandbox.ending import kill_with_children
 from lmrbench.sandbox.packages import importable_paths, required_distributions
 from lmrbench.sandbox.pool import LocalPool
-from lmrbench.sandbox.protocol import Job
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.sandbox.worker_program.encoding import decode
 from lmrbench.tasks.model import Limits
@@ -48,18 +48,17 @@ def worker(request):
     worker.close()
 
 
-def job(code, owner="someone", check=CHECK, seed=0, task_seconds=20.0, case_seconds=None, **limits):
+def job(code, owner="someone", check=CHECK, seed=0, check_seconds=20.0, case_seconds=None, **limits):
     files = {"answer.py": code.encode()} if isinstance(code, str) else code
-    return Job(owner, files, check, seed, Limits(**limits), task_seconds, case_seconds)
+    return job_of(files, check, seed, owner, Limits(**limits), check_seconds, case_seconds=case_seconds)
 
 
 def observed(outcome):
     return [decode(case.payload) if case.status == "observed" else case.status for case in outcome.cases]
 
 
-def test_observations_come_back_in_order_with_their_names(worker):
+def test_observations_come_back_in_order(worker):
     outcome = worker.run(job("def answer(number): return number * 10"))
-    assert outcome.names == ("case 0", "case 1", "case 2", "case 3")
     assert observed(outcome) == [0, 10, 20, 30]
     assert worker.alive
 
@@ -80,7 +79,7 @@ def test_every_case_starts_from_the_same_random_state_and_another_seed_from_anot
         ("import os; os._exit(0)", "died", "exit code 0 before it reported"),
         ("import os; os.kill(os.getpid(), 11)", "died", "killed by SIGSEGV"),
         ("return object()", "raised", "observation: a object is not plain data"),
-        ("while True: pass", "timeout", "took more than 1 s"),
+        ("while True: pass", "timeout", "took more than 1 s of processor time"),
     ],
 )
 def test_one_bad_case_costs_no_other(worker, body, status, words):
@@ -114,7 +113,8 @@ def answer(number):
 """
     processor = {min(os.sched_getaffinity(0))}
     worker = make_sandbox("process", ()).start(())
-    rivals = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
+    # In sessions of their own, between which the kernel shares the processor first.
+    rivals = [subprocess.Popen([sys.executable, "-c", "while True: pass"], start_new_session=True) for _ in range(5)]
     try:
         for process in (worker.connection.process, *rivals):
             os.sched_setaffinity(process.pid, processor)
@@ -127,11 +127,74 @@ def answer(number):
     assert observed(outcome) == [0, 1, 2, "timeout"]
 
 
+CHILDREN = """
+import os
+
+def answer(number):
+    if number == 1:
+        for _ in range(3):
+            if os.fork() == 0:
+                while True: pass
+        import time
+        time.sleep(100)
+    return number
+"""
+UNWAITED = """
+import os, signal, time
+
+def answer(number):
+    if number == 1:
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        while True:
+            if os.fork() == 0:
+                began = time.process_time()
+                while time.process_time() - began < 0.3: pass
+                os._exit(0)
+            time.sleep(0.3)
+    return number
+"""
+
+
+@pytest.mark.parametrize("code", [CHILDREN, UNWAITED], ids=["children that loop", "children nobody waits for"])
+def test_processor_time_counts_all_processes_of_a_candidate(worker, code):
+    outcome = worker.run(job(code, case_seconds=[2.0] * 4, check_seconds=60.0))
+    assert observed(outcome) == [0, "timeout", 2, 3]
+    assert "took more than 2 s of processor time" in outcome.cases[1].message
+    assert outcome.processor_seconds >= 2.0
+
+
+def test_a_candidate_that_sleeps_ends_at_ten_times_its_limit_by_the_clock(worker):
+    code = "import time\ndef answer(number):\n    if number: time.sleep(100)"
+    outcome = worker.run(job(code, case_seconds=[0.2] * 4))
+    assert [case.status for case in outcome.cases] == ["observed", "timeout", "timeout", "timeout"]
+    assert outcome.cases[1].message == "took more than 2 s"
+    assert outcome.processor_seconds < 2
+
+
 def test_when_the_time_of_all_cases_is_used_up_the_rest_is_missing(worker):
-    began = time.monotonic()
-    outcome = worker.run(job("import time\ndef answer(number): time.sleep(2)", task_seconds=3.0))
+    code = (
+        "import time\ndef answer(number):\n    end = time.process_time() + 1.2\n    while time.process_time() < end: 1"
+    )
+    outcome = worker.run(job(code, check_seconds=2.0))
     assert [case.status for case in outcome.cases] == ["observed", "timeout", "missing", "missing"]
-    assert time.monotonic() - began < 10
+    assert outcome.cases[1].message == "the check's 2 s of processor time were used up"
+
+
+def test_a_candidate_that_hangs_after_its_last_case_ends_with_it(worker):
+    code = """
+import sys, time
+
+def hangs(frame, event, argument):
+    if event == "return" and frame.f_code.co_name == "run_cases":
+        time.sleep(1000)
+
+def answer(number):
+    sys.setprofile(hangs)
+    return number
+"""
+    outcome = worker.run(job(code, check_seconds=1000.0))
+    assert observed(outcome) == [0, 1, 2, 3]
+    assert outcome.seconds < 100
 
 
 @pytest.mark.parametrize("name", ["bubblewrap", "process"])
@@ -145,7 +208,7 @@ def test_a_job_can_end_with_a_case_and_the_worker_serves_the_next(name):
     endless = job("def answer(number):\n    while number > 1: pass\n    return number", case_seconds=[60.0] * 4)
     with LocalPool(make_sandbox(name, ()), size=1) as pool:
         for _ in range(3):
-            ((_, outcome),) = pool.run([replace(endless, task_seconds=120.0, ends_with=ends)])
+            ((_, outcome),) = pool.run([replace(endless, check_seconds=120.0, ends_with=ends)])
             assert [case.status for case in outcome.cases] == ["observed", "observed", "missing", "missing"]
             assert not outcome.lost
             ((_, outcome),) = pool.run([job("def answer(number): return number", owner=endless.owner)])
@@ -170,9 +233,10 @@ def test_too_much_memory_is_the_candidates_fault(worker):
 
 
 def test_a_check_that_does_not_load_is_said_to_be_broken(worker):
-    outcome = worker.run(job("", check="def cases(seed): raise OSError('no data')"))
-    assert "OSError: no data" in outcome.broken
-    assert outcome.cases == ()
+    check = "DATA = open('no data')\ndef cases(seed): return []\ndef observe(case): return DATA"
+    outcome = worker.run(replace(job(""), observe=check))
+    assert "FileNotFoundError" in outcome.broken
+    assert {case.status for case in outcome.cases} == {"missing"}
 
 
 def test_what_is_printed_is_kept_as_the_end_of_a_log(worker):
@@ -312,7 +376,7 @@ def test_a_sandbox_that_does_not_start_is_the_machines_fault_and_says_why(monkey
 
 def test_leaving_the_pool_ends_running_jobs_at_once():
     began = time.monotonic()
-    slow = job("import time\ndef answer(number): time.sleep(60)", task_seconds=120)
+    slow = job("import time\ndef answer(number): time.sleep(60)", check_seconds=120)
     with LocalPool(make_sandbox("process", ()), size=2) as pool:
         results = pool.run([job("def answer(number): return number"), slow, slow, slow])
         assert next(results)[0] == 0
@@ -326,7 +390,7 @@ def test_a_kill_ends_a_running_job_at_once_and_leaves_nothing_behind(name):
     timer.start()
     began = time.monotonic()
     try:
-        outcome = worker.run(job("import time\ndef answer(number): time.sleep(30)", task_seconds=60))
+        outcome = worker.run(job("import time\ndef answer(number): time.sleep(30)", check_seconds=60))
     finally:
         worker.close()
     assert time.monotonic() - began < 15
@@ -377,7 +441,7 @@ def test_a_job_waits_for_the_thread_that_has_its_worker():
 
 
 def test_who_waits_for_a_pool_that_is_closed_is_told():
-    slow = job("import time\ndef answer(number): time.sleep(60)", task_seconds=120)
+    slow = job("import time\ndef answer(number): time.sleep(60)", check_seconds=120)
     pool = LocalPool(make_sandbox("process", ()), size=1)
     errors = []
 
@@ -423,7 +487,7 @@ def test_a_thread_that_is_done_starts_no_worker_for_the_few_short_jobs_that_are_
 def test_a_long_job_does_not_hold_up_those_behind_it():
     sandbox = CountingSandbox()
     long, short = (
-        job(f"import time\ndef answer(number): time.sleep({seconds})", owner="mine", task_seconds=60)
+        job(f"import time\ndef answer(number): time.sleep({seconds})", owner="mine", check_seconds=60)
         for seconds in (5.0, 0.0)
     )
     with LocalPool(sandbox, size=2) as pool:

@@ -1,18 +1,16 @@
 """Repositories of many files: a sandbox is shown those that lie on this machine anyway, and sent the others."""
 
 import pytest
+from tests.drawn import job_of
 
-from lmrbench.sandbox.protocol import Job
 from lmrbench.sandbox.registry import make_sandbox, open_pool
 from lmrbench.sandbox.trees import sent, tree_of
 from lmrbench.sandbox.worker_program.encoding import decode
-from lmrbench.tasks.model import Limits
 from lmrbench.tasks.sources import Kept
 
 CHECK = """
 import os
 from pathlib import Path
-from package.inner.goal import value
 
 def below(root):
     walked = os.walk(root, followlinks=True)
@@ -26,6 +24,8 @@ def cases(seed):
     yield {"name": "writes"}
 
 def observe(case):
+    from package.inner.goal import value
+
     if case["name"] == "value":
         return {"value": value()}
     if case["name"] == "files":
@@ -70,12 +70,13 @@ def fetched(tmp_path):
 
 
 def job(files, owner="someone"):
-    return Job(owner, files, CHECK, 0, Limits(), task_seconds=20)
+    return job_of(files, CHECK, owner=owner)
 
 
 def observed(outcome):
     assert outcome.broken is None, outcome.broken
-    return {name: decode(case.payload) for name, case in zip(outcome.names, outcome.cases, strict=True)}
+    names = ("value", "files", "secrets", "writes")
+    return {name: decode(case.payload) for name, case in zip(names, outcome.cases, strict=True)}
 
 
 @pytest.mark.parametrize("name", ["bubblewrap", "process"])

@@ -30,8 +30,7 @@ OBSERVED: Mapping[str, tuple[str, ...]] = {"dpo/preference_loss": ("torch",), "t
 EXPERIMENT = "experiment"
 _ADAPTER = """
 
-_cases_of_core = cases
-_observe_of_core = observe
+_cases_of_core, _observe_of_core = cases, observe
 
 
 def cases(seed):

@@ -18,6 +18,7 @@ from pathlib import Path
 from pydantic import ConfigDict, ValidationError
 
 from lmrbench.errors import RecordError, SandboxError, TaskError
+from lmrbench.grading.given import empty_jobs, matches
 from lmrbench.grading.signatures import signed, verified
 from lmrbench.records import Record
 from lmrbench.sandbox.environment import fingerprint
@@ -31,6 +32,8 @@ from lmrbench.tasks.digests import grading_digest
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.workspace import third_party_imports
 
+# So many goldens are made, and kept, before the next ones are begun.
+_AT_ONCE = 16
 # What the drawn cases of one check may take.
 MOST_CASES_MB = 256
 
@@ -45,6 +48,7 @@ class GoldenOutputs(Record):
         case_seconds: processor seconds of each case.
         seconds: processor seconds of all of them together.
         random_seed: what the random number generators were seeded with before each case.
+        given: for each case, whether an answer that only raises ValueError, or returns None, matches it too.
     """
 
     model_config = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
@@ -55,6 +59,7 @@ class GoldenOutputs(Record):
     case_seconds: tuple[float, ...]
     seconds: float
     random_seed: int
+    given: tuple[bool, ...]
 
     @property
     def drawn(self) -> Cases:
@@ -129,16 +134,34 @@ def golden_outputs(
             else:
                 found[task.id, seed] = kept
                 observed(task, seed)
-    cases = drawn_cases([(task, seed) for task, seed, _ in todo], pool)
-    jobs = [golden_job(task, seed, cases[task.id, seed]) for task, seed, _ in todo]
-    for number, outcome in pool.run(jobs):
-        task, seed, file = todo[number]
-        outputs = outputs_of(task, seed, jobs[number].cases, outcome)
-        if keep:
-            write_whole(file, signed(outputs.model_dump_json()), PRIVATE)
-        found[task.id, seed] = outputs
-        observed(task, seed)
+    for start in range(0, len(todo), _AT_ONCE):
+        some = todo[start : start + _AT_ONCE]
+        for (task, seed, file), outputs in zip(some, _made([item[:2] for item in some], pool), strict=True):
+            if keep:
+                write_whole(file, signed(outputs.model_dump_json()), PRIVATE)
+            found[task.id, seed] = outputs
+            observed(task, seed)
     return found
+
+
+def _made(wanted: Sequence[tuple[Task, int]], pool: WorkerPool) -> list[GoldenOutputs]:
+    """Draw cases, and observe goldens and empty answers."""
+    cases = drawn_cases(wanted, pool)
+    jobs = [golden_job(task, seed, cases[task.id, seed]) for task, seed in wanted]
+    every = [
+        (number, job) for number, golden in enumerate(jobs) for job in (golden, *empty_jobs(wanted[number][0], golden))
+    ]
+    outcomes: list[dict[int, Outcome]] = [{} for _ in jobs]
+    for place, outcome in pool.run(job for _, job in every):
+        outcomes[every[place][0]][place] = outcome
+    made = []
+    for (task, seed), job, of_task in zip(wanted, jobs, outcomes, strict=True):
+        golden, *empty = (of_task[place] for place in sorted(of_task))
+        outputs = outputs_of(task, seed, job.cases, golden)
+        matched = [matches(task, outputs.observations, item) for item in empty]
+        given = tuple(map(any, zip(*matched, strict=True))) or outputs.given
+        made.append(outputs.model_copy(update={"given": given}))
+    return made
 
 
 def drawn_cases(
@@ -170,7 +193,7 @@ def drawn_cases(
     for number, outcome in pool.run(jobs):
         task, seed = wanted[number]
         if outcome.lost:
-            raise SandboxError(f"{task.id}: while cases were drawn, {outcome.broken or outcome.cases[0].message}")
+            raise SandboxError(f"{task.id}: while cases were drawn, {outcome.cases[0].message}")
         case = outcome.cases[0]
         if outcome.broken is not None or case.status != "observed":
             raise TaskError(f"{task.id}: the check can't be run: {(outcome.broken or case.message).strip()}")
@@ -220,7 +243,8 @@ def outputs_of(task: Task, seed: int, cases: Cases, outcome: Outcome) -> GoldenO
         SandboxError: the job was lost.
     """
     if outcome.lost:
-        raise SandboxError(f"{task.id}: while the golden was observed, {outcome.broken or outcome.cases[-1].message}")
+        died = next((case.message for case in outcome.cases if case.status == "died"), "the worker was lost")
+        raise SandboxError(f"{task.id}: while the golden was observed, {died}")
     if outcome.broken is not None:
         raise TaskError(f"{task.id}: the check can't be run: {outcome.broken.strip()}")
     for index, (name, case) in enumerate(zip(cases.names, outcome.cases, strict=True)):
@@ -236,4 +260,5 @@ def outputs_of(task: Task, seed: int, cases: Cases, outcome: Outcome) -> GoldenO
         case_seconds=tuple(case.seconds for case in outcome.cases),
         seconds=outcome.processor_seconds,
         random_seed=random_seed_of(seed),
+        given=(False,) * len(cases.names),
     )

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
 
-from lmrbench.errors import SubmissionError
+from lmrbench.errors import LmrbenchError, SubmissionError
 from lmrbench.grading.compare import compare
 from lmrbench.grading.golden import (
     GoldenOutputs,
@@ -61,10 +61,20 @@ def prepare(submission: Submission, task: Task) -> Candidate:
     """Transplant a submission into a fresh mask. One that can't be used is a candidate without files, not an error."""
     try:
         files, warnings = read_submission(task, submission)
-    except SubmissionError as error:
+    except Exception as error:
+        refusal = _refusal(error)
         text = json.dumps({"code": submission.code}, sort_keys=True)
-        return Candidate(submission, task, None, str(error), submission.warnings, files_digest({"": text.encode()}))
+        return Candidate(submission, task, None, refusal, submission.warnings, files_digest({"": text.encode()}))
     return Candidate(submission, task, files, "", (*submission.warnings, *warnings), files_digest(files))
+
+
+def _refusal(error: Exception) -> str:
+    """What an error says of the candidate that it came with; raises it where it is not the candidate's."""
+    if isinstance(error, SubmissionError):
+        return str(error)
+    if isinstance(error, LmrbenchError | OSError | MemoryError):
+        raise error
+    return f"the harness failed on this answer: {type(error).__name__}: {error}"
 
 
 def prepared(submissions: Sequence[Submission], tasks: Mapping[str, Task]) -> Iterator[Candidate]:
@@ -176,11 +186,13 @@ def _observed(
         found[number][seed] = outcome
         if len(found[number]) == len(seeds):
             candidate, outcomes = candidates[number], found.pop(number)
-            cases = [
-                case
-                for seed in seeds
-                for case in verdicts(candidate.task, seed, goldens[candidate.task.id, seed], outcomes[seed], fail_fast)
-            ]
+            cases: list[CaseVerdict] = []
+            for seed in seeds:
+                golden = goldens[candidate.task.id, seed]
+                try:
+                    cases += verdicts(candidate.task, seed, golden, outcomes[seed], fail_fast)
+                except Exception as error:
+                    cases += _all_missing(golden, seed, _refusal(error))
             yield candidate, cases, [outcomes[seed] for seed in seeds]
 
 
@@ -260,7 +272,15 @@ def verdicts(
             case = CaseOutcome("missing", message=NOT_RUN)
         verdict, reason = _verdict(task, payload, case)
         failed = failed or verdict != "match"
-        yield CaseVerdict(seed=seed, case=index, name=name, verdict=verdict, reason=reason, seconds=case.seconds)
+        yield CaseVerdict(
+            seed=seed,
+            case=index,
+            name=name,
+            verdict=verdict,
+            reason=reason,
+            seconds=case.seconds,
+            given=golden.given[index],
+        )
 
 
 def _verdict(task: Task, golden: bytes, case: CaseOutcome) -> tuple[Verdict, str]:
@@ -284,14 +304,15 @@ def _said(text: str) -> str:
 
 def _all_missing(golden: GoldenOutputs, seed: int, reason: str) -> Iterator[CaseVerdict]:
     for index, name in enumerate(golden.names):
-        yield CaseVerdict(seed=seed, case=index, name=name, verdict="missing", reason=_said(reason))
+        given = golden.given[index]
+        yield CaseVerdict(seed=seed, case=index, name=name, verdict="missing", reason=_said(reason), given=given)
 
 
 def _grade(candidate: Candidate, terms: Terms, cases: Sequence[CaseVerdict], outcomes: Sequence[Outcome]) -> Grade:
     passed = bool(cases) and all(case.verdict == "match" for case in cases)
     found = None
     if candidate.task.draw is not None:
-        found = 1.0 if passed else share_found(candidate.task, candidate.files or {})
+        found = 1.0 if passed else _share_found(candidate)
     return Grade(
         **terms._asdict(),
         label=candidate.submission.label,
@@ -304,3 +325,11 @@ def _grade(candidate: Candidate, terms: Terms, cases: Sequence[CaseVerdict], out
         warnings=tuple(map(_said, candidate.warnings)),
         log=_said(outcomes[0].log) if outcomes else "",
     )
+
+
+def _share_found(candidate: Candidate) -> float:
+    try:
+        return share_found(candidate.task, candidate.files or {})
+    except Exception as error:
+        _refusal(error)
+        return 0.0

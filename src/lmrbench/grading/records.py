@@ -27,7 +27,13 @@ UNANSWERED: tuple[Status, ...] = ("provider_error", "agent_crash", "machine_erro
 
 
 class CaseVerdict(Part):
-    """The verdict on one case under one seed; `reason` is empty for a match. seconds: what the case took."""
+    """The verdict on one case under one seed.
+
+    Attributes:
+        reason: empty for a match.
+        seconds: processor seconds that the case took.
+        given: an answer that only raises ValueError, or returns None, matches this case too.
+    """
 
     seed: int
     case: int
@@ -35,6 +41,7 @@ class CaseVerdict(Part):
     verdict: Verdict
     reason: str = ""
     seconds: float = 0.0
+    given: bool = False
 
 
 class Ratio(Part):
@@ -126,8 +133,9 @@ class Grade(StoredRecord):
 
     @property
     def share(self) -> float:
-        """The share of the cases that match, from 0 to 1."""
-        return self.matched / len(self.cases) if self.cases else 0.0
+        """The share of the cases that match, from 0 to 1, without those that an empty answer is given."""
+        earned = [case for case in self.cases if not case.given]
+        return sum(case.verdict == "match" for case in earned) / len(earned) if earned else 0.0
 
     @property
     def first_failure(self) -> CaseVerdict | None:

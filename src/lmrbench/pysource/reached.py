@@ -27,14 +27,24 @@ def statements_for(tree: ast.Module, name: str) -> list[ast.stmt]:
 
 
 def _parts(statement: ast.stmt) -> Iterator[ast.stmt]:
-    """A statement; an import as one for each of its names."""
+    """A statement; an import as one for each of its names, and several names given to others as one for each."""
     match statement:
         case ast.Import(names=names):
             yield from (ast.copy_location(ast.Import([alias]), statement) for alias in names)
         case ast.ImportFrom(module=module, names=names, level=level):
             yield from (ast.copy_location(ast.ImportFrom(module, [alias], level), statement) for alias in names)
+        case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)) if _are_renamed(names, values):
+            for name, value in zip(names, values, strict=True):
+                yield ast.copy_location(ast.Assign([name], value), statement)
         case _:
             yield statement
+
+
+def _are_renamed(names: list[ast.expr], values: list[ast.expr]) -> bool:
+    """Whether these are as many names on both sides, and none of them is on both."""
+    if len(names) != len(values) or not all(isinstance(item, ast.Name) for item in (*names, *values)):
+        return False
+    return not {ast.unparse(item) for item in names} & {ast.unparse(item) for item in values}
 
 
 def _is_future(statement: ast.stmt) -> bool:

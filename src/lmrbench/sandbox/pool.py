@@ -25,14 +25,14 @@ from itertools import chain
 from pathlib import Path
 from types import TracebackType
 
-from lmrbench.errors import SandboxError
+from lmrbench.errors import LmrbenchError, SandboxError
 from lmrbench.sandbox.packages import with_worker_needs
 from lmrbench.sandbox.probe import probe
-from lmrbench.sandbox.protocol import Job, Outcome, Sandbox, Worker
+from lmrbench.sandbox.protocol import CaseOutcome, Job, Outcome, Sandbox, Worker
 from lmrbench.sandbox.second_runs import repeated, settled, unsettled
 from lmrbench.sandbox.trees import tree_of
 
-_Results = queue.SimpleQueue[tuple[int, Outcome | BaseException]]
+_Results = queue.SimpleQueue[tuple[int, Outcome | Exception]]
 _Pending = tuple[int, Job, _Results]
 # Whom a worker serves, and the packages, the tree and the environment that it was started with.
 _Kind = tuple[str, tuple[str, ...], Path | None, Path | None]
@@ -112,12 +112,15 @@ class LocalPool:
             if self._closing:
                 raise SandboxError(_CLOSED)
             for count, job in enumerate(jobs, start=1):
-                self._pending[self._kind(job)].append((count - 1, job, results))
+                try:
+                    self._pending[self._kind(job)].append((count - 1, job, results))
+                except Exception as error:
+                    results.put((count - 1, _failed(job, error)))
             self._changed.notify_all()
         try:
             for _ in range(count):
                 number, result = results.get()
-                if isinstance(result, BaseException):
+                if isinstance(result, Exception):
                     raise result
                 yield number, result
         finally:
@@ -141,8 +144,8 @@ class LocalPool:
                 if outcome.lost and self._closing:
                     raise SandboxError(_CLOSED)
                 results.put((number, outcome))
-            except BaseException as error:
-                results.put((number, error))
+            except Exception as error:
+                results.put((number, SandboxError(_CLOSED) if self._closing else _failed(job, error)))
             finally:
                 with self._changed:
                     self._busy -= 1
@@ -212,7 +215,7 @@ class LocalPool:
         if outcome.lost or outcome.fault:
             self._close_worker(mine, kind)
             outcome = self._worker(mine, kind, job).run(job)
-        if outcome.fault or (outcome.broken is not None and outcome.lost) or _died_first(outcome):
+        if outcome.fault or _died_first(outcome):
             probe(self._worker(mine, kind, job), job, outcome.peak_mb)
         with self._changed:
             pace = self._paces[kind]
@@ -230,7 +233,12 @@ class LocalPool:
         while len(mine) >= self.kept and (oldest := next((item for item in mine if item != kind), None)):
             self._close_worker(mine, oldest)
         began = time.monotonic()
-        worker = self.sandbox.start(*kind[1:])
+        try:
+            worker = self.sandbox.start(*kind[1:])
+        except LmrbenchError:
+            raise
+        except Exception as error:
+            raise SandboxError(f"the {self.sandbox.name} sandbox can't be started: {error}") from error
         with self._changed:
             mine[kind] = worker
             self._paces.setdefault(kind, _Pace(time.monotonic() - began))
@@ -247,6 +255,16 @@ class LocalPool:
     def _kind(self, job: Job) -> _Kind:
         owner = "" if self.shared else job.owner
         return owner, with_worker_needs(job.imports), tree_of(job.files, job.observe), job.environment
+
+
+def _failed(job: Job, error: Exception) -> Outcome | Exception:
+    """What to give back for a job that raised: the error where it is not the job's, or an outcome, as for any other."""
+    if isinstance(error, LmrbenchError):
+        return error
+    if isinstance(error, OSError | MemoryError):
+        return SandboxError(f"this machine can't run a worker: {error or type(error).__name__}")
+    missing = tuple(CaseOutcome("missing") for _ in job.observed)
+    return Outcome(missing, broken=f"the harness failed on it: {type(error).__name__}: {error}")
 
 
 def _died_first(outcome: Outcome) -> bool:

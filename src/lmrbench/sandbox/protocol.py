@@ -126,9 +126,9 @@ class Worker(Protocol):
         """Run one job to its end, whatever the candidate does.
 
         The outcome has a case for each that was to be observed. Where the worker was lost during the job it says so,
-        with `broken` or a case of status `died`, and with `fault` where no code of the candidate had run; the pool
-        then runs the job once more in a fresh worker, and asks a probe whose doing it was. Raises SandboxError where
-        the fault is certainly the machine's or the host's, so that nobody's score changes.
+        with a case of status `died`, and with `fault` where no code of the candidate had run; the pool then runs the
+        job once more in a fresh worker, and asks a probe whose doing it was. Raises SandboxError where the fault is
+        certainly the machine's or the host's, so that nobody's score changes.
         """
         ...
 

@@ -112,10 +112,8 @@ class WarmWorker:
         except (ValueError, RecursionError) as error:
             lost = f"the sandbox sent what is no answer: {self._diagnosis(error)}"
         count = len(job.observed)
-        if lost and not cases:
-            broken = lost
-        elif lost and len(cases) < count:
-            cases[max(cases) + 1] = CaseOutcome("died", message=lost)
+        if lost and len(cases) < count:
+            cases[max(cases, default=-1) + 1] = CaseOutcome("died", message=lost)
         if done and not done["clean"]:
             self.close()
         return Outcome(

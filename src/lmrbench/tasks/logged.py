@@ -49,8 +49,7 @@ def observe(case):
     return {{"experiment": logged(case["seed"])}}
 '''
 _AND_THE_EXPERIMENT = """
-_own_cases = cases
-_own_observe = observe
+_own_cases, _own_observe = cases, observe
 {logged}
 
 def cases(seed):

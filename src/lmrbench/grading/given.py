@@ -1,0 +1,43 @@
+"""Which cases of a check are given away: an answer that does nothing matches them, so that they earn nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from lmrbench.errors import SubmissionError
+from lmrbench.grading.compare import compare
+from lmrbench.grading.nearest import with_bodies
+from lmrbench.sandbox.protocol import Job, Outcome
+from lmrbench.sandbox.worker_program.encoding import decode
+from lmrbench.tasks.collect import candidate_files
+from lmrbench.tasks.model import Task
+
+EMPTY_BODIES = ("raise ValueError", "return None")
+
+
+def empty_jobs(task: Task, golden: Job) -> Iterator[Job]:
+    """Yield the jobs of a task's empty answers.
+
+    Args:
+        task: what they answer.
+        golden: the job of its golden, whose cases they get.
+    """
+    for files in _empty_answers(task):
+        yield replace(golden, files=files, confirmed=False)
+
+
+def matches(task: Task, golden: tuple[bytes, ...], outcome: Outcome) -> list[bool]:
+    """Return for each case whether what an empty answer returned is what the golden returned."""
+    return [
+        case.status == "observed" and not compare(decode(wanted), decode(case.payload), task.tolerance, task.tolerances)
+        for wanted, case in zip(golden, outcome.cases, strict=True)
+    ]
+
+
+def _empty_answers(task: Task) -> Iterator[Mapping[str, bytes]]:
+    for body in EMPTY_BODIES if task.targets else ():
+        try:
+            yield candidate_files(task, with_bodies(task, "empty", dict.fromkeys(task.targets, body)))[0]
+        except SubmissionError:
+            continue
