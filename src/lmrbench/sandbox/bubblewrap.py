@@ -25,7 +25,6 @@ from lmrbench.sandbox.environment import INTERPRETER_OPTIONS, WORKER_PROGRAM, in
 from lmrbench.sandbox.packages import importable_paths
 from lmrbench.sandbox.warm_worker import WarmWorker
 
-_SCRATCH_BYTES = 1 << 30
 _FIRST_USER_ID, _USER_IDS = 1_000_000_000, 2**30
 _LIBRARY_FOLDERS = ("/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/bin")
 _TREES = "/trees"
@@ -38,14 +37,15 @@ class Layout:
     """What a sandbox sees besides libraries and interpreter.
 
     imports: packages, shown in /packages. environment: where they are taken from, if not from lmrbench's own. files:
-    folders in the sandbox, and what is shown there under its own name. writable: private folders. shown: further
-    folders of this machine. links: places, and what they point to. whole_proc: show in /proc, besides processes, what
-    the kernel tells of the machine.
+    folders in the sandbox, and what is shown there under its own name. writable: private folders in memory, of at most
+    `writable_bytes` each. shown: further folders of this machine. links: places, and what they point to. whole_proc:
+    show in /proc, besides processes, what the kernel tells of the machine.
     """
 
     imports: Sequence[str]
     files: Sequence[tuple[str, Path]]
     writable: Sequence[str]
+    writable_bytes: int = 1 << 30
     shown: Sequence[str] = ()
     links: Sequence[tuple[str, str]] = ()
     whole_proc: bool = False
@@ -155,7 +155,7 @@ class BubblewrapSandbox:
         for name in ("null", "full", "random", "urandom"):
             yield from ("--dev-bind", f"/dev/{name}", f"/dev/{name}")
         for name in layout.writable:
-            yield from ("--perms", "1777", "--size", str(_SCRATCH_BYTES), "--tmpfs", name)
+            yield from ("--perms", "1777", "--size", str(layout.writable_bytes), "--tmpfs", name)
         # After the private folders, which would cover what is shown below them.
         yield from self._show([Path(folder) for folder in layout.shown if Path(folder).is_dir()])
         # What bwrap itself laid out would otherwise be a writable file system without a bound.
