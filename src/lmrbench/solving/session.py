@@ -94,7 +94,8 @@ class Session:
             files=[("/worker", WORKER_PROGRAM), *(("/etc", self._folder / name) for name in configuration)],
             writable=_WRITABLE,
             writable_bytes=(bounds.memory_mb << 20) // _FOLDERS_IN_MEMORY,
-            shown=[*(folder for folder in _SYSTEM if Path(folder).is_dir()), *shown],
+            system=_SYSTEM,
+            shown=shown,
             links=[
                 *((f"{_PYTHON}/{name}", str(interpreter())) for name in ("python", "python3")),
                 *_other_names(interpreter()),

@@ -117,7 +117,7 @@ def _proportional(pid: int | str) -> int:
 
 
 def _listed(path: str, *names: bytes, missing: bool = True) -> int:
-    """The sum of these fields, which a file of /proc lists in kB; 0 for one that can't be read, if it may be missing."""
+    """The bytes of these fields of a file of /proc; 0 for a file that can't be read, if it may be missing."""
     try:
         lines = Path(path).read_bytes().splitlines()
     except OSError:
