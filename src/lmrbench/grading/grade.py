@@ -17,7 +17,7 @@ from functools import cache
 from lmrbench.errors import SubmissionError
 from lmrbench.grading.compare import compare
 from lmrbench.grading.golden import GoldenOutputs, environment_digest, golden_outputs, require_check
-from lmrbench.grading.reading import SIDE_BY_SIDE, read_submission
+from lmrbench.grading.reading import SIDE_BY_SIDE, read_in_one_layout, read_submission
 from lmrbench.grading.records import CaseVerdict, Grade, Terms, Verdict
 from lmrbench.printable import printable
 from lmrbench.sandbox.environments import environment_of
@@ -281,7 +281,7 @@ def _grade(candidate: Candidate, terms: Terms, cases: Sequence[CaseVerdict], out
     passed = bool(cases) and all(case.verdict == "match" for case in cases)
     found = None
     if candidate.task.draw is not None:
-        found = 1.0 if passed else share_found(candidate.task, candidate.files or {})
+        found = 1.0 if passed else share_found(candidate.task, read_in_one_layout(_goals(candidate)))
     return Grade(
         **terms._asdict(),
         label=candidate.submission.label,
@@ -294,3 +294,7 @@ def _grade(candidate: Candidate, terms: Terms, cases: Sequence[CaseVerdict], out
         warnings=tuple(map(_said, candidate.warnings)),
         log=_said(outcomes[0].log) if outcomes else "",
     )
+
+
+def _goals(candidate: Candidate) -> dict[str, bytes]:
+    return {name: candidate.files[name] for name in candidate.task.goal_files} if candidate.files else {}
