@@ -76,6 +76,7 @@ NOT_STOPPED_BY_PROCESS = {
     "kills_everyone": _PROCESSES,
     "kills_the_worker": _PROCESSES,
     "links_outside": _DISK,
+    "offers_the_harness_to_the_kernel": _ROOT,
     "plants_start_hooks": _DISK,
     "raises_its_limits": _ROOT,
     "reads_devices": _ROOT,

@@ -19,12 +19,14 @@ from lmrbench.errors import RecordError, SandboxError, SubmissionError
 from lmrbench.grading import reader, reading
 from lmrbench.grading.grade import grade
 from lmrbench.grading.reader import MEGABYTES, WALL_SECONDS
+from lmrbench.judging.documents import document
 from lmrbench.lines import MAX_LINE_BYTES, append_line, read_submitted_lines
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.submission import MAX_CODE_BYTES, Submission
 from lmrbench.tasks.workspace import export_workspace, masked_files
+from lmrbench.web.taken import beside_before, taken_texts
 
 RIGHT = """
 def blend(self, values):
@@ -48,6 +50,11 @@ HARMLESS = {
     "500,000 backticks": f"{RIGHT}{'`' * 500_000}",
     "a long hexadecimal number": f"x = 0x{'f' * 3600}\n{RIGHT}",
     "a long hexadecimal number under an if": f"if 0x{'f' * 3600}:\n    x = 1\n{RIGHT}",
+    "a longer hexadecimal number": f"x = 0x{'f' * 5000}\n{RIGHT}",
+    "a longer hexadecimal number under an if": f"class Helper:\n    if 0x{'f' * 5000}:\n        x = 1\n{RIGHT}",
+    "a sum of 900 terms under an if": f"class Helper:\n    if {'+'.join(['a'] * 900)}:\n        x = 1\n{RIGHT}",
+    "800 attributes under an if": f"class Helper:\n    if {'.'.join(['a'] * 800)}:\n        x = 1\n{RIGHT}",
+    "800 attributes in the body": RIGHT.replace("    total", f"    if 0:\n        {'.'.join('a' * 800)}\n    total", 1),
     "980 branches": BRANCHES + RIGHT,
     "980 branches in the body": RIGHT.replace("    total", f"{textwrap.indent(BRANCHES, '    ')}    total", 1),
     "a sum of 2,000 terms": f"x = {' + '.join(['y'] * 2000)}\n{RIGHT}",
@@ -55,7 +62,7 @@ HARMLESS = {
     "30,000 constants": "\n".join(f"x{number} = {number}" for number in range(30_000)) + RIGHT,
 }
 # What can't be used, or not within the bounds.
-REFUSED = {
+REFUSED: dict[str, str | dict[str, str]] = {
     "600 decorators of nothing": "@torch.no_grad()\n" * 600,
     "20,000 functions of the name": "def blend(self, values):\n    pass\n" * 20_000,
     "more than the largest code": RIGHT + "#" * MAX_CODE_BYTES,
@@ -111,6 +118,15 @@ def graded(task, pool, code):
 def test_what_is_hard_to_read_is_graded_and_ends_nothing(task, pool, bounded, name):
     result = graded(task, pool, HARMLESS[name])
     assert result.passed, result.first_failure
+
+
+@pytest.mark.parametrize("name", [*HARMLESS, *REFUSED])
+def test_what_is_hard_to_read_is_shown_and_ends_nothing(task, bounded, name):
+    submission = Submission(system="hostile", task=task.id, code=HARMLESS.get(name) or REFUSED[name])
+
+    assert "Nothing can be taken" in document("item", task, submission) or beside_before(task, submission, True).targets
+    taken_texts(task, submission)
+    reading.read_in_one_layout({"blending.py": submission.code.encode() if isinstance(submission.code, str) else b""})
 
 
 @pytest.mark.parametrize("name", REFUSED)

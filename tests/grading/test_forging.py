@@ -10,6 +10,7 @@ from lmrbench.cli import app
 from lmrbench.errors import TaskError, UsageError
 from lmrbench.grading.forging import effects, fair_draw, forged
 from lmrbench.grading.grade import grade
+from lmrbench.grading.reading import read_in_one_layout
 from lmrbench.sandbox.registry import open_pool
 from lmrbench.solving.prompts import prompt_message
 from lmrbench.solving.scoring import SuiteTasks
@@ -119,6 +120,8 @@ def test_who_makes_the_changes_passes_and_who_makes_one_of_two_has_found_half(su
     draw = next(iter(deviation_pool(base).draws))
     names = chosen(base, deviation_pool(base), draw)
     edits = {item.file.removesuffix(".py"): (item.old, item.new) for item in names.values()}
+    # Nothing that Python's parser takes, and what works on its trees does not, may end the grading of all.
+    hostile = {"digits": f"x = 0x{'f' * 5000}", "terms": "+".join(["a"] * 900), "attributes": ".".join(["a"] * 800)}
     with open_pool("bubblewrap", (), 1) as workers:
         task = forged(base, 2, 4, workers)
         assert set(task.draw.deviations) == set(names)
@@ -128,6 +131,12 @@ def test_who_makes_the_changes_passes_and_who_makes_one_of_two_has_found_half(su
             answer(task).model_copy(update={"system": "none"}),
             Submission(system="text", task=task.id, code="RATE = 0.25"),
             answer(task, experiment=("RATE = 0.5", "RATE = (")).model_copy(update={"system": "broken"}),
+            *(
+                answer(task, experiment=("RATE = 0.5", f"RATE = 0.5\nif COUNT < 0:\n    {code}")).model_copy(
+                    update={"system": name}
+                )
+                for name, code in hostile.items()
+            ),
         ]
         found = {item.system: item for item in grade(submissions, {task.id: task}, (7,), workers)}
     assert {name: item.passed for name, item in found.items()} == {
@@ -136,6 +145,7 @@ def test_who_makes_the_changes_passes_and_who_makes_one_of_two_has_found_half(su
         "none": False,
         "text": False,
         "broken": False,
+        **dict.fromkeys(hostile, False),
     }
     assert {name: item.found for name, item in found.items()} == {
         "both": 1.0,
@@ -143,6 +153,7 @@ def test_who_makes_the_changes_passes_and_who_makes_one_of_two_has_found_half(su
         "none": 0.0,
         "text": 0.0,
         "broken": 0.0,
+        **dict.fromkeys(hostile, 0.0),
     }
     assert "handed in whole" in found["text"].cases[0].reason
     assert "experiment.py: line" in found["broken"].cases[0].reason
@@ -214,7 +225,7 @@ def test_the_same_change_in_another_layout_is_found(suite):
     for name in task.draw.deviations:
         item = deviation_pool(base).deviation[name]
         files[item.file] = files[item.file].replace(item.old.encode(), (item.new + "  # changed").encode())
-    assert share_found(task, files) == 1.0
+    assert share_found(task, read_in_one_layout(files)) == 1.0
     assert share_found(task, {}) == 0.0
 
 

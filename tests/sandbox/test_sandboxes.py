@@ -14,7 +14,7 @@ from tests.engine import DOCKER
 
 from lmrbench.errors import SandboxError
 from lmrbench.sandbox import bubblewrap
-from lmrbench.sandbox.bubblewrap import BubblewrapSandbox
+from lmrbench.sandbox.bubblewrap import BubblewrapSandbox, Layout
 from lmrbench.sandbox.ending import kill_with_children
 from lmrbench.sandbox.packages import importable_paths, required_distributions
 from lmrbench.sandbox.pool import LocalPool
@@ -283,6 +283,39 @@ def test_bubblewrap_shows_no_home_no_suite_and_no_other_packages(tmp_path):
         assert observed(worker.run(job(code)))[0] == [[], []]
     finally:
         worker.close()
+
+
+PACKAGES = (
+    "application/python/lib/python3.12/site-packages",
+    "venvs/tool/lib/python3.11/site-packages",
+    "python3/dist-packages",
+    "node_modules",
+    "application/resources/node_modules",
+    "conda/pkgs",
+    "conda/envs/base/lib/python3.9/site-packages",
+)
+
+
+@pytest.fixture
+def programs(tmp_path):
+    """A folder of programs with packages installed at several depths."""
+    for place in (*PACKAGES, "conda/conda-meta", "library"):
+        (tmp_path / "programs" / place / "module").mkdir(parents=True)
+        (tmp_path / "programs" / place / "module" / "file").write_text("x")
+    tmp_path.chmod(0o755)
+    bubblewrap.installed_packages.cache_clear()
+    return tmp_path / "programs"
+
+
+def test_packages_below_shown_folders_are_hidden_at_any_depth(programs, monkeypatch):
+    monkeypatch.setattr(bubblewrap, "_LIBRARY_FOLDERS", (*bubblewrap._LIBRARY_FOLDERS, str(programs)))
+    code = f"import os\nprint(sorted(folder for folder, _, files in os.walk({str(programs)!r}) if files))"
+    # Without the private folder /tmp, in which the test's own folder may lie.
+    command = BubblewrapSandbox().command(["-c", code], Layout([], [], ["/dev/shm"]), {}, None)
+
+    seen = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    assert seen.strip() == str([f"{programs}/conda/conda-meta/module", f"{programs}/library/module"])
 
 
 def test_a_secret_folder_below_a_shown_one_appears_empty():

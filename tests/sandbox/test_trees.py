@@ -114,6 +114,30 @@ def test_a_folder_is_made_once_for_all_answers_to_a_task(fetched):
     assert tree_of({"answer.py": ANSWER}, CHECK) is None
 
 
+HOSTILE = {
+    "a number that Python does not print": f"class Helper:\n    if 0x{'f' * 5000}:\n        x = 1\n",
+    "a sum of 900 terms": f"if {'+'.join(['a'] * 900)}:\n    x = 1\n",
+    "800 attributes": f"if {'.'.join(['a'] * 800)}:\n    x = 1\n",
+    "brackets": "(" * 100_000,
+    "a null byte": "x = '\0'\n",
+    "imports of everything": "import package.inner.deep.more\n",
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_what_an_answer_holds_changes_nothing_about_the_folder(tmp_path, monkeypatch, fetched, kind):
+    files = {**fetched, "package/inner/goal.py": HOSTILE[kind].encode() + ANSWER}
+
+    def compiled(candidate):
+        folder = tree_of(candidate, CHECK)
+        return sorted(path.name for path in folder.rglob("*.pyc"))
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "one"))
+    by_hostile = compiled(files)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "other"))
+    assert by_hostile == compiled({**fetched, "package/inner/goal.py": b"x = 1\n"})
+
+
 def test_who_shows_no_folders_is_sent_everything(fetched):
     worker = make_sandbox("process", ()).start(("numpy",))
     try:

@@ -12,7 +12,9 @@ from inspect_ai.util import OutputLimitExceededError, SandboxUnavailableError, S
 
 from lmrbench.errors import LmrbenchError
 from lmrbench.grading.secrets import secret_folders
+from lmrbench.sandbox.bubblewrap import installed_packages
 from lmrbench.sandbox.doctor import diagnose
+from lmrbench.solving import session
 from lmrbench.solving.provider import BubblewrapSandboxEnvironment
 from lmrbench.solving.session import Bounds, Session
 
@@ -251,6 +253,46 @@ def test_what_is_shown_hides_the_cache_and_the_checkout_with_its_history(machine
             session.close()
 
     assert anyio.run(main) == b"PROGRAM\n"
+
+
+@pytest.mark.parametrize(
+    ("shown", "seen"),
+    [
+        ((), {"bin"}),
+        (("lib/node_modules/tool",), {"bin", "lib/node_modules/tool"}),
+        (("lib/node_modules",), {"bin", "lib/node_modules/tool", "lib/node_modules/other"}),
+        (
+            ("lib", "application"),
+            {"bin", "lib/node_modules/tool", "lib/node_modules/other", "application/lib/python3.12/site-packages"},
+        ),
+    ],
+)
+def test_of_installed_packages_an_agent_sees_what_is_mounted(tmp_path, monkeypatch, shown, seen):
+    programs = tmp_path / "programs"
+    for place in ("bin", "lib/node_modules/tool", "lib/node_modules/other", "application/lib/python3.12/site-packages"):
+        (programs / place).mkdir(parents=True)
+        (programs / place / "file").write_text("x")
+    tmp_path.chmod(0o755)
+    monkeypatch.setattr(session, "_SYSTEM", (*session._SYSTEM, str(programs)))
+    # Without the private folder /tmp, in which the test's own folder may lie.
+    monkeypatch.setattr(session, "_WRITABLE", tuple(folder for folder in session._WRITABLE if folder != "/tmp"))
+    installed_packages.cache_clear()
+
+    async def main():
+        opened = Session([], shown=[str(programs / folder) for folder in shown])
+        try:
+            found = await opened.run(["find", str(programs), "-name", "file", "-printf", "%P "])
+            writes = [
+                (await opened.run(["touch", f"{programs}/{place}/new"])).returncode
+                for place in ("bin", "lib/node_modules")
+            ]
+            return found.stdout.decode().split(), writes
+        finally:
+            opened.close()
+
+    found, writes = anyio.run(main)
+    assert {name.removesuffix("/file") for name in found} == seen
+    assert 0 not in writes
 
 
 @pytest.mark.parametrize(

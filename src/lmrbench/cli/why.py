@@ -80,12 +80,12 @@ def _show_code(out: Console, task: Task, submission: Submission) -> None:
     from rich.syntax import Syntax
 
     from lmrbench.errors import SubmissionError
-    from lmrbench.grading.reading import read_submission
+    from lmrbench.grading.reading import read_targets
     from lmrbench.tasks.workspace import target_texts, unsolved_files
 
     unsolved = unsolved_files(task)
     try:
-        answered, _ = read_submission(task, submission)
+        answered, taken = read_targets(task, submission)
     except SubmissionError as error:
         say(f"nothing was taken of this answer: {error}")
         code = submission.code if isinstance(submission.code, str) else "\n\n".join(submission.code.values())
@@ -94,7 +94,7 @@ def _show_code(out: Console, task: Task, submission: Submission) -> None:
     if not task.targets:
         out.print(Syntax(printable(_diff(task.files.shown, answered), lines=True), "diff", background_color="default"))
         return
-    masked, taken = target_texts(task, unsolved), target_texts(task, answered)
+    masked = target_texts(task, unsolved)
     for target in task.targets:
         pieces = [(title, *texts[target]) for title, texts in (("masked", masked), ("answer", taken))]
         if out.width >= 2 * BESIDE:

@@ -23,7 +23,7 @@ from lmrbench.grading.golden import (
     golden_outputs,
     require_check,
 )
-from lmrbench.grading.reading import SIDE_BY_SIDE, read_submission
+from lmrbench.grading.reading import SIDE_BY_SIDE, read_in_one_layout, read_submission
 from lmrbench.grading.records import CaseVerdict, Grade, Terms, Verdict
 from lmrbench.printable import printable
 from lmrbench.sandbox.protocol import CaseOutcome, Job, Outcome, Status, WorkerPool
@@ -329,7 +329,11 @@ def _grade(candidate: Candidate, terms: Terms, cases: Sequence[CaseVerdict], out
 
 def _share_found(candidate: Candidate) -> float:
     try:
-        return share_found(candidate.task, candidate.files or {})
+        return share_found(candidate.task, read_in_one_layout(_goals(candidate)))
     except Exception as error:
         _refusal(error)
         return 0.0
+
+
+def _goals(candidate: Candidate) -> dict[str, bytes]:
+    return {name: candidate.files[name] for name in candidate.task.goal_files} if candidate.files else {}

@@ -19,8 +19,10 @@ from pydantic import BeforeValidator, Field, PlainSerializer
 from lmrbench.errors import SubmissionError, TaskError
 from lmrbench.records import Record
 from lmrbench.tasks.collect import decoded, excerpts, patched, transplanted
+from lmrbench.tasks.deviations import in_one_layout
 from lmrbench.tasks.model import Target
 from lmrbench.tasks.submission import Text
+from lmrbench.tasks.workspace import texts_of
 
 SECONDS = 5
 MEGABYTES = 512
@@ -38,7 +40,9 @@ Data = Annotated[
 class Request(Record):
     """What to read: code for the targets of the unsolved goal files, a diff of the masked ones, or files.
 
-    excerpts: of the code, reply with what was transplanted alone, with or without comments and docstrings.
+    excerpts: of the code, reply with what was transplanted alone, with or without comments and docstrings. located:
+    reply also with the text of each target, and the number of its first line. one_layout: reply with the files
+    without comments and in one layout.
     """
 
     unsolved: dict[str, Data] = Field(default_factory=dict)
@@ -46,7 +50,9 @@ class Request(Record):
     targets: tuple[Target, ...] = ()
     code: str | dict[str, str] | None = None
     excerpts: Literal["none", "whole", "stripped"] = "none"
+    located: bool = False
     diff: Data | None = None
+    one_layout: bool = False
     files: dict[str, Data] = Field(default_factory=dict)
 
 
@@ -55,6 +61,7 @@ class Reply(Record):
 
     files: dict[str, Data] = Field(default_factory=dict)
     code: dict[str, str] = Field(default_factory=dict)
+    located: tuple[tuple[int, str], ...] = ()
     warnings: tuple[Text, ...] = ()
     refusal: Text = ""
     tasks_fault: Text = ""
@@ -67,10 +74,13 @@ def answer(request: Request) -> Reply:
         if request.excerpts != "none":
             stripped = request.excerpts == "stripped"
             return Reply(code=excerpts(request.unsolved, files, request.targets, stripped), warnings=warnings)
-        return Reply(files=files, warnings=warnings)
+        located = tuple(texts_of(request.targets, files).values()) if request.located else ()
+        return Reply(files=files, located=located, warnings=warnings)
     if request.diff is not None:
         code, warnings = patched(request.masked, decoded(request.diff, "the diff"))
         return Reply(code=code, warnings=warnings)
+    if request.one_layout:
+        return Reply(code={name: in_one_layout(data) for name, data in request.files.items()})
     return Reply(code={name: decoded(data, name) for name, data in request.files.items()})
 
 

@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -23,7 +24,7 @@ from lmrbench.grading.reader import MEGABYTES, SECONDS, STARTED, WALL_SECONDS, R
 from lmrbench.printable import printable
 from lmrbench.tasks.collect import workspace_answer
 from lmrbench.tasks.foreign import read_foreign
-from lmrbench.tasks.model import Task
+from lmrbench.tasks.model import Target, Task
 from lmrbench.tasks.submission import MAX_CODE_BYTES, Submission
 from lmrbench.tasks.workspace import masked_files, unsolved_files
 
@@ -42,6 +43,25 @@ def read_submission(task: Task, submission: Submission) -> tuple[dict[str, bytes
     if reply.files.keys() != set(task.goal_files):
         raise SubmissionError(_LOST)
     return {**unsolved_files(task), **reply.files}, reply.warnings
+
+
+def read_targets(task: Task, submission: Submission) -> tuple[dict[str, bytes], dict[Target, tuple[int, str]]]:
+    """The goal files with the submission's targets in place, and each target as `target_texts` gives it.
+
+    Raises SubmissionError as `read_submission` does.
+    """
+    reply = _ask(_transplantation(task, submission).model_copy(update={"located": True}))
+    if reply.files.keys() != set(task.goal_files) or len(reply.located) != len(task.targets):
+        raise SubmissionError(_LOST)
+    return reply.files, dict(zip(task.targets, reply.located, strict=True))
+
+
+def read_in_one_layout(files: Mapping[str, bytes]) -> dict[str, str]:
+    """Files of a candidate without comments and in one layout; nothing of those that can't be read so."""
+    try:
+        return _ask(Request(files=dict(files), one_layout=True)).code
+    except SubmissionError:
+        return {}
 
 
 def read_excerpts(task: Task, submission: Submission, stripped: bool) -> dict[str, str]:

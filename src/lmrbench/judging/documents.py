@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 
 from lmrbench.errors import SubmissionError
-from lmrbench.grading.reading import read_submission
+from lmrbench.grading.reading import read_targets
 from lmrbench.printable import printable
+from lmrbench.pysource.matching import matched
 from lmrbench.pysource.source import decode
-from lmrbench.tasks.model import Task
+from lmrbench.tasks.model import Target, Task
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import RULES, repository_files, target_texts, unsolved_files
 
@@ -27,12 +27,12 @@ def document(name: str, task: Task, submission: Submission) -> str:
         task.instruction.strip(),
         RULES,
         "## Reference",
-        *_targets(task, repository_files(task)),
+        *_targets(target_texts(task, repository_files(task))),
         "## Candidate",
     ]
     unsolved = unsolved_files(task)
     try:
-        answered, _ = read_submission(task, submission)
+        answered, taken = read_targets(task, submission)
     except SubmissionError as error:
         parts.append(f"Nothing can be taken of this answer: {printable(str(error))}")
         given = {"": submission.code} if isinstance(submission.code, str) else submission.code
@@ -40,23 +40,24 @@ def document(name: str, task: Task, submission: Submission) -> str:
             part for file, code in given.items() for part in (f"`{printable(file)}`" if file else "", _code(code))
         ]
     else:
-        parts += _targets(task, answered)
+        parts += _targets(taken)
+        masked = target_texts(task, unsolved)
         for file in task.goal_files:
-            added = _added(_others(task, unsolved, file), _others(task, answered, file))
+            added = _added(_others(masked, unsolved, file), _others(taken, answered, file))
             parts += [f"Added to `{file}` beside it:", _code(added)] if added else []
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def _targets(task: Task, files: Mapping[str, bytes]) -> list[str]:
-    return [part for target, (_, text) in target_texts(task, files).items() for part in (f"`{target}`", _code(text))]
+def _targets(texts: Mapping[Target, tuple[int, str]]) -> list[str]:
+    return [part for target, (_, text) in texts.items() for part in (f"`{target}`", _code(text))]
 
 
-def _others(task: Task, files: Mapping[str, bytes], file: str) -> list[str]:
+def _others(texts: Mapping[Target, tuple[int, str]], files: Mapping[str, bytes], file: str) -> list[str]:
     """The lines of a file that no target takes."""
     lines = decode(files[file])[0].splitlines()
     taken = {
         number
-        for target, (first, text) in target_texts(task, files).items()
+        for target, (first, text) in texts.items()
         if target.file == file
         for number in range(first, first + len(text.splitlines()))
     }
@@ -64,8 +65,7 @@ def _others(task: Task, files: Mapping[str, bytes], file: str) -> list[str]:
 
 
 def _added(before: list[str], after: list[str]) -> str:
-    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
-    lines = [line for tag, _, _, start, end in matcher.get_opcodes() if tag != "equal" for line in after[start:end]]
+    lines = [line for tag, _, _, start, end in matched(before, after) if tag != "equal" for line in after[start:end]]
     return "\n".join(lines).strip("\n")
 
 

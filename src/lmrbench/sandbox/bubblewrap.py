@@ -2,12 +2,13 @@
 
 A worker has its own mount, process, network, IPC and host-name namespaces, and a user namespace or, where lmrbench
 runs as root, a user id of its own. It sees the system's libraries, the interpreter and the packages that the tasks
-import, all read-only, and two small private folders to write in. It sees no home, no site-packages, no suite and no
+import, all read-only, and two small private folders to write in. It sees no home, no other packages, no suite and no
 environment.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import stat
@@ -15,6 +16,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from secrets import randbelow
 
@@ -25,9 +27,9 @@ from lmrbench.sandbox.environment import INTERPRETER_OPTIONS, WORKER_PROGRAM, in
 from lmrbench.sandbox.packages import importable_paths
 from lmrbench.sandbox.warm_worker import WarmWorker
 
-_SCRATCH_BYTES = 1 << 30
 _FIRST_USER_ID, _USER_IDS = 1_000_000_000, 2**30
 _LIBRARY_FOLDERS = ("/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/bin")
+_PACKAGES = {"site-packages", "dist-packages", "node_modules"}
 _TREES = "/trees"
 _ALIASES = ("/lib", "/lib32", "/lib64", "/bin")
 _CONFIGURATION = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives")
@@ -38,14 +40,17 @@ class Layout:
     """What a sandbox sees besides libraries and interpreter.
 
     imports: packages, shown in /packages. environment: where they are taken from, if not from lmrbench's own. files:
-    folders in the sandbox, and what is shown there under its own name. writable: private folders. shown: further
-    folders of this machine. links: places, and what they point to. whole_proc: show in /proc, besides processes, what
-    the kernel tells of the machine.
+    folders in the sandbox, and what is shown there under its own name. writable: private folders in memory, of at most
+    `writable_bytes` each. system: further folders of this machine's programs, without installed packages. shown:
+    folders that a user names, whole. links: places, and what they point to. whole_proc: show in /proc, besides
+    processes, what the kernel tells of the machine.
     """
 
     imports: Sequence[str]
     files: Sequence[tuple[str, Path]]
     writable: Sequence[str]
+    writable_bytes: int = 1 << 30
+    system: Sequence[str] = ()
     shown: Sequence[str] = ()
     links: Sequence[tuple[str, str]] = ()
     whole_proc: bool = False
@@ -119,16 +124,18 @@ class BubblewrapSandbox:
             users = ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
             program += ["--user", str(user)]
         settings = [word for name, value in environment.items() for word in ("--setenv", name, value)]
-        return [bwrap, *_ISOLATION, *users, *self._mounts(layout), "--clearenv", *settings, "--", *program]
+        inside = [*_ISOLATION, *users, *self._mounts(layout), "--clearenv", *settings]
+        return [*_FIRST_TO_END, bwrap, *inside, "--", *program]
 
     def _mounts(self, layout: Layout) -> Iterator[str]:
-        system = [Path(folder) for folder in _LIBRARY_FOLDERS if Path(folder).is_dir()]
+        system = [Path(folder) for folder in (*_LIBRARY_FOLDERS, *layout.system) if Path(folder).is_dir()]
         library = Path(sys.base_prefix) / "lib"
         if not any(library.is_relative_to(folder) for folder in system):
             system.append(library)
         if not any(interpreter().is_relative_to(folder) for folder in system):
             system.append(interpreter())
-        yield from self._show(system)
+        packages = {path for folder in system for path in installed_packages(folder)}
+        yield from self._show(system, packages)
         for name in ("/etc", "/packages", "/worker", _TREES):
             yield from ("--perms", "0755", "--dir", name)
         for alias in _ALIASES:
@@ -148,6 +155,8 @@ class BubblewrapSandbox:
         yield from ("--proc", "/proc")
         if not layout.whole_proc:
             yield from _hide_machine()
+            # A process could change there when the kernel ends it, and what its peak of memory was.
+            yield from ("--remount-ro", "/proc")
         yield from ("--tmpfs", "/dev", "--symlink", "/proc/self/fd", "/dev/fd")
         for number, name in enumerate(("stdin", "stdout", "stderr")):
             yield from ("--symlink", f"/proc/self/fd/{number}", f"/dev/{name}")
@@ -155,30 +164,55 @@ class BubblewrapSandbox:
         for name in ("null", "full", "random", "urandom"):
             yield from ("--dev-bind", f"/dev/{name}", f"/dev/{name}")
         for name in layout.writable:
-            yield from ("--perms", "1777", "--size", str(_SCRATCH_BYTES), "--tmpfs", name)
+            yield from ("--perms", "1777", "--size", str(layout.writable_bytes), "--tmpfs", name)
         # After the private folders, which would cover what is shown below them.
-        yield from self._show([Path(folder) for folder in layout.shown if Path(folder).is_dir()])
+        shown = [Path(folder) for folder in layout.shown if Path(folder).is_dir()]
+        yield from self._show(shown)
+        # Not before, as some of what is shown may lie in them.
+        for folder in _outermost(packages):
+            if not any(folder.is_relative_to(path) for path in shown):
+                yield from ("--remount-ro", str(folder))
         # What bwrap itself laid out would otherwise be a writable file system without a bound.
         yield from ("--remount-ro", "/dev", "--remount-ro", "/")
 
-    def _show(self, paths: Sequence[Path]) -> Iterator[str]:
+    def _show(self, paths: Sequence[Path], packages: Iterable[Path] = ()) -> Iterator[str]:
+        """Show folders, in which secrets appear empty and read-only, and these packages empty."""
         refuse_secret(paths, self.secrets)
         yield from _open_parents(paths)
         for path in paths:
             yield from ("--ro-bind", str(path), str(path))
-        for folder in self._hidden(paths):
+        for folder in _outermost(packages):
+            yield from ("--tmpfs", str(folder))
+        for folder in _outermost(self._secrets_below(paths)):
             yield from ("--tmpfs", str(folder), "--remount-ro", str(folder))
 
-    def _hidden(self, shown: Sequence[Path]) -> set[Path]:
-        """The folders below `shown` that must appear empty: packages installed for other purposes, and the secrets."""
-        patterns = ("python3*/site-packages", "python3*/dist-packages")
-        hidden = {path for folder in shown for pattern in patterns for path in folder.glob(pattern) if path.is_dir()}
+    def _secrets_below(self, shown: Sequence[Path]) -> Iterator[Path]:
         for folder in shown:
             # A folder is shown under the name that it was given, which may lead elsewhere by links.
             place = folder.resolve()
             below = (path for path in self.secrets if path.is_relative_to(place) and path.is_dir())
-            hidden |= {folder / path.relative_to(place) for path in below}
-        return {path for path in hidden if not any(path != other and path.is_relative_to(other) for other in hidden)}
+            yield from (folder / path.relative_to(place) for path in below)
+
+
+@cache
+def installed_packages(folder: Path) -> tuple[Path, ...]:
+    """The folders of Python's and Node's packages below a folder, at any depth, looked for once in a process."""
+    found: list[Path] = []
+    waiting = [str(folder)]
+    while waiting:
+        with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:
+            folders = {entry.name: entry.path for entry in entries if entry.is_dir(follow_symlinks=False)}
+            # Of conda, which keeps the packages that it installs beside its environments.
+            packages = _PACKAGES | {"pkgs"} if "conda-meta" in folders else _PACKAGES
+            found += [Path(path) for name, path in folders.items() if name in packages]
+            waiting += [path for name, path in folders.items() if name not in packages]
+    return tuple(found)
+
+
+def _outermost(folders: Iterable[Path]) -> list[Path]:
+    """These folders without those that lie in another of them."""
+    every = set(folders)
+    return sorted(path for path in every if not every & set(path.parents))
 
 
 def _open_parents(paths: Iterable[Path]) -> Iterator[str]:
@@ -200,6 +234,8 @@ def _hide_machine() -> Iterator[str]:
             yield from ("--ro-bind", "/dev/null", entry.path)
 
 
+# Where memory runs out the kernel is to end a sandbox, and not lmrbench.
+_FIRST_TO_END = ("/bin/sh", "-c", '{ echo 500 >/proc/self/oom_score_adj; } 2>/dev/null; exec "$@"', "sh")
 # Libraries choose their code by the processor.
 _KEPT_IN_PROC = {"cpuinfo", "filesystems", "version"}
 _ISOLATION = (

@@ -8,6 +8,7 @@ it, and only what differs is sent. The modules that Python is likely to need lie
 from __future__ import annotations
 
 import ast
+import contextlib
 import hashlib
 import os
 import py_compile
@@ -64,32 +65,57 @@ def _make(folder: Path, places: Mapping[str, Path], needed: set[str]) -> None:
 
 
 def needed_modules(files: Mapping[str, bytes], check: str) -> Iterator[str]:
-    """The modules of a repository that a check imports, and those that these import as they are loaded, by path."""
+    """The modules of a repository that a check imports, and those that these import as they are loaded, by path.
+
+    In place of a file that does not come from the source, which may be a candidate's, the source's own is read.
+    """
+    root = next(_root(path, data.place) for path, data in files.items() if isinstance(data, Kept))
     seen: set[str] = set()
-    waiting = list(_imported(ast.walk(ast.parse(check)), "", files))
+    waiting = list(_imported((node for top in _body(check) for node in ast.walk(top)), "", files))
     while waiting:
         path = waiting.pop()
         if path not in seen:
             seen.add(path)
             yield path
-            waiting += _imported(_loaded(files[path]), path, files)
+            waiting += _imported(_loaded(_original(files[path], root / path)), path, files)
+
+
+def _root(path: str, place: Path) -> Path:
+    """The folder below which a file of this path lies in this place."""
+    return place.parents[len(PurePosixPath(path).parts) - 1]
+
+
+def _original(data: bytes, place: Path) -> bytes:
+    """What a file of the source holds; nothing where the source has no such file."""
+    if isinstance(data, Kept):
+        return data
+    with contextlib.suppress(FileNotFoundError):
+        return place.read_bytes()
+    return b""
+
+
+def _body(source: bytes | str) -> list[ast.stmt]:
+    """The statements of a module; none of a file that is no Python."""
+    with warnings.catch_warnings(), contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+        warnings.simplefilter("ignore")
+        return ast.parse(source).body
+    return []
 
 
 def _loaded(source: bytes) -> Iterator[ast.AST]:
-    """What runs when a module is loaded; nothing of a file that is no Python."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            waiting: list[ast.AST] = [*ast.parse(source).body]
-    except (SyntaxError, ValueError):
-        return
+    """What runs when a module is loaded."""
+    waiting: list[ast.AST] = [*_body(source)]
     while waiting:
         node = waiting.pop()
         yield node
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+        if isinstance(node, ast.If) and any(_is_type_checking(part) for part in ast.walk(node.test)):
             waiting += node.orelse
         elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             waiting += ast.iter_child_nodes(node)
+
+
+def _is_type_checking(node: ast.AST) -> bool:
+    return "TYPE_CHECKING" in (getattr(node, "id", None), getattr(node, "attr", None))
 
 
 def _imported(nodes: Iterable[ast.AST], path: str, files: Mapping[str, bytes]) -> Iterator[str]:

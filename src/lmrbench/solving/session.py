@@ -36,6 +36,8 @@ _PATH = f"{_PYTHON}:/usr/local/bin:/usr/bin:/bin"
 _SYSTEM = ("/usr/local/bin", "/usr/local/lib", "/usr/sbin", "/usr/share", "/usr/libexec", "/etc/ssl")
 _WRITABLE = (WORKSPACE, HOME, "/tmp", "/var/tmp", "/dev/shm")
 _FILE_MB = 1024
+# Each private folder takes at most this part of the memory, so that full ones leave some for processes.
+_FOLDERS_IN_MEMORY = 8
 _END_SECONDS = 10.0
 
 
@@ -45,7 +47,7 @@ class SessionError(SandboxError):
 
 @dataclass(frozen=True)
 class Bounds:
-    """What all commands of one session together may use: memory, and processes at once."""
+    """What all commands of one session together may use: memory, files in memory included, and processes at once."""
 
     memory_mb: int = 8192
     processes: int = 1024
@@ -91,7 +93,9 @@ class Session:
             environment=environment,
             files=[("/worker", WORKER_PROGRAM), *(("/etc", self._folder / name) for name in configuration)],
             writable=_WRITABLE,
-            shown=[*(folder for folder in _SYSTEM if Path(folder).is_dir()), *shown],
+            writable_bytes=(bounds.memory_mb << 20) // _FOLDERS_IN_MEMORY,
+            system=_SYSTEM,
+            shown=shown,
             links=[
                 *((f"{_PYTHON}/{name}", str(interpreter())) for name in ("python", "python3")),
                 *_other_names(interpreter()),
@@ -107,7 +111,7 @@ class Session:
                 listener.listen(64)
                 program = ["-m", "worker_program.session", "--socket", str(listener.fileno())]
                 program += ["--memory-mb", str(bounds.memory_mb), "--processes", str(bounds.processes)]
-                program += ["--file-mb", str(_FILE_MB)]
+                program += ["--file-mb", str(_FILE_MB), "--folders", *_WRITABLE]
                 self._process = subprocess.Popen(
                     BubblewrapSandbox(secrets).command(program, layout, variables(("/worker",), HOME), user),
                     stdin=subprocess.PIPE,

@@ -87,7 +87,7 @@ def deviation_pool(task: Task) -> DeviationPool:
         for path, data in changed(task.files.repository, {name: item}, file).items():
             try:
                 compile(data, path, "exec", dont_inherit=True)
-            except SyntaxError as error:
+            except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
                 raise TaskError(f"{file}: deviation.{name}: {error}") from error
     return pool
 
@@ -233,10 +233,10 @@ def forensic_task(task: Task, pool: DeviationPool, draw: Draw, results: str = ""
     )
 
 
-def share_found(task: Task, answered: Mapping[str, bytes]) -> float:
+def share_found(task: Task, answered: Mapping[str, str]) -> float:
     """The share of a draw's deviations that stand in an answer word for word, apart from spaces and comments.
 
-    A lower bound: what does the same in other words is not seen. answered: the goal files.
+    A lower bound: what does the same in other words is not seen. answered: the goal files, as `in_one_layout` has them.
     """
     assert task.draw is not None
     faithful = {**task.files.repository, **task.files.shown}
@@ -244,22 +244,27 @@ def share_found(task: Task, answered: Mapping[str, bytes]) -> float:
     return sum(_is_made(pool.deviation[name], faithful, answered) for name in task.draw.deviations) / task.draw.count
 
 
-def _is_made(deviation: Deviation, faithful: Mapping[str, bytes], answered: Mapping[str, bytes]) -> bool:
+def _is_made(deviation: Deviation, faithful: Mapping[str, bytes], answered: Mapping[str, str]) -> bool:
     path = deviation.file
     made, before, ours = (
-        _lines(files.get(path, b"")) for files in (changed(faithful, {"": deviation}), faithful, answered)
+        Counter(text.splitlines())
+        for text in (
+            in_one_layout(changed(faithful, {"": deviation})[path]),
+            in_one_layout(faithful[path]),
+            answered.get(path, ""),
+        )
     )
     return all(ours[line] > before[line] for line in made - before) and all(
         ours[line] < before[line] for line in before - made
     )
 
 
-def _lines(data: bytes) -> Counter[str]:
-    """How often each line stands in a file, without comments and in one layout; nothing for what is no Python."""
+def in_one_layout(data: bytes) -> str:
+    """A file without comments and in one layout; nothing for what is no Python. Of a candidate, let a reader do it."""
     try:
-        return Counter(ast.unparse(syntax_tree(decode(data)[0])).splitlines())
-    except (SyntaxError, RecursionError):
-        return Counter()
+        return ast.unparse(syntax_tree(decode(data)[0]))
+    except (SyntaxError, ValueError, RecursionError):
+        return ""
 
 
 def _overlap(one: tuple[str, int, int], other: tuple[str, int, int]) -> bool:

@@ -1,13 +1,15 @@
 """The viewer: runs, their answers, tasks and the suite, as pages that only this machine's browser gets.
 
 Nothing in an address becomes a path: runs are named by their numbers, answers and tasks are looked up in what was read,
-and static files in what came with lmrbench.
+and static files in what came with lmrbench. What strangers wrote is read and compared in threads, so that pages of
+others do not wait for it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from anyio.to_thread import run_sync
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -21,12 +23,12 @@ from lmrbench.errors import LmrbenchError
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Answer
 from lmrbench.tasks.workspace import instruction, target_texts, unsolved_files
-from lmrbench.web.code import beside, coloured
+from lmrbench.web.code import coloured
 from lmrbench.web.index import RunIndex
 from lmrbench.web.matrix import cells_of, number_in, paged, total
 from lmrbench.web.prose import prose
 from lmrbench.web.serving import HEADERS, in_turn, page, refused, static
-from lmrbench.web.taken import beside_before, handed_in, taken_texts
+from lmrbench.web.taken import beside_before, beside_each_other, handed_in
 from lmrbench.web.transcripts import TranscriptServers
 
 # How many systems stand side by side on a page of a run, and how many tasks below each other.
@@ -129,12 +131,13 @@ class Viewer:
         _, run = self.run_of(request)
         return JSONResponse({"entries": len(run.entries), "usages": len(run.usages)}, headers=HEADERS)
 
-    def answer(self, request: Request) -> Response:
+    async def answer(self, request: Request) -> Response:
         """One answer: its code beside the masked function, failed cases, votes, labels, what it cost."""
         number, run = self.run_of(request)
         answer = self.answer_of(request, run)
         grade, task, submission = run.grade(answer), self.tasks.get(answer.task), run.submission(answer)
-        taken = beside_before(task, submission, self.show_reference)
+        taken = await run_sync(beside_before, task, submission, self.show_reference)
+        as_it_came = [] if submission is None or taken.targets else await run_sync(handed_in, submission)
         others = sorted(item for item in run.entries if item.task == answer.task and item != answer)
         return page(
             "answer",
@@ -151,7 +154,7 @@ class Viewer:
             labels=run.labels(answer),
             others=others[:_MOST_OTHERS],
             show_reference=self.show_reference,
-            handed_in=[] if submission is None or taken.targets else handed_in(submission),
+            handed_in=as_it_came,
         )
 
     def transcript(self, request: Request) -> Response:
@@ -160,16 +163,12 @@ class Viewer:
         address = self.transcripts.address(run.folder, self.answer_of(request, run))
         return RedirectResponse(address, headers=HEADERS)
 
-    def compare(self, request: Request) -> Response:
+    async def compare(self, request: Request) -> Response:
         """Two answers to one task side by side."""
         number, run = self.run_of(request)
         answers = [self.answer_of(request, run, key) for key in ("left_", "right_")]
         task = self.tasks.get(answers[0].task)
-        texts = [taken_texts(task, run.submission(answer)) for answer in answers]
-        names = list(dict.fromkeys([*texts[0], *texts[1]]))
-        pieces = [
-            (name, list(beside(texts[0].get(name, (1, ""))[1], texts[1].get(name, (1, ""))[1]))) for name in names
-        ]
+        pieces = await run_sync(beside_each_other, task, *(run.submission(answer) for answer in answers))
         return page(
             "compare",
             number=number,
@@ -206,15 +205,17 @@ def application(viewer: Viewer, hosts: Sequence[str]) -> Starlette:
         "/": viewer.overview,
         "/run/{run:int}": viewer.run,
         "/run/{run:int}/state": viewer.state,
-        "/run/{run:int}/answer": viewer.answer,
         "/run/{run:int}/transcript": viewer.transcript,
-        "/run/{run:int}/compare": viewer.compare,
         "/task": viewer.task,
         "/suite": viewer.suite,
         "/static/{name}": static,
     }
     return Starlette(
-        routes=[Route(path, in_turn(endpoint)) for path, endpoint in routes.items()],
+        routes=[
+            *(Route(path, in_turn(endpoint)) for path, endpoint in routes.items()),
+            Route("/run/{run:int}/answer", viewer.answer),
+            Route("/run/{run:int}/compare", viewer.compare),
+        ],
         exception_handlers={HTTPException: refused("base"), LmrbenchError: refused("base")},
         # Another site's name that points here must not read these pages.
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))],

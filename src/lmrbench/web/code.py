@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -12,11 +11,10 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 from lmrbench.printable import printable
+from lmrbench.pysource.matching import matched
 
 # More is shown as plain text, since colouring takes long.
 _MOST_COLOURED = 200_000
-# Of more lines, those that are there again and again are not matched with each other, since that takes long.
-_MOST_MATCHED = 2000
 _LIGHT, _DARK = "default", "github-dark"
 
 
@@ -47,8 +45,7 @@ def beside(left: str, right: str, left_line: int = 1, right_line: int = 1) -> It
     """Two versions of code, line by line, each counted from its own first line."""
     html = coloured(left), coloured(right)
     lines = _lines(left), _lines(right)
-    matcher = difflib.SequenceMatcher(None, *lines, autojunk=max(map(len, lines)) > _MOST_MATCHED)
-    for kind, left_start, left_end, right_start, right_end in matcher.get_opcodes():
+    for kind, left_start, left_end, right_start, right_end in matched(*lines):
         for offset in range(max(left_end - left_start, right_end - right_start)):
             here, there = left_start + offset, right_start + offset
             on_left, on_right = here < left_end, there < right_end

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from lmrbench.errors import SubmissionError
-from lmrbench.grading.reading import read_submission
+from lmrbench.grading.reading import read_targets
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import repository_files, target_texts, unsolved_files
@@ -31,11 +31,11 @@ def beside_before(task: Task | None, submission: Submission | None, show_referen
     if task is None or submission is None:
         return Taken()
     try:
-        answered, _ = read_submission(task, submission)
+        answered, there = read_targets(task, submission)
     except SubmissionError as error:
         return Taken(refusal=str(error))
     before = repository_files(task) if show_reference else unsolved_files(task)
-    here, there = target_texts(task, before), target_texts(task, answered)
+    here = target_texts(task, before)
     return Taken(
         tuple(
             (str(target), list(beside(here[target][1], there[target][1], here[target][0], there[target][0])))
@@ -48,14 +48,22 @@ def beside_before(task: Task | None, submission: Submission | None, show_referen
     )
 
 
+def beside_each_other(
+    task: Task | None, left: Submission | None, right: Submission | None
+) -> list[tuple[str, list[Line]]]:
+    """Two answers to one task: each target, or each text that was handed in, side by side."""
+    texts = taken_texts(task, left), taken_texts(task, right)
+    names = dict.fromkeys([*texts[0], *texts[1]])
+    return [(name, list(beside(*(text.get(name, (1, ""))[1] for text in texts)))) for name in names]
+
+
 def taken_texts(task: Task | None, submission: Submission | None) -> dict[str, tuple[int, str]]:
     """What was taken of an answer, by target; the answer as it came, where nothing was."""
     if submission is None:
         return {}
     if task is not None:
         try:
-            files, _ = read_submission(task, submission)
-            return {str(target): text for target, text in target_texts(task, files).items()}
+            return {str(target): text for target, text in read_targets(task, submission)[1].items()}
         except SubmissionError:
             pass
     return {name: (1, text) for name, text in _texts(submission).items()}

@@ -22,8 +22,12 @@ _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_SECCOMP = 1, 4, 22
 _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS, _PR_SET_THP_DISABLE = 36, 38, 41
 _PR_SCHED_CORE, _PR_SET_MEMORY_MERGE = 62, 67
 
+# Files in memory without a name. Programs fall back to other files where it is unknown.
+_MEMFD_CREATE = (319, 279)
+
 # Refused to agents and workers: large interfaces of the kernel, its keys, new namespaces and mounts, memory that
-# belongs to no process, what is taken from an allowance of the whole machine, and the machine's administration.
+# belongs to no process (System V), what is taken from an allowance of the whole machine, and the machine's
+# administration.
 _KERNEL: dict[str, Numbers] = {
     "bpf": (321, 280), "userfaultfd": (323, 282), "perf_event_open": (298, 241), "io_uring_setup": (425, 425),
     "io_uring_enter": (426, 426), "io_uring_register": (427, 427), "io_setup": (206, 0), "io_submit": (209, 2),
@@ -39,15 +43,16 @@ _KERNEL: dict[str, Numbers] = {
     "delete_module": (176, 106), "settimeofday": (164, 170), "clock_settime": (227, 112), "vhangup": (153, 58),
     "iopl": (172, None), "ioperm": (173, None), "modify_ldt": (154, None), "uselib": (134, None),
     "ustat": (136, None), "lookup_dcookie": (212, 18), "migrate_pages": (256, 238), "move_pages": (279, 239),
+    "shmget": (29, 194), "shmat": (30, 196), "semget": (64, 190), "msgget": (68, 186),
 }  # fmt: skip
 
-# Refused to workers beyond that: reading other processes, memory that no limit counts (memfd, System V, extended
+# Refused to workers beyond that: reading other processes, further memory that no limit counts (extended
 # attributes), the scheduling of others, and what another sandbox could notice: locks, watches and hints on files
 # that both are shown, what of these is in memory, and what counts for the whole machine.
 _SHARED: dict[str, Numbers] = {
     "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271), "kcmp": (312, 272),
-    "get_robust_list": (274, 100), "memfd_create": (319, 279), "shmget": (29, 194), "shmat": (30, 196),
-    "semget": (64, 190), "msgget": (68, 186), "setxattr": (188, 5), "lsetxattr": (189, 6), "fsetxattr": (190, 7),
+    "get_robust_list": (274, 100), "memfd_create": _MEMFD_CREATE,
+    "setxattr": (188, 5), "lsetxattr": (189, 6), "fsetxattr": (190, 7),
     "personality": (135, 92), "sched_setscheduler": (144, 119), "sched_setparam": (142, 118),
     "sched_setattr": (314, 274), "ioprio_set": (251, 30), "setsockopt": (54, 208), "tee": (276, 77),
     "flock": (73, 32), "inotify_init": (253, None), "inotify_init1": (294, 26), "inotify_add_watch": (254, 27),
@@ -66,12 +71,23 @@ _NEWEST = (424, 434, 436, 439, 441, 452)
 # It hides its flags behind a pointer; told that it is unknown, libc falls back to clone.
 _CLONE3 = (435, 435)
 _CLONE, _KILL, _FCNTL, _IOCTL, _FUTEX = (56, 220), (62, 129), (72, 25), (16, 29), (202, 98)
-_SOCKET, _SOCKETPAIR, _MMAP, _MADVISE = (41, 198), (53, 199), (9, 222), (28, 233)
+_SOCKET, _SOCKETPAIR, _SETSOCKOPT, _MMAP, _MADVISE = (41, 198), (53, 199), (54, 208), (9, 222), (28, 233)
 _PRLIMIT, _AFFINITY, _PRIORITY, _PRCTL = (302, 261), (203, 122), (141, 140), (157, 167)
 
 # CLONE_NEWTIME, NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET.
 _NAMESPACES = only(0, 0, mask=0x80 | 0x20000 | 0x2000000 | 0x4000000 | 0x8000000 | 0x10000000 | 0x20000000 | 0x40000000)
-_SHARED_AND_ANONYMOUS = 0x21
+# CLONE_THREAD without CLONE_FILES: descriptors of a thread that its process does not have are not counted.
+_OWN_DESCRIPTORS = never(0, 0x10000, mask=0x10000 | 0x400)
+_SHARED_AND_ANONYMOUS, _HUGE = 0x21, 0x40000
+# No process holds such pages once it has advised the kernel that it does not need them, and yet they stay.
+_COUNTED_PAGES = never(3, _SHARED_AND_ANONYMOUS, mask=_SHARED_AND_ANONYMOUS)
+# What waits in sockets of these kinds can be counted. DCCP, SCTP, UDP-Lite and MPTCP keep it to themselves.
+_COUNTED_SOCKETS = (
+    only(0, socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, socket.AF_NETLINK, answer=errno.EAFNOSUPPORT),
+    never(2, 33, 132, 136, 262, answer=errno.EPROTONOSUPPORT),
+)
+# Buffers keep the size that they are counted with; a program that asks for another is not told.
+_BUFFER_SIZES = never(2, socket.SO_SNDBUF, socket.SO_RCVBUF, answer=0, when=(1, socket.SOL_SOCKET))
 # Duplicates, flags, the size of a pipe; no locks, leases, notices, owners and hints, which belong to the file itself.
 _F_DUPFD_CLOEXEC, _F_GETPIPE_SZ = 1030, 1032
 _DESCRIPTOR_COMMANDS = only(1, 0, 1, 2, 3, 4, _F_DUPFD_CLOEXEC, _F_GETPIPE_SZ)
@@ -90,6 +106,9 @@ _PRIVATE_FUTEXES = (
 
 # What the watch and the bounds rely on.
 _FIXED_SETTINGS = never(0, _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_SET_THP_DISABLE, _PR_SCHED_CORE, _PR_SET_MEMORY_MERGE)
+
+# Signals that wait, which are taken from an allowance of the user.
+SIGNALS = 1024
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -110,7 +129,7 @@ def confine_worker(user: int | None, own_namespace: bool) -> None:
     _prctl(_PR_SET_THP_DISABLE, 1)
     _sort_once()
     rules: dict[Numbers, list[Rule]] = {
-        _MMAP: [never(3, _SHARED_AND_ANONYMOUS, mask=_SHARED_AND_ANONYMOUS)],
+        _MMAP: [_COUNTED_PAGES],
         _MADVISE: [_COMMON_PAGES],
         _FUTEX: [*_PRIVATE_FUTEXES],
         _FCNTL: [_DESCRIPTOR_COMMANDS],
@@ -133,7 +152,13 @@ def confine_agent() -> None:
 
     Raises OSError where the kernel refuses.
     """
-    install(compiled(_KERNEL.values(), {_CLONE: [_NAMESPACES]}, [_CLONE3]))
+    rules: dict[Numbers, list[Rule]] = {
+        _MMAP: [_COUNTED_PAGES, never(3, _HUGE, mask=_HUGE)],
+        _CLONE: [_NAMESPACES, _OWN_DESCRIPTORS],
+        _SOCKET: [*_COUNTED_SOCKETS],
+        _SETSOCKOPT: [_BUFFER_SIZES],
+    }
+    install(compiled(_KERNEL.values(), rules, [_CLONE3, _MEMFD_CREATE]))
 
 
 def become_user(user: int | None) -> None:
@@ -165,6 +190,7 @@ def bound_child(memory: int, processes: int, cpu_seconds: int, file_bytes: int, 
         (resource.RLIMIT_CPU, cpu_seconds, "seconds of processor time (ulimit -t)"),
         (resource.RLIMIT_FSIZE, file_bytes, "bytes a file (ulimit -f, in kilobytes)"),
         (resource.RLIMIT_NOFILE, open_files, "open files (ulimit -n)"),
+        (resource.RLIMIT_SIGPENDING, SIGNALS, "queued signals (ulimit -i)"),
         (resource.RLIMIT_CORE, 0, ""),
         (resource.RLIMIT_MEMLOCK, 0, ""),
     ):
@@ -172,8 +198,9 @@ def bound_child(memory: int, processes: int, cpu_seconds: int, file_bytes: int, 
         if most != resource.RLIM_INFINITY and most < limit:
             raise OSError(f"this machine's hard limit is {most:,} {what}, and the task needs {limit:,}")
         resource.setrlimit(kind, (limit, limit))
-    # Where a cgroup is full, a child ends before the worker does.
-    Path("/proc/self/oom_score_adj").write_text("1000")
+    # Where memory runs out, a child ends before the worker does; bubblewrap has both end before lmrbench.
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
     install(compiled(_SPLICE.values(), {_PRCTL: [_FIXED_SETTINGS]}))
 
 

@@ -1,53 +1,127 @@
-"""How much memory does a candidate hold over all its processes, beyond what the worker held when it forked?
+"""Measure the memory that the processes of a sandbox hold together.
 
-Counted are the pages of its processes, and what its UNIX sockets may hold, which belongs to no process.
+Counted are the pages of processes and the tables that map them; and what belongs to no process: what sockets and pipes
+hold, and files in memory.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import resource
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
 _PAGE = resource.getpagesize()
+# What the kernel keeps of an empty file in memory.
+_INODE_BYTES = 2 << 10
+# Beyond its first pipes a user gets two pages for each, which has two descriptors.
+_DESCRIPTOR_BYTES = _PAGE
+_DATAGRAM = b"0002"
 
 
 def resident(pid: int | str) -> int:
-    """Resident anonymous memory of a process in bytes, shared pages included."""
-    with contextlib.suppress(OSError):
-        _, everything, of_files, *_ = Path(f"/proc/{pid}/statm").read_text().split()
-        return (int(everything) - int(of_files)) * _PAGE
-    return 0
+    """Anonymous memory of a process in bytes, shared pages, what is swapped out and its page tables included."""
+    return _listed(f"/proc/{pid}/status", b"RssAnon:", b"VmSwap:", b"VmPTE:")
 
 
 def exceeds(pids: Sequence[int], before: int, limit: int) -> bool:
     """Whether these processes hold more than `limit` bytes beyond the `before` that this process had alone."""
+    return excess(pids, before, limit) > 0
+
+
+def excess(pids: Sequence[int], before: int, limit: int) -> int:
+    """By how many bytes these processes hold more than `limit` beyond the `before` that this process had alone."""
     # The quick count takes pages shared between processes for as many; the exact one walks the page tables.
-    return sum(map(resident, pids)) > limit and sum(map(_proportional, pids)) + _proportional("self") - before > limit
+    if sum(map(resident, pids)) <= limit:
+        return 0
+    return max(0, sum(map(_proportional, pids)) + _proportional("self") - before - limit)
 
 
 def of_sockets() -> int:
     """Bytes that the UNIX sockets of this network namespace may hold, full or not, and whoever has them open."""
-    with open("/proc/net/unix", "rb") as file:
-        count = sum(1 for _ in file) - 1
-    return count * _most_of_a_socket() if count else 0
+    kinds = [fields[4] for fields in _table("/proc/net/unix")]
+    datagrams = kinds.count(_DATAGRAM)
+    return (len(kinds) - datagrams) * _most_of_a_stream() + datagrams * _most_of_a_datagram_socket() if kinds else 0
+
+
+def of_other_sockets() -> int:
+    """Bytes that wait in the TCP, UDP and netlink sockets of this network namespace."""
+    waiting = 0
+    for name in ("tcp", "tcp6", "udp", "udp6"):
+        with contextlib.suppress(FileNotFoundError):
+            for fields in _table(f"/proc/net/{name}"):
+                sent, _, received = fields[4].partition(b":")
+                waiting += int(sent, 16) + int(received, 16)
+    waiting += sum(int(fields[4]) for fields in _table("/proc/net/netlink"))
+    # The kernel keeps a packet in a block that may be twice as long.
+    return 2 * waiting
+
+
+def of_folders(folders: Iterable[str]) -> int:
+    """Bytes that the files of these folders hold, each folder a file system in memory."""
+    total = 0
+    for folder in folders:
+        status = os.statvfs(folder)
+        blocks, inodes = status.f_blocks - status.f_bfree, status.f_files - status.f_ffree
+        total += blocks * status.f_frsize + inodes * _INODE_BYTES
+    return total
+
+
+def of_descriptors(pid: int) -> int:
+    """Bytes that the pipes of a process may hold."""
+    folder = f"/proc/{pid}/fd"
+    try:
+        # Since Linux 6.2 the size is the number of descriptors.
+        return (os.stat(folder).st_size or len(os.listdir(folder))) * _DESCRIPTOR_BYTES
+    except PermissionError:
+        return resource.getrlimit(resource.RLIMIT_NOFILE)[1] * _DESCRIPTOR_BYTES
+    except OSError:
+        return 0
 
 
 @cache
-def _most_of_a_socket() -> int:
+def _most_of_a_stream() -> int:
     # A message may be as long as the buffer, and is taken as long as the buffer is not full.
+    return 2 * _buffer()
+
+
+@cache
+def _most_of_a_datagram_socket() -> int:
+    # Messages wait here of senders that are closed and no longer listed, one more than the limit says.
+    waiting = int(Path("/proc/sys/net/unix/max_dgram_qlen").read_text()) + 1
+    return (waiting + 2) * _buffer()
+
+
+def _buffer() -> int:
     with socket.socket(socket.AF_UNIX) as item:
-        return 2 * item.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
+        return item.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
+
+
+def _table(path: str) -> list[list[bytes]]:
+    """The fields of each line but the first."""
+    with open(path, "rb") as file:
+        return [line.split() for line in file.readlines()[1:]]
 
 
 def _proportional(pid: int | str) -> int:
     """Like `resident`, with each page divided by the number of processes that share it."""
     try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+        pages = _listed(f"/proc/{pid}/smaps_rollup", b"Pss_Anon:", b"SwapPss:", missing=False)
     except OSError:
         # A program that may not be read is charged in full; one that has ended holds nothing.
         return resident(pid)
-    return sum(int(line.split()[1]) << 10 for line in lines if line.startswith("Pss_Anon:"))
+    return pages + _listed(f"/proc/{pid}/status", b"VmPTE:")
+
+
+def _listed(path: str, *names: bytes, missing: bool = True) -> int:
+    """The bytes of these fields of a file of /proc; 0 for a file that can't be read, if it may be missing."""
+    try:
+        lines = Path(path).read_bytes().splitlines()
+    except OSError:
+        if missing:
+            return 0
+        raise
+    return sum(int(line.split()[1]) << 10 for line in lines if line.startswith(names))

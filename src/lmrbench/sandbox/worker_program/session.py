@@ -21,15 +21,20 @@ import struct
 import subprocess
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from . import memory
-from .confine import become_user, confine_agent
+from .confine import SIGNALS, become_user, confine_agent
 
 FRAME = struct.Struct("<BI")
 STDOUT, STDERR, ENDED, CONTENT, FAILED = range(1, 6)
 SAMPLE_SECONDS = 0.2
+# What the kernel takes to free the memory of a process that was killed.
+_KILL_SECONDS = 0.02
+# As many pipes may be on their way between processes, where nobody sees them.
+_OPEN_FILES = 8192
 # What a command's children may still say after it has ended.
 LINGER_SECONDS = 0.3
 _CHUNK = 1 << 16
@@ -90,20 +95,42 @@ class Session:
                 if stream is not None:
                     stream.close()
 
-    def watch(self, memory_bytes: int) -> None:
-        """Reap orphans, and kill the largest process while all together hold too much memory."""
+    def watch(self, memory_bytes: int, folders: Sequence[str]) -> None:
+        """Reap orphans, and kill the largest processes while all together hold too much memory.
+
+        folders: those that are file systems in memory; what their files hold counts, too.
+        """
         while True:
             time.sleep(SAMPLE_SECONDS)
-            others = [int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) != os.getpid()]
-            if others and memory.exceeds(others, 0, memory_bytes):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(max(others, key=memory.resident), signal.SIGKILL)
-            with self.lock:
-                for pid in others:
-                    if pid not in self.running:
-                        # Whose parent is another process is not ours to wait for.
-                        with contextlib.suppress(ChildProcessError):
-                            os.waitpid(pid, os.WNOHANG)
+            while over := self._excess(memory_bytes, folders):
+                # What belongs to no process is let go of with the descriptors that lead to it.
+                held = {pid: memory.resident(pid) + memory.of_descriptors(pid) for pid in self._others()}
+                for pid in sorted(held, key=held.__getitem__, reverse=True):
+                    if over <= 0 or not held[pid]:
+                        break
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+                    over -= held[pid]
+                self._reap()
+                time.sleep(_KILL_SECONDS)
+            self._reap()
+
+    def _excess(self, most: int, folders: Sequence[str]) -> int:
+        others = self._others()
+        most -= memory.of_sockets() + memory.of_other_sockets() + memory.of_folders(folders)
+        most -= sum(map(memory.of_descriptors, others))
+        return memory.excess(others, 0, most) if others else 0
+
+    def _others(self) -> list[int]:
+        return [int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) != os.getpid()]
+
+    def _reap(self) -> None:
+        with self.lock:
+            for pid in self._others():
+                if pid not in self.running:
+                    # Whose parent is another process is not ours to wait for.
+                    with contextlib.suppress(ChildProcessError):
+                        os.waitpid(pid, os.WNOHANG)
 
 
 def send(connection: socket.socket, kind: int, payload: bytes) -> None:
@@ -195,6 +222,7 @@ def main() -> None:
     parser.add_argument("--memory-mb", type=int, required=True)
     parser.add_argument("--processes", type=int, required=True)
     parser.add_argument("--file-mb", type=int, required=True)
+    parser.add_argument("--folders", nargs="+", required=True)
     parser.add_argument("--user", type=int)
     arguments = parser.parse_args()
     become_user(arguments.user)
@@ -204,13 +232,16 @@ def main() -> None:
     for kind, limit in (
         (resource.RLIMIT_NPROC, arguments.processes),
         (resource.RLIMIT_FSIZE, arguments.file_mb << 20),
+        (resource.RLIMIT_NOFILE, min(_OPEN_FILES, resource.getrlimit(resource.RLIMIT_NOFILE)[1])),
+        (resource.RLIMIT_SIGPENDING, SIGNALS),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_MEMLOCK, 0),
     ):
         resource.setrlimit(kind, (limit, limit))
     threading.Thread(target=_end_with_host, daemon=True).start()
     session = Session()
-    threading.Thread(target=session.watch, args=(arguments.memory_mb << 20,), daemon=True).start()
+    bounds = arguments.memory_mb << 20, arguments.folders
+    threading.Thread(target=session.watch, args=bounds, daemon=True).start()
     listener = socket.socket(fileno=arguments.socket)
     listener.set_inheritable(False)
     while True:

@@ -34,7 +34,8 @@ FIRST_SHARED_NUMBER = 424
 class Rule(NamedTuple):
     """A call is refused with `answer` unless (only) or if (not only) its argument, masked, is one of `values`.
 
-    An answer of 0 lets the call seem to succeed.
+    An answer of 0 lets the call seem to succeed. when: another argument, and the value that it has in the calls that
+    the rule is for.
     """
 
     argument: int
@@ -42,6 +43,7 @@ class Rule(NamedTuple):
     only: bool
     mask: int = 0xFFFFFFFF
     answer: int = errno.EPERM
+    when: tuple[int, int] | None = None
 
 
 def only(argument: int, *values: int, mask: int = 0xFFFFFFFF, answer: int = errno.EPERM) -> Rule:
@@ -49,9 +51,15 @@ def only(argument: int, *values: int, mask: int = 0xFFFFFFFF, answer: int = errn
     return Rule(argument, values, True, mask, answer)
 
 
-def never(argument: int, *values: int, mask: int = 0xFFFFFFFF, answer: int = errno.EPERM) -> Rule:
+def never(
+    argument: int,
+    *values: int,
+    mask: int = 0xFFFFFFFF,
+    answer: int = errno.EPERM,
+    when: tuple[int, int] | None = None,
+) -> Rule:
     """Refuse the call if this argument is one of these values."""
-    return Rule(argument, values, False, mask, answer)
+    return Rule(argument, values, False, mask, answer, when)
 
 
 def compiled(
@@ -121,4 +129,8 @@ def _block(rule: Rule) -> list[_Instruction]:
         else:
             tests.append((_EQUAL, left, 0 if left else 1, value))
     load = (_LOAD, 0, 0, _ARGUMENT_0 + 8 * rule.argument)
-    return [load, (_AND, 0, 0, rule.mask), *tests, (_RETURN, 0, 0, _ERRNO | rule.answer)]
+    block = [load, (_AND, 0, 0, rule.mask), *tests, (_RETURN, 0, 0, _ERRNO | rule.answer)]
+    if rule.when is None:
+        return block
+    argument, value = rule.when
+    return [(_LOAD, 0, 0, _ARGUMENT_0 + 8 * argument), (_EQUAL, 0, len(block), value), *block]
