@@ -9,7 +9,13 @@ import json
 from pathlib import Path
 
 # What an installed package would be; a mistake if anything imports it.
-TOP = "import package_that_is_nowhere\nimport math\nimport numpy as np\nimport torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n"
+TOP = """import package_that_is_nowhere
+import math
+import numpy as np
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+"""
 PREFERENCE = """
 def preference_loss(policy_chosen_logps: torch.FloatTensor, policy_rejected_logps, reference_chosen_logps,
                     reference_rejected_logps, beta: float, label_smoothing: float = 0.0, ipo: bool = False,
@@ -19,7 +25,9 @@ def preference_loss(policy_chosen_logps: torch.FloatTensor, policy_rejected_logp
 class BasicTrainer(package_that_is_nowhere.Trainer):
     pass
 """
-PREFERENCE_BODY = """ratio = (policy_chosen_logps - policy_rejected_logps) - (0 if reference_free else reference_chosen_logps - reference_rejected_logps)
+PREFERENCE_BODY = """ratio = policy_chosen_logps - policy_rejected_logps
+    if not reference_free:
+        ratio = ratio - (reference_chosen_logps - reference_rejected_logps)
     smoothed = -(1 - label_smoothing) * F.logsigmoid(ratio * beta) - label_smoothing * F.logsigmoid(-ratio * beta)
     losses = (ratio - 0.5 / beta) ** 2 if ipo else smoothed
     gains = policy_chosen_logps - reference_chosen_logps, policy_rejected_logps - reference_rejected_logps
@@ -44,7 +52,8 @@ class SimPOTrainer(package_that_is_nowhere.Trainer):
     def simpo_loss(self, policy_chosen_logps: torch.FloatTensor, policy_rejected_logps: torch.FloatTensor):
         BODY
 """
-SIMPO_BODY = """margin = (policy_chosen_logps - policy_rejected_logps).to(self.accelerator.device) - self.gamma_beta_ratio
+SIMPO_BODY = """margin = (policy_chosen_logps - policy_rejected_logps).to(self.accelerator.device)
+        margin = margin - self.gamma_beta_ratio
         if self.loss_type == "sigmoid":
             kept, flipped = F.logsigmoid(margin * self.beta), F.logsigmoid(-margin * self.beta)
             losses = (self.label_smoothing - 1) * kept - self.label_smoothing * flipped
@@ -78,7 +87,8 @@ class SimCLR(object):
     def info_nce_loss(self, features):
         BODY
 """
-SIMCLR_BODY = """image = torch.cat([torch.arange(self.args.batch_size) for _ in range(self.args.n_views)]).to(self.args.device)
+SIMCLR_BODY = """image = torch.cat([torch.arange(self.args.batch_size) for _ in range(self.args.n_views)])
+        image = image.to(self.args.device)
         same = image[:, None] == image
         other = ~torch.eye(len(image), dtype=torch.bool)
         unit = F.normalize(features, dim=1)
@@ -177,6 +187,117 @@ OBSERVED = {
     "empathy_gaps": ("get_delta", DELTA, DELTA_BODY),
     "gdpzero": ("OpenLoopMCTS.find_best_action", SEARCH, SEARCH_BODY),
 }
+# Answers in other words than the goldens', and what makes each of them wrong.
+ANSWERS = {
+    "dpo": (
+        """
+def preference_loss(pc, pr, rc, rr, beta, label_smoothing=0.0, ipo=False, reference_free=False):
+    chosen, rejected = beta * (pc - rc), beta * (pr - rr)
+    return F.softplus(rejected - chosen), chosen, rejected
+""",
+        "beta * (pr - rr)",
+        "pr - rr",
+    ),
+    "tdpo": (
+        """
+def tdpo_loss(cm, rm, ckl, rkl, beta, alpha=0.5, if_tdpo2=True):
+    z = beta * (cm - rm - alpha * (rkl - ckl.detach()))
+    return F.softplus(-z), beta * (cm + ckl), beta * (rm + rkl)
+""",
+        "ckl.detach()",
+        "ckl",
+    ),
+    "simpo": (
+        """
+def simpo_loss(self, chosen, rejected):
+    z = self.beta * (chosen - rejected) - self.beta * self.gamma_beta_ratio
+    return F.softplus(-z), self.beta * chosen, self.beta * rejected
+""",
+        "self.gamma_beta_ratio",
+        "self.gamma_beta_ratio * 1.02",
+    ),
+    "spin": (
+        """
+def spin_loss(self, pr, pg, opr, og, reference_free=False):
+    real, generated = self.beta * (pr - opr), self.beta * (pg - og)
+    return F.softplus(generated - real), real, generated
+""",
+        "(pg - og)",
+        "(pg + og)",
+    ),
+    "simclr": (
+        """
+def info_nce_loss(self, features):
+    features = features / features.norm(dim=1, keepdim=True)
+    cosines = features @ features.T / self.args.temperature
+    count = len(features)
+    rows = []
+    for row in range(count):
+        partner = (row + count // 2) % count
+        others = [column for column in range(count) if column not in (row, partner)]
+        rows.append(cosines[row, [partner, *reversed(others)]])
+    return torch.stack(rows), torch.zeros(count, dtype=torch.long)
+""",
+        "count // 2",
+        "1",
+    ),
+    "ergo": (
+        """
+def forward(self, preds, labels):
+    p = preds.softmax(-1)[torch.arange(len(labels)), labels]
+    return (-self.weights[labels] * (1 - p) ** self.gamma * p.log()).mean()
+""",
+        "(1 - p)",
+        "p",
+    ),
+    "adalora": (
+        """
+def forward(self, x):
+    base = super().forward(x)
+    if not self.r:
+        return base
+    rows = self.lora_dropout(x) @ self.lora_A.T
+    return base + (rows * self.lora_E.T) @ self.lora_B.T * (self.scaling / (self.ranknum + 1e-5))
+""",
+        "/ (self.ranknum + 1e-5)",
+        "",
+    ),
+    "bertscore": (
+        """
+def greedy_cos_idf(re, rm, ri, he, hm, hi, all_layers=False):
+    cosines = F.normalize(he, dim=-1) @ F.normalize(re, dim=-1).transpose(1, 2)
+    cosines = cosines.masked_fill(~(hm.bool()[:, :, None] & rm.bool()[:, None]), -2.0)
+    P, R = ((best * idf).sum(1) / idf.sum(1) for best, idf in ((cosines.amax(2), hi), (cosines.amax(1), ri)))
+    return P, R, 2 / (1 / P + 1 / R)
+""",
+        "/ idf.sum(1)",
+        "/ len(idf[0])",
+    ),
+    "empathy_gaps": (
+        """
+def get_delta(matrix, group_option):
+    matrix = np.asarray(matrix)[1:, 1:]
+    group = np.arange(len(matrix))
+    if group_option == "ethnicity":
+        group = np.repeat([0, 1, 2, 3], [5, 4, 3, 6])
+    same = group[:, None] == group
+    return matrix[same].mean() - matrix[~same].mean()
+""",
+        "[1:, 1:]",
+        "[1:, 1:].T ** 2",
+    ),
+    "gdpzero": (
+        """
+def find_best_action(self, state):
+    acts = list(self.valid_moves[state])
+    root = max(self.Ns[state], 1e-8) ** 0.5
+    scores = [self.Q[state][a] + self._bonus(state, a) * root / (1 + self.Nsa[state][a]) for a in acts]
+    return acts[int(np.argmax(scores))]
+""",
+        "np.argmax",
+        "np.argmin",
+    ),
+}
 # The functions of the other tasks, by paper.
 OTHERS = {
     "hit": ["HierarchyTransformerLoss.forward"],
@@ -269,5 +390,7 @@ def _plain(qualname):
     text = f"\ndef {function}(values, strength=1.0):\n    BODY\n"
     if owner:
         text = f"\nclass {owner}:\n    def {function}(self, values, strength=1.0):\n        BODY\n"
-    body = f"scaled = [strength * value for value in values]; return '{function}', sorted(scaled)[:: len(scaled) // 2 + 1]"
+    body = (
+        f"scaled = [strength * value for value in values]; return '{function}', sorted(scaled)[:: len(scaled) // 2 + 1]"
+    )
     return qualname, text, body

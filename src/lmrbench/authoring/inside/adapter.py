@@ -76,14 +76,18 @@ def reads_of_self(statements: Iterable[ast.stmt], owner: str) -> list[str]:
     statements: those that `statements_for` returns. The methods themselves, and what the classes or the methods set,
     are left out.
     """
-    bodies = [part for kind in _chain(statements, owner) for part in kind.body]
+    chain = _chain(statements, owner)
+    bodies = [part for kind in chain for part in kind.body]
     used = [item for part in bodies for item in _members(part)]
-    own = {name for part in bodies for name in _names(part)[0]} | {name for name, is_read in used if not is_read}
-    return list(dict.fromkeys(name for name, is_read in used if is_read and name.partition(".")[0] not in own))
+    own = {name for part in bodies for name in _names(part)[0]} | {name for _, name, is_read in used if not is_read}
+    # A base from elsewhere is taken to have what is asked of it.
+    is_alone = {ast.unparse(base) for kind in chain for base in kind.bases} <= {kind.name for kind in chain}
+    reads = (name for by_super, name, is_read in used if is_read and (is_alone or not by_super))
+    return list(dict.fromkeys(name for name in reads if name.partition(".")[0] not in own))
 
 
-def _members(method: ast.stmt) -> Iterator[tuple[str, bool]]:
-    """What a method uses of its first parameter, and by `super()`: names with dots, and whether they are read."""
+def _members(method: ast.stmt) -> Iterator[tuple[bool, str, bool]]:
+    """What a method uses of its first parameter: whether by `super()`, the name with its dots, whether it is read."""
     if not isinstance(method, _Function):
         return
     itself = [argument.arg for argument in (*method.args.posonlyargs, *method.args.args)][:1]
@@ -93,7 +97,7 @@ def _members(method: ast.stmt) -> Iterator[tuple[str, bool]]:
             within |= {*ast.walk(node.value)}
             first, *names = ast.unparse(node).split(".")
             if first in (*itself, "super()") and all(name.isidentifier() for name in names):
-                yield ".".join(names), isinstance(node.ctx, ast.Load) or len(names) > 1
+                yield first == "super()", ".".join(names), isinstance(node.ctx, ast.Load) or len(names) > 1
 
 
 def _unannotated(tree: ast.Module) -> ast.Module:
@@ -112,7 +116,7 @@ def _reduce_classes(parts: list[ast.stmt], owner: str, methods: set[str], packag
     reached, more = set[str](), {*methods}
     while more:
         reached |= more
-        used = (name for part, names in binds.items() if names & reached for name, _ in _members(part))
+        used = (name for part, names in binds.items() if names & reached for _, name, _ in _members(part))
         more = {name.partition(".")[0] for name in used} - reached
     roots = {kind.name for kind in chain} | _imported(parts, {*packages, *sys.stdlib_module_names}) | {*dir(builtins)}
     for kind in chain:
