@@ -598,6 +598,7 @@ def test_tests_outside_of_the_research_code_and_their_modules(tmp_path):
         "code/deep/Unit-Tests3/test.py": "secret = 1\n",
         "code/unit_tests.py": "secret = 1\n",
         "code/unit.py": "kept = 1\n",
+        "code/data/paper.json": "{}",
     }
     for path, text in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -607,7 +608,7 @@ def test_tests_outside_of_the_research_code_and_their_modules(tmp_path):
 
     assert [item.target for item in found.tasks] == ["unit_test/unit_test_1.py::fine", "mod.py::fine"]
     assert {*load_suite(tmp_path / "suite")[0].files.repository} == {
-        *("mod.py", "broken.py", "unit.py"),
+        *("mod.py", "broken.py", "unit.py", "data/paper.json"),
         *("unit_test/unit_test_1.py", "unit_test/near.py", "unit_test/deeper/own.py"),
     }
     said = reasons(found)
@@ -655,6 +656,22 @@ def test_an_attribute_that_no_check_sets_is_a_reason(tmp_path, papers):
 
     said = {item.where: item.reason for item in found.remarks}
     assert said["spin/spin_loss"] == "no check: the check of spin/spin_loss sets no self.config.scale"
+
+
+def test_a_check_is_for_the_class_and_the_constructor_that_it_knows(tmp_path, papers):
+    folder = write_edition(tmp_path / "clone" / "benchmark", papers)
+    for golden in (*folder.glob("*-ergo/golden_files/*.py"), *folder.glob("*-ergo/code/src/*.py")):
+        golden.write_text(golden.read_text().replace("size_average", "averaged"))
+    info = next(folder.glob("*-simclr/info.json"))
+    info.write_text(info.read_text().replace('"SimCLR"', '"OtherCLR"'))
+    for golden in (*folder.glob("*-simclr/golden_files/*.py"), *folder.glob("*-simclr/code/src/*.py")):
+        golden.write_text(golden.read_text().replace("class SimCLR", "class OtherCLR"))
+
+    found = import_edition(tmp_path / "clone", tmp_path / "suite")
+
+    said = {item.where: item.reason for item in found.remarks}
+    assert "calls focal_loss with size_average, which it does not take" in said["ergo/forward"]
+    assert "observes SimCLR.info_nce_loss, not OtherCLR.info_nce_loss" in said["simclr/info_nce_loss"]
 
 
 def test_what_an_audit_adds_to_a_check_takes_no_name_of_the_adapter():

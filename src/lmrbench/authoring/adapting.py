@@ -89,6 +89,8 @@ def adapted(
         raise TaskError(
             "its inputs are more than tensors and numbers, so that no check observes it without its repository"
         )
+    if target.qualname not in (names := [own.qualname for own in ours.targets]):
+        raise TaskError(f"the check of {ours.id} observes {' and '.join(names)}, not {target.qualname}")
     check = file.read_text("utf-8")
     settings = _settings(check)
     node = find(repository[target.file], target.qualname).node
@@ -97,7 +99,8 @@ def adapted(
         raise TaskError(f"the check of {ours.id} calls {called}; here it is {target}({_signature(node)})")
     try:
         tree = ast.parse(decode(repository[target.file])[0])
-        statements = statements_for(tree, target.qualname, PACKAGES, settings.get("METHODS", ()))
+        constructor = settings.get("CONSTRUCTOR", ())
+        statements = statements_for(tree, target.qualname, PACKAGES, ("__init__",) if constructor else ())
         needed = {*_needed(statements, target.file, repository)}
     except (SyntaxError, RecursionError) as error:
         raise TaskError(f"{target.file}: can't be taken apart: {error}") from error
@@ -109,6 +112,10 @@ def adapted(
     if owner and unknown:
         raise TaskError(f"the check of {ours.id} sets no {', '.join(f'self.{read}' for read in unknown)}")
     adapter = (folder / "inside" / "adapter.py").read_text("utf-8")
+    if lacking := {*constructor} - {argument.arg for argument in _arguments_of_init(statements, owner)}:
+        raise TaskError(
+            f"the check of {ours.id} calls {owner} with {', '.join(sorted(lacking))}, which it does not take"
+        )
     asked = _asked(settings.get("OPTIONS", ()), instruction, statements)
     ending = _ENDING.format(target=(target.file, target.qualname, PACKAGES), asked=asked)
     needed |= {name.partition(".")[0] for name, _ in _modules(ast.parse(check).body)}
@@ -161,6 +168,12 @@ def _takes(node: FunctionNode, names: Sequence[str], is_method: bool) -> bool:
     keywords = [item for item in arguments.kw_defaults if item is None]
     named_alike = len(names) == 1 or own[: len(names)] == list(names)
     return named_alike and required <= len(names) <= len(own) and not keywords
+
+
+def _arguments_of_init(statements: Iterable[ast.stmt], owner: str) -> list[ast.arg]:
+    kinds = [part for part in statements if isinstance(part, ast.ClassDef) and part.name == owner]
+    methods = [part for kind in kinds for part in kind.body if isinstance(part, FunctionNode)]
+    return [item for part in methods if part.name == "__init__" for item in (*part.args.args, *part.args.kwonlyargs)]
 
 
 def _signature(node: FunctionNode) -> str:

@@ -158,9 +158,8 @@ def read_summary(benchmark: Benchmark, paper: Paper) -> str:
 
 
 def _paper_files(benchmark: Benchmark) -> list[str]:
-    """The files named `paper.json`, those in the fewest folders first."""
-    found = [name for name in benchmark.files if PurePosixPath(name).name == PAPER]
-    return sorted(found, key=lambda name: (name.count("/"), name))
+    """The files that may hold the paper: beside `info.json`, and in the research code."""
+    return [name for name in (PAPER, f"{benchmark.repository}/{PAPER}") if name in benchmark.files]
 
 
 def read_code(benchmark: Benchmark) -> tuple[dict[str, bytes], dict[str, list[str]]]:

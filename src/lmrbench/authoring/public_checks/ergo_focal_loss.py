@@ -3,7 +3,7 @@
 import torch
 
 PARAMETERS = ("preds", "labels")
-METHODS = ("__init__",)
+CONSTRUCTOR = ("alpha", "gamma", "num_classes", "size_average")
 OPTIONS = ("size_average",)
 
 
@@ -24,5 +24,5 @@ def every_case(seed):
 
 
 def observe(case):
-    criterion = loaded(*TARGET, METHODS)(**case["settings"])
+    criterion = loaded(*TARGET, ("__init__",))(**case["settings"])
     return {"loss": criterion.forward(case["preds"].clone(), case["labels"].clone()).detach()}
