@@ -46,6 +46,13 @@ def test_what_the_records_do_not_hold_has_a_reason():
     assert {item.comparison for item in others if item.place != "Section 5.4"} == {"not recomputable"}
 
 
+def test_two_annotators_contradict_the_judge_as_often_as_printed():
+    (found,) = [item for item in figures() if item.printed == ("16",)]
+    assert found.recomputed == pytest.approx(((9 / 60 + 6 / 36) / 2 * 100,))
+    assert found.comparison == "exact"
+    assert found.note == "of C, 15.0 and D, 16.7; the paper does not name the two"
+
+
 def test_judge_and_people():
     assert len(outcomes()) == 196
     found = against("judge", "human")

@@ -1,14 +1,18 @@
 """The regression on the structure of repositories, against statsmodels, and where it is not defined."""
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
 from typer.testing import CliRunner
 
-from lmrbench.analysis.structure import _separated, regression, structure
+from lmrbench.analysis.structure import _separated, paper_structure, regression, structure
 from lmrbench.cli import app
 from lmrbench.tasks.loading import default_suite, load_suite
+from lmrbench.tasks.model import Target
 from lmrbench.tasks.selection import select
 
 TASKS = {task.id: task for task in select(load_suite(default_suite()), [])}
@@ -38,6 +42,37 @@ def test_measures_of_a_repository():
     deep = structure(TASKS["hit/hierarchy_transformer_loss"])
     assert deep["directory depth"] > 0.5
     assert deep["imbalance"] > 0
+
+
+def test_measures_of_a_repository_as_the_paper_defines_them():
+    task = TASKS["dpo/preference_loss"]
+    repository = {
+        "a.py": b"",
+        "pkg/b.py": b"\ndef f():\n    pass",
+        "pkg/deep/c.py": b"",
+        "pkg/deep/d.py": b"",
+        "data/e.csv": b"",
+    }
+    target = Target(file="pkg/b.py", qualname="f")
+    made = task.model_copy(update={"files": replace(task.files, repository=repository), "targets": (target,)})
+    found = paper_structure(made)
+    # Files at 1, 2, 3, 3 and 2 edges from the root; pkg and data at 1, pkg/deep at 2.
+    assert found["directory depth"] == pytest.approx((1 + 2 + 3 + 3 + 2 + 1 + 1 + 2) / 8)
+    # Two subfolders of the root, one of pkg, none of the two others.
+    assert found["branching"] == pytest.approx(3 / 4)
+    assert found["goal length"] == 3
+    flat = paper_structure(task)
+    assert (flat["directory depth"], flat["branching"]) == (1, 0)
+    assert flat["imbalance"] == structure(task)["imbalance"]
+    assert flat["goal length"] == len(task.files.repository["trainers.py"].splitlines())
+
+
+def test_few_papers_are_a_caution(grades_of):
+    noise = np.random.default_rng(5).normal(size=len(TASKS))
+    found = regression(grades_of({"one": lambda _, place: noise[place] > 0}), TASKS, paper_structure)
+    assert found.problem == ""
+    assert found.caution.startswith("errors are clustered by 23 papers: with fewer than 40 clusters they are too small")
+    assert found.caution.endswith("p values of these 5 coefficients")
 
 
 def test_coefficients_and_errors_as_statsmodels_has_them(grades_of):
@@ -77,10 +112,17 @@ def test_the_command_prints_coefficients_or_the_reason(grades_of, tmp_path):
         (tmp_path / name / "grades.jsonl").write_text(lines)
     shown = CliRunner().invoke(app, ["analyse", "structure", str(tmp_path / "some")])
     assert shown.exit_code == 0, shown.output
-    assert "goal length" in shown.output
-    assert "28 answers, 23 papers" in shown.output
+    for title in ("the paper's measures", "our measures"):
+        assert f"Passing by structure of the repository, {title}" in shown.output
+    assert shown.output.count("28 answers, 23 papers") == 2
+    assert shown.output.count("errors are clustered by 23 papers") == 1
+    found = json.loads(CliRunner().invoke(app, ["analyse", "structure", str(tmp_path / "some"), "--json"]).stdout)
+    values = [[item["value"] for item in found[name]["coefficients"]] for name in ("paper", "ours")]
+    assert len(values[0]) == len(values[1]) == 5
+    assert values[0] != values[1]
     shown = CliRunner().invoke(app, ["analyse", "structure", str(tmp_path / "all")])
-    assert shown.output == "not defined: all answers pass (28 answers, 23 papers)\n"
+    reason = "not defined: all answers pass (28 answers, 23 papers)"
+    assert shown.output.splitlines() == [f"the paper's measures: {reason}", f"our measures: {reason}"]
 
 
 def test_where_there_is_no_regression_the_reason_is_said(grades_of):

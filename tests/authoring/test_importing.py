@@ -4,15 +4,15 @@ import ast
 import json
 import os
 import shutil
-import sys
+from types import SimpleNamespace
 
 import pytest
+from tests.authoring.edition import ANSWERS, POINTER, write_edition
 from tests.running import lmrbench
 
 from lmrbench.authoring import adapting, audit, fuzzing, importing, mutation
-from lmrbench.authoring.adapting import OBSERVED
 from lmrbench.authoring.importing import import_edition
-from lmrbench.authoring.inside.adapter import stand_in, statements_for
+from lmrbench.authoring.inside.adapter import instance, loaded, reads_of_self, statements_for
 from lmrbench.authoring.paper_text import paper_markdown
 from lmrbench.errors import TaskError, UsageError
 from lmrbench.library import grade
@@ -406,20 +406,23 @@ def test_a_check_of_ours_observes_their_function_without_the_packages_of_their_r
     assert not grades["mask"]["passed"]
     assert {case["verdict"] for case in grades["mask"]["cases"]} == {"error"}
     assert "experiment" not in {case["name"] for case in grades["golden"]["cases"]}
-    wrong = BODY.replace("0.5 / beta", "1 / beta")
+    wrong = BODY.replace("gap * beta), ", "gap), ")
     signature = TRAINERS.partition("def ")[2].partition("    BODY")[0]
     line = {"system": "wrong", "task": "dpo/preference_loss", "code": f"def {signature}    {wrong}\n"}
     (tmp_path / "wrong.jsonl").write_text(json.dumps(line) + "\n")
     (grade,) = json.loads(lmrbench("grade", "wrong.jsonl", "--suite", "suite", "--json", cwd=tmp_path).stdout)["grades"]
-    assert {case["verdict"] for case in grade["cases"]} == {"match", "mismatch"}
+    assert not grade["passed"]
+    assert {case["verdict"] for case in grade["cases"]} <= {"match", "mismatch"}
 
 
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
-        ("beta: float,", "beta: float = 0.1,", "calls preference_loss(policy_chosen_logps, policy_rejected_logps"),
+        ("beta: float,", "weight: float,", "calls preference_loss(policy_chosen_logps, policy_rejected_logps"),
+        ("beta: float,", "beta: float, scale: float,", "calls preference_loss(policy_chosen_logps"),
         ("gain = ", "batches(); gain = ", "can't observe a function that needs preference_files"),
-        ("gain = ", "import scipy; gain = ", "can't observe a function that needs scipy"),
+        ("gain = ", "import einops; gain = ", "can't observe a function that needs einops"),
+        ("gain = ", "from ..nowhere import x; gain = ", "can't observe a function that needs ."),
     ],
 )
 def test_a_function_that_our_check_can_not_observe_gets_none(clone, tmp_path, old, new, reason):
@@ -431,46 +434,287 @@ def test_a_function_that_our_check_can_not_observe_gets_none(clone, tmp_path, ol
     assert reason in reasons(found)
 
 
-def test_checks_that_are_adapted_call_one_function_of_a_module_and_import_nothing_else():
-    for task in load_suite(default_suite()):
-        if task.id in OBSERVED:
-            (target,) = task.targets
-            module = target.file.removesuffix(".py").replace("/", ".")
-            found = {
-                node.module if isinstance(node, ast.ImportFrom) else node.names[0].name
-                for node in ast.walk(ast.parse(task.files.check))
-                if isinstance(node, ast.Import | ast.ImportFrom)
-            }
-            assert found - {*OBSERVED[task.id], *sys.stdlib_module_names} == {module, "experiment"}
+def test_modules_of_their_repository_may_be_needed_if_they_need_nothing_else(clone, tmp_path):
+    folder = preferences(clone, "gain = ", "batches(); gain = ")
+    (folder / "code" / "preference_files").mkdir()
+    (folder / "code" / "preference_files" / "__init__.py").write_text("from .inner import batches\n")
+    (folder / "code" / "preference_files" / "inner.py").write_text("import math\ndef batches(): return math.pi\n")
+    assert "dpo/preference_loss" in {item.check for item in import_edition(clone, tmp_path / "suite").tasks}
+
+    (folder / "code" / "preference_files" / "inner.py").write_text("import einops\ndef batches(): return 1\n")
+    found = import_edition(clone, tmp_path / "other")
+    assert "can't observe a function that needs einops" in reasons(found)
+
+
+IGNORE = "You may ignore the following parameters: ipo, reference_free and label_smoothing."
+LIST = "You may ignore these:\n- ipo\n- reference_free\n- label_smoothing\n\nReturn losses and rewards."
+WHOLE = "Implement it with label_smoothing, ipo and reference_free. Beta is positive."
+SHORT = """loss = F.logsigmoid(beta * (policy_chosen_logps - reference_chosen_logps
+                                - policy_rejected_logps + reference_rejected_logps))
+    return -loss, beta * (policy_chosen_logps - reference_chosen_logps), beta * (
+        policy_rejected_logps - reference_rejected_logps)"""
+
+
+@pytest.mark.parametrize(
+    ("instruction", "passes"), [(IGNORE, True), (LIST, True), ("Implement the loss.", True), (WHOLE, False)]
+)
+def test_a_check_asks_for_no_option_that_the_instruction_waives_or_does_not_name(clone, tmp_path, instruction, passes):
+    folder = preferences(clone)
+    info = json.loads((folder / "info.json").read_text())
+    info["implementations"][0]["instruction"] = instruction
+    (folder / "info.json").write_text(json.dumps(info))
+    import_edition(clone, tmp_path / "suite")
+    signature = TRAINERS.partition("def ")[2].partition("    BODY")[0]
+    answer = Submission(system="me", task="dpo/preference_loss", code=f"def {signature}    {SHORT}\n")
+
+    (found,) = grade([answer], tasks=load_suite(tmp_path / "suite"))
+
+    assert found.passed is passes
+    verdicts = {case.name: case.verdict for case in found.cases}
+    assert {name for name, verdict in verdicts.items() if verdict != "match"} == (
+        set() if passes else {"label_smoothing", "ipo", "reference_free"}
+    )
+
+
+@pytest.fixture(scope="module")
+def papers():
+    return {task.paper.slug: task.paper for task in load_suite(default_suite())}
+
+
+@pytest.fixture(scope="module")
+def edition(papers, tmp_path_factory):
+    """A clone with all the papers, unpacked as the README of the edition says, and its suite."""
+    place = tmp_path_factory.mktemp("edition")
+    write_edition(place / "clone" / "benchmark" / "datasets", papers)
+    return import_edition(place / "clone", place / "suite"), place / "suite"
+
+
+def test_every_task_of_the_edition_but_a_submodule_is_made_and_ten_can_be_graded(edition):
+    found, _ = edition
+    assert len(found.tasks) == 27
+    assert sorted(item.check for item in found.tasks if item.check) == [
+        "adalora/svd_linear",
+        "bertscore/greedy_cos_idf",
+        "dpo/preference_loss",
+        "empathy_gaps/get_delta",
+        "ergo/focal_loss",
+        "gdpzero/find_best_action",
+        "simclr/info_nce_loss",
+        "simpo/simpo_loss",
+        "spin/spin_loss",
+        "tdpo/tdpo_loss",
+    ]
+    said = {item.where: item.reason for item in found.left_out}
+    assert said.keys() == {"21-nsa", "1 of the paper's tasks"}
+    assert "a submodule, whose files are in another repository" in said["21-nsa"]
+    assert said["1 of the paper's tasks"].endswith("none was made: nsa/nsa")
+    without = {item.task for item in found.tasks if not item.check}
+    assert {item.where for item in found.remarks} == without
+    assert all("no check: its inputs are more than tensors" in item.reason for item in found.remarks)
+
+
+def test_the_paper_is_found_in_the_research_code_and_does_not_stay_there(edition):
+    _, suite = edition
+    for task in load_suite(suite):
+        assert f"A page about {task.paper.slug}.\n\nAnother page." in task.files.summary
+        assert "paper.json" not in task.files.repository
+
+
+def test_unit_tests_and_their_outputs_stay_behind_wherever_they_are(edition):
+    found, suite = edition
+    written = {path.relative_to(suite).as_posix(): path.read_bytes() for path in suite.rglob("*") if path.is_file()}
+    tests = {path for path in written if "unit_test" in path}
+    goals = {"unit_test/unit_test_1.py", "unit_test/helper.py"}
+    assert tests == {f"{slug}/repo/{path}" for slug in ("dola", "repe", "cad") for path in goals}
+    assert not any(path.endswith((".pkl", ".log", ".json")) for path in written)
+    assert not any(b"secret" in data or POINTER.encode() in data for data in written.values())
+    assert "pkl" not in reasons(found)
+
+
+def test_categories_are_those_of_the_paper_or_of_the_suite_core(edition):
+    found, _ = edition
+    by_paper = {item.task.partition("/")[0]: item.category for item in found.tasks}
+    assert by_paper["step_length"] == "prompting"
+    assert by_paper["simpo"] == by_paper["spin"] == "training_objectives"
+    assert by_paper["syn_chain"] == "information_extraction"
+    assert by_paper["hit"] == "interpretability"
+
+
+@pytest.mark.parametrize(
+    ("text", "category"),
+    [
+        ("Prompt Engineering & Instruction Tuning", "prompting"),
+        ("Training Objectives & Optimization Techniques", "training_objectives"),
+        ("Decoding and Search Algorithms", "decoding"),
+        ("evaluation metric", "evaluation_metrics"),
+        ("Feature Learning", "feature_learning"),
+        ("Neural Architecture Design", "neural_architectures"),
+        ("Data", "data_augmentation"),
+        ("loss function", ""),
+        ("", ""),
+        ("Extraction of features", ""),
+    ],
+)
+def test_a_category_by_its_words(edition, text, category):
+    suite = load_suite(edition[1])[0].suite
+    assert suite is not None
+    if category:
+        assert importing._category(text, suite, None) == category
+    else:
+        with pytest.raises(TaskError, match="none of the suite's"):
+            importing._category(text, suite, None)
+
+
+@pytest.mark.parametrize("place", ["benchmark/datasets", "benchmark", "datasets", ""])
+@pytest.mark.parametrize("given", ["clone", "inner"])
+def test_a_clone_in_every_layout(tmp_path, place, given):
+    folder = benchmark(tmp_path / "made", "1-Fine", [], CODE, GOOD)
+    one = implementation("fine", goal_file="datasets/1-Fine/code/mod.py")
+    info = json.loads((folder / "info.json").read_text()) | {"implementations": [one]}
+    (folder / "info.json").write_text(json.dumps(info))
+    (tmp_path / "clone" / place / "__MACOSX" / "1-Fine").mkdir(parents=True)
+    shutil.move(folder, tmp_path / "clone" / place / "1-Fine")
+    source = tmp_path / "clone" if given == "clone" else tmp_path / "clone" / place
+
+    found = import_edition(source, tmp_path / "suite")
+
+    assert [item.task for item in found.tasks] == ["fine/fine"]
+    assert "MACOSX" not in reasons(found)
+
+
+def test_tests_outside_of_the_research_code_and_their_modules(tmp_path):
+    one = implementation("fine", goal_file="unit_test/unit_test_1.py", unit_test_file="unit_test/unit_test_1.py")
+    two = implementation("fine", goal_file="code/mod.py", golden_file="golden_files/fine_golden.py")
+    folder = benchmark(tmp_path / "clone", "1-Fine", [one, two], CODE, GOOD)
+    files = {
+        "unit_test/unit_test_1.py": "from unit_test import near\nimport pickle, far\ndef fine(x):\n    pass\n",
+        "unit_test/near.py": "from .deeper.own import start\n",
+        "unit_test/deeper/own.py": "start = 1\n",
+        "unit_test/other.py": "secret = 1\n",
+        "unit_test/fine_golden.py": "secret = 1\n",
+        "unit_test/output.pkl": "secret",
+        "code/data/kept.pkl": "secret",
+        "code/data/pointer.txt": POINTER,
+        "code/deep/Unit-Tests3/test.py": "secret = 1\n",
+        "code/unit_tests.py": "secret = 1\n",
+        "code/unit.py": "kept = 1\n",
+        "code/data/paper.json": "{}",
+    }
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+
+    found = import_edition(tmp_path / "clone", tmp_path / "suite")
+
+    assert [item.target for item in found.tasks] == ["unit_test/unit_test_1.py::fine", "mod.py::fine"]
+    assert {*load_suite(tmp_path / "suite")[0].files.repository} == {
+        *("mod.py", "broken.py", "unit.py", "data/paper.json"),
+        *("unit_test/unit_test_1.py", "unit_test/near.py", "unit_test/deeper/own.py"),
+    }
+    said = reasons(found)
+    assert "1-Fine: data/kept.pkl: a pickle, as the edition's unit tests keep their inputs and outputs" in said
+    assert "1-Fine: data/pointer.txt: a pointer of Git LFS; the clone lacks the file" in said
+
+
+def test_an_empty_folder_is_a_submodule(clone, tmp_path):
+    (clone / "benchmark" / "4-Linked").mkdir()
+    found = import_edition(clone, tmp_path / "suite")
+    assert "4-Linked: is empty, as a clone leaves the folder of a submodule" in reasons(found)
+
+
+def test_goldens_pass_and_masks_fail_in_every_check_of_the_edition(edition, tmp_path):
+    _, suite = edition
+    graded = lmrbench("grade", "--golden", "--mask", "--suite", suite, "--out", "run", "--json", cwd=tmp_path)
+    assert graded.returncode == 0, graded.stderr
+    grades = json.loads(graded.stdout)["grades"]
+    assert len(grades) == 20
+    for item in grades:
+        assert item["passed"] is (item["system"] == "golden"), item
+        assert len(item["cases"]) >= 5
+
+
+def test_right_answers_in_other_words_pass_and_wrong_ones_fail(edition):
+    _, suite = edition
+    tasks = {task.paper.slug: task for task in load_suite(suite) if task.files.check}
+    answers = {}
+    for slug, (right, old, new) in ANSWERS.items():
+        assert old in right
+        for name, code in (("right", right), ("wrong", right.replace(old, new))):
+            answers[slug, name] = Submission(system=name, task=tasks[slug].id, code=code)
+    grades = grade(list(answers.values()), tasks=[*tasks.values()])
+    assert {(item.task.partition("/")[0], item.system): item.passed for item in grades} == {
+        (slug, name): name == "right" for slug, name in answers
+    }
+
+
+def test_an_attribute_that_no_check_sets_is_a_reason(tmp_path, papers):
+    folder = write_edition(tmp_path / "clone" / "benchmark", {**papers})
+    golden = next(folder.glob("*-spin/golden_files/*.py"))
+    golden.write_text(golden.read_text().replace("gap * self.beta", "gap * self.config.scale * self.beta"))
+
+    found = import_edition(tmp_path / "clone", tmp_path / "suite")
+
+    said = {item.where: item.reason for item in found.remarks}
+    assert said["spin/spin_loss"] == "no check: the check of spin/spin_loss sets no self.config.scale"
+
+
+def test_a_check_is_for_the_class_and_the_constructor_that_it_knows(tmp_path, papers):
+    folder = write_edition(tmp_path / "clone" / "benchmark", papers)
+    for golden in (*folder.glob("*-ergo/golden_files/*.py"), *folder.glob("*-ergo/code/src/*.py")):
+        golden.write_text(golden.read_text().replace("size_average", "averaged"))
+    info = next(folder.glob("*-simclr/info.json"))
+    info.write_text(info.read_text().replace('"SimCLR"', '"OtherCLR"'))
+    for golden in (*folder.glob("*-simclr/golden_files/*.py"), *folder.glob("*-simclr/code/src/*.py")):
+        golden.write_text(golden.read_text().replace("class SimCLR", "class OtherCLR"))
+
+    found = import_edition(tmp_path / "clone", tmp_path / "suite")
+
+    said = {item.where: item.reason for item in found.remarks}
+    assert "calls focal_loss with size_average, which it does not take" in said["ergo/forward"]
+    assert "observes SimCLR.info_nce_loss, not OtherCLR.info_nce_loss" in said["simclr/info_nce_loss"]
 
 
 def test_what_an_audit_adds_to_a_check_takes_no_name_of_the_adapter():
-    shared = {"cases", "observe"}
-    ours = bound(ast.parse(adapting._ADAPTER.format(experiment="", module="", file="", name=""))) - shared
+    shared = {"cases"}
+    ours = bound(ast.parse(adapting._ENDING.format(target=(), asked=()))) - shared
     for text in (mutation._RECORDED, fuzzing._WIDENED):
         assert not ours & bound(ast.parse(text.format(place="place", numbers=[], most=1)))
     assert not ours & bound(ast.parse(audit._IN_DOUBLE_PRECISION))
 
 
-def test_a_stand_in_holds_the_function_and_what_it_needs(tmp_path, monkeypatch):
+def test_a_function_is_loaded_with_what_it_needs_alone(tmp_path, monkeypatch):
     text = (
         "from __future__ import annotations\nimport nowhere, math as m\nfrom typing import Any, List\n"
         "SCALE = 2\nOTHER = nowhere.x\nif SCALE > 1:\n    def helper(x): return m.floor(x) * SCALE\n"
-        "def wanted(x: Any, nowhere=3):\n    def inner(y): return helper(y)\n    return [inner(z) for z in x]\n"
+        "def wanted(x: Any, other: nowhere.T=3) -> nowhere.T:\n    def inner(y): return helper(y)\n"
+        "    return [inner(z) for z in x]\n"
     )
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "theirs.py").write_text(text)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(sys.modules, "ours.module", sys)
-    del sys.modules["ours.module"]
 
-    stand_in("ours.module", "deep/theirs.py", "wanted")
-
-    assert sys.modules["ours.module"].wanted([1.5, 2.5]) == [2, 4]
-    kept = [ast.unparse(part) for part in statements_for(ast.parse(text), "wanted")]
+    assert loaded("deep/theirs.py", "wanted", ())([1.5, 2.5]) == [2, 4]
+    kept = [ast.unparse(part) for part in statements_for(ast.parse(text), "wanted", ())]
     assert "import math as m" in kept
-    assert "from typing import Any" in kept
-    assert not any("nowhere" in line for line in kept[:-1])
+    assert not any("nowhere" in line for line in kept)
+
+
+def test_a_method_is_loaded_with_what_it_reaches_alone(tmp_path, monkeypatch):
+    (tmp_path / "theirs.py").write_text(
+        "import nowhere\nfrom collections import UserDict as Base\n"
+        "class Root(nowhere.Root):\n    rate = 2\n    def _more(self, x): return x + self.config.shift\n"
+        "    def unused(self): return nowhere.x\n"
+        "@nowhere.register\nclass Kind(Root, Base, metaclass=nowhere.Meta):\n"
+        "    def __init__(self, x: nowhere.T): self.factor = nowhere.load(x)\n"
+        "    def method(self, x: nowhere.T):\n        self.last = self._more(x) * self.rate * self.factor\n"
+        "        return self.last, super().__len__()\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    kind = loaded("theirs.py", "Kind.method", ())
+    made = instance(kind, factor=10, config=SimpleNamespace(shift=1), data={1: 2})
+    assert made.method(2) == (60, 1)
+    statements = statements_for(ast.parse((tmp_path / "theirs.py").read_text()), "Kind.method", ())
+    assert reads_of_self(statements, "Kind") == ["factor", "config.shift"]
 
 
 @pytest.mark.parametrize(

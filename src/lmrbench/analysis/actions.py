@@ -1,11 +1,13 @@
-"""What do agents do, and do those that solve a task do something else?
+"""The actions of agents by kind, and whether sessions that solve their task differ from the others.
 
 Kinds of actions are those of LMR-BENCH's figure on agents. Sessions come from run folders (Inspect's logs), from event
-folders of OpenHands, and from the published records.
+folders of OpenHands, and from the published records. A session is counted once, however many copies of its events there
+are.
 """
 
 from __future__ import annotations
 
+import csv
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -45,24 +47,31 @@ _EDITORS = ("text_editor", "str_replace_editor", "str_replace_based_edit_tool")
 
 
 class Session(Record):
-    """What one agent did on one task. solved: None where no outcome is known. counts: by kind, zeros left out."""
+    """What one agent did on one task. counts: by kind, zeros left out.
+
+    solved: None where no outcome is known. repeated: whether the published results name another session of this system
+    and paper instead. copies: how many times its events were found.
+    """
 
     system: str
     task: str
     solved: bool | None
     counts: dict[str, int]
+    repeated: bool = False
+    copies: int = 1
 
 
 class Distribution(Record):
     """The actions of a system's sessions, or of those that solved their task, or of the others.
 
-    shares: of all these actions, by kind; empty without any.
+    counts: of these actions, by kind. shares: the same over their sum; empty without any.
     """
 
     system: str
     outcome: str
     sessions: int
     actions: int
+    counts: dict[str, int]
     shares: dict[str, float]
 
 
@@ -102,24 +111,61 @@ def sessions_of_run(run: Run) -> list[Session]:
     return list(found.values())
 
 
-def sessions_of_events(folder: Path) -> list[Session]:
-    """A session for each folder below that holds OpenHands' events, one JSON file each.
+def sessions_of_events(*folders: Path) -> list[Session]:
+    """A session for each folder below these that holds OpenHands' events, one JSON file each.
 
-    An agent's action is an event with `source` "agent" and an `action`. Raises RecordError for a file that is no JSON.
+    An agent's action is an event with `source` "agent" and an `action`. The system is named after the folder. Two
+    folders hold the same session if all their events are equal, or the first ones are and have a timestamp; the one
+    with more events counts.
+
+    Raises:
+        RecordError: a file is no JSON, or a folder holds no events.
     """
-    by_folder: dict[Path, list[str]] = {}
-    for file in sorted(folder.rglob("*.json")):
-        event = _event(file)
-        if isinstance(event, dict) and "source" in event:
-            kinds = by_folder.setdefault(file.parent, [])
-            if event["source"] == "agent" and isinstance(event.get("action"), str):
-                kinds.append(_OPENHANDS.get(event["action"], "other"))
-    if not by_folder:
-        raise RecordError(f"{folder}: holds no events")
-    names = {place: "/".join(place.relative_to(folder).parts) or folder.name for place in by_folder}
+    found: dict[str, tuple[Session, int]] = {}
+    for folder in folders:
+        by_place: dict[Path, list[dict[str, Any]]] = {}
+        for file in sorted(folder.rglob("*.json"), key=_by_number):
+            event = _event(file)
+            if isinstance(event, dict) and "source" in event:
+                by_place.setdefault(file.parent, []).append(event)
+        if not by_place:
+            raise RecordError(f"{folder}: holds no events")
+        for place, events in by_place.items():
+            key = json.dumps(events[0] if "timestamp" in events[0] else events, sort_keys=True)
+            known, length = found.get(key, (None, 0))
+            copies = 1 if known is None else known.copies + 1
+            if known is None or len(events) > length:
+                name = "/".join(place.relative_to(folder).parts) or folder.name
+                kinds = Counter(_kinds_of_events(events))
+                known, length = Session(system=folder.name, task=name, solved=None, counts=kinds), len(events)
+            found[key] = known.model_copy(update={"copies": copies}), length
+    return [session for session, _ in found.values()]
+
+
+def with_outcomes(sessions: Iterable[Session], file: Path) -> list[Session]:
+    """Sessions with the outcomes that a CSV file gives them.
+
+    Its columns are `task`, which is the name of a session or of one of the folders in it; `solved`, yes or no; and
+    `system`, which may be missing or empty. A session with several rows is solved if all of them are.
+
+    Raises:
+        RecordError: the file can't be read, has other columns or values, or a row that no session belongs to.
+    """
+    known = list(sessions)
+    outcomes: dict[int, list[bool]] = {}
+    for number, (system, task, solved) in _outcomes(file):
+        places = [
+            place
+            for place, item in enumerate(known)
+            if system in ("", item.system) and task in (item.task, *item.task.split("/"))
+        ]
+        if not places:
+            raise RecordError(f"{file}:{number}: no session of {' '.join(filter(None, (system, task)))!r} was found")
+        for place in places:
+            outcomes.setdefault(place, []).append(solved)
     return [
-        Session(system=folder.name, task=names[place], solved=None, counts=Counter(kinds))
-        for place, kinds in by_folder.items()
+        item.model_copy(update={"solved": all(outcomes[place])}) if place in outcomes else item
+        for place, item in enumerate(known)
     ]
 
 
@@ -127,22 +173,32 @@ def published_sessions() -> list[Session]:
     """The published sessions; one solved its paper if all recorded functions of the paper pass."""
     solved = solved_papers()
     found = []
-    for system, paper, counts in actions_of_sessions():
+    for system, paper, is_named, counts in actions_of_sessions():
         merged: Counter[str] = Counter()
         for name, count in counts.items():
             merged[_OPENHANDS.get(name, "other")] += count
-        found.append(Session(system=system, task=paper, solved=solved.get((system, paper)), counts=dict(+merged)))
+        outcome = solved.get((system, paper)) if is_named else None
+        found.append(
+            Session(system=system, task=paper, solved=outcome, counts=dict(+merged), repeated=not is_named),
+        )
     return found
 
 
 def distributions(sessions: Iterable[Session]) -> list[Distribution]:
-    """Of each system: all its sessions, those that solved their task, and those that did not."""
+    """Of each system: all its sessions, those that solved their task, and those that did not.
+
+    Repeated sessions are in none of these; a system that has any has one more distribution, "with repeats".
+    """
     groups: dict[tuple[str, str], list[Session]] = {}
     for item in sessions:
         outcome = {True: "solved", False: "not solved", None: "not known"}[item.solved]
-        for name in ("all", outcome):
+        for name in ("with repeats",) if item.repeated else ("all", outcome, "with repeats"):
             groups.setdefault((item.system, name), []).append(item)
-    return [_distribution(system, outcome, groups[system, outcome]) for system, outcome in sorted(groups)]
+    return [
+        _distribution(system, outcome, items)
+        for (system, outcome), items in sorted(groups.items())
+        if outcome != "with repeats" or any(item.repeated for item in items)
+    ]
 
 
 def contrasts(sessions: Iterable[Session], seed: int = 0) -> list[Contrast]:
@@ -187,8 +243,20 @@ def _distribution(system: str, outcome: str, sessions: Sequence[Session]) -> Dis
     for item in sessions:
         total.update(item.counts)
     count = total.total()
-    shares = {kind: total[kind] / count for kind in KINDS} if count else {}
-    return Distribution(system=system, outcome=outcome, sessions=len(sessions), actions=count, shares=shares)
+    return Distribution(
+        system=system,
+        outcome=outcome,
+        sessions=len(sessions),
+        actions=count,
+        counts={kind: total[kind] for kind in KINDS},
+        shares={kind: total[kind] / count for kind in KINDS} if count else {},
+    )
+
+
+def _kinds_of_events(events: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    for event in events:
+        if event["source"] == "agent" and isinstance(event.get("action"), str):
+            yield _OPENHANDS.get(event["action"], "other")
 
 
 def _kinds_of_messages(messages: Iterable[Any]) -> Iterator[str]:
@@ -207,8 +275,29 @@ def _kind_of_call(tool: str, arguments: Mapping[str, Any]) -> str:
     return _TOOLS.get(tool, "other")
 
 
+def _by_number(file: Path) -> tuple[Path, int, str]:
+    """The order of event files, which are named by their numbers."""
+    return file.parent, int(file.stem) if file.stem.isdecimal() else -1, file.name
+
+
 def _event(file: Path) -> Any:
     try:
         return json.loads(file.read_bytes())
     except ValueError as error:
         raise RecordError(f"{file}: is not JSON: {error}") from error
+
+
+def _outcomes(file: Path) -> Iterator[tuple[int, tuple[str, str, bool]]]:
+    """The rows of a file of outcomes with their line numbers: system, task, solved."""
+    values = {**dict.fromkeys(("yes", "true", "1", "pass"), True), **dict.fromkeys(("no", "false", "0", "fail"), False)}
+    try:
+        rows = csv.DictReader(file.read_text("utf-8-sig").splitlines())
+        if not {"task", "solved"} <= {*(rows.fieldnames or ())}:
+            raise RecordError(f"{file}:1: expected a CSV file with the columns task, solved and, if needed, system")
+        for row in rows:
+            system, task, solved = ((row.get(name) or "").strip() for name in ("system", "task", "solved"))
+            if solved.casefold() not in values:
+                raise RecordError(f"{file}:{rows.line_num}: solved is {solved!r}; expected yes or no")
+            yield rows.line_num, (system, task.strip("/"), values[solved.casefold()])
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise RecordError(f"{file}: can't be read: {error}") from error

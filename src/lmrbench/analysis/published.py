@@ -1,6 +1,6 @@
-"""What do the published records of LMR-BENCH say, and is it what the paper prints?
+"""The published records of LMR-BENCH, and its printed figures beside what the records give.
 
-The records, and the printed figures, stand in `lmr_bench/` beside this module, with where they come from.
+Both are in `lmr_bench/` beside this module, with where they come from.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from lmrbench.judging.agreement import Agreement, agreement
 from lmrbench.judging.scale import CATEGORIES
 from lmrbench.records import Record
 
-ACTIONS = ("edit", "finish", "message", "read", "run", "think", "browse")
+# The column `think` of actions.csv is left out: the actions that it counts are among those of `message`.
+ACTIONS = ("edit", "finish", "message", "read", "run", "browse")
 Comparison = Literal["exact", "differs", "not recomputable", "not printed"]
 
 
@@ -92,7 +93,7 @@ def figures() -> list[Figure]:
         note = f"{share.count} of {share.of}"
         text = (printed["section54"][key],)
         found.append(Figure(place="Section 5.4", name=name, printed=text, recomputed=value, note=note))
-    return found
+    return [*found, _two_annotators(printed["section54"]["annotators"])]
 
 
 def against(first: str, second: str, annotator: str | None = None) -> Agreement:
@@ -112,12 +113,16 @@ def annotators() -> list[str]:
     return sorted({item.annotator for item in outcomes() if item.annotator})
 
 
-def actions_of_sessions() -> list[tuple[str, str, dict[str, int]]]:
-    """Of each session that the results name: the agent, the paper, and how often it did each kind of action."""
+def actions_of_sessions() -> list[tuple[str, str, bool, dict[str, int]]]:
+    """The agent of each recorded session, its paper, whether the results name it, and its actions of each kind."""
     return [
-        (_title("openhands", row["model"]), row["paper"], {name: int(row[name]) for name in ACTIONS})
+        (
+            _title("openhands", row["model"]),
+            row["paper"],
+            row["main_session"] == "True",
+            {name: int(row[name]) for name in ACTIONS},
+        )
         for row in _rows("actions.csv")
-        if row["main_session"] == "True"
     ]
 
 
@@ -136,6 +141,19 @@ _NAMES = {"gpt-4o": "GPT-4o", "gpt-4.1": "GPT-4.1", "claude-3.7": "Claude 3.7", 
 
 def _title(setting: str, model: str) -> str:
     return f"{_NAMES.get(setting, setting)} {_NAMES.get(model, model)}"
+
+
+def _two_annotators(printed: str) -> Figure:
+    """How often two annotators contradict the judge, on average: those two who do so most often."""
+    shares = {name: against("judge", "human", name).conflicts for name in annotators()}
+    rates = sorted((_percent(share.count, share.of), name) for name, share in shares.items())[-2:]
+    return Figure(
+        place="Section 5.4",
+        name="one says CC and the other LI, mean of two annotators",
+        printed=(printed,),
+        recomputed=(sum(rate for rate, _ in rates) / len(rates),),
+        note=f"of {' and '.join(f'{name}, {rate:.1f}' for rate, name in rates)}; the paper does not name the two",
+    )
 
 
 def _label(item: Outcome, axis: str) -> str | None:

@@ -1,13 +1,14 @@
-"""Does the shape of a repository tell whether an answer passes? A logistic regression, as in LMR-BENCH's Table 5.
+"""The logistic regression of passing on the structure of repositories, as in LMR-BENCH's Table 5.
 
-The paper does not define its measures; ours are defined here. Errors are clustered by paper, since the answers to one
-paper's tasks share its repository.
+The paper defines depth, branching and goal length in its section 5.1 (`paper_structure`), and leaves imbalance open,
+for which our measure is taken. `structure` has our own measures. Errors are clustered by paper, since the answers to
+one paper's tasks share its repository.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePosixPath
 
 import numpy as np
@@ -21,6 +22,8 @@ from lmrbench.records import Record
 from lmrbench.tasks.model import Task
 
 MEASURES = ("directory depth", "branching", "imbalance", "goal length")
+# With fewer clusters than this, errors clustered by them come out too small (Cameron and Miller 2015, section VI).
+_FEW = 40
 
 
 class Coefficient(Record):
@@ -34,16 +37,20 @@ class Coefficient(Record):
 
 
 class Regression(Record):
-    """The regression of passing on structure. problem: why there are no coefficients; empty where there are."""
+    """The regression of passing on structure.
+
+    problem: why there are no coefficients; empty where there are. caution: what to keep in mind with their errors.
+    """
 
     answers: int
     papers: int
     coefficients: tuple[Coefficient, ...]
     problem: str = ""
+    caution: str = ""
 
 
 def structure(task: Task) -> dict[str, float]:
-    """The measures of a task's repository.
+    """Our measures of a task's repository.
 
     Directory depth: the mean over files of how many folders they lie in. Branching: the mean number of entries of a
     folder. Imbalance: the mean, over folders with at least two entries, of the standard deviation over the mean of the
@@ -64,13 +71,34 @@ def structure(task: Task) -> dict[str, float]:
     }
 
 
-def regression(grades: Sequence[Grade], tasks: Mapping[str, Task]) -> Regression:
+def paper_structure(task: Task) -> dict[str, float]:
+    """The measures of a task's repository as section 5.1 of the paper defines them, with our imbalance.
+
+    Directory depth: the mean, over files and folders, of the number of edges from the root. Branching: the mean, over
+    folders that hold anything, the root among them, of the number of their subfolders. Goal length: the lines of the
+    goal file, of all of them if there are several.
+    """
+    files = [PurePosixPath(name) for name in task.files.repository]
+    folders = {parent for file in files for parent in file.parents}
+    entries = [*files, *(folder for folder in folders if folder.parts)]
+    lengths = [len(task.files.repository[name].splitlines()) for name in task.goal_files]
+    return {
+        "directory depth": float(np.mean([len(entry.parts) for entry in entries])),
+        "branching": (len(folders) - 1) / len(folders),
+        "imbalance": structure(task)["imbalance"],
+        "goal length": float(sum(lengths)),
+    }
+
+
+def regression(
+    grades: Sequence[Grade], tasks: Mapping[str, Task], measures: Callable[[Task], dict[str, float]] = structure
+) -> Regression:
     """Logit of passing on the measures, standardised over the answers, and on systems.
 
     Measures that are the same for all answers are left out. Grades of tasks that are not among `tasks` are not counted.
     """
     known = [item for item in grades if item.task in tasks]
-    shapes = {item.task: structure(tasks[item.task]) for item in known}
+    shapes = {name: measures(tasks[name]) for name in {item.task for item in known}}
     frame = pd.DataFrame([shapes[item.task] for item in known], columns=list(MEASURES))
     passed = np.array([item.passed for item in known], dtype=float)
     papers = pd.factorize(pd.Series([tasks[item.task].paper.slug for item in known], dtype=object))[0]
@@ -85,7 +113,11 @@ def regression(grades: Sequence[Grade], tasks: Mapping[str, Task]) -> Regression
     fit = sm.Logit(passed, frame).fit(disp=0, maxiter=200, cov_type="cluster", cov_kwds={"groups": papers})
     rows = zip(frame.columns, fit.params, fit.bse, fit.tvalues, fit.pvalues, strict=True)
     found = (Coefficient(name=str(name), value=value, error=error, z=z, p=p) for name, value, error, z, p in rows)
-    return Regression(answers=answers, papers=count, coefficients=tuple(found))
+    caution = (
+        f"errors are clustered by {count} papers: with fewer than {_FEW} clusters they are too small, and so are the p "
+        f"values of these {frame.shape[1]} coefficients"
+    )
+    return Regression(answers=answers, papers=count, coefficients=tuple(found), caution=caution if count < _FEW else "")
 
 
 def _problem(frame: pd.DataFrame, passed: np.ndarray, papers: np.ndarray) -> str:

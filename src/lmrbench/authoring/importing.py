@@ -1,8 +1,8 @@
-"""Which tasks can be made of the public edition of LMR-BENCH, and why not of the others?
+"""A suite of the tasks of the public edition of LMR-BENCH, and the reasons for what is not in it.
 
 Each golden is put into its place in the research code, so that the mask can be computed; goldens, tests and bytecode
-stay behind. Where a check of the suite `core` can observe the function (`lmrbench.authoring.adapting`), the task gets
-it; the others have no check, and can be read and answered, but not graded.
+stay behind. Where a check can observe the function (`lmrbench.authoring.adapting`), the task gets it; the others have
+no check, and can be read and answered, but not graded.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from lmrbench.authoring.adapting import EXPERIMENT, Adapted, adapted
+from lmrbench.authoring.adapting import Adapted, adapted, same_function, same_paper
 from lmrbench.authoring.certificate import LEAK_SHARE
 from lmrbench.authoring.leaks import Leak, worst_leak
 from lmrbench.authoring.paper_text import paper_markdown
@@ -44,7 +44,7 @@ MOST_LEAKS = 20
 
 
 class Made(Record):
-    """A task that was made. check: the id of the task of `core` whose check it got; "" where it has none."""
+    """A task that was made. check: the id of the task of `core` whose function its check observes; "" without one."""
 
     task: str
     category: str
@@ -94,6 +94,7 @@ def import_edition(source: Path, to: Path, advance: Callable[[int, int], None] =
     made: list[Made] = []
     left_out: list[Remark] = []
     remarks: list[Remark] = []
+    missing = {task.id for task in core if task.tier == "function"}
     slugs: set[str] = set()
     instances: dict[str, str] = {}
     to.parent.mkdir(parents=True, exist_ok=True)
@@ -105,7 +106,8 @@ def import_edition(source: Path, to: Path, advance: Callable[[int, int], None] =
             try:
                 benchmark = read_benchmark(folder)
                 _require_new(benchmark, instances)
-                tasks, said = _make(benchmark, temporary / slug, suite, core, left_out)
+                paper = read_paper(benchmark, slug)
+                tasks, said = _make(benchmark, paper, temporary / slug, suite, core, left_out)
             except (LmrbenchError, RecursionError) as error:
                 reason = str(error).replace(f"{temporary}/", "")
                 left_out.append(Remark(where=folder.name, reason=reason))
@@ -113,13 +115,23 @@ def import_edition(source: Path, to: Path, advance: Callable[[int, int], None] =
                 slugs.add(slug)
                 made += tasks
                 remarks += said
+                missing -= {_counterpart(task, same_paper(paper, core)) for task in tasks}
             advance(number, len(folders))
+        if missing:
+            reason = f"the tasks of the suite core of which none was made: {', '.join(sorted(missing))}"
+            left_out.append(Remark(where=f"{len(missing)} of the paper's tasks", reason=reason))
         if made:
             temporary.chmod(0o755)
             temporary.replace(to)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return Imported(tasks=tuple(made), left_out=tuple(left_out), remarks=tuple(remarks))
+
+
+def _counterpart(made: Made, known: Sequence[Task]) -> str:
+    """The id of the task of `core`, among those of the paper, that has the same function; "" without one."""
+    found = same_function(made.target.rpartition("::")[2].rpartition(".")[2], known)
+    return found.id if found else ""
 
 
 def _require_new(benchmark: Benchmark, instances: dict[str, str]) -> None:
@@ -132,18 +144,18 @@ def _require_new(benchmark: Benchmark, instances: dict[str, str]) -> None:
 
 
 def _make(
-    benchmark: Benchmark, place: Path, suite: Suite, core: Sequence[Task], left_out: list[Remark]
+    benchmark: Benchmark, paper: Paper, place: Path, suite: Suite, core: Sequence[Task], left_out: list[Remark]
 ) -> tuple[list[Made], list[Remark]]:
     """Write a paper's folder, and load it: its tasks, and what should be known of them.
 
     left_out: is added to. Raises TaskError, and leaves no folder, where there is no task.
     """
-    paper, name = read_paper(benchmark, place.name), benchmark.folder.name
+    name = benchmark.folder.name
     code, not_taken = read_code(benchmark)
     for reason, paths in not_taken.items():
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         left_out.append(Remark(where=f"{name}: {paths[0]}{more}", reason=reason))
-    wanted = _wanted(benchmark, code, suite, left_out)
+    wanted = _wanted(benchmark, code, suite, same_paper(paper, core), left_out)
     if not wanted:
         raise TaskError("no task can be made of it")
     for goal, path in _copies(code, {item.target.file for item in wanted}):
@@ -158,7 +170,7 @@ def _make(
     checks: dict[str, Adapted] = {}
     for item in wanted:
         try:
-            checks[item.name] = adapted(paper, item.target, code, core)
+            checks[item.name] = adapted(paper, item.target, item.instruction, code, core)
         except TaskError as error:
             said.append(Remark(where=f"{paper.slug}/{item.name}", reason=f"no check: {error}"))
     files = {f"repo/{path}": data for path, data in code.items()}
@@ -200,12 +212,17 @@ def _made(task: Task, check: Adapted | None) -> Made:
     return Made(task=task.id, category=task.category, target=str(task.targets[0]), check=check.of.id if check else "")
 
 
-def _wanted(benchmark: Benchmark, code: dict[str, bytes], suite: Suite, left_out: list[Remark]) -> list[_Wanted]:
-    """What can be asked for. Each golden is put into its place in the code; left_out is added to."""
+def _wanted(
+    benchmark: Benchmark, code: dict[str, bytes], suite: Suite, known: Sequence[Task], left_out: list[Remark]
+) -> list[_Wanted]:
+    """What can be asked for. Each golden is put into its place in the code; left_out is added to.
+
+    known: the tasks that the suite `core` has of the paper.
+    """
     found: list[_Wanted] = []
     for number, item in enumerate(benchmark.implementations):
         try:
-            wanted = _one(benchmark, item, code, suite, found)
+            wanted = _one(benchmark, item, code, suite, known, found)
             code[wanted.target.file] = with_golden(benchmark, item, wanted.target, code[wanted.target.file])
         except LmrbenchError as error:
             what = plain_text(item.get("goal_function")) or f"implementations[{number}]"
@@ -216,17 +233,23 @@ def _wanted(benchmark: Benchmark, code: dict[str, bytes], suite: Suite, left_out
 
 
 def _one(
-    benchmark: Benchmark, item: Mapping[str, Any], code: Mapping[str, bytes], suite: Suite, found: Sequence[_Wanted]
+    benchmark: Benchmark,
+    item: Mapping[str, Any],
+    code: Mapping[str, bytes],
+    suite: Suite,
+    known: Sequence[Task],
+    found: Sequence[_Wanted],
 ) -> _Wanted:
     instruction = plain_text(item.get("instruction"))
     if not instruction:
         raise TaskError("it has no instruction")
     target = read_target(benchmark, item, code)
-    if target in [known.target for known in found]:
+    if target in [other.target for other in found]:
         raise TaskError("an earlier implementation asks for it, too")
+    name = target.qualname.rpartition(".")[2]
     return _Wanted(
-        name=_unused(_slug(target.qualname.rpartition(".")[2], "task"), {known.name for known in found}),
-        category=_category(plain_text(item.get("category")), suite),
+        name=_unused(_slug(name, "task"), {other.name for other in found}),
+        category=_category(plain_text(item.get("category")), suite, same_function(name, known)),
         target=target,
         instruction=instruction,
         context=tuple(path for path in read_context(benchmark, item, code) if path != target.file),
@@ -239,20 +262,27 @@ def _copies(code: Mapping[str, bytes], goals: Collection[str]) -> list[tuple[str
     return [(goal, path) for goal, path in pairs if code[path] == code[goal]]
 
 
-def _category(text: str, suite: Suite) -> str:
-    """The category of the suite that a text means: the one with its words, or the only one with some or more."""
+def _category(text: str, suite: Suite, task: Task | None) -> str:
+    """The category of the suite that a text means; where it means none, that of the task that `core` has.
+
+    It means the one of which it has the largest share of the words, at least half, if that is a single one.
+    """
     given = _words(text)
-    known = {name: _words(title) for name, title in suite.categories.items()}
-    found = [name for name, words in known.items() if words == given]
-    found = found or [name for name, words in known.items() if given and (given <= words or words <= given)]
-    if len(found) != 1:
-        raise TaskError(f"category: {text!r} is none of the suite's: {', '.join(suite.categories)}")
-    return found[0]
+    shares = {
+        name: len(given & words) / len(words) for name, title in suite.categories.items() if (words := _words(title))
+    }
+    best = max(shares.values(), default=0.0)
+    found = [name for name, share in shares.items() if share == best]
+    if best >= 0.5 and len(found) == 1:
+        return found[0]
+    if task is not None and task.category in suite.categories:
+        return task.category
+    raise TaskError(f"category: {text!r} is none of the suite's: {', '.join(suite.categories)}")
 
 
 def _words(text: str) -> frozenset[str]:
-    """The words of a category, as in the singular."""
-    return frozenset(word.removesuffix("s") for word in re.findall(r"[a-z]+", text.casefold()))
+    """The words of a category, without their endings."""
+    return frozenset(re.sub(r"(?<=..)(s|ing)$", "", word) for word in re.findall(r"[a-z]+", text.casefold()))
 
 
 def _slug(text: str, otherwise: str) -> str:
@@ -294,20 +324,10 @@ def _table(paper: Paper, wanted: Sequence[_Wanted], checks: Mapping[str, Adapted
             f"check = {_quoted(f'checks/{item.name}.py' if check else '')}",
         ]
         if check is not None:
-            near = {name: _inline(value) for name, value in check.of.tolerances.items() if name != EXPERIMENT}
-            lines += [
-                f"imports = [{', '.join(map(_quoted, check.imports))}]",
-                f"tolerance = {_inline(check.of.tolerance)}",
-                f"tolerances = {{ {', '.join(f'{name} = {value}' for name, value in near.items())} }}",
-                f"limits = {_inline(check.of.limits)}",
-            ]
+            lines.append(f"imports = [{', '.join(map(_quoted, check.imports))}]")
+            # In single precision, as the edition's own tests compare.
+            lines.append("tolerance = { rtol = 1e-4, atol = 1e-5 }")
     return "\n".join(lines) + "\n"
-
-
-def _inline(record: Record) -> str:
-    """The numbers of a record that are not its defaults."""
-    values = record.model_dump(exclude_defaults=True)
-    return f"{{ {', '.join(f'{name} = {value}' for name, value in values.items())} }}" if values else "{}"
 
 
 def _quoted(value: object) -> str:

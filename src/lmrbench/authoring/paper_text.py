@@ -1,11 +1,13 @@
 """The text of a paper that somebody else took apart into JSON, as Markdown.
 
 The forms differ: a text, a list of paragraphs or of sections, an object with title, abstract and sections, sections as
-an object from heading to text, or paragraphs that each name their section. What has another form adds nothing.
+an object from heading to text, pages by their numbers, or paragraphs that each name their section. What has another
+form adds nothing.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 _TITLES = ("title", "heading", "section_title", "section", "header", "name")
@@ -15,6 +17,7 @@ _NOT_THE_TEXT = frozenset(
     {*_TITLES, "references", "bibliography", "bib_entries", "ref_entries", "authors", "acknowledgements", "keywords"}
     | {"year", "date", "venue", "url", "doi", "id", "paper_id", "metadata", "identifiers", "source"}
 )
+_PAGE = re.compile(r"(page)?[ _-]*\d+", re.IGNORECASE)
 MAX_DEPTH = 6
 
 
@@ -59,4 +62,5 @@ def _object(value: dict[str, object], heading: str, depth: int) -> Iterator[tupl
         elif key in _INNER:
             yield from _pieces(item, str(own) if depth else "", depth + 1)
         elif is_table and key not in _NOT_THE_TEXT:
-            yield from _pieces(item, name, depth + 1)
+            # The number of a page is no heading.
+            yield from _pieces(item, heading if _PAGE.fullmatch(name) else name, depth + 1)

@@ -1,9 +1,10 @@
-"""What does a folder of the public edition of LMR-BENCH ask for, and what is right?
+"""The folders of the public edition of LMR-BENCH: what each asks for, and its golden.
 
-A clone of the edition's repository holds a folder `benchmark` with one folder for each paper: `info.json`, the paper's
-text, the research code, in which the functions that are asked for may be masked, and these functions in `golden_files`.
-Somebody else wrote all of it: links are not followed, no path leads out of a folder, and nothing is read that is larger
-than what is expected. What is missing or of another form is a `TaskError` that says so.
+A clone of the edition's repository holds one folder for each paper, in `benchmark` or, where its archive was unpacked
+as the edition's README says, in `benchmark/datasets`: `info.json`, the research code, in which the functions that are
+asked for may be masked, and these functions in `golden_files`. The paper's text is in `paper.json`, there or in the
+research code. Somebody else wrote all of it: links are not followed, no path leads out of a folder, and nothing is read
+that is larger than what is expected. What is missing or of another form is a `TaskError` that says so.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -27,10 +28,13 @@ from lmrbench.tasks.files import validated
 from lmrbench.tasks.foreign import entries, read_foreign
 from lmrbench.tasks.model import Paper, Target
 
-BENCHMARK, INFO, PAPER, GOLDENS = "benchmark", "info.json", "paper.json", "golden_files"
+BENCHMARK, UNPACKED, INFO, PAPER, GOLDENS = "benchmark", "datasets", "info.json", "paper.json", "golden_files"
 MOST_OF_A_TEXT = 4 << 20
 MOST_OF_A_REPOSITORY = 64 << 20
-_TESTS = frozenset({"unit_test", "unit_tests"})
+# Folders and scripts of unit tests: `unit_test`, `unit_tests`, `unit_test_3`.
+_TEST = re.compile(r"unit[ _-]?tests?[ _-]?\d*", re.IGNORECASE)
+_PICKLES = frozenset({".pkl", ".pickle"})
+_POINTER = b"version https://git-lfs"
 
 
 @dataclass(frozen=True)
@@ -65,13 +69,26 @@ def plain_text(value: object) -> str:
 
 
 def benchmark_folders(source: Path) -> list[Path]:
-    """The folders of a clone's benchmarks, by number and name. Raises UsageError where there are none."""
+    """The folders of the papers, by number and name.
+
+    Args:
+        source: a clone, its folder `benchmark`, or the folder `datasets` of an unpacked archive.
+
+    Raises:
+        UsageError: no folder holds an `info.json`.
+    """
     root = source / BENCHMARK if (source / BENCHMARK).is_dir() else source
     if not root.is_dir():
         raise UsageError(f"{source}: there is no such folder")
-    found = [path for path in root.iterdir() if path.is_dir() and not path.name.startswith(".")]
+    found = _folders(root)
+    unpacked = root / UNPACKED
+    if unpacked in found and not (unpacked / INFO).is_file():
+        found = [*(path for path in found if path != unpacked), *_folders(unpacked)]
     if not any((path / INFO).is_file() for path in found):
-        raise UsageError(f"{source}: no folder here holds an {INFO}; expected a clone of the edition's repository")
+        raise UsageError(
+            f"{source}: no folder here holds an {INFO}; expected a clone of the edition's repository, its folder "
+            f"{BENCHMARK}, or the folder {UNPACKED} of its archive"
+        )
 
     def place(path: Path) -> tuple[int, str]:
         number = re.match(r"[0-9]{1,9}", path.name)
@@ -80,10 +97,17 @@ def benchmark_folders(source: Path) -> list[Path]:
     return sorted(found, key=place)
 
 
+def _folders(root: Path) -> list[Path]:
+    """The folders in a folder, without hidden ones and what archives of macOS add."""
+    return [path for path in root.iterdir() if path.is_dir() and not path.name.startswith((".", "__"))]
+
+
 def read_benchmark(folder: Path) -> Benchmark:
     """The facts of a paper's folder and the names of its files."""
     if folder.is_symlink():
         raise TaskError("is a link, which is not followed")
+    if not any(folder.iterdir()):
+        raise TaskError("is empty, as a clone leaves the folder of a submodule: its files are in another repository")
     info = _read_json(folder, INFO)
     if not isinstance(info, dict):
         raise TaskError(f"{INFO}: {'there is no such file' if info is None else 'is no JSON object'}")
@@ -92,9 +116,13 @@ def read_benchmark(folder: Path) -> Benchmark:
     named = info.get("repo_folder_name")
     within = str(PurePosixPath(named)) if isinstance(named, str) and named else ""
     if not any(name.startswith(f"{within}/") for name in files):
-        tops = {name.partition("/")[0] for name in files if "/" in name} - {GOLDENS, *_TESTS}
+        tops = {name.partition("/")[0] for name in files if "/" in name} - {GOLDENS}
+        tops = {name for name in tops if not _TEST.fullmatch(name)}
         if len(tops) != 1:
-            raise TaskError(f"{INFO}: repo_folder_name: there is no folder {within!r}")
+            raise TaskError(
+                f"{INFO}: repo_folder_name: there is no folder {within!r} with files; the edition links some research "
+                "code as a submodule, whose files are in another repository"
+            )
         within = tops.pop()
     return Benchmark(folder, info, files, tuple((name, kind) for name, kind in found if kind), within)
 
@@ -120,29 +148,45 @@ def read_paper(benchmark: Benchmark, slug: str) -> Paper:
 
 def read_summary(benchmark: Benchmark, paper: Paper) -> str:
     """The text of the paper as `paper.json` has it, in Markdown. Raises TaskError where none is found."""
-    value = _read_json(benchmark.folder, PAPER)
     title = paper_markdown(None, paper.title)
-    text = paper_markdown(value, paper.title)
-    if text == title:
-        raise TaskError(f"{PAPER}: {'there is no such file' if value is None else 'holds no text in a known form'}")
-    return plain_text(text) + "\n"
+    names = _paper_files(benchmark)
+    for name in names:
+        text = paper_markdown(_read_json(benchmark.folder, name), paper.title)
+        if text != title:
+            return plain_text(text) + "\n"
+    raise TaskError(f"{names[0]}: holds no text in a known form" if names else f"{PAPER}: there is no such file")
+
+
+def _paper_files(benchmark: Benchmark) -> list[str]:
+    """The files that may hold the paper: beside `info.json`, and in the research code."""
+    return [name for name in (PAPER, f"{benchmark.repository}/{PAPER}") if name in benchmark.files]
 
 
 def read_code(benchmark: Benchmark) -> tuple[dict[str, bytes], dict[str, list[str]]]:
-    """The research code by path, without goldens and tests; and by reason what else is not taken over."""
+    """The research code by path, and by reason what else is not taken over.
+
+    Goldens, the paper's text and unit tests stay behind without a word. Of a folder of unit tests a goal file comes
+    along, with the modules of tests that it imports; one outside of the research code by its path in the benchmark.
+    """
     tests = {name for item in benchmark.implementations if (name := _inside(benchmark, item.get("unit_test_file")))}
     tests |= {f"{benchmark.repository}/{name}" for name in tests}
+    wanted = _wanted_of_tests(benchmark, tests)
+    papers = _paper_files(benchmark)
+    places = dict(_below(benchmark, benchmark.files))
+    places |= {name: places.get(name, name) for name in wanted}
     kept: dict[str, bytes] = {}
     left_out: dict[str, list[str]] = {}
     size = 0
-    for name, path in _below(benchmark, benchmark.files):
-        if name in tests or _is_test_or_golden(path):
+    for name, path in places.items():
+        if name in papers or _is_golden(path) or (name not in wanted and (name in tests or _is_test(path))):
             continue
-        reason, data = why_left_out(path), None
+        reason, data = _why_left_out(path), None
         try:
             data = None if reason else read_foreign(benchmark.folder, name, MOST_BYTES)
         except SubmissionError as error:
             reason = str(error).removeprefix(f"{name}: ")
+        if data is not None and data.startswith(_POINTER):
+            reason, data = "a pointer of Git LFS; the clone lacks the file", None
         if data is None:
             left_out.setdefault(reason, []).append(path)
             continue
@@ -154,6 +198,36 @@ def read_code(benchmark: Benchmark) -> tuple[dict[str, bytes], dict[str, list[st
     for name, path in _below(benchmark, reasons):
         left_out.setdefault(reasons[name], []).append(path)
     return kept, left_out
+
+
+def _wanted_of_tests(benchmark: Benchmark, tests: Collection[str]) -> set[str]:
+    """The files of unit tests that are goal files, and the modules among unit tests that these import."""
+    goals = [_inside(benchmark, item.get("goal_file")) or "" for item in benchmark.implementations]
+    places = [(f"{benchmark.repository}/{goal}", goal) for goal in goals]
+    found = {next((name for name in names if name in benchmark.files), "") for names in places}
+    found = pending = {name for name in found if name in tests or _is_test(name)}
+    while pending:
+        pending = {other for name in pending for other in _imported_beside(benchmark, name) if _is_test(other)} - found
+        found |= pending
+    return found
+
+
+def _imported_beside(benchmark: Benchmark, name: str) -> Iterator[str]:
+    """The files that a file imports from its folder, or from a folder around it."""
+    try:
+        tree = ast.parse(decode(read_foreign(benchmark.folder, name, MOST_BYTES) or b"")[0])
+    except (SyntaxError, SubmissionError, RecursionError):
+        return
+    for node in ast.walk(tree):
+        modules: list[str] = []
+        if isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            modules = [node.module or "", *(f"{node.module or ''}.{alias.name}" for alias in node.names)]
+        for module in modules:
+            place = module.strip(".").replace(".", "/")
+            files = (f"{folder / place}.py" for folder in PurePosixPath(name).parents)
+            yield from (file for file in files if file in benchmark.files)
 
 
 def read_target(benchmark: Benchmark, item: Mapping[str, Any], code: Mapping[str, bytes]) -> Target:
@@ -236,7 +310,8 @@ def _inside(benchmark: Benchmark, path: object) -> str | None:
     if not isinstance(path, str) or not name.parts or name.is_absolute() or ".." in name.parts:
         return None
     parts = name.parts
-    for known in ((BENCHMARK, benchmark.folder.name), (benchmark.folder.name,)):
+    own = benchmark.folder.name
+    for known in ((BENCHMARK, UNPACKED, own), (BENCHMARK, own), (UNPACKED, own), (own,)):
         if parts[: len(known)] == known:
             parts = parts[len(known) :]
     return "/".join(parts) or None
@@ -249,9 +324,19 @@ def _below(benchmark: Benchmark, names: Sequence[str] | Mapping[str, str]) -> It
             yield name, name.removeprefix(f"{benchmark.repository}/")
 
 
-def _is_test_or_golden(path: str) -> bool:
+def _is_golden(path: str) -> bool:
     place = PurePosixPath(path)
-    return bool({GOLDENS, *_TESTS} & {*place.parts}) or place.stem.endswith("_golden")
+    return GOLDENS in place.parts or place.stem.endswith("_golden")
+
+
+def _is_test(path: str) -> bool:
+    place = PurePosixPath(path)
+    return any(_TEST.fullmatch(part) for part in (*place.parts[:-1], place.stem))
+
+
+def _why_left_out(path: str) -> str:
+    is_pickle = PurePosixPath(path).suffix.lower() in _PICKLES
+    return "a pickle, as the edition's unit tests keep their inputs and outputs" if is_pickle else why_left_out(path)
 
 
 def _is_stub(node: FunctionNode) -> bool:

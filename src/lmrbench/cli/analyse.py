@@ -18,7 +18,7 @@ from lmrbench.cli.terminal import console, say, warn
 
 if TYPE_CHECKING:
     from lmrbench.analysis.ablation import Ablation
-    from lmrbench.analysis.actions import Session
+    from lmrbench.analysis.actions import Distribution, Session
 
 app = typer.Typer(no_args_is_help=True, help="The analyses of the LMR-BENCH paper, on runs and published records.")
 
@@ -32,7 +32,17 @@ def actions(
     ] = None,
     events: Annotated[
         list[Path] | None,
-        typer.Option("--events", metavar="DIR", help="A folder of OpenHands' events; may be given several times."),
+        typer.Option(
+            "--events", metavar="DIR", help="A folder of one model's OpenHands events, named after it. May be repeated."
+        ),
+    ] = None,
+    outcomes: Annotated[
+        Path | None,
+        typer.Option(
+            "--outcomes",
+            metavar="FILE",
+            help="With --events: a CSV file with the columns task and solved (yes or no) and, if needed, system.",
+        ),
     ] = None,
     json: JsonOption = False,
 ) -> None:
@@ -40,10 +50,13 @@ def actions(
 
     The test asks whether sessions that solved their task have other shares of actions than those that did not: shares
     are averaged over sessions, and outcomes are permuted 10,000 times.
+
+    A session whose events are found more than once is counted once. In --outcomes, `task` is the folder of a session
+    below DIR, or one of the folders on the way to it.
     """
     from lmrbench.analysis.actions import KINDS, contrasts, distributions
 
-    sessions = _sessions(runs or [], events or [])
+    sessions = _sessions(runs or [], events or [], outcomes)
     found, tests = distributions(sessions), contrasts(sessions)
     if json:
         print_json(
@@ -54,11 +67,17 @@ def actions(
         )
         return
     rows = [
-        [item.system, item.outcome, item.sessions, item.actions, *(_percent(item.shares.get(kind)) for kind in KINDS)]
+        [item.system, item.outcome, item.sessions, item.actions, *(_counted(item, kind) for kind in KINDS)]
         for item in found
     ]
     columns = ["system", "outcome", "sessions", "actions", *KINDS]
-    show(sheet("Actions of agents", columns, rows, numbers=columns[2:], spare=["sessions"]), console())
+    title = "Actions of agents, and their shares"
+    show(sheet(title, columns, rows, numbers=columns[2:], spare=["sessions"]), console())
+    if repeated := sum(item.repeated for item in sessions):
+        say(
+            f"{len(sessions) - repeated} of {len(sessions)} recorded sessions are counted: those that the results "
+            f"name. The {repeated} others repeat a paper; the rows 'with repeats' have all, as the paper's totals do"
+        )
     rows = [
         [
             item.system,
@@ -79,26 +98,34 @@ def structure(runs: Runs, suite: SuiteOption = None, json: JsonOption = False) -
     """Regress passing on the structure of the repository.
 
     Logistic regression on directory depth, branching, imbalance and goal length, each standardised over the answers,
-    and on systems, against the first one; standard errors are clustered by paper.
+    and on systems, against the first one; standard errors are clustered by paper. Twice: with the measures as the
+    LMR-BENCH paper defines them, and with ours, which count files and masked lines.
     """
-    from lmrbench.analysis.structure import regression
+    from lmrbench.analysis.structure import paper_structure, regression
+    from lmrbench.analysis.structure import structure as our_structure
     from lmrbench.grading.runs import read_run
 
     grades = [item for folder in runs for item in read_run(folder).grades]
-    found = regression(grades, {item.id: item for item in load_tasks(suite, None)})
+    tasks = {item.id: item for item in load_tasks(suite, None)}
+    found = {"paper": regression(grades, tasks, paper_structure), "ours": regression(grades, tasks, our_structure)}
     if json:
-        print_json(found.model_dump())
+        print_json({name: item.model_dump() for name, item in found.items()})
         return
-    if found.problem:
-        say(f"{UNDEFINED}: {found.problem} ({found.answers} answers, {found.papers} papers)")
-        return
-    rows = [
-        [item.name, f"{item.value:.3f}", f"{item.error:.3f}", f"{item.z:.2f}", f"{item.p:.3f}"]
-        for item in found.coefficients
-    ]
-    columns = ["", "coefficient", "standard error", "z", "p"]
-    show(sheet("Passing by structure of the repository", columns, rows, numbers=columns[1:]), console())
-    say(f"{found.answers} answers, {found.papers} papers; measures in standard deviations")
+    for name, measures in (("paper", "the paper's measures"), ("ours", "our measures")):
+        item = found[name]
+        if item.problem:
+            say(f"{measures}: {UNDEFINED}: {item.problem} ({item.answers} answers, {item.papers} papers)")
+            continue
+        rows = [
+            [part.name, f"{part.value:.3f}", f"{part.error:.3f}", f"{part.z:.2f}", _probability(part.p)]
+            for part in item.coefficients
+        ]
+        columns = ["", "coefficient", "standard error", "z", "p"]
+        title = f"Passing by structure of the repository, {measures}"
+        show(sheet(title, columns, rows, numbers=columns[1:]), console())
+        say(f"{item.answers} answers, {item.papers} papers; measures in standard deviations")
+    for caution in dict.fromkeys(item.caution for item in found.values() if item.caution):
+        warn(caution)
 
 
 @app.command()
@@ -197,19 +224,29 @@ def _differing(found: Iterable[Ablation]) -> list[str]:
     ]
 
 
-def _sessions(runs: list[Path], events: list[Path]) -> list[Session]:
-    from lmrbench.analysis.actions import published_sessions, sessions_of_events, sessions_of_run
+def _sessions(runs: list[Path], events: list[Path], outcomes: Path | None) -> list[Session]:
+    from lmrbench.analysis.actions import published_sessions, sessions_of_events, sessions_of_run, with_outcomes
     from lmrbench.errors import UsageError
     from lmrbench.grading.runs import read_run
 
+    if outcomes is not None and not events:
+        raise UsageError("--outcomes: says which sessions of --events solved their task; name their folder, too")
     if not runs and not events:
         return published_sessions()
-    found = [item for folder in runs for item in sessions_of_run(read_run(folder))]
-    found += [item for folder in events for item in sessions_of_events(folder)]
+    logged = sessions_of_events(*events)
+    if copies := sum(item.copies - 1 for item in logged):
+        warn(f"{', '.join(map(str, events))}: {copies} copies of sessions were found; each session is counted once")
+    if outcomes is not None:
+        logged = with_outcomes(logged, outcomes)
+    found = [item for folder in runs for item in sessions_of_run(read_run(folder))] + logged
     if not found:
         raise UsageError(f"{', '.join(map(str, runs))}: holds no logs of an agent")
     return found
 
 
-def _percent(share: float | None) -> str:
-    return "" if share is None else f"{share:.1%}"
+def _counted(item: Distribution, kind: str) -> str:
+    return f"{item.counts[kind]} ({item.shares[kind]:.1%})" if item.actions else ""
+
+
+def _probability(p: float) -> str:
+    return "<0.001" if p < 0.0005 else f"{p:.3f}"

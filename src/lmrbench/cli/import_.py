@@ -18,7 +18,8 @@ def import_(
         typer.Argument(metavar="lmr-bench", help="What is imported: the public edition of LMR-BENCH."),
     ],
     source: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A clone of its repository, with benchmark/NN-NAME/info.json.")
+        Path,
+        typer.Argument(metavar="DIR", help="A clone of its repository, its folder benchmark, or that one's datasets."),
     ],
     to: Annotated[Path, typer.Option("--to", metavar="SUITE", help="The suite folder to make, new or empty.")],
     json: JsonOption = False,
@@ -28,8 +29,9 @@ def import_(
     Each golden is put into the research code, so that masks are computed, and goldens, unit tests and bytecode stay
     behind. Nothing of the clone is run. All commands then read the suite with --suite SUITE.
 
-    A task gets a check where one of the suite core can observe its function: `lmrbench grade` grades it. The others can
-    be listed, shown, exported, collected and judged. What was left out is listed with the reason.
+    A task gets a check of ordinary cases where its function can be observed without its repository: `lmrbench grade`
+    grades it. The others can be listed, shown, exported, collected and judged. What was left out is listed with the
+    reason.
 
     Exits with 1, and writes nothing, if no task could be made.
     """
@@ -42,7 +44,7 @@ def import_(
         print_json(found.model_dump(mode="json"))
     else:
         rows = [(item.task, item.category, item.check or "none", item.target) for item in found.tasks]
-        columns = ("task", "category", "check of", "target")
+        columns = ("task", "category", "check", "target")
         show(sheet(f"{_counted(len(rows), 'task')} imported", columns, rows, spare=("category", "target")), console())
 
         def listed(title: str, remarks: tuple[Remark, ...]) -> None:

@@ -1,0 +1,33 @@
+"""greedy_cos_idf of BERTScore: P, R and F of texts of three tokens and more, padded or not, all of them a bit alike."""
+
+import torch
+
+PARAMETERS = ("ref_embedding", "ref_masks", "ref_idf", "hyp_embedding", "hyp_masks", "hyp_idf")
+
+
+def every_case(seed):
+    generator = torch.Generator().manual_seed(seed)
+
+    def side(batch, length, width, padded, weighted):
+        # Similarities are positive, so that padding wins nowhere, however it is masked.
+        embedding = 0.2 + torch.rand(batch, length, width, generator=generator)
+        lengths = torch.randint(3, length + 1, (batch, 1), generator=generator) if padded else torch.tensor([[length]])
+        masks = (torch.arange(length) < lengths).expand(batch, length).long()
+        idf = 0.5 + torch.rand(batch, length, generator=generator) if weighted else torch.ones(batch, length)
+        return [embedding, masks, idf * masks]
+
+    for number, (batch, reference, candidate, width) in enumerate(
+        ((1, 5, 5, 8), (3, 6, 4, 12), (4, 3, 9, 6), (2, 12, 7, 16))
+    ):
+        for padded in (False, True):
+            for weighted in (False, True):
+                name = f"{batch} pairs {number}" + ", padded" * padded + ", weighted" * weighted
+                sides = [side(batch, length, width, padded, weighted) for length in (reference, candidate)]
+                yield {"name": name, "sides": sides}
+
+
+def observe(case):
+    greedy_cos_idf = loaded(*TARGET)
+    given = [item.clone() for side in case["sides"] for item in side]
+    precision, recall, f_score = greedy_cos_idf(*given)
+    return {"precision": precision, "recall": recall, "f": f_score}

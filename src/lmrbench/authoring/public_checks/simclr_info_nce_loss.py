@@ -1,0 +1,36 @@
+"""SimCLR.info_nce_loss, for two views: the logit of each label, all logits of a row, and the loss they give."""
+
+from types import SimpleNamespace
+
+import torch
+
+PARAMETERS = ("features",)
+ATTRIBUTES = (
+    "args.batch_size",
+    "args.n_views",
+    "args.temperature",
+    "args.device",
+    "batch_size",
+    "n_views",
+    "temperature",
+    "device",
+)
+
+
+def every_case(seed):
+    generator = torch.Generator().manual_seed(seed)
+    for number, temperature in enumerate((0.07, 0.1, 0.2, 0.5, 1.0, 0.07, 0.5, 2.0)):
+        images, width = ((4, 8), (6, 5), (2, 16), (16, 8), (3, 4), (32, 12), (1, 6), (8, 3))[number]
+        features = 2 * torch.randn(2 * images, width, generator=generator)
+        yield {"name": f"{images} images, temperature {temperature}", "features": features, "temperature": temperature}
+
+
+def observe(case):
+    settings = {"batch_size": len(case["features"]) // 2, "n_views": 2, "temperature": case["temperature"]}
+    settings["device"] = torch.device("cpu")
+    trainer = instance(loaded(*TARGET), args=SimpleNamespace(**settings), **settings)
+    logits, labels = trainer.info_nce_loss(case["features"].clone())
+    # The order of the classes is open.
+    labelled = logits.gather(1, labels.long().unsqueeze(1))
+    loss = torch.nn.functional.cross_entropy(logits, labels.long())
+    return {"labelled": labelled, "logits": logits.sort(dim=1).values, "loss": loss}
