@@ -190,7 +190,6 @@ def bound_child(memory: int, processes: int, cpu_seconds: int, file_bytes: int, 
         (resource.RLIMIT_CPU, cpu_seconds, "seconds of processor time (ulimit -t)"),
         (resource.RLIMIT_FSIZE, file_bytes, "bytes a file (ulimit -f, in kilobytes)"),
         (resource.RLIMIT_NOFILE, open_files, "open files (ulimit -n)"),
-        (resource.RLIMIT_SIGPENDING, SIGNALS, "queued signals (ulimit -i)"),
         (resource.RLIMIT_CORE, 0, ""),
         (resource.RLIMIT_MEMLOCK, 0, ""),
     ):
@@ -198,6 +197,8 @@ def bound_child(memory: int, processes: int, cpu_seconds: int, file_bytes: int, 
         if most != resource.RLIM_INFINITY and most < limit:
             raise OSError(f"this machine's hard limit is {most:,} {what}, and the task needs {limit:,}")
         resource.setrlimit(kind, (limit, limit))
+    if not 0 <= resource.getrlimit(resource.RLIMIT_SIGPENDING)[1] < SIGNALS:
+        resource.setrlimit(resource.RLIMIT_SIGPENDING, (SIGNALS, SIGNALS))
     # Where memory runs out, a child ends before the worker does; bubblewrap has both end before lmrbench.
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000")
