@@ -2,9 +2,9 @@
 
 `run.json` holds the conditions, `submissions.jsonl` what is graded, `grades.jsonl` one line per grade, as it is made.
 Grading the same submissions into the same folder again takes over every grade that still holds and makes the others
-anew. Conditions and grades are signed, and only those are taken over that this installation wrote: the others are moved
-to `grades.unverified.jsonl`. No submission and no grade is ever lost. A grade that is timed later is appended once
-more, with its timing; the last one counts.
+anew, also those with a case that timed out by the wall clock. Conditions and grades are signed, and only those are
+taken over that this installation wrote: the others are moved to `grades.unverified.jsonl`. No submission and no grade
+is ever lost. A grade that is timed later is appended once more, with its timing; the last one counts.
 """
 
 from __future__ import annotations
@@ -252,7 +252,10 @@ def grade_into(
 
 
 def _take_over(folder: Path) -> tuple[dict[Terms, bytes], int]:
-    """The grades that this installation wrote, and how many others there were, which are moved out of the way."""
+    """The grades that this installation wrote, and how many others there were, which are moved out of the way.
+
+    Those that a busy machine may have decided stay where they are, and are not taken over.
+    """
     grades: dict[Terms, bytes] = {}
     ours: list[bytes] = []
     others: list[bytes] = []
@@ -261,7 +264,9 @@ def _take_over(folder: Path) -> tuple[dict[Terms, bytes], int]:
         try:
             if data is None:
                 raise RecordError(f"{folder / GRADES}: not signed here")
-            grades[read_record(data, Grade, str(folder / GRADES)).terms] = data
+            item = read_record(data, Grade, str(folder / GRADES))
+            if not item.may_be_the_machines:
+                grades[item.terms] = data
             ours.append(line)
         except RecordError:
             others.append(line)
