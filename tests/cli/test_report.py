@@ -150,6 +150,29 @@ def test_why_asks_which_answer_is_meant(graded, toy_suite):
         assert "--system and --sample" in result.stderr
 
 
+def test_why_shows_the_first_sample_that_fails_and_says_so(graded, toy_suite):
+    result = run("why", graded, "toy/blend", "--system", "me", "--suite", toy_suite, cwd=graded.parent)
+    assert result.returncode == 0, result.stderr
+    line = "toy/blend, sample 1 of me: failed (the first that fails; 2 of 3 samples do); 3 of 4 cases failed"
+    assert result.stdout.splitlines()[0] == line
+    passed = run("why", graded, "toy/blend", "--system", "you", "--suite", toy_suite, cwd=graded.parent)
+    assert passed.stdout.startswith("toy/blend, sample 0 of you: passed; 0 of 4 cases failed\n")
+
+
+def test_why_without_a_task_lists_the_failures_of_the_run(graded):
+    result = run("why", graded, cwd=graded.parent)
+    assert result.returncode == 0, result.stderr
+    rows = [line.split() for line in result.stdout.splitlines()]
+    assert [row[:3] for row in rows if "toy/blend" in row] == [["me", "toy/blend", "1"], ["me", "toy/blend", "2"]]
+    assert result.stdout.endswith("2 of 4 answers failed\n")
+    found = json.loads(run("why", graded, "--json", "--sample", 2, cwd=graded.parent).stdout)["failures"]
+    assert [(item["system"], item["sample"], item["first_failure"]["verdict"]) for item in found] == [
+        ("me", 2, "missing")
+    ]
+    none = run("why", graded, "--system", "you", cwd=graded.parent)
+    assert (none.returncode, none.stdout) == (0, "0 of 1 answer failed\n")
+
+
 def test_why_works_where_the_answers_themselves_are_not_there(graded, toy_suite, tmp_path):
     shutil.copytree(graded, tmp_path / "run")
     (tmp_path / "run" / "submissions.jsonl").unlink()

@@ -10,11 +10,21 @@ import typer
 
 from lmrbench.cli.cells import UNDEFINED, number, percent, span
 from lmrbench.cli.findings import together, warnings_of
-from lmrbench.cli.options import JsonOption, LabelFilesOption, SuiteOption, load_tasks, print_json
+from lmrbench.cli.options import (
+    RUNS_HELP,
+    JsonOption,
+    LabelFilesOption,
+    RunsArgument,
+    SuiteOption,
+    load_tasks,
+    print_json,
+    run_folders,
+)
 from lmrbench.cli.rated_tables import errors_sheet
 from lmrbench.cli.report_tables import COMPARED, compared
 from lmrbench.cli.tables import Sheet, sheet, show
 from lmrbench.cli.terminal import console, say, warn
+from lmrbench.printable import counted
 
 if TYPE_CHECKING:
     from lmrbench.analysis.ablation import Ablation
@@ -22,13 +32,11 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="The analyses of the LMR-BENCH paper, on runs and published records.")
 
-Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders, of `lmrbench run` or `grade`.")]
-
 
 @app.command()
 def actions(
     runs: Annotated[
-        list[Path] | None, typer.Argument(metavar="[RUN]...", help="Run folders; without any, the published records.")
+        list[Path] | None, typer.Argument(metavar="[RUN]...", help=f"{RUNS_HELP} Without any, the published records.")
     ] = None,
     events: Annotated[
         list[Path] | None,
@@ -75,7 +83,7 @@ def actions(
 
 
 @app.command()
-def structure(runs: Runs, suite: SuiteOption = None, json: JsonOption = False) -> None:
+def structure(runs: RunsArgument, suite: SuiteOption = None, json: JsonOption = False) -> None:
     """Regress passing on the structure of the repository.
 
     Logistic regression on directory depth, branching, imbalance and goal length, each standardised over the answers,
@@ -84,13 +92,13 @@ def structure(runs: Runs, suite: SuiteOption = None, json: JsonOption = False) -
     from lmrbench.analysis.structure import regression
     from lmrbench.grading.runs import read_run
 
-    grades = [item for folder in runs for item in read_run(folder).grades]
+    grades = [item for folder in run_folders(runs) for item in read_run(folder).grades]
     found = regression(grades, {item.id: item for item in load_tasks(suite, None)})
     if json:
         print_json(found.model_dump())
         return
     if found.problem:
-        say(f"{UNDEFINED}: {found.problem} ({found.answers} answers, {found.papers} papers)")
+        say(f"{UNDEFINED}: {found.problem} ({counted(found.answers, 'answer')}, {counted(found.papers, 'paper')})")
         return
     rows = [
         [item.name, f"{item.value:.3f}", f"{item.error:.3f}", f"{item.z:.2f}", f"{item.p:.3f}"]
@@ -98,11 +106,11 @@ def structure(runs: Runs, suite: SuiteOption = None, json: JsonOption = False) -
     ]
     columns = ["", "coefficient", "standard error", "z", "p"]
     show(sheet("Passing by structure of the repository", columns, rows, numbers=columns[1:]), console())
-    say(f"{found.answers} answers, {found.papers} papers; measures in standard deviations")
+    say(f"{counted(found.answers, 'answer')}, {counted(found.papers, 'paper')}; measures in standard deviations")
 
 
 @app.command()
-def ablation(runs: Runs, json: JsonOption = False) -> None:
+def ablation(runs: RunsArgument, json: JsonOption = False) -> None:
     """Compare the rates of a system under different inputs: full, paper+file and paper.
 
     Name the runs of one or several systems under different --inputs. For each system: the rate with each inputs, on the
@@ -111,7 +119,7 @@ def ablation(runs: Runs, json: JsonOption = False) -> None:
     from lmrbench.analysis.ablation import ablations
     from lmrbench.grading.runs import read_run
 
-    held = [read_run(folder) for folder in runs]
+    held = [read_run(folder) for folder in run_folders(runs)]
     found = ablations(held)
     for warning in (*warnings_of(held), *_differing(found)):
         warn(warning)
@@ -126,7 +134,7 @@ def ablation(runs: Runs, json: JsonOption = False) -> None:
 
 
 @app.command()
-def errors(runs: Runs, labels: LabelFilesOption = None, json: JsonOption = False) -> None:
+def errors(runs: RunsArgument, labels: LabelFilesOption = None, json: JsonOption = False) -> None:
     """Count the errors of answers that judges or people do not call completely correct, by class.
 
     For each system and for everyone who judged or labelled its answers; an answer counts once.
@@ -134,7 +142,7 @@ def errors(runs: Runs, labels: LabelFilesOption = None, json: JsonOption = False
     from lmrbench.analysis.ratings import ratings, tallies
     from lmrbench.grading.runs import read_run
 
-    findings = together([read_run(folder) for folder in runs], None, labels or ())
+    findings = together([read_run(folder) for folder in run_folders(runs)], None, labels or ())
     for warning in findings.warnings:
         warn(warning)
     found = tallies(ratings(findings.judgements, findings.labels))
@@ -204,8 +212,10 @@ def _sessions(runs: list[Path], events: list[Path]) -> list[Session]:
 
     if not runs and not events:
         return published_sessions()
-    found = [item for folder in runs for item in sessions_of_run(read_run(folder))]
-    found += [item for folder in events for item in sessions_of_events(folder)]
+    found = [item for folder in run_folders(runs) for item in sessions_of_run(read_run(folder))]
+    found += [
+        item for folder in dict.fromkeys(path.resolve() for path in events) for item in sessions_of_events(folder)
+    ]
     if not found:
         raise UsageError(f"{', '.join(map(str, runs))}: holds no logs of an agent")
     return found

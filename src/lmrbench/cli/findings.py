@@ -190,9 +190,10 @@ def _labels(runs: Sequence[Run], files: Sequence[Path]) -> tuple[list[tuple[Labe
 def _commands(run: Run, suite: Path | None) -> Iterator[tuple[Grade, str]]:
     """The `lmrbench why` that shows each answer of a run."""
     several = len({item.system for item in run.grades}) > 1
+    samples = Counter((item.system, item.task) for item in run.grades)
     for item in run.grades:
         words = ["lmrbench", "why", str(run.folder), item.task]
         words += ["--system", item.system] if several else []
-        words += ["--sample", str(item.sample)] if item.sample else []
+        words += ["--sample", str(item.sample)] if samples[item.system, item.task] > 1 else []
         words += ["--suite", str(suite)] if suite is not None else []
         yield item, shlex.join(words)

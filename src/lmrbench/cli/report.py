@@ -9,15 +9,16 @@ from typing import Annotated
 import typer
 
 from lmrbench.cli.findings import Findings, by_suite, by_tier, together
-from lmrbench.cli.options import JsonOption, LabelFilesOption, SuiteOption, print_json
+from lmrbench.cli.options import JsonOption, LabelFilesOption, RunsArgument, SuiteOption, print_json, run_folders
 from lmrbench.cli.report_tables import effects_of_repositories, sheets
 from lmrbench.cli.tables import comma_separated, latex, markdown, show
 from lmrbench.cli.terminal import console, say, warn
+from lmrbench.printable import counted
 from lmrbench.storage import write_whole
 
 
 def report(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders, of `lmrbench run` or `grade`.")],
+    runs: RunsArgument,
     labels: LabelFilesOption = None,
     suite: SuiteOption = None,
     json: JsonOption = False,
@@ -44,7 +45,7 @@ def report(
     """
     from lmrbench.grading.runs import read_run
 
-    findings = together([read_run(folder) for folder in runs], suite, labels or ())
+    findings = together([read_run(folder) for folder in run_folders(runs)], suite, labels or ())
     for warning in findings.warnings:
         warn(warning)
     if html or csv or as_latex:
@@ -96,7 +97,7 @@ def print_findings(findings: Findings) -> None:
         dollars = f", ${cost.dollars:.4f}" if cost.dollars is not None else ""
         tokens = f"{cost.input_tokens:,} tokens in, {cost.output_tokens:,} out"
         say(f"{system}: {tokens}{dollars}; {cost.seconds:.1f} s of work per sample")
-    say(f"{len(findings.grades)} grades in {', '.join(map(str, findings.folders))}")
+    say(f"{counted(len(findings.grades), 'grade')} in {', '.join(map(str, findings.folders))}")
 
 
 def print_findings_as_json(findings: Findings) -> None:

@@ -14,6 +14,8 @@ from lmrbench.printable import printable
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from lmrbench.grading.records import CaseVerdict
+
 # What LaTeX would act upon, or its older fonts would show as another character.
 _TEX = str.maketrans(
     {letter: f"\\{letter}" for letter in "&%$#_{}"}
@@ -126,6 +128,13 @@ def in_one_line(reason: str, most: int = 120) -> str:
     lines = reason.strip().splitlines() or [""]
     line = lines[0] if len(lines) == 1 else f"{lines[0].partition(': Traceback')[0]}: {lines[-1].strip()}"
     return line if len(line) <= most else f"{line[:most]}…"
+
+
+def first_failure(case: CaseVerdict | None) -> str:
+    """The first case of an answer that failed, for a cell; None for one of a check without cases."""
+    if case is None:
+        return "the check has no cases"
+    return in_one_line(f"{case.name or case.case}: {case.verdict}: {case.reason}")
 
 
 def _width(item: Sheet, shown: Sequence[str]) -> int:
