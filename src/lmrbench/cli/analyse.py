@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmrbench.cli.cells import UNDEFINED, number, percent, span
+from lmrbench.cli.cells import UNDEFINED, counted_answers, number, p_value, percent, span
 from lmrbench.cli.findings import together, warnings_of
 from lmrbench.cli.options import (
     RUNS_HELP,
@@ -101,7 +101,7 @@ def structure(runs: RunsArgument, suite: SuiteOption = None, json: JsonOption = 
         say(f"{UNDEFINED}: {found.problem} ({counted(found.answers, 'answer')}, {counted(found.papers, 'paper')})")
         return
     rows = [
-        [item.name, f"{item.value:.3f}", f"{item.error:.3f}", f"{item.z:.2f}", f"{item.p:.3f}"]
+        [item.name, number(item.value, ".3f"), number(item.error, ".3f"), number(item.z, ".2f"), p_value(item.p)]
         for item in found.coefficients
     ]
     columns = ["", "coefficient", "standard error", "z", "p"]
@@ -164,7 +164,7 @@ def _ablation_sheets(found: Sequence[Ablation]) -> list[Sheet]:
             item.system,
             inputs,
             item.tasks,
-            f"{rate.passes}/{rate.answers}",
+            counted_answers(rate),
             percent(rate.passed),
             span(rate.low, rate.high),
             span(rate.paper_low, rate.paper_high),

@@ -165,8 +165,8 @@ def grade(
         else:
             source = source_in(folder, file)
     elif path is None and out is None and (facts := read_facts(folder)) is not None and facts.source:
-        file = normpath(folder / facts.source)
-        raise UsageError(f"{folder}: holds answers of {file}; name another folder with --out")
+        earlier_file = normpath(folder / facts.source)
+        raise UsageError(f"{folder}: holds answers of {earlier_file}; name another folder with --out")
     if not submissions:
         raise UsageError(f"{path or ', '.join(chosen)}: no submission for {', '.join(sorted(names))}")
     wanted = 1 if blind and seed is None and seeds is None else seeds
@@ -358,7 +358,7 @@ def _shares(title: str, group: dict[str, str], grades: Sequence[Result]) -> Shee
         counts = [f"{_passed(found[system])}/{len(found[system])}" if system in found else "-" for system in systems]
         rows.append([name, *counts, f"{sum(item.seconds for item in members):.2f}"])
     totals = grouped(grades, lambda item: item.system)
-    shares = [f"{_passed(totals[system]) / len(totals[system]):.1%}" for system in systems]
+    shares = [f"{_mean_over_tasks(totals[system]):.1%}" for system in systems]
     rows.append(["all", *shares, f"{sum(item.seconds for item in grades):.2f}"])
     columns = [title, *systems, "seconds"]
     return sheet("", columns, rows, numbers=columns[1:], spare=["seconds"], totals=1)
@@ -366,6 +366,14 @@ def _shares(title: str, group: dict[str, str], grades: Sequence[Result]) -> Shee
 
 def _passed(grades: Sequence[Result]) -> int:
     return sum(item.passed for item in grades)
+
+
+def _mean_over_tasks(grades: Sequence[Result]) -> float:
+    """The rate of a system, as `lmrbench report` has it."""
+    from lmrbench.analysis.grouping import grouped
+
+    shares = [_passed(items) / len(items) for items in grouped(grades, lambda item: item.task).values()]
+    return sum(shares) / len(shares)
 
 
 def _speeds(timed: list[tuple[Result, Timing]]) -> Sheet:

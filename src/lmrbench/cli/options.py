@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -221,5 +222,7 @@ def run_name(text: str) -> str:
 def print_json(value: object) -> None:
     """Print a value as indented JSON on standard output."""
     text = json.dumps(value, indent=2, ensure_ascii=False)
+    if not text.isascii() and (sys.stdout.encoding or "").lower().replace("-", "") != "utf8":
+        text = json.dumps(value, indent=2)
     # JSON escapes some control characters by itself; all others are escaped as it would.
     print("".join(letter if letter.isprintable() or letter == "\n" else json.dumps(letter)[1:-1] for letter in text))

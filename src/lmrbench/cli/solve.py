@@ -30,8 +30,9 @@ from lmrbench.cli.options import (
 from lmrbench.cli.report import print_findings, print_findings_as_json
 from lmrbench.cli.report_tables import first_right_sheets
 from lmrbench.cli.tables import show
-from lmrbench.cli.terminal import console, is_quiet, say
+from lmrbench.cli.terminal import console, say
 from lmrbench.printable import counted
+from lmrbench.progress import is_quiet
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 from lmrbench.tasks.loading import suite_folder, suite_folders
 

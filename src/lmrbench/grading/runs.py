@@ -274,7 +274,7 @@ def grade_into(
 
     set_aside: called with the number of grades there that this installation did not write, if there are any.
     """
-    earlier, foreign = _take_over(folder)
+    earlier, foreign = take_over(folder)
     if foreign:
         set_aside(foreign)
     graded = (read_record(data, Grade, str(folder / GRADES)) for data in earlier.values())
@@ -285,7 +285,7 @@ def grade_into(
         yield result
 
 
-def _take_over(folder: Path) -> tuple[dict[Terms, bytes], int]:
+def take_over(folder: Path) -> tuple[dict[Terms, bytes], int]:
     """The grades that this installation wrote, and how many others there were, which are moved out of the way.
 
     Those that a busy machine may have decided stay where they are, and are not taken over.
