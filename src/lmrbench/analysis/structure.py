@@ -20,6 +20,9 @@ from lmrbench.grading.records import Grade
 from lmrbench.records import Record
 from lmrbench.tasks.model import Task
 
+# With fewer, errors clustered by paper tend to be too small. Cameron and Miller (Journal of Human Resources 50, 2015,
+# section VI) call "few" what is less than 20 to 50 clusters of equal size, and more where sizes differ.
+FEWEST_CLUSTERS = 50
 MEASURES = ("directory depth", "branching", "imbalance", "goal length")
 
 
@@ -34,12 +37,16 @@ class Coefficient(Record):
 
 
 class Regression(Record):
-    """The regression of passing on structure. problem: why there are no coefficients; empty where there are."""
+    """The regression of passing on structure. problem: why there are no coefficients; empty where there are.
+
+    warning: what makes its p values too small; empty where nothing does.
+    """
 
     answers: int
     papers: int
     coefficients: tuple[Coefficient, ...]
     problem: str = ""
+    warning: str = ""
 
 
 def structure(task: Task) -> dict[str, float]:
@@ -85,7 +92,13 @@ def regression(grades: Sequence[Grade], tasks: Mapping[str, Task]) -> Regression
     fit = sm.Logit(passed, frame).fit(disp=0, maxiter=200, cov_type="cluster", cov_kwds={"groups": papers})
     rows = zip(frame.columns, fit.params, fit.bse, fit.tvalues, fit.pvalues, strict=True)
     found = (Coefficient(name=str(name), value=value, error=error, z=z, p=p) for name, value, error, z, p in rows)
-    return Regression(answers=answers, papers=count, coefficients=tuple(found))
+    warning = ""
+    if count < FEWEST_CLUSTERS:
+        warning = (
+            f"errors are clustered by {count} papers; with fewer than {FEWEST_CLUSTERS} clusters they are too small, "
+            "and so is p"
+        )
+    return Regression(answers=answers, papers=count, coefficients=tuple(found), warning=warning)
 
 
 def _problem(frame: pd.DataFrame, passed: np.ndarray, papers: np.ndarray) -> str:

@@ -106,4 +106,4 @@ def _kappa(item: Agreement) -> str:
 def _number(value: float | None, low: float | None, high: float | None, why: str) -> str:
     if value is None:
         return f"not defined: {why}"
-    return f"{value:.2f} (no interval: {why})" if low is None else f"{value:.2f} ({low:.2f} to {high:.2f})"
+    return f"{value:z.2f} (no interval: {why})" if low is None else f"{value:z.2f} ({low:z.2f} to {high:z.2f})"

@@ -107,6 +107,8 @@ def structure(runs: RunsArgument, suite: SuiteOption = None, json: JsonOption = 
     columns = ["", "coefficient", "standard error", "z", "p"]
     show(sheet("Passing by structure of the repository", columns, rows, numbers=columns[1:]), console())
     say(f"{counted(found.answers, 'answer')}, {counted(found.papers, 'paper')}; measures in standard deviations")
+    if found.warning:
+        warn(found.warning)
 
 
 @app.command()

@@ -69,7 +69,7 @@ def familiarity(
         )
         return
     rows = [
-        [item.task, item.file, item.tokens, f"{item.as_written:.3f}", f"{item.renamed:.3f}", f"{item.difference:+.3f}"]
+        [item.task, item.file, item.tokens, f"{item.as_written:.3f}", f"{item.renamed:.3f}", f"{item.difference:+z.3f}"]
         for item in sorted(found, key=lambda item: -item.difference)
     ]
     columns = ["task", "file", "tokens", "as written", "renamed", "difference"]
@@ -78,5 +78,5 @@ def familiarity(
     for result in related:
         text = f"not defined: {result.problem}"
         if result.rho is not None and result.p is not None:
-            text = f"Spearman's rho {result.rho:+.2f}, p = {result.p:.3f}"
+            text = f"Spearman's rho {result.rho:+z.2f}, p = {result.p:.3f}"
         say(f"{result.system}: success against difference over {counted(result.tasks, 'task')}: {text}")

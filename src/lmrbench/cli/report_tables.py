@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from lmrbench.cli.findings import Findings
     from lmrbench.grading.records import Grade, Snapshot, Usage
 
+ONE_DIFFERS = "one paper differs"
 # The columns of a comparison, after those that say of what it is.
 COMPARED = ("tasks", "difference", "interval", "won/lost", "test", "p", "p (Holm)")
 
@@ -69,18 +70,18 @@ def _sheets(findings: Findings) -> list[Sheet]:
     from lmrbench.analysis.report import rates
 
     by_task = rates(findings.grades, findings.usages, lambda task: task)
-    if not by_task:
-        return rated_sheets(findings)
+    if not findings.grades:
+        return [*_endings(findings.usages), *rated_sheets(findings)]
     groups = rates(findings.grades, findings.usages, findings.categories.__getitem__)
     overall = rates(findings.grades, findings.usages, lambda task: "all")
     systems = list(dict.fromkeys(system for of_systems in by_task.values() for system in of_systems))
     pairs = comparisons(findings.grades)
-    found = [_by_task(by_task, systems, findings.usages), _by_category(groups | overall, systems)]
+    found = [_by_task(by_task, systems, findings.usages), _by_category(groups | overall, systems, len(findings.listed))]
     found += [
         *_changes_found(findings.grades),
         *_failures(findings.grades),
         *_endings(findings.usages),
-        _intervals(overall["all"]),
+        _intervals(overall["all"], len(findings.listed)),
     ]
     found += [*_attempts(findings.grades), *_effort(findings.grades, findings.usages)]
     found += first_right_sheets(findings.snapshots)
@@ -116,14 +117,20 @@ def _of_task(rate: Rate | None) -> Figure:
     return Figure(f"{rate.passes}/{rate.answers}" if rate and rate.answers else "-", numbers)
 
 
-def _by_category(groups: Mapping[str, Mapping[str, Rate]], systems: Sequence[str]) -> Sheet:
+def _of_listed(tasks: int, listed: int) -> Figure:
+    """A number of tasks, and how many the suite has where these are more."""
+    return Figure(f"{tasks} of {listed}" if tasks < listed else str(tasks), {"": tasks})
+
+
+def _by_category(groups: Mapping[str, Mapping[str, Rate]], systems: Sequence[str], listed: int) -> Sheet:
     rows = []
     for group, of_systems in groups.items():
         for system, item in of_systems.items():
             interval = span(item.low, item.high) if item.answers else "-"
             share, cases = number(item.passed, ".1%", "-"), number(item.cases, ".1%", "-")
             unanswered = percent(item.passed_with_unanswered) if item.unanswered else ""
-            rows.append([group, system, item.tasks, counted_answers(item), share, interval, cases, unanswered])
+            tasks = _of_listed(item.tasks, listed if group == "all" else 0)
+            rows.append([group, system, tasks, counted_answers(item), share, interval, cases, unanswered])
     columns = ["category", "system", "tasks", "answers", "passed", "interval", "cases", "unanswered as wrong"]
     kept = [True, len(systems) > 1, *[True] * 5, any(row[-1] for row in rows)]
     return sheet(
@@ -273,7 +280,7 @@ def _endings(usages: Sequence[Usage]) -> list[Sheet]:
     return found
 
 
-def _intervals(of_systems: Mapping[str, Rate]) -> Sheet:
+def _intervals(of_systems: Mapping[str, Rate], listed: int) -> Sheet:
     """Both intervals of each system, and what the samples without an answer could change."""
     rows = []
     for system, item in of_systems.items():
@@ -282,7 +289,9 @@ def _intervals(of_systems: Mapping[str, Rate]) -> Sheet:
             worst, best = item.passed_with_unanswered, item.passed_with_unanswered_right
             bracket = [item.unanswered, percent(worst), percent(best)]
         wilson, drawn = span(item.low, item.high), span(item.paper_low, item.paper_high)
-        rows.append([system, item.tasks, item.papers, percent(item.passed), wilson, drawn, *bracket])
+        rows.append(
+            [system, _of_listed(item.tasks, listed), item.papers, percent(item.passed), wilson, drawn, *bracket]
+        )
     columns = ["system", "tasks", "papers", "passed", "over tasks", "over papers", "unanswered", "if wrong", "if right"]
     note = (
         "Two 95% intervals of the rate of each system. That over tasks (Wilson) takes tasks as independent. That over "
@@ -463,7 +472,7 @@ def compared(item: Comparison) -> list[str]:
     return [
         Figure(str(item.tasks), {"": item.tasks}),
         number(None if item.difference is None else 100 * item.difference.mean, "+.1f"),
-        points(item.difference),
+        ONE_DIFFERS if item.one_differs else points(item.difference),
         Figure(f"{item.wins}/{item.losses}", {"won": item.wins, "lost": item.losses}),
         item.test,
         p_value(item.p),
@@ -484,7 +493,8 @@ def _comparisons(pairs: Sequence[Comparison]) -> list[Sheet]:
             name="comparisons",
             note="The rate of the first system minus that of the second, with the 95% interval over papers, and on how "
             "many tasks the first does better or worse. McNemar's exact test takes tasks as independent; where a "
-            "system has several answers per task, signs of whole papers are flipped instead. p (Holm) is corrected "
+            "system has several answers per task, signs of whole papers are flipped instead. Where one paper alone "
+            "differs, there is neither an interval nor a test. p (Holm) is corrected "
             "for all pairs of this table. A large p does not say that two systems are equally good, and "
             "a small one does not say that the difference matters.",
         )

@@ -78,7 +78,7 @@ def solve(settings: dict[str, Any], asked: Asked, json: JsonOption = False) -> N
     run = _solved(settings, asked)
     if json:
         print_findings_as_json(together([run], asked.suite))
-    else:
+    elif run.grades:
         passed = sum(item.passed for item in run.grades)
         for item in first_right_sheets(run.snapshots):
             show(item, console())
@@ -95,8 +95,10 @@ def run(settings: dict[str, Any], asked: Asked, json: JsonOption = False) -> Non
     """
     answers = _solved if settings.get("model") else _built_ins
     done = answers(settings, asked)
-    print_all = print_findings_as_json if json else print_findings
-    print_all(together([done], asked.suite))
+    if json:
+        print_findings_as_json(together([done], asked.suite))
+    elif done.grades:
+        print_findings(together([done], asked.suite))
     if settings.get("model"):
         _require_finished(done)
 

@@ -161,7 +161,7 @@ def solve(
     wanted = lmr_bench(
         tasks=[task.id for task in chosen],
         suite=str(suite),
-        # Inspect tells evaluations apart by their arguments: a run that grows by samples is to go on, not to begin anew.
+        # Inspect tells evaluations apart by their arguments: a run that grows by samples goes on, and begins none anew.
         **settings.model_copy(update={"system": settings.name, "samples": 1}).model_dump(
             mode="json", include=set(TASK_FIELDS)
         ),
@@ -170,10 +170,10 @@ def solve(
     # Inspect prints on standard output, which is ours.
     quiet = redirect_stdout(sys.stderr if display == "rich" else io.StringIO())
     progress = _progress(folder, expected, display)
-    grades, foreign = take_over(folder)
+    held, foreign = take_over(folder)
     if foreign:
         set_aside(foreign)
-    graded = {Answer(terms.system, terms.task, terms.sample): data for terms, data in grades.items()}
+    graded = {Answer(terms.system, terms.task, terms.sample): data for terms, data in held.items()}
     with quiet, progress, _cached_in(folder / CACHE), _graded_by(Grader(tasks, pool, (seed,), folder, graded)):
         try:
             _, logs = eval_set(
