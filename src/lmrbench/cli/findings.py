@@ -47,14 +47,21 @@ class Findings:
     listed: Mapping[str, tuple[str, Tier]] = field(default_factory=dict)
 
     @property
+    def expected(self) -> frozenset[str]:
+        """All tasks of the suites and tiers of which there is any answer."""
+        places = {(self.suites.get(task), tier) for task, tier in self.tiers.items()}
+        return frozenset(task for task, place in self.listed.items() if place in places)
+
+    @property
     def not_submitted(self) -> dict[str, list[str]]:
-        """The listed tasks that a system has no answer to, for each that has answers to some of them alone."""
+        """The expected tasks that a system has no answer to, for each that has answers to some of them alone."""
         asked: dict[str, set[str]] = {}
         answers: list[Grade | Usage] = [*self.grades, *self.usages]
         for item in answers:
             asked.setdefault(item.system, set()).add(item.task)
-        missing = {system: self.listed.keys() - tasks for system, tasks in asked.items()}
-        return {system: sorted(tasks) for system, tasks in missing.items() if 0 < len(tasks) < len(self.listed)}
+        expected = self.expected
+        missing = {system: expected - tasks for system, tasks in asked.items()}
+        return {system: sorted(tasks) for system, tasks in missing.items() if 0 < len(tasks) < len(expected)}
 
 
 def together(runs: Sequence[Run], suite: Path | None, label_files: Sequence[Path] = ()) -> Findings:
@@ -132,20 +139,14 @@ def by_tier(findings: Findings) -> dict[Tier, Findings]:
     for tier in TIERS:
         of_tier = {task for task, its in findings.tiers.items() if its == tier}
         if of_tier or (tier == "function" and not findings.tiers):
-            found[tier] = replace(
-                _of_tasks(findings, of_tier),
-                listed={task: place for task, place in findings.listed.items() if place[1] == tier},
-            )
+            found[tier] = _of_tasks(findings, of_tier)
     return found
 
 
 def by_suite(findings: Findings) -> dict[str, Findings]:
     """The findings of each suite of which there are any, by its name."""
     return {
-        name: replace(
-            _of_tasks(findings, {task for task, its in findings.suites.items() if its == name}),
-            listed={task: place for task, place in findings.listed.items() if place[0] == name},
-        )
+        name: _of_tasks(findings, {task for task, its in findings.suites.items() if its == name})
         for name in dict.fromkeys(findings.suites.values())
     }
 
@@ -162,7 +163,7 @@ def parts_of(findings: Findings) -> Iterator[tuple[str, Findings]]:
 def not_submitted(findings: Findings) -> list[str]:
     """For each system that lacks any, how many tasks of a suite and tier there is no answer to, in a sentence."""
     return [
-        f"{system}{where}: nothing submitted for {len(tasks)} of {counted(len(part.listed), 'task')}"
+        f"{system}{where}: nothing submitted for {len(tasks)} of {counted(len(part.expected), 'task')}"
         for where, part in parts_of(findings)
         for system, tasks in part.not_submitted.items()
     ]

@@ -56,9 +56,8 @@ def report(
     if json:
         print_findings_as_json(findings)
     elif as_markdown:
-        print(
-            "\n".join([*map(markdown, sheets(findings)), *(f"{printable(line)}  " for line in not_submitted(findings))])
-        )
+        lines = [f"{printable(line)}\n" for line in not_submitted(findings)]
+        print("\n".join([*map(markdown, sheets(findings)), *lines]))
     else:
         print_findings(findings)
 

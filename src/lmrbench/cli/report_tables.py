@@ -76,12 +76,13 @@ def _sheets(findings: Findings) -> list[Sheet]:
     overall = rates(findings.grades, findings.usages, lambda task: "all")
     systems = list(dict.fromkeys(system for of_systems in by_task.values() for system in of_systems))
     pairs = comparisons(findings.grades)
-    found = [_by_task(by_task, systems, findings.usages), _by_category(groups | overall, systems, len(findings.listed))]
+    expected = len(findings.expected)
+    found = [_by_task(by_task, systems, findings.usages), _by_category(groups | overall, systems, expected)]
     found += [
         *_changes_found(findings.grades),
         *_failures(findings.grades),
         *_endings(findings.usages),
-        _intervals(overall["all"], len(findings.listed)),
+        _intervals(overall["all"], expected),
     ]
     found += [*_attempts(findings.grades), *_effort(findings.grades, findings.usages)]
     found += first_right_sheets(findings.snapshots)
