@@ -1,4 +1,4 @@
-"""Text that somebody else wrote, made fit for a terminal: it can be read there, and do nothing else."""
+"""Text for people: what somebody else wrote, made fit for a terminal, where it does nothing; and counts of things."""
 
 from __future__ import annotations
 
@@ -11,3 +11,8 @@ def printable(text: str, lines: bool = False) -> str:
     return "".join(
         letter if letter.isprintable() or (lines and letter == "\n") else ascii(letter)[1:-1] for letter in text
     )
+
+
+def counted(count: int, noun: str) -> str:
+    """A count with its noun, as "1 task" or "1,200 tasks"; the plural is made with an s."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

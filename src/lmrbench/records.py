@@ -17,7 +17,7 @@ from lmrbench.errors import RecordError
 
 # Of everything that is stored. Raise it with each change that a reader of old files would notice, and say in
 # MIGRATIONS how to get there from the number before. Records without a number are of schema 0.
-SCHEMA = 2
+SCHEMA = 3
 
 
 class Record(BaseModel):
@@ -90,7 +90,13 @@ def _with_flat_settings(facts: dict[str, Any]) -> dict[str, Any]:
     return facts | {"solving": old | old.pop("generation", {}) | limits | renamed}
 
 
+def _by_the_wall_clock(grade: dict[str, Any]) -> dict[str, Any]:
+    """Up to schema 2 all time limits were counted by the wall clock."""
+    return grade | {"clock": "wall"}
+
+
 # By the name of the record and the schema that it was written under: what brings it one schema further.
 MIGRATIONS: Mapping[tuple[str, int], Callable[[dict[str, Any]], dict[str, Any]]] = {
     ("RunFacts", 0): _with_flat_settings,
+    ("Grade", 2): _by_the_wall_clock,
 }

@@ -114,6 +114,11 @@ def locked(folder: Path) -> Iterator[None]:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise RecordError(f"{folder}: another lmrbench{_holder(fd)} is writing to this run folder") from error
+        except OSError as error:
+            raise RecordError(
+                f"{folder / '.lock'}: can't be locked ({error.strerror}), as on some network file systems; "
+                "name a folder on a disk of this machine"
+            ) from error
         with _one_line(folder / ".lock"):
             os.ftruncate(fd, 0)
             os.pwrite(fd, f"process {os.getpid()} on {os.uname().nodename}".encode(), 0)

@@ -6,8 +6,11 @@ import re
 
 import numpy as np
 import pytest
-from inspect_ai.model import ChatMessageAssistant, ChatMessageUser
-from inspect_ai.tool import ToolCall
+from inspect_ai import Task, eval
+from inspect_ai.agent import react
+from inspect_ai.dataset import Sample
+from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, ModelOutput, ModelUsage, get_model
+from inspect_ai.tool import ToolCall, think
 from typer.testing import CliRunner
 
 from lmrbench.analysis.actions import (
@@ -17,10 +20,12 @@ from lmrbench.analysis.actions import (
     distributions,
     published_sessions,
     sessions_of_events,
+    sessions_of_run,
     with_outcomes,
 )
 from lmrbench.cli import app
 from lmrbench.errors import RecordError, UsageError
+from lmrbench.grading.runs import Run
 
 
 def session(task, solved, **counts):
@@ -192,6 +197,22 @@ def test_calls_of_tools_by_their_kind():
     ]
     kinds = ["run", "run", "read", "edit", "edit", "other", "message", "finish"]
     assert list(_kinds_of_messages(messages)) == kinds
+
+
+def test_a_session_of_the_built_in_agent_ends_with_finish(tmp_path):
+    outputs = [
+        ModelOutput.for_tool_call("mockllm/model", "think", {"thought": "hm"}),
+        ModelOutput.from_content("mockllm/model", "I think so."),
+        ModelOutput.for_tool_call("mockllm/model", "submit", {"answer": "done"}),
+    ]
+    for output in outputs:
+        # Without one, Inspect's mock downloads a tokenizer.
+        output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
+    task = Task(dataset=[Sample(id="toy/blend", input="go")], solver=react(tools=[think()]))
+    model = get_model("mockllm/model", custom_outputs=outputs)
+    eval(task, model=model, log_dir=str(tmp_path / "logs"), display="none")
+    (found,) = sessions_of_run(Run(tmp_path, None, (), (), (), 0, ()))
+    assert found.counts == {"message": 2, "finish": 1}
 
 
 def test_the_permutation_test_against_all_permutations():

@@ -10,6 +10,7 @@ from statsmodels.stats.multitest import multipletests
 
 from lmrbench.analysis.comparison import comparisons, holm, mcnemar_p, sign_flip_p
 from lmrbench.analysis.power import detectable_difference, mcnemar_power
+from lmrbench.cli.report_tables import compared
 
 
 def test_one_answer_each_is_mcnemar_with_holm_over_all_pairs(grade):
@@ -91,6 +92,25 @@ def test_what_can_not_be_compared_is_not_defined(grade):
         [grade(name, "a/one", name == "me", sample) for name in ("me", "you") for sample in (0, 1)]
     )
     assert (one_paper.difference.mean, one_paper.difference.low, one_paper.p, one_paper.p_holm) == (1, None, None, None)
+
+
+def test_where_one_of_several_papers_differs_there_is_neither_an_interval_nor_a_test(grade):
+    tasks = [f"p{number}/{task}" for number in range(5) for task in ("one", "other")]
+    grades = [
+        grade(system, task, system == "me" or paper != "p0")
+        for system in ("me", "you")
+        for task in tasks
+        for paper in [task.partition("/")[0]]
+    ]
+    (found,) = comparisons(grades)
+    assert found.one_differs
+    assert (found.wins, found.losses, found.difference.mean) == (2, 0, pytest.approx(0.2))
+    assert (found.difference.low, found.difference.high, found.p, found.p_holm) == (None, None, None, None)
+    assert "|".join(compared(found)) == "10|+20.0|one paper differs|2/0|McNemar|not defined|not defined"
+    # Two papers that differ are enough.
+    (found,) = comparisons([grade(s, t, s == "me" or t[:2] not in ("p0", "p1")) for s in ("me", "you") for t in tasks])
+    assert not found.one_differs
+    assert found.p is not None
 
 
 def test_power_is_how_often_the_test_rejects():

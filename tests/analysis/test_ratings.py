@@ -142,16 +142,20 @@ def test_a_report_shows_people_beside_judges_and_tests(votes, labels, grades, wr
     rows = {file.stem: list(csv.DictReader(file.read_text("utf-8").splitlines())) for file in tables.iterdir()}
     # Without the label of an answer that is not in the run.
     assert {
-        "system": "me", "rater": "people", "answers": "2", "CC": "0.0%", "LC": "50.0%", "LI": "50.0%", "none": "0"
+        "system": "me", "rater": "people", "answers": "2", "CC": "0.0", "LC": "0.5", "LI": "0.5", "none": "0"
     } in rows["ratings"]  # fmt: skip
     assert {
         "system": "me",
         "rater": "annotator bob",
         "answers": "2",
-        "tests pass": "2 (100%)",
-        "called CC": "0 (0%)",
-        "passes, not CC": "2 (100%)",
-        "fails, but CC": "0 (0%)",
+        "tests pass": "2",
+        "tests pass share": "1.0",
+        "called CC": "0",
+        "called CC share": "0.0",
+        "passes, not CC": "2",
+        "passes, not CC share": "1.0",
+        "fails, but CC": "0",
+        "fails, but CC share": "0.0",
     } in rows["beside-tests"]
     assert [(row["task"], row["tests"], row["says"]) for row in rows["opposites"]] == [
         ("p0/t", "pass", "LI"),
@@ -160,7 +164,7 @@ def test_a_report_shows_people_beside_judges_and_tests(votes, labels, grades, wr
     assert rows["opposites"][0]["rater"] == "judge k, annotator bob"
     (people,) = (row for row in rows["errors"] if row["rater"] == "people")
     assert [people["LC or LI"], people["code robustness"], people["paper parsing"], people["none"]] == [
-        "2", "1 (50%)", "0 (0%)", "0 (0%)"
+        "2", "1", "0", "0"
     ]  # fmt: skip
     for name in ("ratings", "beside-tests", "opposites", "errors"):
         assert f'<section id="{name}">' in page.read_text("utf-8")

@@ -33,6 +33,19 @@ def test_check_runs_nothing_and_refuses_a_missing_certificate(suite):
     assert not (suite / "toy" / "certificate.json").exists()
 
 
+@pytest.mark.parametrize(("file", "place"), [("paper.md", "paper.md:2"), ("task.toml", "task.toml:2")])
+def test_what_is_marked_as_still_to_do_falls_short(suite, file, place):
+    text = (suite / "toy" / file).read_text()
+    mark = "# TODO: the venue" if file == "task.toml" else "TODO: a summary"
+    head, rest = text.split("\n", 1)
+    (suite / "toy" / file).write_text(f"{head}\n{mark}\n{rest}")
+
+    result = lmrbench("audit", "--check", "--json", "--suite", suite)
+
+    assert result.returncode == 1
+    assert json.loads(result.stdout)[0]["shortfalls"][-1] == f"{place}: is marked TODO; fill it in"
+
+
 def test_quick_writes_no_certificate_and_a_full_audit_is_shown(suite):
     lmrbench("audit", "--quick", "--suite", suite)
     assert not (suite / "toy" / "certificate.json").exists()

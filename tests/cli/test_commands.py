@@ -37,6 +37,13 @@ def test_every_command_explains_itself(command):
     assert "Usage" in result.stdout
 
 
+def test_a_suite_of_several_tiers_has_the_digest_that_its_runs_have(tmp_path):
+    digest = json.loads(run("suite", "--json").stdout)["digest"]
+    assert digest in run("suite").stdout.splitlines()[-1]
+    result = run("grade", "--mask", "-t", "empathy_gaps/get_delta", "--out", tmp_path / "run")
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["suite_digest"] == digest, result.stderr
+
+
 def test_list_and_show_print_tables_and_json(toy_suite):
     assert "toy/blend" in run("list", "--suite", toy_suite).stdout
     (task,) = json.loads(run("list", "--suite", toy_suite, "--json").stdout)
@@ -197,3 +204,30 @@ def test_without_inspect_asking_a_model_is_one_line(toy_suite, tmp_path):
         assert result.stderr == (
             "lmrbench: asking models needs Inspect (not installed): pip install 'lmrbench[models]'\n"
         )
+
+
+@pytest.mark.parametrize("command", ["grade", "report", "why", "report --json", "report --markdown", "--help"])
+def test_a_terminal_that_lacks_a_character_shows_it_escaped(toy_suite, tmp_path, command):
+    system = "snow\u2603man\xe9"
+    line = {"system": system, "task": "toy/blend", "code": "def blend(self, values):\n    raise ValueError('\u2603')\n"}
+    (tmp_path / "answers.jsonl").write_text(json.dumps(line) + "\n")
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii:strict", "LC_ALL": "C"}
+    grade = ["grade", "answers.jsonl", "--suite", toy_suite, "--seed", 0]
+    arguments = grade if command == "grade" else command.split()
+    if command not in ("grade", "--help"):
+        assert run(*grade, cwd=tmp_path).returncode == 0
+        arguments.append("runs/answers")
+    result = subprocess.run(
+        [sys.executable, "-m", "lmrbench", *map(str, arguments)],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.isascii()
+    if command == "report --json":
+        assert system in json.loads(result.stdout)["rates"]["all"]
+    elif command != "--help":
+        assert "snow\\u2603man\\xe9" in result.stdout

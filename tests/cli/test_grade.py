@@ -30,11 +30,38 @@ def test_a_file_from_an_editor_that_marks_its_encoding_is_read(toy_suite, tmp_pa
     assert json.loads(result.stdout)["grades"][0]["passed"]
 
 
-def test_an_unedited_workspace_is_taken_in_with_a_word(toy_suite, tmp_path):
+@pytest.mark.parametrize("form", ["workspace", "file"])
+def test_an_answer_in_which_nothing_was_filled_in_is_not_taken_in(toy_suite, tmp_path, form):
     run("export", "toy", "--to", "work", "--suite", toy_suite, cwd=tmp_path)
-    result = run("collect", "work/toy/blend", "--system", "me", "--suite", toy_suite, cwd=tmp_path)
-    assert result.returncode == 0
-    assert "nothing was filled in" in result.stderr
+    workspace = tmp_path / "work" / "toy" / "blend"
+    path = workspace if form == "workspace" else workspace / "repo" / "blending.py"
+    arguments = ("--system", "me", "--task", "toy/blend", "--suite", toy_suite)
+    result = run("collect", path, *arguments, cwd=tmp_path)
+    assert result.returncode == 2
+    assert result.stderr.splitlines()[-1].endswith("nothing was filled in; nothing was written to submissions.jsonl")
+    assert not (tmp_path / "submissions.jsonl").exists()
+
+
+def test_collecting_again_after_an_edit_replaces_the_answer_and_a_sample_number_keeps_both(toy_suite, tmp_path):
+    run("export", "toy", "--to", "work", "--suite", toy_suite, cwd=tmp_path)
+    goal = tmp_path / "work" / "toy" / "blend" / "repo" / "blending.py"
+    masked = goal.read_text()
+    arguments = ("collect", "work/toy/blend", "--system", "me", "--suite", toy_suite)
+
+    def codes(*more, value):
+        goal.write_text(masked.replace("raise NotImplementedError", f"return {value}"))
+        result = run(*arguments, *more, cwd=tmp_path)
+        assert result.returncode == 0, result.stderr
+        lines = (tmp_path / "submissions.jsonl").read_text().splitlines()
+        return result.stdout, ["return 2" in json.loads(line)["code"]["blending.py"] for line in lines]
+
+    assert codes(value=1) == ("toy/blend of me appended to submissions.jsonl\n", [False])
+    out, found = codes(value=2)
+    assert found == [True]
+    assert "replaced" in out
+    assert codes("--sample", 1, value=3)[1] == [True, False]
+    graded = run("grade", "submissions.jsonl", "--suite", toy_suite, "--seed", 0, "--json", cwd=tmp_path)
+    assert len(json.loads(graded.stdout)["grades"]) == 2, graded.stderr
 
 
 def test_a_whole_export_is_taken_in_but_for_what_was_left_unedited(two_papers, tmp_path):
@@ -42,7 +69,7 @@ def test_a_whole_export_is_taken_in_but_for_what_was_left_unedited(two_papers, t
     nothing = run("collect", "work", "--system", "me", "--suite", two_papers, cwd=tmp_path)
     assert (nothing.returncode, nothing.stderr.splitlines()[-1]) == (
         2,
-        "lmrbench: work: nothing was filled in, in none of 2 workspaces",
+        "lmrbench: work: none of 2 workspaces was filled in; nothing was written to submissions.jsonl",
     )
     edited = tmp_path / "work" / "toy" / "blend" / "repo" / "blending.py"
     edited.write_bytes((two_papers / "toy" / "repo" / "blending.py").read_bytes())
@@ -86,7 +113,7 @@ def test_a_hostile_file_name_forges_no_line(toy_suite, tmp_path):
 
     result = run("collect", "work/toy/blend", "--system", "me", "--suite", toy_suite, cwd=tmp_path)
 
-    assert result.returncode == 0, result.stderr
+    assert result.returncode == 2
     assert "added; left out" in result.stderr
     assert not [line for line in result.stderr.splitlines() if line.startswith("lmrbench: toy passed")]
 
@@ -142,7 +169,7 @@ def test_an_answer_whose_sample_the_provider_left_unanswered_is_graded_where_it_
         (("answers.jsonl", "--out", "answers.jsonl"), "answers.jsonl: File exists"),
         (("answers.jsonl", "--out", "answers.jsonl/below"), "Not a directory"),
         (("linked",), "is a link"),
-        (("twice.jsonl",), "--replace"),
+        (("twice.jsonl",), "handed in sample 0 of toy/blend twice"),
     ],
 )
 def test_an_error_is_one_line_and_a_nonzero_exit(two_papers, tmp_path, arguments, words):
@@ -182,7 +209,7 @@ def test_a_blind_run_draws_a_seed_that_is_not_this_machines_own(toy_suite, tmp_p
 def test_an_answer_can_be_put_in_an_earlier_ones_place(toy_suite, tmp_path):
     for code in ("def blend(self, values): return 1", "def blend(self, values): return 2"):
         (tmp_path / "answer.py").write_text(code)
-        arguments = ("--system", "me", "--task", "toy", "--replace", "--suite", toy_suite)
+        arguments = ("--system", "me", "--task", "toy", "--suite", toy_suite)
         assert run("collect", "answer.py", *arguments, cwd=tmp_path).returncode == 0
     (line,) = (tmp_path / "submissions.jsonl").read_text().splitlines()
     assert "return 2" in json.loads(line)["code"]
@@ -199,6 +226,76 @@ def test_a_task_that_changed_since_it_was_graded_is_named(two_papers, tmp_path):
         "lmrbench: run: graded before these tasks changed, the grades no longer hold: toy/blend\n" in result.stderr
     ), result.stderr
     assert "no longer hold" not in run(*arguments, cwd=tmp_path).stderr
+
+
+def test_a_file_never_merges_into_the_run_of_another(toy_suite, tmp_path):
+    for name, code in (("first", RIGHT), ("second", "def blend(self, values):\n    return 1\n")):
+        (tmp_path / name).mkdir()
+        write(tmp_path / name / "answers.jsonl", {"code": code})
+    arguments = ("--suite", toy_suite, "--seed", 0)
+
+    def grade(path, *more):
+        result = run("grade", path, *arguments, *more, cwd=tmp_path)
+        return result.returncode, result.stderr
+
+    assert grade("first/answers.jsonl") == (0, "")
+    refused = "lmrbench: runs/answers: holds answers of first/answers.jsonl, not of {}; name another folder with "
+    refused += "--out\n"
+    assert grade("second/answers.jsonl") == (2, refused.format("second/answers.jsonl"))
+    assert grade("second/answers.jsonl", "--out", "runs/answers") == (2, refused.format("second/answers.jsonl"))
+    # Other answers are no better.
+    write(tmp_path / "second" / "answers.jsonl", {"system": "you"})
+    assert grade("second/answers.jsonl") == (2, refused.format("second/answers.jsonl"))
+    (line,) = (tmp_path / "runs" / "answers" / "submissions.jsonl").read_text().splitlines()
+    assert json.loads(line)["code"] == RIGHT
+
+    # To a folder that is named, they are added with a word.
+    merged = "lmrbench: runs/answers: also holds 1 answer that second/answers.jsonl does not hold\n"
+    assert grade("second/answers.jsonl", "--out", "runs/answers") == (0, merged)
+    assert grade("second/answers.jsonl", "--out", "runs/second") == (0, "")
+
+
+def test_a_file_is_graded_into_its_run_again_after_it_was_mended_moved_or_grew(toy_suite, tmp_path):
+    arguments = ("--suite", toy_suite, "--seed", 0, "--json")
+
+    def passed(path, *submissions):
+        write(tmp_path / path, *submissions)
+        result = run("grade", path, *arguments, cwd=tmp_path)
+        assert (result.returncode, result.stderr) == (0, "")
+        return [item["passed"] for item in json.loads(result.stdout)["grades"]]
+
+    (tmp_path / "moved").mkdir()
+    assert passed("answers.jsonl", {"code": "def blend(self, values):\n    return 1\n"}) == [False]
+    assert passed("answers.jsonl", {}) == [True]
+    assert passed("moved/answers.jsonl", {}, {"sample": 1}) == [True, True]
+    write(tmp_path / "moved" / "answers.jsonl", {})
+    result = run("grade", "moved/answers.jsonl", *arguments, cwd=tmp_path)
+    assert (result.returncode, result.stderr) == (
+        2,
+        "lmrbench: runs/answers: holds 1 answer that moved/answers.jsonl does not hold any more; "
+        "name another folder with --out\n",
+    )
+
+
+def test_a_built_in_system_never_merges_into_the_run_of_a_file(toy_suite, tmp_path):
+    write(tmp_path / "golden.jsonl", {})
+    arguments = ("--suite", toy_suite, "--seed", 0)
+    assert run("grade", "golden.jsonl", *arguments, cwd=tmp_path).returncode == 0
+    result = run("grade", "--golden", *arguments, cwd=tmp_path)
+    assert (result.returncode, result.stderr) == (
+        2,
+        "lmrbench: runs/golden: holds answers of golden.jsonl; name another folder with --out\n",
+    )
+
+
+def test_a_strangers_system_called_like_a_built_in_one_is_among_the_answers_that_fail(toy_suite, tmp_path):
+    wrong = "def blend(self, values):\n    return 1\n"
+    write(tmp_path / "answers.jsonl", {"system": "mask", "code": wrong}, {"label": "first", "code": wrong})
+    result = run("grade", "answers.jsonl", "--suite", toy_suite, "--seed", 0, cwd=tmp_path)
+    _, _, failed = result.stdout.partition("Answers that fail")
+    assert [line.split()[:2] for line in failed.splitlines()[2:4]] == [["mask", "toy/blend"], ["me", "toy/blend"]]
+    built_in = run("grade", "--mask", "--wrong", "--suite", toy_suite, "--seed", 0, cwd=tmp_path)
+    assert "Answers that fail" not in built_in.stdout
 
 
 def test_at_most_so_many_versions_of_each_task_are_graded(toy_suite, tmp_path):

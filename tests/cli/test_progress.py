@@ -27,6 +27,9 @@ def test_without_a_terminal_bars_are_lines_now_and_then(monkeypatch, capsys):
 
 def test_quiet_means_no_lines_either(monkeypatch, capsys):
     monkeypatch.setattr(progress, "SECONDS", 0.01)
-    monkeypatch.setattr(terminal, "_quiet", True)
+    monkeypatch.setattr(progress, "_quiet", True)
 
     assert said_within(0.3, capsys) == ""
+    with progress.lines_of_progress(lambda: "2 of 10 answered"):
+        time.sleep(0.3)
+    assert capsys.readouterr().err == ""

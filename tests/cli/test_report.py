@@ -63,6 +63,79 @@ def test_runs_stand_side_by_side_and_systems_of_one_name_are_told_apart(graded, 
     assert set(found["rates"]["all"]) == {"me (first)", "me (second)", "you (first)", "you (second)"}
 
 
+def test_a_folder_that_is_named_twice_counts_once_and_runs_below_a_folder_are_found(graded, toy_suite, tmp_path):
+    runs = tmp_path / "runs"
+    shutil.copytree(graded, runs / "a")
+    shutil.copytree(graded, runs / "deep" / "b")
+    (tmp_path / "link").symlink_to(runs / "a")
+
+    def systems(*paths):
+        result = run("report", *paths, "--json", cwd=tmp_path)
+        assert result.returncode == 0, result.stderr
+        found = json.loads(result.stdout)
+        return found["runs"], sorted(found["rates"]["all"]), len(found["grades"])
+
+    once = (["runs/a"], ["me", "you"], 4)
+    assert systems("runs/a") == systems("runs/a", "runs/a/", "link", runs / "a", "runs/../runs/a") == once
+    both = ["me (runs/a)", "me (runs/deep/b)", "you (runs/a)", "you (runs/deep/b)"]
+    assert systems("runs") == systems("runs", "runs/a", "link") == (["runs/a", "runs/deep/b"], both, 8)
+    # A link below is a run like another, and one that leads back up is not followed.
+    (runs / "again").symlink_to(runs / "a")
+    (runs / "loop").symlink_to(tmp_path)
+    assert systems("runs")[2] == 8
+    result = run("analyse", "structure", "runs/a", "link", "--suite", toy_suite, "--json", cwd=tmp_path)
+    assert json.loads(result.stdout)["answers"] == 4, result.stderr
+    nowhere = run("report", "runs/a", "nowhere", cwd=tmp_path)
+    assert (nowhere.returncode, nowhere.stderr) == (2, "lmrbench: nowhere: there is no such run folder\n")
+
+
+def test_a_mean_over_tasks_stands_behind_no_count_of_all_answers(graded, tmp_path):
+    folder = shutil.copytree(graded, tmp_path / "run")
+    first = json.loads((folder / "grades.jsonl").read_text().splitlines()[0])
+    lines = [
+        {**first, "system": "me", "task": task, "sample": sample, "passed": passed}
+        for task, sample, passed in (("toy/blend", 0, True), ("toy/blend", 1, True), ("other/one", 0, False))
+    ]
+    (folder / "grades.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    text = run("report", "run", cwd=tmp_path).stdout
+    assert "me: 50.0%, the mean over 2 tasks" in text
+    (row,) = [line.split() for line in text.splitlines() if line.startswith("all ")]
+    assert "2/3" not in row
+    assert [row[1], row[2], row[3]] == ["2", "3", "50.0%"]
+
+
+def test_what_nothing_was_submitted_for_is_said_in_every_form(graded, toy_suite, tmp_path):
+    suite = tmp_path / "suite"
+    for name in ("toy", "other"):
+        shutil.copytree(toy_suite / "toy", suite / name)
+    table = suite / "other" / "task.toml"
+    table.write_text(table.read_text().replace('slug = "toy"', 'slug = "other"'))
+    shutil.copytree(graded, tmp_path / "run")
+    said = "me: nothing submitted for 1 of 2 tasks"
+
+    files = ("--html", "report.html", "--csv", "tables")
+    text = run("report", "run", "--suite", suite, *files, cwd=tmp_path).stdout
+    assert said in text.splitlines()
+    assert "1 of 2" in next(line for line in text.splitlines() if line.startswith("all "))
+    assert said in run("report", "run", "--suite", suite, "--markdown", cwd=tmp_path).stdout.splitlines()
+    assert said in (tmp_path / "report.html").read_text()
+    found = json.loads(run("report", "run", "--suite", suite, "--json", cwd=tmp_path).stdout)
+    assert found["not_submitted"] == {"me": ["other/blend"], "you": ["other/blend"]}
+    run("site", "run", "--to", "site", "--suite", suite, cwd=tmp_path)
+    assert "1 of 2 tasks" in (tmp_path / "site" / "index.html").read_text()
+    complete = run("report", "run", "--suite", toy_suite, cwd=tmp_path).stdout
+    assert "nothing submitted" not in complete
+
+
+def test_a_run_without_any_answer_has_no_tables_of_nothing(tmp_path):
+    shutil.copytree(STORED, tmp_path / "run")
+    (tmp_path / "run" / "grades.jsonl").unlink()
+    result = run("report", "run", cwd=tmp_path)
+    assert result.returncode == 0
+    assert "0/0" not in result.stdout
+    assert "Left unanswered" in result.stdout
+
+
 def test_a_run_from_elsewhere_is_reported_with_a_word_and_what_nobody_answered_stands_apart(tmp_path):
     shutil.copytree(STORED, tmp_path / "run")
 
@@ -148,6 +221,29 @@ def test_why_asks_which_answer_is_meant(graded, toy_suite):
         assert result.returncode == 2
         assert result.stderr.count("\n") == 1
         assert "--system and --sample" in result.stderr
+
+
+def test_why_shows_the_first_sample_that_fails_and_says_so(graded, toy_suite):
+    result = run("why", graded, "toy/blend", "--system", "me", "--suite", toy_suite, cwd=graded.parent)
+    assert result.returncode == 0, result.stderr
+    line = "toy/blend, sample 1 of me: failed (the first that fails; 2 of 3 samples do); 3 of 4 cases failed"
+    assert result.stdout.splitlines()[0] == line
+    passed = run("why", graded, "toy/blend", "--system", "you", "--suite", toy_suite, cwd=graded.parent)
+    assert passed.stdout.startswith("toy/blend, sample 0 of you: passed; 0 of 4 cases failed\n")
+
+
+def test_why_without_a_task_lists_the_failures_of_the_run(graded):
+    result = run("why", graded, cwd=graded.parent)
+    assert result.returncode == 0, result.stderr
+    rows = [line.split() for line in result.stdout.splitlines()]
+    assert [row[:3] for row in rows if "toy/blend" in row] == [["me", "toy/blend", "1"], ["me", "toy/blend", "2"]]
+    assert result.stdout.endswith("2 of 4 answers failed\n")
+    found = json.loads(run("why", graded, "--json", "--sample", 2, cwd=graded.parent).stdout)["failures"]
+    assert [(item["system"], item["sample"], item["first_failure"]["verdict"]) for item in found] == [
+        ("me", 2, "missing")
+    ]
+    none = run("why", graded, "--system", "you", cwd=graded.parent)
+    assert (none.returncode, none.stdout) == (0, "0 of 1 answer failed\n")
 
 
 def test_why_works_where_the_answers_themselves_are_not_there(graded, toy_suite, tmp_path):

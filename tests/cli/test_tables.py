@@ -29,6 +29,16 @@ def test_columns_go_from_the_last_spare_one_on_until_a_table_fits_and_the_others
     assert all(len(line) <= 15 for line in shown(TABLE, 15))
 
 
+def test_a_table_whose_columns_are_named_after_systems_is_shown_whatever_they_are_called():
+    # Of two columns of one name the last is ours, and the one that a narrow terminal does without.
+    columns = ("task", "s" * 400, "seconds", "seconds")
+    text = "".join(shown(sheet("", columns, [("t", "1/1", "0/1", "2.5")], spare=["seconds", "ended"]), 80))
+    assert text.count("s" * 20) >= 1
+    assert "1/1" in text
+    assert "0/1" in text
+    assert "2.5" not in text
+
+
 def test_titles_numbers_and_totals():
     lines = shown(TABLE, 100)
     assert lines[0] == "Things"

@@ -1,5 +1,7 @@
 """JSON lines that survive a kill, and damage that is named."""
 
+import errno
+import fcntl
 import os
 import subprocess
 import sys
@@ -81,6 +83,16 @@ def test_write_whole_leaves_no_temporary_file_behind(tmp_path):
     write_whole(tmp_path / "deep" / "file", b"two")
     assert [path.name for path in (tmp_path / "deep").iterdir()] == ["file"]
     assert (tmp_path / "deep" / "file").read_bytes() == b"two"
+
+
+def test_a_file_system_without_locks_is_named_with_what_to_do(tmp_path, monkeypatch):
+    def refused(*_):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", refused)
+    message = rf"{tmp_path}/\.lock: can't be locked \(No locks.*name a folder"
+    with pytest.raises(RecordError, match=message), locked(tmp_path):
+        pass
 
 
 HOLD = """

@@ -62,6 +62,42 @@ def test_a_grade_that_was_edited_is_graded_anew_and_said(pool, tasks, tmp_path):
     assert graded(tmp_path, answers(RIGHT, WRONG), tasks, pool)[1] == []
 
 
+def test_a_case_that_timed_out_by_the_wall_clock_is_graded_anew_and_others_of_that_version_are_not(
+    pool, tasks, tmp_path
+):
+    graded(tmp_path, answers(RIGHT, WRONG, RIGHT), tasks, pool)
+    file = tmp_path / "grades.jsonl"
+
+    def stored(change, samples):
+        lines = []
+        for line in file.read_text().splitlines():
+            values = json.loads(unsigned(line.encode()))
+            if values["sample"] in samples:
+                change(values)
+            lines.append(signed(json.dumps(values)) + b"\n")
+        file.write_bytes(b"".join(lines))
+
+    def of_schema_2(values):
+        del values["clock"]
+        values["schema_version"] = 2
+        values["log"] = "by an earlier version"
+
+    def timed_out(values):
+        values["passed"] = False
+        values["cases"][-1] |= {"verdict": "timeout", "reason": "the check's 16 s were used up"}
+
+    stored(of_schema_2, samples=(0, 1))
+    stored(timed_out, samples=(0, 2))
+
+    # The last one timed out by processor time, which no other program takes away.
+    assert graded(tmp_path, answers(RIGHT, WRONG, RIGHT), tasks, pool) == ({0: True, 1: False, 2: False}, [])
+    assert {item.sample: item.passed for item in read_run(tmp_path).grades} == {0: True, 1: False, 2: False}
+    assert {item.sample: item.log for item in read_run(tmp_path).grades} == {0: "", 1: "by an earlier version", 2: ""}
+    assert len(file.read_text().splitlines()) == 4
+    graded(tmp_path, answers(RIGHT, WRONG, RIGHT), tasks, pool)
+    assert len(file.read_text().splitlines()) == 4
+
+
 def test_grades_of_another_installation_or_of_none_are_graded_anew(pool, tasks, tmp_path, monkeypatch):
     graded(tmp_path / "run", answers(RIGHT), tasks, pool)
     lines = (tmp_path / "run" / "grades.jsonl").read_bytes()

@@ -89,7 +89,7 @@ def test_a_pack_holds_answers_verdicts_and_costs_and_nothing_that_tells(packed, 
     files = files_of(packed)
     assert list(files) == ["manifest.json", "grades.jsonl", "run.json", "submissions.jsonl", "usage.jsonl"]
     assert json.loads(files["grades.jsonl"]) == {
-        "schema_version": 2,
+        "schema_version": 3,
         "system": "me",
         "task": "toy/blend",
         "sample": 0,

@@ -141,6 +141,7 @@ def test_nothing_is_asked_where_a_small_request_fails_and_the_folder_is_free_for
     assert len(first.stderr.splitlines()) == 1
     assert "2 of 2 samples have no answer" in first.stderr
     assert "wrong key" in first.stderr
+    assert first.stdout == ""
     assert second.returncode == 0, second.stderr
     assert "2 of 2 answers pass" in second.stdout
 

@@ -2,7 +2,7 @@
 
 import json
 
-from tests.solving.helpers import MODEL, asked_for, fenced, golden, lmrbench
+from tests.solving.helpers import MODEL, asked_for, fenced, golden, lines, lmrbench
 from tests.solving.server import Reply, serving
 
 
@@ -44,10 +44,16 @@ def test_a_run_grows_by_samples_and_asks_for_those_alone(tmp_path):
         first = (tmp_path / "run" / "submissions.jsonl").read_text()
         asked = len(log.requests)
         grown = lmrbench(base, "solve", *arguments, "--samples", 3, "--json")
+        graded = [item["sample"] for item in lines(tmp_path / "run" / "grades.jsonl")]
         fewer = lmrbench(base, "solve", *arguments, "--samples", 2)
+        wider = lmrbench(base, "solve", *arguments, "--task", "emoji_prompt", "--samples", 3, "--json")
 
     assert asked == 1
-    assert len(log.requests) == 3
+    assert graded.count(0) == 1
+    assert sorted(graded) == [0, 1, 2]
+    assert len(json.loads(wider.stdout)["grades"]) == 6
+    assert len(lines(tmp_path / "run" / "grades.jsonl")) == 6
+    assert len(log.requests) == 6
     assert sorted(item["sample"] for item in json.loads(grown.stdout)["grades"]) == [0, 1, 2]
     assert (tmp_path / "run" / "submissions.jsonl").read_text().startswith(first)
     assert fewer.returncode == 2

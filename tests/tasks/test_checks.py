@@ -39,7 +39,7 @@ def observe(case):
 
 
 def names_of(source):
-    module = {}
+    module: dict = {}
     exec(compile(source, "check.py", "exec"), module)
     return {name for name in module if not name.startswith("__")}
 

@@ -12,7 +12,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,10 @@ from lmrbench.analysis.published import actions_of_sessions, solved_papers
 from lmrbench.errors import RecordError
 from lmrbench.grading.runs import Run
 from lmrbench.records import Record
+
+if TYPE_CHECKING:
+    from inspect_ai.log import EvalSample
+    from inspect_ai.model import ChatMessage
 
 KINDS = ("edit", "read", "run", "message", "finish", "other")
 DRAWS = 10_000
@@ -106,7 +110,7 @@ def sessions_of_run(run: Run) -> list[Session]:
                 system=systems[0] if systems else run.folder.name,
                 task=key[0],
                 solved=passed.get(key),
-                counts=Counter(_kinds_of_messages(sample.messages)),
+                counts=Counter(_kinds_of_messages(_as_generated(sample))),
             )
     return list(found.values())
 
@@ -257,6 +261,14 @@ def _kinds_of_events(events: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     for event in events:
         if event["source"] == "agent" and isinstance(event.get("action"), str):
             yield _OPENHANDS.get(event["action"], "other")
+
+
+def _as_generated(sample: EvalSample) -> Iterator[ChatMessage]:
+    """The messages of a sample as the model wrote them: Inspect's own agent takes its calls of `submit` out of them."""
+    from lmrbench.solving.status import turns
+
+    written = {event.output.message.id: event.output.message for event in turns(sample.events) if event.output.choices}
+    return (written.get(message.id, message) for message in sample.messages)
 
 
 def _kinds_of_messages(messages: Iterable[Any]) -> Iterator[str]:

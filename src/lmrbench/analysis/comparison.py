@@ -22,6 +22,7 @@ class Comparison(Record):
     difference: of the rates, that of the first minus that of the second; its interval comes from drawing papers; None
     without a task in common. wins: on how many tasks the first has the larger share of answers that pass. p: of `test`;
     p_holm: after Holm's correction for all pairs that have a p. Both are None where the test is not defined.
+    one_differs: of several papers the two differ on one alone, of which neither an interval nor a test says anything.
     """
 
     first: str
@@ -33,6 +34,7 @@ class Comparison(Record):
     test: Test
     p: float | None
     p_holm: float | None
+    one_differs: bool = False
 
     @property
     def discordant(self) -> float | None:
@@ -112,19 +114,25 @@ def _compared(first: str, second: str, answers: Mapping[str, Mapping[str, Sequen
     # Rounded, so that a third of three answers and two sixths of six are no difference.
     differences = {task: round(_mean(ones[task]) - _mean(others[task]), 12) for task in common}
     wins, losses = sum(value > 0 for value in differences.values()), sum(value < 0 for value in differences.values())
+    papers = {paper_of(task) for task in common}
+    one_differs = len(papers) > 1 and len({paper_of(task) for task, value in differences.items() if value}) == 1
+    difference = estimate(differences) if common else None
+    if difference is not None and one_differs:
+        difference = difference.model_copy(update={"low": None, "high": None})
     p = None
-    if common:
+    if common and not one_differs:
         p = mcnemar_p(wins, losses) if single else sign_flip_p(differences)
     return Comparison(
         first=first,
         second=second,
         tasks=len(common),
-        difference=estimate(differences) if common else None,
+        difference=difference,
         wins=wins,
         losses=losses,
         test="McNemar" if single else "sign-flip",
         p=p,
         p_holm=None,
+        one_differs=one_differs,
     )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from lmrbench.analysis.grouping import grouped
 from lmrbench.analysis.resampling import CONFIDENCE, paper_interval, paper_of
 from lmrbench.grading.records import UNANSWERED, Grade, Status, Usage, Verdict
+from lmrbench.printable import counted
 from lmrbench.records import Record
 from lmrbench.tasks.deviations import numbers_of
 
@@ -41,10 +42,18 @@ class Rate(Record):
     passed_with_unanswered: float
     passed_with_unanswered_right: float
 
+    @property
+    def is_pooled(self) -> bool:
+        """Whether the mean over tasks is also the share of all answers: of each task there are as many."""
+        return self.passed is not None and abs(self.passed - self.passes / self.answers) < 1e-9
+
     def __str__(self) -> str:
         if self.passed is None:
             return f"none [{self.unanswered} unanswered]"
-        text = f"{self.passes}/{self.answers} = {self.passed:.1%}"
+        if self.is_pooled:
+            text = f"{self.passes}/{self.answers} = {self.passed:.1%}"
+        else:
+            text = f"{self.passed:.1%}, the mean over {counted(self.tasks, 'task')}"
         if self.unanswered:
             text += f" [{self.passed_with_unanswered:.1%} with {self.unanswered} unanswered counted wrong]"
         return text

@@ -10,7 +10,7 @@ from pathlib import Path
 from lmrbench.authoring.pinning import licence_of
 from lmrbench.authoring.recording import Call
 from lmrbench.errors import TaskError, UsageError
-from lmrbench.tasks.model import Target
+from lmrbench.tasks.model import Target, Task
 from lmrbench.tasks.pdf import pdf_pages
 from lmrbench.tasks.sources import Source, Tree
 from lmrbench.tasks.workspace import folder_files, imported_from_elsewhere
@@ -129,6 +129,16 @@ def draft_summary(text: str) -> str:
         "# TODO: the paper's title\n\nTODO: a summary of 1,200 to 2,500 words in your own sentences; formulas in LaTeX."
     )
     return "\n\n".join([opening, *sections]) + "\n"
+
+
+def left_to_do(task: Task) -> list[str]:
+    """The first line of each text of a task's paper that is still marked TODO, in words."""
+    found = []
+    for name in ("task.toml", "paper.md"):
+        lines = (task.folder / name).read_text("utf-8").splitlines()
+        if marked := [number for number, line in enumerate(lines, 1) if re.search(r"\bTODO\b", line)]:
+            found.append(f"{name}:{marked[0]}: is marked TODO; fill it in")
+    return found
 
 
 def write_new(file: Path, content: str | bytes) -> bool:

@@ -47,8 +47,9 @@ from lmrbench.cli import (
     why,
 )
 from lmrbench.cli.interrupt import Interrupted, raise_interrupted
-from lmrbench.cli.terminal import be_quiet, warn
+from lmrbench.cli.terminal import replace_what_cannot_be_printed, warn
 from lmrbench.errors import LmrbenchError
+from lmrbench.progress import be_quiet
 from lmrbench.version import __version__
 
 app = typer.Typer(
@@ -118,6 +119,7 @@ app.command("doctor")(doctor.doctor)
 
 def main() -> None:
     """Run the command line; an error of ours, or of the operating system, is a message and not a traceback."""
+    replace_what_cannot_be_printed()
     signal.signal(signal.SIGINT, raise_interrupted)
     signal.signal(signal.SIGTERM, raise_interrupted)
     try:

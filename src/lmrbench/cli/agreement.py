@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmrbench.cli.options import JsonOption, print_json
+from lmrbench.cli.options import JsonOption, print_json, run_folders
 from lmrbench.cli.tables import Sheet, sheet, show
 from lmrbench.cli.terminal import console, say
+from lmrbench.printable import counted
 
 if TYPE_CHECKING:
     from lmrbench.analysis.raters import Comparison
@@ -41,7 +42,7 @@ def agreement(
 
     grades: dict[Answer, Grade] = {}
     votes: dict[str, dict[Answer, list[Category]]] = {}
-    for path in (path for path in paths if path.is_dir()):
+    for path in run_folders(path for path in paths if path.is_dir()):
         for grade in read_run(path).grades:
             answer = Answer(grade.system, grade.task, grade.sample)
             if answer in grades:
@@ -58,7 +59,7 @@ def agreement(
     for item in _sheets(found):
         show(item, console())
     for name, count in found.ties.items():
-        say(f"{name}: no majority on {count} answers, which are left out")
+        say(f"{name}: no majority on {counted(count, 'answer')}, which are left out")
 
 
 def pairs_sheet(pairs: Mapping[str, Agreement], collapsed: Iterable[Agreement] = ()) -> Sheet:
@@ -105,4 +106,4 @@ def _kappa(item: Agreement) -> str:
 def _number(value: float | None, low: float | None, high: float | None, why: str) -> str:
     if value is None:
         return f"not defined: {why}"
-    return f"{value:.2f} (no interval: {why})" if low is None else f"{value:.2f} ({low:.2f} to {high:.2f})"
+    return f"{value:z.2f} (no interval: {why})" if low is None else f"{value:z.2f} ({low:z.2f} to {high:z.2f})"

@@ -8,13 +8,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmrbench.cli.cells import UNDEFINED, number, percent, span
+from lmrbench.cli.cells import UNDEFINED, counted_answers, number, p_value, percent, span
 from lmrbench.cli.findings import together, warnings_of
-from lmrbench.cli.options import JsonOption, LabelFilesOption, SuiteOption, load_tasks, print_json
+from lmrbench.cli.options import (
+    RUNS_HELP,
+    JsonOption,
+    LabelFilesOption,
+    RunsArgument,
+    SuiteOption,
+    load_tasks,
+    print_json,
+    run_folders,
+)
 from lmrbench.cli.rated_tables import errors_sheet
 from lmrbench.cli.report_tables import COMPARED, compared
 from lmrbench.cli.tables import Sheet, sheet, show
 from lmrbench.cli.terminal import console, say, warn
+from lmrbench.printable import counted
 
 if TYPE_CHECKING:
     from lmrbench.analysis.ablation import Ablation
@@ -22,13 +32,11 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="The analyses of the LMR-BENCH paper, on runs and published records.")
 
-Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders, of `lmrbench run` or `grade`.")]
-
 
 @app.command()
 def actions(
     runs: Annotated[
-        list[Path] | None, typer.Argument(metavar="[RUN]...", help="Run folders; without any, the published records.")
+        list[Path] | None, typer.Argument(metavar="[RUN]...", help=f"{RUNS_HELP} Without any, the published records.")
     ] = None,
     events: Annotated[
         list[Path] | None,
@@ -94,7 +102,7 @@ def actions(
 
 
 @app.command()
-def structure(runs: Runs, suite: SuiteOption = None, json: JsonOption = False) -> None:
+def structure(runs: RunsArgument, suite: SuiteOption = None, json: JsonOption = False) -> None:
     """Regress passing on the structure of the repository.
 
     Logistic regression on directory depth, branching, imbalance and goal length, each standardised over the answers,
@@ -105,7 +113,7 @@ def structure(runs: Runs, suite: SuiteOption = None, json: JsonOption = False) -
     from lmrbench.analysis.structure import structure as our_structure
     from lmrbench.grading.runs import read_run
 
-    grades = [item for folder in runs for item in read_run(folder).grades]
+    grades = [item for folder in run_folders(runs) for item in read_run(folder).grades]
     tasks = {item.id: item for item in load_tasks(suite, None)}
     found = {"paper": regression(grades, tasks, paper_structure), "ours": regression(grades, tasks, our_structure)}
     if json:
@@ -113,23 +121,24 @@ def structure(runs: Runs, suite: SuiteOption = None, json: JsonOption = False) -
         return
     for name, measures in (("paper", "the paper's measures"), ("ours", "our measures")):
         item = found[name]
+        counts = f"{counted(item.answers, 'answer')}, {counted(item.papers, 'paper')}"
         if item.problem:
-            say(f"{measures}: {UNDEFINED}: {item.problem} ({item.answers} answers, {item.papers} papers)")
+            say(f"{measures}: {UNDEFINED}: {item.problem} ({counts})")
             continue
         rows = [
-            [part.name, f"{part.value:.3f}", f"{part.error:.3f}", f"{part.z:.2f}", _probability(part.p)]
+            [part.name, number(part.value, ".3f"), number(part.error, ".3f"), number(part.z, ".2f"), p_value(part.p)]
             for part in item.coefficients
         ]
         columns = ["", "coefficient", "standard error", "z", "p"]
         title = f"Passing by structure of the repository, {measures}"
         show(sheet(title, columns, rows, numbers=columns[1:]), console())
-        say(f"{item.answers} answers, {item.papers} papers; measures in standard deviations")
+        say(f"{counts}; measures in standard deviations")
     for caution in dict.fromkeys(item.caution for item in found.values() if item.caution):
         warn(caution)
 
 
 @app.command()
-def ablation(runs: Runs, json: JsonOption = False) -> None:
+def ablation(runs: RunsArgument, json: JsonOption = False) -> None:
     """Compare the rates of a system under different inputs: full, paper+file and paper.
 
     Name the runs of one or several systems under different --inputs. For each system: the rate with each inputs, on the
@@ -138,7 +147,7 @@ def ablation(runs: Runs, json: JsonOption = False) -> None:
     from lmrbench.analysis.ablation import ablations
     from lmrbench.grading.runs import read_run
 
-    held = [read_run(folder) for folder in runs]
+    held = [read_run(folder) for folder in run_folders(runs)]
     found = ablations(held)
     for warning in (*warnings_of(held), *_differing(found)):
         warn(warning)
@@ -153,7 +162,7 @@ def ablation(runs: Runs, json: JsonOption = False) -> None:
 
 
 @app.command()
-def errors(runs: Runs, labels: LabelFilesOption = None, json: JsonOption = False) -> None:
+def errors(runs: RunsArgument, labels: LabelFilesOption = None, json: JsonOption = False) -> None:
     """Count the errors of answers that judges or people do not call completely correct, by class.
 
     For each system and for everyone who judged or labelled its answers; an answer counts once.
@@ -161,7 +170,7 @@ def errors(runs: Runs, labels: LabelFilesOption = None, json: JsonOption = False
     from lmrbench.analysis.ratings import ratings, tallies
     from lmrbench.grading.runs import read_run
 
-    findings = together([read_run(folder) for folder in runs], None, labels or ())
+    findings = together([read_run(folder) for folder in run_folders(runs)], None, labels or ())
     for warning in findings.warnings:
         warn(warning)
     found = tallies(ratings(findings.judgements, findings.labels))
@@ -183,7 +192,7 @@ def _ablation_sheets(found: Sequence[Ablation]) -> list[Sheet]:
             item.system,
             inputs,
             item.tasks,
-            f"{rate.passes}/{rate.answers}",
+            counted_answers(rate),
             percent(rate.passed),
             span(rate.low, rate.high),
             span(rate.paper_low, rate.paper_high),
@@ -238,7 +247,7 @@ def _sessions(runs: list[Path], events: list[Path], outcomes: Path | None) -> li
         warn(f"{', '.join(map(str, events))}: {copies} copies of sessions were found; each session is counted once")
     if outcomes is not None:
         logged = with_outcomes(logged, outcomes)
-    found = [item for folder in runs for item in sessions_of_run(read_run(folder))] + logged
+    found = [item for folder in run_folders(runs) for item in sessions_of_run(read_run(folder))] + logged
     if not found:
         raise UsageError(f"{', '.join(map(str, runs))}: holds no logs of an agent")
     return found
@@ -247,6 +256,3 @@ def _sessions(runs: list[Path], events: list[Path], outcomes: Path | None) -> li
 def _counted(item: Distribution, kind: str) -> str:
     return f"{item.counts[kind]} ({item.shares[kind]:.1%})" if item.actions else ""
 
-
-def _probability(p: float) -> str:
-    return "<0.001" if p < 0.0005 else f"{p:.3f}"

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lmrbench.cli.labels import answers_to_label
-from lmrbench.cli.options import SuiteOption, TasksOption
+from lmrbench.cli.options import RunsArgument, SuiteOption, TasksOption
 from lmrbench.cli.terminal import say, warn
+from lmrbench.printable import counted
 
 if TYPE_CHECKING:
     from lmrbench.tasks.submission import Answer, Submission
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def annotate(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders, whose answers are labelled.")],
+    runs: RunsArgument,
     annotator: Annotated[
         list[str], typer.Option("--annotator", metavar="NAME", help="Who labels; repeat it for each.")
     ],
@@ -83,7 +84,7 @@ def annotate(
         annotation = Annotation(to, store, items, tasks)
         if server.names == ["*"]:
             warn("this server has no TLS: whoever sees its traffic can read the links below, and label with them")
-        counts = f"{len(items) - len(calibrations)} answers, {len(calibrations)} calibration items"
+        counts = f"{counted(len(items) - len(calibrations), 'answer')}, {len(calibrations)} calibration items"
         say(f"{server.address}: {counts}, in {to}")
         say("Give each annotator their own link, and nobody another's. Ctrl-C ends it; the same command resumes.")
         for name, token in store.tokens().items():
@@ -94,7 +95,7 @@ def annotate(
 def _digest(answers: Mapping[Answer, Submission]) -> str:
     """What tells some answers from others, for people and for programs."""
     found = sorted([*answer, json.dumps(item.code, sort_keys=True)] for answer, item in answers.items())
-    return f"{len(found)} answers, SHA-256 {hashlib.sha256(json.dumps(found).encode()).hexdigest()[:16]}"
+    return f"{counted(len(found), 'answer')}, SHA-256 {hashlib.sha256(json.dumps(found).encode()).hexdigest()[:16]}"
 
 
 def _digest_of_known(known: Mapping[Answer, tuple[Known, Submission]]) -> str:

@@ -85,6 +85,7 @@ def audit(
     Exits with 1 if a task falls short.
     """
     from lmrbench.authoring.certificate import read_certificate
+    from lmrbench.authoring.drafting import left_to_do
     from lmrbench.errors import UsageError
 
     where = executor_of(executor, address)
@@ -117,7 +118,9 @@ def audit(
         place = suite_folder(suite)
         found |= audit_with_progress(todo, wanted, workers, place, not quick, sandbox, where)
     foreign = _foreign_leaks([task for task in every_task if task.tier == tier])
-    shortfalls = {task.id: [*_said(task, found[task.id]), *foreign.get(task.id, ())] for task in tasks}
+    shortfalls = {
+        task.id: [*_said(task, found[task.id]), *foreign.get(task.id, ()), *left_to_do(task)] for task in tasks
+    }
     if json:
         print_json([_facts(name, item, shortfalls[name]) for name, item in found.items()])
     else:

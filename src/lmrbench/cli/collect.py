@@ -10,6 +10,7 @@ import typer
 
 from lmrbench.cli.options import SuiteOption, load_task
 from lmrbench.cli.terminal import say, warn
+from lmrbench.printable import counted
 
 if TYPE_CHECKING:
     from lmrbench.tasks.submission import Submission
@@ -32,35 +33,31 @@ def collect(
     to: Annotated[Path, typer.Option("--to", metavar="FILE", help="The file of submissions to append to.")] = Path(
         "submissions.jsonl"
     ),
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Put it in the place of an earlier answer with the same number.")
-    ] = False,
     suite: SuiteOption = None,
 ) -> None:
     """Take in answers and append them to a file of submissions; only the targets will be taken from them.
 
-    Of a folder of workspaces, those in which nothing was filled in are left out.
+    An answer takes the place of an earlier one of the same system, task and sample. Workspaces in which nothing was
+    filled in are left out; where there are no others, the file stays as it is, and the command exits with 2.
     """
     from lmrbench.errors import UsageError
 
     exported = [] if task else sorted(item.parent for item in path.glob("*/*/instruction.md"))
-    if not exported:
-        _append(_taken_in(path, task, system, sample, suite)[0], to, replace)
-        return
-    answers = [_taken_in(folder, None, system, sample, suite) for folder in exported]
+    answers = [_taken_in(folder, task, system, sample, suite) for folder in exported or [path]]
     filled_in = [submission for submission, untouched in answers if not untouched]
     if not filled_in:
-        raise UsageError(f"{path}: nothing was filled in, in none of {len(exported)} workspaces")
-    for submission in filled_in:
-        _append(submission, to, replace)
+        what = f"none of {counted(len(exported), 'workspace')} was" if exported else "nothing was"
+        raise UsageError(f"{path}: {what} filled in; nothing was written to {to}")
+    _write(filled_in, to)
 
 
 def _taken_in(path: Path, task: str | None, system: str, sample: int, suite: Path | None) -> tuple[Submission, bool]:
-    """One answer, and whether its functions are as they were exported. Says what is odd about it."""
+    """One answer, and whether nothing was filled in. Says what is odd about it."""
     from lmrbench.grading.reading import collect as take_in
     from lmrbench.grading.reading import collect_text, read_submission
     from lmrbench.tasks.collect import is_untouched
     from lmrbench.tasks.submission import MAX_CODE_BYTES
+    from lmrbench.tasks.workspace import masked_files
 
     found = load_task(suite, task or "/".join(path.resolve().parts[-2:]))
     if str(path) == "-":
@@ -68,24 +65,30 @@ def _taken_in(path: Path, task: str | None, system: str, sample: int, suite: Pat
         submission = collect_text(found, text, "standard input", system, sample)
     else:
         submission = take_in(found, path, system, sample)
-    untouched = is_untouched(found, submission)
-    if untouched:
-        warn(f"{path}: the masked functions are as they were exported; nothing was filled in")
-    _, warnings = read_submission(found, submission)
+    answered, warnings = read_submission(found, submission)
     for warning in (*submission.warnings, *warnings):
         warn(warning)
+    masked = masked_files(found)
+    untouched = is_untouched(found, submission) or all(answered[file] == masked[file] for file in found.goal_files)
+    if untouched:
+        warn(f"{path}: the masked functions are as they were exported; left out")
     return submission, untouched
 
 
-def _append(submission: Submission, to: Path, replace: bool) -> None:
+def _write(submissions: list[Submission], to: Path) -> None:
+    """Write submissions, each in the place of an earlier one of the same answer, and say which were there."""
     from lmrbench.lines import append_line, read_lines
     from lmrbench.storage import write_whole
     from lmrbench.tasks.submission import Submission
 
-    if replace:
-        key = (submission.system, submission.task, submission.sample)
-        kept = [item for item in read_lines(to, Submission) if (item.system, item.task, item.sample) != key]
-        write_whole(to, "".join(item.model_dump_json() + "\n" for item in (*kept, submission)).encode())
+    kept = {item.answer: item for item in read_lines(to, Submission)}
+    replaced = [item for item in submissions if item.answer in kept]
+    if replaced:
+        kept |= {item.answer: item for item in submissions}
+        write_whole(to, "".join(item.model_dump_json() + "\n" for item in kept.values()).encode())
     else:
-        append_line(to, submission)
-    say(f"{submission.task} of {submission.system} {'written' if replace else 'appended'} to {to}")
+        for item in submissions:
+            append_line(to, item)
+    for item in submissions:
+        done = f"replaced in {to}; --sample keeps several" if item in replaced else f"appended to {to}"
+        say(f"{item.task} of {item.system} {done}")

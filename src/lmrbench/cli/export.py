@@ -10,6 +10,7 @@ import typer
 
 from lmrbench.cli.options import PATTERN_HELP, FreshOption, SuiteOption, TierOption, load_tasks
 from lmrbench.cli.terminal import progress, say
+from lmrbench.printable import counted
 from lmrbench.tasks.model import Inputs, Task
 
 Format = Literal["workspace", "harbor", "huggingface", "jsonl"]
@@ -57,7 +58,7 @@ def export(
         write_dataset(tasks, to, inputs, goldens)
     else:
         write_jsonl(tasks, to, inputs)
-    say(f"{len(tasks)} tasks in {to}")
+    say(f"{counted(len(tasks), 'task')} in {to}")
 
 
 def _write_folders(tasks: Sequence[Task], to: Path, inputs: Inputs, format: Format) -> None:

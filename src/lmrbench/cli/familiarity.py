@@ -7,9 +7,18 @@ from typing import Annotated
 
 import typer
 
-from lmrbench.cli.options import JsonOption, SuiteOption, TasksOption, load_tasks, print_json
+from lmrbench.cli.options import (
+    RUNS_HELP,
+    JsonOption,
+    SuiteOption,
+    TasksOption,
+    load_tasks,
+    print_json,
+    run_folders,
+)
 from lmrbench.cli.tables import sheet, show
 from lmrbench.cli.terminal import console, progress, say
+from lmrbench.printable import counted
 
 
 def familiarity(
@@ -17,7 +26,7 @@ def familiarity(
         str, typer.Argument(metavar="MODEL", help="A folder or a name on the hub; with --server, a name there.")
     ],
     runs: Annotated[
-        list[Path] | None, typer.Argument(metavar="[RUN]...", help="Run folders, to correlate with success.")
+        list[Path] | None, typer.Argument(metavar="[RUN]...", help=f"{RUNS_HELP} They are correlated with success.")
     ] = None,
     server: Annotated[
         str | None,
@@ -41,7 +50,7 @@ def familiarity(
     from lmrbench.grading.runs import read_run
 
     tasks = load_tasks(suite, task)
-    grades = [item for folder in runs or () for item in read_run(folder).grades]
+    grades = [item for folder in run_folders(runs or ()) for item in read_run(folder).grades]
     probabilities = of_server(server, model) if server else of_local_model(model, window, batch, device)
     found = []
     with progress() as bar:
@@ -60,7 +69,7 @@ def familiarity(
         )
         return
     rows = [
-        [item.task, item.file, item.tokens, f"{item.as_written:.3f}", f"{item.renamed:.3f}", f"{item.difference:+.3f}"]
+        [item.task, item.file, item.tokens, f"{item.as_written:.3f}", f"{item.renamed:.3f}", f"{item.difference:+z.3f}"]
         for item in sorted(found, key=lambda item: -item.difference)
     ]
     columns = ["task", "file", "tokens", "as written", "renamed", "difference"]
@@ -69,5 +78,5 @@ def familiarity(
     for result in related:
         text = f"not defined: {result.problem}"
         if result.rho is not None and result.p is not None:
-            text = f"Spearman's rho {result.rho:+.2f}, p = {result.p:.3f}"
-        say(f"{result.system}: success against difference over {result.tasks} tasks: {text}")
+            text = f"Spearman's rho {result.rho:+z.2f}, p = {result.p:.3f}"
+        say(f"{result.system}: success against difference over {counted(result.tasks, 'task')}: {text}")

@@ -9,6 +9,7 @@ from rich.progress import TaskID
 
 from lmrbench.cli.options import PATTERN_HELP, SuiteOption, load_tasks
 from lmrbench.cli.terminal import progress, say, warn
+from lmrbench.printable import counted
 
 
 def fetch(
@@ -44,7 +45,7 @@ def fetch(
 
             try:
                 fetch_source(tree.source, advance)
-                say(f"{tree.folder.name}: {tree.source}, {len(tree.places):,} files")
+                say(f"{tree.folder.name}: {tree.source}, {counted(len(tree.places), 'file')}")
             except SourceError as error:
                 warn(f"{tree.folder.name}: {error}")
                 failed = True

@@ -5,10 +5,11 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lmrbench.printable import counted
 from lmrbench.tasks.loading import suite_folder
 from lmrbench.tasks.model import TIERS, Tier
 
@@ -26,7 +27,8 @@ class Findings:
 
     folders: where it stands. categories, tiers, suites, papers: of the tasks, by id; tasks of two suites have the same
     paper where its address is the same. commands: what to call to see an answer that has a grade. originals: the ids of
-    tasks by those of their twins. warnings: what a reader must know before the numbers.
+    tasks by those of their twins. warnings: what a reader must know before the numbers. listed: by task, the suite and
+    tier of all tasks that can be answered.
     """
 
     folders: tuple[Path, ...]
@@ -42,6 +44,24 @@ class Findings:
     commands: Mapping[Answer, str]
     originals: Mapping[str, str]
     warnings: tuple[str, ...]
+    listed: Mapping[str, tuple[str, Tier]] = field(default_factory=dict)
+
+    @property
+    def expected(self) -> frozenset[str]:
+        """All tasks of the suites and tiers of which there is any answer."""
+        places = {(self.suites.get(task), tier) for task, tier in self.tiers.items()}
+        return frozenset(task for task, place in self.listed.items() if place in places)
+
+    @property
+    def not_submitted(self) -> dict[str, list[str]]:
+        """The expected tasks that a system has no answer to, for each that has answers to some of them alone."""
+        asked: dict[str, set[str]] = {}
+        answers: list[Grade | Usage] = [*self.grades, *self.usages]
+        for item in answers:
+            asked.setdefault(item.system, set()).add(item.task)
+        expected = self.expected
+        missing = {system: expected - tasks for system, tasks in asked.items()}
+        return {system: sorted(tasks) for system, tasks in missing.items() if 0 < len(tasks) < len(expected)}
 
 
 def together(runs: Sequence[Run], suite: Path | None, label_files: Sequence[Path] = ()) -> Findings:
@@ -80,6 +100,10 @@ def together(runs: Sequence[Run], suite: Path | None, label_files: Sequence[Path
     named = {
         key: item.suite.name for item in reversed(tasks.values()) if item.suite for key in (item.paper.slug, item.id)
     }
+
+    def suite_of(task: str) -> str:
+        return named.get(task) or named.get(paper_of(task), "another suite")
+
     judgements = tuple(
         item.model_copy(update=name(item.system, run))
         for run in runs
@@ -100,11 +124,12 @@ def together(runs: Sequence[Run], suite: Path | None, label_files: Sequence[Path
         labels=tuple(item.model_copy(update=name(item.system, run)) for item, run in labels),
         categories=categories,
         tiers=tiers,
-        suites={name: named.get(name) or named.get(paper_of(name), "another suite") for name in categories},
+        suites={name: suite_of(name) for name in categories},
         papers={name: papers.get(name, paper_of(name)) for name in categories},
         commands=commands,
         originals={item.id: item.twin_of for item in tasks.values() if item.twin_of},
         warnings=(*warnings_of(runs), *left_out),
+        listed={item.id: (suite_of(item.id), item.tier) for item in tasks.values() if item.files.check},
     )
 
 
@@ -124,6 +149,24 @@ def by_suite(findings: Findings) -> dict[str, Findings]:
         name: _of_tasks(findings, {task for task, its in findings.suites.items() if its == name})
         for name in dict.fromkeys(findings.suites.values())
     }
+
+
+def parts_of(findings: Findings) -> Iterator[tuple[str, Findings]]:
+    """The findings of each suite and tier, and what is said behind a system's name where there are several."""
+    parts = [(suite, tier, part) for suite, its in by_suite(findings).items() for tier, part in by_tier(its).items()]
+    for suite, tier, part in parts:
+        where = f", {suite}" if len({suite for suite, _, _ in parts}) > 1 else ""
+        where += f", {tier} tier" if len({tier for _, tier, _ in parts}) > 1 else ""
+        yield where, part
+
+
+def not_submitted(findings: Findings) -> list[str]:
+    """For each system that lacks any, how many tasks of a suite and tier there is no answer to, in a sentence."""
+    return [
+        f"{system}{where}: nothing submitted for {len(tasks)} of {counted(len(part.expected), 'task')}"
+        for where, part in parts_of(findings)
+        for system, tasks in part.not_submitted.items()
+    ]
 
 
 def _of_tasks(findings: Findings, tasks: set[str]) -> Findings:
@@ -190,9 +233,10 @@ def _labels(runs: Sequence[Run], files: Sequence[Path]) -> tuple[list[tuple[Labe
 def _commands(run: Run, suite: Path | None) -> Iterator[tuple[Grade, str]]:
     """The `lmrbench why` that shows each answer of a run."""
     several = len({item.system for item in run.grades}) > 1
+    samples = Counter((item.system, item.task) for item in run.grades)
     for item in run.grades:
         words = ["lmrbench", "why", str(run.folder), item.task]
         words += ["--system", item.system] if several else []
-        words += ["--sample", str(item.sample)] if item.sample else []
+        words += ["--sample", str(item.sample)] if samples[item.system, item.task] > 1 else []
         words += ["--suite", str(suite)] if suite is not None else []
         yield item, shlex.join(words)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from os.path import normpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lmrbench.cli.options import (
+    RUNS,
     AddressOption,
     ExecutorOption,
     FreshOption,
@@ -23,10 +25,12 @@ from lmrbench.cli.options import (
     forged_tasks,
     load_all_and_some,
     print_json,
+    run_name,
     with_checks,
 )
-from lmrbench.cli.tables import Sheet, in_one_line, sheet, show
+from lmrbench.cli.tables import Sheet, first_failure, in_one_line, sheet, show
 from lmrbench.cli.terminal import console, progress, say, warn
+from lmrbench.printable import counted
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX, LOCAL, Executor
 from lmrbench.tasks.loading import suite_folder, suite_folders
 
@@ -35,8 +39,6 @@ if TYPE_CHECKING:
     from lmrbench.grading.systems import BuiltIn
     from lmrbench.tasks.model import Task
     from lmrbench.tasks.submission import Answer, Submission
-
-RUNS = Path("runs")
 
 
 def grade(
@@ -112,7 +114,15 @@ def grade(
     from lmrbench.errors import UsageError
     from lmrbench.grading.golden import fresh_seed, installation_seed
     from lmrbench.grading.records import Result
-    from lmrbench.grading.runs import drawn_seeds, read_submissions, require_known
+    from lmrbench.grading.runs import (
+        SUBMISSIONS,
+        beside,
+        drawn_seeds,
+        read_facts,
+        read_submissions,
+        require_known,
+        source_in,
+    )
     from lmrbench.grading.systems import BUILT_INS, MUST_PASS, submissions_of
     from lmrbench.interop.predictions import holds_predictions, read_predictions
 
@@ -141,11 +151,22 @@ def grade(
     names = {item.id for item in tasks}
     if path is not None:
         submissions = [item for item in handed_in if item.task in names]
-        folder = out or (path if path.is_dir() else RUNS / path.stem)
+        folder = out or (path if path.is_dir() else RUNS / run_name(path.stem))
     else:
         offered = (item for name in chosen for item in submissions_of(name, tasks))
         submissions = [item for item in offered if most is None or item.sample < most]
         folder = out or RUNS / "-".join(chosen)
+    source = None
+    if path is not None and folder.resolve() != path.resolve():
+        file = path / SUBMISSIONS if path.is_dir() else path
+        others = beside(folder, file, handed_in, merge=out is not None)
+        if others:
+            warn(f"{folder}: also holds {counted(len(others), 'answer')} that {file} does not hold")
+        else:
+            source = source_in(folder, file)
+    elif path is None and out is None and (facts := read_facts(folder)) is not None and facts.source:
+        earlier_file = normpath(folder / facts.source)
+        raise UsageError(f"{folder}: holds answers of {earlier_file}; name another folder with --out")
     if not submissions:
         raise UsageError(f"{path or ', '.join(chosen)}: no submission for {', '.join(sorted(names))}")
     wanted = 1 if blind and seed is None and seeds is None else seeds
@@ -171,6 +192,7 @@ def grade(
         fail_fast,
         shared=path is None,
         executor=where,
+        source=source,
     ):
         results.append(Result.of(made))
         if json or (speed and made.passed):
@@ -186,9 +208,9 @@ def grade(
         items = [whole[item.answer].model_dump(mode="json") for item in results]
         print_json({"run": str(folder), "seeds": drawn, "not_submitted": left_out, "grades": items})
     else:
-        _print_tables(results, folder, sandbox, drawn)
+        _print_tables(results, folder, sandbox, drawn, chosen)
         for system, missing in left_out.items():
-            say(f"{system}: nothing submitted for {len(missing)} of {len(names)} tasks")
+            say(f"{system}: nothing submitted for {len(missing)} of {counted(len(names), 'task')}")
     amiss = [
         item for item in results if item.system in chosen and MUST_PASS.get(item.system, item.passed) != item.passed
     ]
@@ -237,10 +259,11 @@ def grade_with_progress(
     fail_fast: bool = False,
     shared: bool = False,
     executor: Executor = LOCAL,
+    source: str | None = None,
 ) -> Iterator[Grade]:
     """Grade submissions into a run folder with a progress bar; the grades as they are done.
 
-    tasks: the whole suite. shared: see `LocalPool`.
+    tasks: the whole suite. shared: see `LocalPool`. source: see `grade_run`.
     """
     from lmrbench.grading.runs import changed_tasks, grade_run
     from lmrbench.sandbox.registry import open_executor
@@ -265,6 +288,7 @@ def grade_with_progress(
             fresh_seeds=fresh_seeds,
             blind=blind,
             fail_fast=fail_fast,
+            source=source,
         ):
             bars.advance(bar)
             yield item
@@ -306,17 +330,21 @@ def not_submitted(grades: Sequence[Result], tasks: set[str]) -> dict[str, list[s
     return {system: sorted(missing) for system, missing in found.items() if missing}
 
 
-def _print_tables(grades: Sequence[Result], folder: Path, sandbox: str, seeds: tuple[int, ...]) -> None:
+def _print_tables(
+    grades: Sequence[Result], folder: Path, sandbox: str, seeds: tuple[int, ...], built_in: Sequence[str]
+) -> None:
+    """Print what came of a grading. built_in: the systems that are graded, where none is a stranger's."""
     out, category = console(), {item.task: item.category for item in grades}
     for item in (_shares("task", {task: task for task in category}, grades), _shares("category", category, grades)):
         show(item, out)
-    failed = [item for item in grades if not item.passed and not item.label and item.system != "mask"]
+    due = [item.system in built_in and (item.label or item.system == "mask") for item in grades]
+    failed = [item for item, known in zip(grades, due, strict=True) if not (item.passed or known)]
     if failed:
         show(sheet("Answers that fail", FAILED, map(_failure, failed), numbers=["cases"], spare=["cases"]), out)
         say(f"`lmrbench why {folder} TASK` shows all failed cases of an answer")
     if timed := [(item, item.timing) for item in grades if item.timing]:
         show(_speeds(timed), out)
-    say(f"{len(grades)} grades in {folder} (sandbox {sandbox}, seed {', '.join(map(str, seeds))})")
+    say(f"{counted(len(grades), 'grade')} in {folder} (sandbox {sandbox}, seed {', '.join(map(str, seeds))})")
 
 
 def _shares(title: str, group: dict[str, str], grades: Sequence[Result]) -> Sheet:
@@ -330,7 +358,7 @@ def _shares(title: str, group: dict[str, str], grades: Sequence[Result]) -> Shee
         counts = [f"{_passed(found[system])}/{len(found[system])}" if system in found else "-" for system in systems]
         rows.append([name, *counts, f"{sum(item.seconds for item in members):.2f}"])
     totals = grouped(grades, lambda item: item.system)
-    shares = [f"{_passed(totals[system]) / len(totals[system]):.1%}" for system in systems]
+    shares = [f"{_mean_over_tasks(totals[system]):.1%}" for system in systems]
     rows.append(["all", *shares, f"{sum(item.seconds for item in grades):.2f}"])
     columns = [title, *systems, "seconds"]
     return sheet("", columns, rows, numbers=columns[1:], spare=["seconds"], totals=1)
@@ -338,6 +366,14 @@ def _shares(title: str, group: dict[str, str], grades: Sequence[Result]) -> Shee
 
 def _passed(grades: Sequence[Result]) -> int:
     return sum(item.passed for item in grades)
+
+
+def _mean_over_tasks(grades: Sequence[Result]) -> float:
+    """The rate of a system, as `lmrbench report` has it."""
+    from lmrbench.analysis.grouping import grouped
+
+    shares = [_passed(items) / len(items) for items in grouped(grades, lambda item: item.task).values()]
+    return sum(shares) / len(shares)
 
 
 def _speeds(timed: list[tuple[Result, Timing]]) -> Sheet:
@@ -373,6 +409,4 @@ FAILED = ("system", "task", "cases", "first failure")
 
 
 def _failure(item: Result) -> tuple[str, ...]:
-    first = item.first_failure
-    reason = f"{first.name or first.case}: {first.verdict}: {first.reason}" if first else "the check has no cases"
-    return item.system, item.task, f"{item.matched}/{item.cases}", in_one_line(reason)
+    return item.system, item.task, f"{item.matched}/{item.cases}", first_failure(item.first_failure)

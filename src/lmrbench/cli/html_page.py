@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 
-from lmrbench.cli.findings import by_tier
+from lmrbench.cli.findings import by_tier, not_submitted
 from lmrbench.printable import printable
 from lmrbench.version import __version__
 
@@ -37,6 +37,7 @@ def page(findings: Findings, tables: Sequence[Sheet]) -> str:
         folders=[str(folder) for folder in findings.folders],
         grades=len(findings.grades),
         warnings=findings.warnings,
+        not_submitted=not_submitted(findings),
         # Of the first tier alone, which is the headline where there are several.
         drawings=_drawings(next(iter(by_tier(findings).values()))),
         tables=tables,

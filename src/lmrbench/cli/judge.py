@@ -11,6 +11,7 @@ from lmrbench.cli.interrupt import as_cancellation
 from lmrbench.cli.options import JsonOption, SuiteOption, TasksOption, load_all_and_some, print_json
 from lmrbench.cli.tables import Sheet, sheet, show
 from lmrbench.cli.terminal import console, progress, say
+from lmrbench.printable import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -124,7 +125,8 @@ def judge(
         for table in _sheets(found):
             show(table, console())
         _say_costs(found, names)
-        say(f"{len(judged.judgements)} votes on {len(chosen)} answers; they are in {run / JUDGEMENTS}")
+        on = f"{counted(len(judged.judgements), 'vote')} on {counted(len(chosen), 'answer')}"
+        say(f"{on}; they are in {run / JUDGEMENTS}")
     runs.require_judged(run, judged)
 
 

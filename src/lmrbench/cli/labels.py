@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmrbench.cli.options import SuiteOption, TasksOption, load_all_and_some
+from lmrbench.cli.options import RunsArgument, SuiteOption, TasksOption, load_all_and_some, run_folders
 from lmrbench.cli.terminal import progress, say
+from lmrbench.printable import counted
 
 if TYPE_CHECKING:
     from lmrbench.tasks.model import Task
@@ -27,7 +28,7 @@ LabelsOption = Annotated[Path, typer.Option("--out", metavar="FILE", help="The f
 
 @app.command("export")
 def export_sheet(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders, whose answers are labelled.")],
+    runs: RunsArgument,
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The sheet, .csv or .jsonl.")],
     key: Annotated[
         Path, typer.Option("--key", metavar="KEY", help="The file that says whose answers they are; keep it apart.")
@@ -63,7 +64,8 @@ def export_sheet(
     for name, text in documents.items():
         (folder / f"{name}.md").write_text(text, "utf-8")
     write_sheet(out, [{"item": name, "task": answer.task, "annotator": annotator} for name, answer in items.items()])
-    say(f"{len(items)} items: {out} to fill in, {folder} to read; {key} says whose they are, keep it from annotators")
+    where = f"{out} to fill in, {folder} to read; {key} says whose they are, keep it from annotators"
+    say(f"{counted(len(items), 'item')}: {where}")
 
 
 @app.command("import")
@@ -89,7 +91,7 @@ def import_sheets(
     if not labels:
         raise UsageError(f"{', '.join(map(str, sheets))}: nothing is filled in")
     write_labels(out, labels)
-    say(f"{len(labels)} labels in {out}" + (f"; {left} rows are not filled in" if left else ""))
+    say(f"{counted(len(labels), 'label')} in {out}" + (f"; {left} rows are not filled in" if left else ""))
 
 
 @app.command("merge")
@@ -103,7 +105,7 @@ def merge(
     labels = read_labels(files)
     write_labels(out, labels)
     annotators = {item.annotator for item in labels}
-    say(f"{len(labels)} labels of {len(annotators)} annotators in {out}")
+    say(f"{counted(len(labels), 'label')} of {counted(len(annotators), 'annotator')} in {out}")
 
 
 @app.command("adjudicate")
@@ -145,7 +147,7 @@ def adjudicate(
         rows = [{"item": names[answer], "task": answer.task, "said": said[answer]} for answer in open_]
         write_sheet(sheet, sorted(rows, key=lambda row: row["item"]))
     write_labels(out, verdicts)
-    say(f"{len(verdicts)} verdicts in {out}")
+    say(f"{counted(len(verdicts), 'verdict')} in {out}")
     if left:
         say(f"{left} disputed answers have none: have a third person fill in {sheet}, and name it with --decisions")
 
@@ -177,7 +179,7 @@ def _answers(runs: list[Path]) -> dict[Answer, Submission]:
     from lmrbench.tasks.submission import Answer
 
     found: dict[Answer, Submission] = {}
-    for folder in runs:
+    for folder in run_folders(runs):
         run = read_run(folder)
         unanswered = {(item.system, item.task, item.sample) for item in run.unanswered}
         for item in run.submissions:

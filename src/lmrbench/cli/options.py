@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lmrbench.printable import counted
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX, LOCAL, Executor
 from lmrbench.tasks.loading import suite_folder, suite_folders
 from lmrbench.tasks.model import Tier
@@ -66,6 +69,10 @@ LabelFilesOption = Annotated[
         "--labels", metavar="FILE", help="What people say of the answers, by `lmrbench labels`. May be repeated."
     ),
 ]
+# Where run folders are made by default.
+RUNS = Path("runs")
+RUNS_HELP = "Run folders of `lmrbench run` or `grade`, or folders that hold some."
+RunsArgument = Annotated[list[Path], typer.Argument(metavar="RUN...", help=RUNS_HELP)]
 TierOption = Annotated[
     Tier,
     typer.Option("--tier", help="Which tier's tasks: function, the headline; method; forensic; twin. See concepts."),
@@ -109,7 +116,7 @@ def load_task(suite: Path | None, name: str) -> Task:
 
     found = load_tasks(suite, [name])
     if len(found) != 1:
-        raise TaskError(f"{name!r} names {len(found)} tasks: {', '.join(task.id for task in found)}")
+        raise TaskError(f"{name!r} names {counted(len(found), 'task')}: {', '.join(task.id for task in found)}")
     return found[0]
 
 
@@ -176,8 +183,46 @@ def forged_tasks(draws: Sequence[Drawn], suite: Path, sandbox: str) -> tuple[Tas
     return tuple(made)
 
 
+def run_folders(paths: Iterable[Path]) -> list[Path]:
+    """The run folders that paths name: each itself, or all below it; each once, however it is named.
+
+    A folder without any run is given back as it is. Raises UsageError for a path that is no folder.
+    """
+    from lmrbench.errors import UsageError
+
+    found: dict[tuple[int, int], Path] = {}
+    for path in paths:
+        if not path.is_dir():
+            raise UsageError(f"{path}: there is no such run folder")
+        for folder in _runs_below(path) or [path]:
+            status = folder.stat()
+            found.setdefault((status.st_dev, status.st_ino), folder)
+    return list(found.values())
+
+
+def _runs_below(folder: Path) -> list[Path]:
+    if _is_run(folder):
+        return [folder]
+    below = sorted(item for item in folder.iterdir() if item.is_dir() and item.name[0] != ".")
+    # A link may lead to a run, and not back to a folder above.
+    return [run for item in below if _is_run(item) or not item.is_symlink() for run in _runs_below(item)]
+
+
+def _is_run(folder: Path) -> bool:
+    from lmrbench.grading.runs import FACTS, GRADES
+
+    return (folder / FACTS).exists() or (folder / GRADES).exists()
+
+
+def run_name(text: str) -> str:
+    """The name of a run folder, made of the name of a system or file: short, and one that no shell takes apart."""
+    return re.sub(r"[^\w.-]+", "-", text)[:60].strip("-.") or "run"
+
+
 def print_json(value: object) -> None:
     """Print a value as indented JSON on standard output."""
     text = json.dumps(value, indent=2, ensure_ascii=False)
+    if not text.isascii() and (sys.stdout.encoding or "").lower().replace("-", "") != "utf8":
+        text = json.dumps(value, indent=2)
     # JSON escapes some control characters by itself; all others are escaped as it would.
     print("".join(letter if letter.isprintable() or letter == "\n" else json.dumps(letter)[1:-1] for letter in text))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from lmrbench.cli.cells import UNDEFINED, of_all
+from lmrbench.cli.cells import UNDEFINED, of_all, percent
 from lmrbench.cli.tables import Sheet, sheet
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _categories(counted: Sequence[Tally]) -> Sheet:
             item.system,
             item.rater,
             item.answers,
-            *(f"{item.categories[name] / item.answers:.1%}" for name in CATEGORIES),
+            *(percent(item.categories[name] / item.answers) for name in CATEGORIES),
             item.undecided,
         ]
         for item in counted

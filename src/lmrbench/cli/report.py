@@ -8,16 +8,17 @@ from typing import Annotated
 
 import typer
 
-from lmrbench.cli.findings import Findings, by_suite, by_tier, together
-from lmrbench.cli.options import JsonOption, LabelFilesOption, SuiteOption, print_json
+from lmrbench.cli.findings import Findings, by_suite, by_tier, not_submitted, parts_of, together
+from lmrbench.cli.options import JsonOption, LabelFilesOption, RunsArgument, SuiteOption, print_json, run_folders
 from lmrbench.cli.report_tables import effects_of_repositories, sheets
 from lmrbench.cli.tables import comma_separated, latex, markdown, show
 from lmrbench.cli.terminal import console, say, warn
+from lmrbench.printable import counted, printable
 from lmrbench.storage import write_whole
 
 
 def report(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders, of `lmrbench run` or `grade`.")],
+    runs: RunsArgument,
     labels: LabelFilesOption = None,
     suite: SuiteOption = None,
     json: JsonOption = False,
@@ -44,7 +45,7 @@ def report(
     """
     from lmrbench.grading.runs import read_run
 
-    findings = together([read_run(folder) for folder in runs], suite, labels or ())
+    findings = together([read_run(folder) for folder in run_folders(runs)], suite, labels or ())
     for warning in findings.warnings:
         warn(warning)
     if html or csv or as_latex:
@@ -55,7 +56,8 @@ def report(
     if json:
         print_findings_as_json(findings)
     elif as_markdown:
-        print("\n".join(map(markdown, sheets(findings))))
+        lines = [f"{printable(line)}\n" for line in not_submitted(findings)]
+        print("\n".join([*map(markdown, sheets(findings)), *lines]))
     else:
         print_findings(findings)
 
@@ -85,18 +87,17 @@ def print_findings(findings: Findings) -> None:
     out = console()
     for item in sheets(findings):
         show(item, out)
-    parts = {(suite, tier): part for suite, its in by_suite(findings).items() for tier, part in by_tier(its).items()}
-    for (suite, tier), part in parts.items():
-        where = f", {suite}" if len({suite for suite, _ in parts}) > 1 else ""
-        where += f", {tier} tier" if len({tier for _, tier in parts}) > 1 else ""
+    for where, part in parts_of(findings):
         for of_systems in rates(part.grades, part.usages, lambda task: "all").values():
             for system, rate in of_systems.items():
                 say(f"{system}{where}: {rate}")
+    for line in not_submitted(findings):
+        say(line)
     for system, cost in costs(findings.usages).items():
         dollars = f", ${cost.dollars:.4f}" if cost.dollars is not None else ""
         tokens = f"{cost.input_tokens:,} tokens in, {cost.output_tokens:,} out"
         say(f"{system}: {tokens}{dollars}; {cost.seconds:.1f} s of work per sample")
-    say(f"{len(findings.grades)} grades in {', '.join(map(str, findings.folders))}")
+    say(f"{counted(len(findings.grades), 'grade')} in {', '.join(map(str, findings.folders))}")
 
 
 def print_findings_as_json(findings: Findings) -> None:
@@ -142,6 +143,7 @@ def _numbers(findings: Findings) -> dict[str, object]:
             for group, of_systems in groups.items()
         },
         "changes_found": [item.model_dump() for item in changes_found(findings.grades)],
+        "not_submitted": findings.not_submitted,
         "failures": [item.model_dump() for item in failures(findings.grades)],
         "statuses": statuses(findings.usages),
         "costs": {system: item.model_dump() for system, item in costs(findings.usages).items()},

@@ -10,7 +10,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lmrbench.cli.cells import UNDEFINED, number, p_value, percent, points, span, span_of
+from lmrbench.cli.cells import (
+    UNDEFINED,
+    Figure,
+    counted_answers,
+    number,
+    p_value,
+    passes,
+    percent,
+    points,
+    span,
+    span_of,
+)
 from lmrbench.cli.findings import by_suite, by_tier
 from lmrbench.cli.rated_tables import rated_sheets
 from lmrbench.cli.tables import Sheet, in_one_line, sheet
@@ -24,6 +35,7 @@ if TYPE_CHECKING:
     from lmrbench.cli.findings import Findings
     from lmrbench.grading.records import Grade, Snapshot, Usage
 
+ONE_DIFFERS = "one paper differs"
 # The columns of a comparison, after those that say of what it is.
 COMPARED = ("tasks", "difference", "interval", "won/lost", "test", "p", "p (Holm)")
 
@@ -58,18 +70,19 @@ def _sheets(findings: Findings) -> list[Sheet]:
     from lmrbench.analysis.report import rates
 
     by_task = rates(findings.grades, findings.usages, lambda task: task)
-    if not by_task:
-        return rated_sheets(findings)
+    if not findings.grades:
+        return [*_endings(findings.usages), *rated_sheets(findings)]
     groups = rates(findings.grades, findings.usages, findings.categories.__getitem__)
     overall = rates(findings.grades, findings.usages, lambda task: "all")
     systems = list(dict.fromkeys(system for of_systems in by_task.values() for system in of_systems))
     pairs = comparisons(findings.grades)
-    found = [_by_task(by_task, systems, findings.usages), _by_category(groups | overall, systems)]
+    expected = len(findings.expected)
+    found = [_by_task(by_task, systems, findings.usages), _by_category(groups | overall, systems, expected)]
     found += [
         *_changes_found(findings.grades),
         *_failures(findings.grades),
         *_endings(findings.usages),
-        _intervals(overall["all"]),
+        _intervals(overall["all"], expected),
     ]
     found += [*_attempts(findings.grades), *_effort(findings.grades, findings.usages)]
     found += first_right_sheets(findings.snapshots)
@@ -84,7 +97,7 @@ def _by_task(by_task: Mapping[str, Mapping[str, Rate]], systems: Sequence[str], 
         found = [of_systems.get(system) for system in systems]
         ended = Counter(item.status.replace("_", " ") for item in usages if item.task == task)
         what = ", ".join(name if count == 1 else f"{count} {name}" for name, count in ended.most_common())
-        rows.append([task, *(f"{item.passes}/{item.answers}" if item else "-" for item in found), what])
+        rows.append([task, *(_of_task(item) for item in found), what])
     columns = ["task", *(systems if len(systems) > 1 else ["passed"]), "ended"]
     if not usages:
         columns, rows = columns[:-1], [row[:-1] for row in rows]
@@ -95,21 +108,30 @@ def _by_task(by_task: Mapping[str, Mapping[str, Rate]], systems: Sequence[str], 
         numbers=columns[1 : len(systems) + 1],
         spare=["ended"],
         name="by-task",
-        note="For each task, how many answers pass of those that were graded; a dash where a system was not asked. One "
+        note="For each task, how many answers pass of those that were graded; a dash where a system has none. One "
         "answer to one task says little of how often the system would pass that task.",
     )
 
 
-def _by_category(groups: Mapping[str, Mapping[str, Rate]], systems: Sequence[str]) -> Sheet:
+def _of_task(rate: Rate | None) -> Figure:
+    numbers = {" passes": rate.passes, " answers": rate.answers} if rate else {}
+    return Figure(f"{rate.passes}/{rate.answers}" if rate and rate.answers else "-", numbers)
+
+
+def _of_listed(tasks: int, listed: int) -> Figure:
+    """A number of tasks, and how many the suite has where these are more."""
+    return Figure(f"{tasks} of {listed}" if tasks < listed else str(tasks), {"": tasks})
+
+
+def _by_category(groups: Mapping[str, Mapping[str, Rate]], systems: Sequence[str], listed: int) -> Sheet:
     rows = []
     for group, of_systems in groups.items():
         for system, item in of_systems.items():
-            interval, cases = "-", "-"
-            if item.low is not None and item.high is not None and item.cases is not None:
-                interval, cases = f"{item.low:.0%} to {item.high:.0%}", f"{item.cases:.1%}"
-            share = "-" if item.passed is None else f"{item.passed:.1%}"
-            counted = f"{item.passed_with_unanswered:.1%}" if item.unanswered else ""
-            rows.append([group, system, item.tasks, f"{item.passes}/{item.answers}", share, interval, cases, counted])
+            interval = span(item.low, item.high) if item.answers else "-"
+            share, cases = number(item.passed, ".1%", "-"), number(item.cases, ".1%", "-")
+            unanswered = percent(item.passed_with_unanswered) if item.unanswered else ""
+            tasks = _of_listed(item.tasks, listed if group == "all" else 0)
+            rows.append([group, system, tasks, counted_answers(item), share, interval, cases, unanswered])
     columns = ["category", "system", "tasks", "answers", "passed", "interval", "cases", "unanswered as wrong"]
     kept = [True, len(systems) > 1, *[True] * 5, any(row[-1] for row in rows)]
     return sheet(
@@ -120,7 +142,8 @@ def _by_category(groups: Mapping[str, Mapping[str, Rate]], systems: Sequence[str
         spare=[name for name in ("tasks", "cases", "answers") if name in columns],
         totals=len(groups.get("all", ())),
         name="by-category",
-        note="Passed is the mean over tasks of the share of answers that pass; cases is the mean share of cases that "
+        note="Passed is the mean over tasks of the share of answers that pass. Answers are those that were graded; how "
+        "many of them pass stands there where that is the same share. Cases is the mean share of cases that "
         "match, and is no partial credit. Categories hold few tasks, so that their intervals are wide and most "
         "differences between categories may be chance.",
     )
@@ -182,7 +205,7 @@ def _changes_found(grades: Sequence[Grade]) -> list[Sheet]:
     from lmrbench.analysis.report import changes_found
 
     rows = [
-        [item.system, item.changes, item.answers, f"{item.passes / item.answers:.1%}", f"{item.found:.1%}"]
+        [item.system, item.changes, item.answers, percent(item.passes / item.answers), percent(item.found)]
         for item in changes_found(grades)
     ]
     if not rows:
@@ -258,16 +281,18 @@ def _endings(usages: Sequence[Usage]) -> list[Sheet]:
     return found
 
 
-def _intervals(of_systems: Mapping[str, Rate]) -> Sheet:
+def _intervals(of_systems: Mapping[str, Rate], listed: int) -> Sheet:
     """Both intervals of each system, and what the samples without an answer could change."""
     rows = []
     for system, item in of_systems.items():
-        bracket = ["", "", ""]
+        bracket: list[object] = ["", "", ""]
         if item.unanswered:
             worst, best = item.passed_with_unanswered, item.passed_with_unanswered_right
-            bracket = [str(item.unanswered), f"{worst:.1%}", f"{best:.1%}"]
+            bracket = [item.unanswered, percent(worst), percent(best)]
         wilson, drawn = span(item.low, item.high), span(item.paper_low, item.paper_high)
-        rows.append([system, item.tasks, item.papers, percent(item.passed), wilson, drawn, *bracket])
+        rows.append(
+            [system, _of_listed(item.tasks, listed), item.papers, percent(item.passed), wilson, drawn, *bracket]
+        )
     columns = ["system", "tasks", "papers", "passed", "over tasks", "over papers", "unanswered", "if wrong", "if right"]
     note = (
         "Two 95% intervals of the rate of each system. That over tasks (Wilson) takes tasks as independent. That over "
@@ -300,9 +325,9 @@ def _attempts(grades: Sequence[Grade]) -> list[Sheet]:
             system,
             item.k,
             item.tasks,
-            f"{item.pass_at_k.mean:.1%}",
+            percent(item.pass_at_k.mean),
             span_of(item.pass_at_k),
-            f"{item.pass_hat_k.mean:.1%}",
+            percent(item.pass_hat_k.mean),
             span_of(item.pass_hat_k),
         ]
         for system, of_system in found.items()
@@ -332,8 +357,8 @@ def _effort(grades: Sequence[Grade], usages: Sequence[Usage]) -> list[Sheet]:
     rows = [
         [
             system,
-            f"{item.passes}/{item.answers}",
-            "not known" if item.passes and item.dollars is None else number(item.dollars, ".4f"),
+            passes(item.passes, item.answers),
+            number(item.dollars, ".4f", "not known" if item.passes else UNDEFINED),
             number(item.input_tokens, ",.0f"),
             number(item.output_tokens, ",.0f"),
             number(item.calls, ".1f"),
@@ -365,7 +390,7 @@ def first_right_sheets(snapshots: Sequence[Snapshot]) -> list[Sheet]:
     from lmrbench.analysis.progress import first_right
 
     rows = [
-        [system, f"{item.passes}/{item.answers}", item.spoiled, part, *_spent(spent)]
+        [system, passes(item.passes, item.answers), item.spoiled, part, *_spent(spent)]
         for system, item in first_right(snapshots).items()
         for part, spent in (("until right", item.until), ("after that", item.after))
     ]
@@ -390,16 +415,16 @@ def first_right_sheets(snapshots: Sequence[Snapshot]) -> list[Sheet]:
     ]
 
 
-def _spent(spent: Spent | None) -> list[str]:
+def _spent(spent: Spent | None) -> Sequence[str]:
     if spent is None:
         return [UNDEFINED] * 6
     return [
-        f"{spent.turns:.1f}",
-        f"{spent.tool_calls:.1f}",
-        f"{spent.input_tokens:,.0f}",
-        f"{spent.output_tokens:,.0f}",
-        f"{spent.minutes:.2f}",
-        "not known" if spent.dollars is None else f"{spent.dollars:.4f}",
+        number(spent.turns, ".1f"),
+        number(spent.tool_calls, ".1f"),
+        number(spent.input_tokens, ",.0f"),
+        number(spent.output_tokens, ",.0f"),
+        number(spent.minutes, ".2f"),
+        number(spent.dollars, ".4f", "not known"),
     ]
 
 
@@ -437,21 +462,19 @@ def _speeds(grades: Sequence[Grade]) -> list[Sheet]:
     ]
 
 
-def _ratio(value: Estimate | None) -> tuple[str, str]:
-    if value is None:
-        return UNDEFINED, UNDEFINED
-    if value.low is None or value.high is None:
-        return f"{value.mean:.3g}", UNDEFINED
-    return f"{value.mean:.3g}", f"{value.low:.3g} to {value.high:.3g}"
+def _ratio(value: Estimate | None) -> tuple[Figure, Figure]:
+    mean, low, high = (value.mean, value.low, value.high) if value is not None else (None, None, None)
+    interval = UNDEFINED if low is None or high is None else f"{low:.3g} to {high:.3g}"
+    return number(mean, ".3g"), Figure(interval, {" low": low, " high": high})
 
 
 def compared(item: Comparison) -> list[str]:
     """The cells of a comparison, from `tasks` to `p (Holm)`."""
     return [
-        str(item.tasks),
-        UNDEFINED if item.difference is None else f"{100 * item.difference.mean:+z.1f}",
-        points(item.difference),
-        f"{item.wins}/{item.losses}",
+        Figure(str(item.tasks), {"": item.tasks}),
+        number(None if item.difference is None else 100 * item.difference.mean, "+.1f"),
+        ONE_DIFFERS if item.one_differs else points(item.difference),
+        Figure(f"{item.wins}/{item.losses}", {"won": item.wins, "lost": item.losses}),
         item.test,
         p_value(item.p),
         p_value(item.p_holm),
@@ -471,7 +494,8 @@ def _comparisons(pairs: Sequence[Comparison]) -> list[Sheet]:
             name="comparisons",
             note="The rate of the first system minus that of the second, with the 95% interval over papers, and on how "
             "many tasks the first does better or worse. McNemar's exact test takes tasks as independent; where a "
-            "system has several answers per task, signs of whole papers are flipped instead. p (Holm) is corrected "
+            "system has several answers per task, signs of whole papers are flipped instead. Where one paper alone "
+            "differs, there is neither an interval nor a test. p (Holm) is corrected "
             "for all pairs of this table. A large p does not say that two systems are equally good, and "
             "a small one does not say that the difference matters.",
         )
@@ -492,8 +516,8 @@ def _detectable(tasks: int, pairs: Sequence[Comparison]) -> Sheet:
             [
                 systems,
                 count,
-                f"{share:.1%}{'' if observed else ' (assumed)'}",
-                UNDEFINED if not count else "none" if smallest is None else f"{100 * smallest:.1f}",
+                Figure(f"{share:.1%}{'' if observed else ' (assumed)'}", {"": share}),
+                number(None if smallest is None else 100 * smallest, ".1f", "none" if count else UNDEFINED),
             ]
         )
     columns = ["systems", "tasks", "tasks that differ", "smallest difference"]

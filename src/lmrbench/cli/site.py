@@ -8,13 +8,14 @@ from typing import Annotated
 import typer
 
 from lmrbench.cli.findings import by_suite, by_tier, together
-from lmrbench.cli.options import SuiteOption
+from lmrbench.cli.options import RunsArgument, SuiteOption, run_folders
 from lmrbench.cli.terminal import say, warn
+from lmrbench.printable import counted
 from lmrbench.tasks.loading import suite_folder
 
 
 def site(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")],
+    runs: RunsArgument,
     to: Annotated[
         Path, typer.Option("--to", metavar="DIR", help="Where the site is written, in the place of an earlier one.")
     ],
@@ -38,7 +39,7 @@ def site(
     from lmrbench.web.site.writing import require_place, write_site
 
     require_place(to)
-    found = named([read_run(folder) for folder in runs])
+    found = named([read_run(folder) for folder in run_folders(runs)])
     ways = grouped(found, lambda item: item.way)
     if len(ways) > 1:
         warn("these runs are of different suites or versions, or were graded differently; they stand on boards apart")
@@ -46,8 +47,9 @@ def site(
     for way, its in ways.items():
         for name, part in by_suite(together([item.run for item in its], suite)).items():
             for tier, rest in by_tier(part).items():
-                boards.append(board(way, name, tier, rest.grades, rest.usages, rest.categories, its))
+                listed = len(rest.expected)
+                boards.append(board(way, name, tier, rest.grades, rest.usages, rest.categories, its, listed))
     made = site_of(found, boards, {item.id: item for item in load_suite(suite_folder(suite))})
     files = pages(made)
     write_site(to, files)
-    say(f"{to}: {len(made.boards)} boards, {len(files)} files; index.html is the leaderboard")
+    say(f"{to}: {counted(len(made.boards), 'board')}, {counted(len(files), 'file')}; index.html is the leaderboard")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,9 +11,10 @@ import typer
 
 from lmrbench.cli.derived import with_settings
 from lmrbench.cli.findings import together
-from lmrbench.cli.grade import RUNS, grade_with_progress, say_set_aside
+from lmrbench.cli.grade import grade_with_progress, say_set_aside
 from lmrbench.cli.interrupt import as_keyboard_interrupt
 from lmrbench.cli.options import (
+    RUNS,
     FreshOption,
     JsonOption,
     SandboxOption,
@@ -24,12 +24,15 @@ from lmrbench.cli.options import (
     TierOption,
     WorkersOption,
     load_all_and_some,
+    run_name,
     with_checks,
 )
 from lmrbench.cli.report import print_findings, print_findings_as_json
 from lmrbench.cli.report_tables import first_right_sheets
 from lmrbench.cli.tables import show
-from lmrbench.cli.terminal import console, is_quiet, say
+from lmrbench.cli.terminal import console, say
+from lmrbench.printable import counted
+from lmrbench.progress import is_quiet
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 from lmrbench.tasks.loading import suite_folder, suite_folders
 
@@ -75,11 +78,11 @@ def solve(settings: dict[str, Any], asked: Asked, json: JsonOption = False) -> N
     run = _solved(settings, asked)
     if json:
         print_findings_as_json(together([run], asked.suite))
-    else:
+    elif run.grades:
         passed = sum(item.passed for item in run.grades)
         for item in first_right_sheets(run.snapshots):
             show(item, console())
-        say(f"{passed} of {len(run.grades)} answers pass; the run is in {run.folder}")
+        say(f"{passed} of {counted(len(run.grades), 'answer')} pass; the run is in {run.folder}")
     _require_finished(run)
 
 
@@ -92,8 +95,10 @@ def run(settings: dict[str, Any], asked: Asked, json: JsonOption = False) -> Non
     """
     answers = _solved if settings.get("model") else _built_ins
     done = answers(settings, asked)
-    print_all = print_findings_as_json if json else print_findings
-    print_all(together([done], asked.suite))
+    if json:
+        print_findings_as_json(together([done], asked.suite))
+    elif done.grades:
+        print_findings(together([done], asked.suite))
     if settings.get("model"):
         _require_finished(done)
 
@@ -128,7 +133,8 @@ def _solved(given: dict[str, Any], asked: Asked) -> Run:
             raise UsageError(f"--cost-limit: {asked.prices} has no prices of {settings.model}")
     model = runs.open_model(settings)
     settings = settings.model_copy(update={"base_url": runs.address(model)})
-    folder = asked.out or RUNS / re.sub(r"[^\w.-]+", "-", f"{settings.name}-{settings.setting}")
+    # Of a model's name, what stands before the last slash names its provider.
+    folder = asked.out or RUNS / run_name(settings.system or f"{settings.model.rpartition('/')[2]}-{settings.setting}")
     place = suite_folder(asked.suite).resolve()
     shown = sys.stderr.isatty() and sys.stdout.isatty() and not is_quiet()
     with locked(folder), as_keyboard_interrupt(), open_pool(asked.sandbox, suite_folders(place), asked.workers) as pool:

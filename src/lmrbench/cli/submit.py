@@ -19,6 +19,7 @@ from lmrbench.cli.options import (
 )
 from lmrbench.cli.tables import sheet, show
 from lmrbench.cli.terminal import console, say, warn
+from lmrbench.printable import counted
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 from lmrbench.tasks.loading import suite_folder
 
@@ -112,7 +113,7 @@ def verify(
     if result.suite_digest != result.claimed_suite_digest:
         warn(f"{pack}: was graded under another version of the suite, which may be why verdicts differ")
     for system, missing in not_submitted(results, {item.id for item in tasks if item.files.check}).items():
-        say(f"{system}: nothing submitted for {len(missing)} tasks")
+        say(f"{system}: nothing submitted for {counted(len(missing), 'task')}")
     drawn = f"seed {', '.join(map(str, seeds))}, {'drawn for this' if seed is None else 'as given'}"
     say(f"{result.differ} of {result.answers} verdicts differ from what was claimed ({drawn}); the run is in {to}")
     if result.differ:

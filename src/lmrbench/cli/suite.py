@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmrbench.cli.options import JsonOption, SuiteOption, load_tasks, print_json
+from lmrbench.cli.options import JsonOption, SuiteOption, load_all_and_some, print_json
 from lmrbench.cli.tables import sheet, show
 from lmrbench.cli.terminal import console, say
+from lmrbench.printable import counted
 from lmrbench.tasks.loading import suite_folder
 
 if TYPE_CHECKING:
@@ -34,7 +35,9 @@ def suite(
     from lmrbench.tasks.digests import suite_digest
     from lmrbench.tasks.loading import load_facts, suite_name
 
-    tasks = load_tasks(suite, None)
+    every_task, tasks = load_all_and_some(suite, None)
+    # As in run.json: of all tiers.
+    digest = suite_digest(every_task)
     facts = load_facts(suite_folder(suite))
     counts, sizes = category_counts(tasks, facts), {task.id: size(task) for task in tasks}
     papers = len({task.paper.slug for task in tasks})
@@ -52,7 +55,7 @@ def suite(
         print_json(
             {
                 "suite": suite_name(tasks) or None,
-                "digest": suite_digest(tasks),
+                "digest": digest,
                 "papers": papers,
                 "categories": [item.model_dump() for item in counts],
                 "tasks": {name: item.model_dump() for name, item in sizes.items()},
@@ -61,7 +64,8 @@ def suite(
         return
     _print_counts(counts)
     _print_sizes(list(sizes.values()))
-    say(f"{suite_name(tasks) or 'a suite'}: {len(tasks)} tasks of {papers} papers, digest {suite_digest(tasks)}")
+    holds = f"{counted(len(tasks), 'task')} of {counted(papers, 'paper')}"
+    say(f"{suite_name(tasks) or 'a suite'}: {holds}, digest {digest}")
 
 
 def _print_counts(counts: Sequence[CategoryCount]) -> None:

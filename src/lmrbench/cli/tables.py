@@ -8,11 +8,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lmrbench.cli.cells import Figure
 from lmrbench.cli.terminal import cell
 from lmrbench.printable import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from lmrbench.grading.records import CaseVerdict
 
 # What LaTeX would act upon, or its older fonts would show as another character.
 _TEX = str.maketrans(
@@ -52,8 +55,16 @@ def sheet(
     note: str = "",
 ) -> Sheet:
     """A table of values of any kind; None is an empty cell."""
-    texts = tuple(tuple("" if value is None else str(value) for value in row) for row in rows)
+    texts = tuple(tuple(map(_text, row)) for row in rows)
     return Sheet(title, tuple(columns), texts, frozenset(numbers), tuple(spare), totals, name, note)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | float):
+        return Figure(str(value), {"": value})
+    return "" if value is None else str(value)
 
 
 def show(item: Sheet, out: Console) -> None:
@@ -61,18 +72,22 @@ def show(item: Sheet, out: Console) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    shown, spare = list(item.columns), list(item.spare)
+    shown = list(range(len(item.columns)))
+    # Columns may be named after systems, which have any name; ours come last.
+    last = {name: place for place, name in enumerate(item.columns)}
+    spare = [last[name] for name in item.spare if name in last]
     while spare and _width(item, shown) > out.width:
         shown.remove(spare.pop())
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for column in shown:
+    for place in shown:
+        column = item.columns[place]
         table.add_column(
             Text(printable(column)), justify="right" if column in item.numbers else "left", overflow="fold"
         )
     for number, row in enumerate(item.rows):
         if number == len(item.rows) - item.totals:
             table.add_row()
-        cells = [text for column, text in zip(item.columns, row, strict=True) if column in shown]
+        cells = [row[place] for place in shown]
         # Whatever a name holds, no line may begin as ours do.
         table.add_row(Text(printable(cells[0])), *map(cell, cells[1:]))
     if item.title:
@@ -90,10 +105,24 @@ def markdown(item: Sheet) -> str:
 
 
 def comma_separated(item: Sheet) -> str:
-    """The table as CSV, columns first."""
+    """The table as CSV, columns first: of a cell with numbers these alone, each in a column of its own.
+
+    Shares are fractions of 1; differences that the table has in percentage points stay so. A number that is not there
+    is an empty cell.
+    """
+    columns = []
+    for place, name in enumerate(item.columns):
+        cells = [row[place] for row in item.rows]
+        kinds = dict.fromkeys(kind for text in cells if isinstance(text, Figure) for kind in text.numbers)
+        if not kinds:
+            columns.append([name, *cells])
+        for kind in kinds:
+            values = [text.numbers.get(kind) if isinstance(text, Figure) else None for text in cells]
+            heading = name + kind if kind[:1] in ("", " ") else kind
+            columns.append([heading, *("" if value is None else repr(value) for value in values)])
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerows([printable(text, lines=True) for text in line] for line in (item.columns, *item.rows))
+    writer.writerows([printable(text, lines=True) for text in line] for line in zip(*columns, strict=True))
     return file.getvalue()
 
 
@@ -128,10 +157,16 @@ def in_one_line(reason: str, most: int = 120) -> str:
     return line if len(line) <= most else f"{line[:most]}…"
 
 
-def _width(item: Sheet, shown: Sequence[str]) -> int:
-    """How many characters a table takes with these columns, where no cell is folded."""
-    places = [item.columns.index(column) for column in shown]
-    cells = [[line for row in (item.columns, *item.rows) for line in row[place].split("\n")] for place in places]
+def first_failure(case: CaseVerdict | None) -> str:
+    """The first case of an answer that failed, for a cell; None for one of a check without cases."""
+    if case is None:
+        return "the check has no cases"
+    return in_one_line(f"{case.name or case.case}: {case.verdict}: {case.reason}")
+
+
+def _width(item: Sheet, shown: Sequence[int]) -> int:
+    """How many characters a table takes with the columns at these places, where no cell is folded."""
+    cells = [[line for row in (item.columns, *item.rows) for line in row[place].split("\n")] for place in shown]
     return sum(max(map(len, lines)) + 2 for lines in cells)
 
 

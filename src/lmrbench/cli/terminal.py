@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager, nullcontext
+from io import TextIOWrapper
 from typing import TYPE_CHECKING
 
 from lmrbench.printable import printable
-from lmrbench.progress import lines_of_progress
+from lmrbench.progress import is_quiet, lines_of_progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,18 +19,13 @@ if TYPE_CHECKING:
 
 # Where there is no terminal, lines may be as long as readers of logs are used to.
 WIDTH_OF_FILES = 200
-_quiet = False
 
 
-def be_quiet() -> None:
-    """Show no progress from now on."""
-    global _quiet
-    _quiet = True
-
-
-def is_quiet() -> bool:
-    """Whether no progress is to be shown."""
-    return _quiet
+def replace_what_cannot_be_printed() -> None:
+    """Have standard output and error escape the characters that their encoding lacks, as `\\u2603`."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def console(stderr: bool = False) -> Console:
@@ -50,13 +46,13 @@ def progress() -> Iterator[Progress]:
 
     out = console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    bars = Progress(*columns, console=out, transient=True, disable=_quiet or not out.is_terminal)
+    bars = Progress(*columns, console=out, transient=True, disable=is_quiet() or not out.is_terminal)
 
     def line() -> str:
         going = [task for task in bars.tasks if task.total is not None and task.completed < task.total]
         return printable(", ".join(f"{task.description} {task.completed:g} of {task.total:g}" for task in going))
 
-    with nullcontext() if _quiet or out.is_terminal else lines_of_progress(line), bars:
+    with nullcontext() if out.is_terminal else lines_of_progress(line), bars:
         yield bars
 
 

@@ -7,16 +7,15 @@ from typing import Annotated
 
 import typer
 
-from lmrbench.cli.options import LabelFilesOption, SuiteOption
+from lmrbench.cli.options import RUNS, RUNS_HELP, LabelFilesOption, SuiteOption, run_folders
 from lmrbench.cli.terminal import say
+from lmrbench.printable import counted
 from lmrbench.tasks.loading import suite_folder
-
-RUNS = Path("runs")
 
 
 def view(
     runs: Annotated[
-        list[Path] | None, typer.Argument(metavar="[RUN]...", help="Run folders; all below runs/ without one.")
+        list[Path] | None, typer.Argument(metavar="[RUN]...", help=f"{RUNS_HELP} By default runs/.")
     ] = None,
     host: Annotated[
         str, typer.Option(help="Where the server listens. Whoever reaches it sees everything, so keep it on loopback.")
@@ -43,15 +42,13 @@ def view(
     from lmrbench.tasks.loading import load_suite
     from lmrbench.web.index import RunIndex
 
-    folders = runs or sorted(path.parent for path in RUNS.glob("*/run.json"))
-    if missing := [folder for folder in folders if not folder.is_dir()]:
-        raise UsageError(f"{missing[0]}: there is no such run folder")
+    folders = run_folders(runs or [RUNS])
     if unread := [file for file in labels or () if not file.is_file()]:
         raise UsageError(f"{unread[0]}: there is no such file of labels")
     tasks = {task.id: task for task in load_suite(suite_folder(suite))}
     viewer = Viewer([RunIndex(folder, labels or ()) for folder in folders], tasks, show_reference)
     with listening(host, port) as server:
-        say(f"{server.address} shows {len(folders)} runs; Ctrl-C ends it")
+        say(f"{server.address} shows {counted(len(folders), 'run')}; Ctrl-C ends it")
         try:
             serve(application(viewer, server.names), server)
         finally:

@@ -1,23 +1,24 @@
-"""`lmrbench why`: why did an answer of a run fail?"""
+"""`lmrbench why`: why did an answer of a run fail, and which ones did?"""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lmrbench.cli.options import JsonOption, SuiteOption, load_task, print_json
-from lmrbench.cli.tables import sheet, show
+from lmrbench.cli.tables import first_failure, sheet, show
 from lmrbench.cli.terminal import cell, console, say
-from lmrbench.printable import printable
+from lmrbench.printable import counted, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.syntax import Syntax
 
+    from lmrbench.grading.records import Grade
     from lmrbench.tasks.model import Task
     from lmrbench.tasks.submission import Submission
 
@@ -27,28 +28,39 @@ BESIDE = 84
 
 def why(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
-    task: Annotated[str, typer.Argument(metavar="TASK", help="A task id, such as dpo/preference_loss.")],
+    task: Annotated[
+        str | None,
+        typer.Argument(metavar="[TASK]", help="A task id, such as dpo/preference_loss; all failures without one."),
+    ] = None,
     system: Annotated[str | None, typer.Option(help="Whose answer, where several systems are in the run.")] = None,
-    sample: Annotated[int, typer.Option(min=0, help="Which answer of the system.")] = 0,
+    sample: Annotated[
+        int | None, typer.Option(min=0, help="Which answer of the system; by default the first that fails.")
+    ] = None,
     suite: SuiteOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Show why an answer failed: its failed cases with their reasons, and its code beside the masked function.
+    """List the answers of a run that fail; or show why one failed: its failed cases, and its code beside the mask.
 
     The code is what was taken of the answer; where nothing could be taken of it, the answer as it came.
     """
     from lmrbench.errors import UsageError
     from lmrbench.grading.runs import read_run
 
-    found = load_task(suite, task)
     held = read_run(run)
+    if task is None:
+        grades = [item for item in held.grades if system in (None, item.system) and sample in (None, item.sample)]
+        _list_failures(run, grades, json)
+        return
+    found = load_task(suite, task)
     grades = [item for item in held.grades if item.task == found.id and system in (None, item.system)]
-    answers = [item for item in grades if item.sample == sample]
+    answers = [item for item in grades if sample in (None, item.sample)]
     named = ", ".join(sorted({f"{item.system} (sample {item.sample})" for item in grades})) or "none"
     if len({item.system for item in answers}) != 1:
-        which = "several systems have" if answers else f"there is no graded sample {sample}"
-        raise UsageError(f"{run}: {which} of {found.id}; name one with --system and --sample: {named}")
-    grade = answers[-1]
+        which = "several systems have answers" if answers else f"there is no such graded answer{_of(system, sample)}"
+        raise UsageError(f"{run}: {which} to {found.id}; name one with --system and --sample: {named}")
+    answers.sort(key=lambda item: item.sample)
+    failing = [item for item in answers if not item.passed]
+    grade = (failing or answers)[0]
     handed_in = {(item.system, item.task, item.sample): item for item in held.submissions}
     failed = [case for case in grade.cases if case.verdict != "match"]
     if json:
@@ -57,7 +69,12 @@ def why(
         return
     out = console()
     verdict = "passed" if grade.passed else "failed"
-    say(f"{found.id}, sample {sample} of {grade.system}: {verdict}, {len(failed)} of {len(grade.cases)} cases fail")
+    which = ""
+    if len(answers) > 1:
+        of_all = f"the first that fails; {len(failing)} of {len(answers)} samples do" if failing else "all samples do"
+        which = f" ({of_all})"
+    count = f"{len(failed)} of {counted(len(grade.cases), 'case')} failed"
+    say(f"{found.id}, sample {grade.sample} of {grade.system}: {verdict}{which}; {count}")
     for warning in grade.warnings:
         say(f"  {warning}")
     print()
@@ -65,11 +82,46 @@ def why(
     if rows:
         columns = ["seed", "case", "verdict", "reason"]
         show(sheet("Failed cases", columns, rows, numbers=["seed"], spare=["seed"]), out)
-    submission = handed_in.get((grade.system, found.id, sample))
+    submission = handed_in.get((grade.system, found.id, grade.sample))
     if submission is None:
         say(f"{run}: the answer itself is not there")
     else:
         _show_code(out, found, submission)
+
+
+def _of(system: str | None, sample: int | None) -> str:
+    return (f" of {system}" if system is not None else "") + (f", sample {sample}" if sample is not None else "")
+
+
+def _list_failures(run: Path, grades: Sequence[Grade], json: bool) -> None:
+    """The answers that fail, each with the first case that does."""
+    failed = sorted((item for item in grades if not item.passed), key=lambda item: item.answer)
+    if json:
+        cases = {"cases", "log", "warnings"}
+        print_json(
+            {
+                "run": str(run),
+                "failures": [
+                    {
+                        **item.model_dump(mode="json", exclude=cases),
+                        "matched": item.matched,
+                        "cases": len(item.cases),
+                        "first_failure": item.first_failure.model_dump(mode="json") if item.first_failure else None,
+                    }
+                    for item in failed
+                ],
+            }
+        )
+        return
+    if failed:
+        rows = [
+            [*item.answer, f"{item.matched}/{len(item.cases)}", first_failure(item.first_failure)] for item in failed
+        ]
+        columns = ["system", "task", "sample", "cases", "first failure"]
+        title = "Answers that fail"
+        show(sheet(title, columns, rows, numbers=["sample", "cases"], spare=["cases", "sample", "system"]), console())
+        say(f"`lmrbench why {run} TASK` shows all failed cases of an answer")
+    say(f"{len(failed)} of {counted(len(grades), 'answer')} failed")
 
 
 def _show_code(out: Console, task: Task, submission: Submission) -> None:

@@ -10,6 +10,8 @@ from lmrbench.records import Part, StoredRecord
 from lmrbench.tasks.submission import Answer
 
 Verdict = Literal["match", "mismatch", "error", "timeout", "missing"]
+# By which clock time limits are counted. Under "wall", a busy machine could make a right answer time out.
+Clock = Literal["wall", "cpu"]
 # How an answer ended. The last three are the machinery's: such a sample has no grade, and is asked again.
 Status = Literal[
     "answered",
@@ -89,7 +91,8 @@ class Grade(StoredRecord):
 
     What it holds for, its terms, is written beside it. log: the end of what the candidate printed, under the first
     seed. found: of a forensic task, the share of the changes that were found, of which some may have been overlooked
-    unless it passes. timing: None where it was not measured; no verdict depends on it.
+    unless it passes. timing: None where it was not measured; no verdict depends on it. clock: by which its time limits
+    were counted.
     """
 
     system: str
@@ -110,11 +113,17 @@ class Grade(StoredRecord):
     environment: str
     found: float | None = None
     timing: Timing | None = None
+    clock: Clock = "cpu"
 
     @property
     def answer(self) -> Answer:
         """Which answer it is of."""
         return Answer(self.system, self.task, self.sample)
+
+    @property
+    def may_be_the_machines(self) -> bool:
+        """Whether a case timed out by the wall clock: a busy machine may have been the reason."""
+        return self.clock == "wall" and any(case.verdict == "timeout" for case in self.cases)
 
     @property
     def terms(self) -> Terms:
@@ -236,7 +245,8 @@ class RunFacts(StoredRecord):
 
     suite: its name and version; "" for one that has none. solving: the settings that a model was asked under
     (`lmrbench.solving.settings`); None for submissions that came from elsewhere. fresh_seeds: the seeds were drawn for
-    this run alone. blind: the grades hold no reasons. fail_fast: they end at the first case that fails.
+    this run alone. blind: the grades hold no reasons. fail_fast: they end at the first case that fails. source: the
+    file that the submissions were read from, relative to the folder; "" for those of models and built-in systems.
     """
 
     lmrbench: str
@@ -250,3 +260,4 @@ class RunFacts(StoredRecord):
     fresh_seeds: bool = False
     blind: bool = False
     fail_fast: bool = False
+    source: str = ""

@@ -2,13 +2,14 @@
 
 `run.json` holds the conditions, `submissions.jsonl` what is graded, `grades.jsonl` one line per grade, as it is made.
 Grading the same submissions into the same folder again takes over every grade that still holds and makes the others
-anew. Conditions and grades are signed, and only those are taken over that this installation wrote: the others are moved
-to `grades.unverified.jsonl`. No submission and no grade is ever lost. A grade that is timed later is appended once
-more, with its timing; the last one counts.
+anew, also those with a case that timed out by the wall clock. Conditions and grades are signed, and only those are
+taken over that this installation wrote: the others are moved to `grades.unverified.jsonl`. No submission and no grade
+is ever lost. A grade that is timed later is appended once more, with its timing; the last one counts.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from lmrbench.grading.records import UNANSWERED, Grade, RunFacts, Snapshot, Term
 from lmrbench.grading.signatures import signed, unsigned, verified
 from lmrbench.grading.speed import measure
 from lmrbench.lines import read_lines, read_submitted_lines, whole_lines
+from lmrbench.printable import counted
 from lmrbench.records import read_record
 from lmrbench.sandbox.environment import fingerprint
 from lmrbench.sandbox.environments import environment_of, lock_digest
@@ -52,7 +54,7 @@ def read_submissions(path: Path) -> list[Submission]:
         if item.answer in seen:
             raise RecordError(
                 f"{file}: submission {number}: {item.system} has handed in sample {item.sample} of {item.task} twice; "
-                "number the answers with --sample, or put one in another's place with --replace"
+                "number the answers (`lmrbench collect --sample`), or take one of them out"
             )
         seen.add(item.answer)
     return submissions
@@ -182,6 +184,35 @@ def write_facts(folder: Path, facts: RunFacts) -> None:
     write_whole(folder / FACTS, signed(facts.model_dump_json(indent=2)) + b"\n")
 
 
+def source_in(folder: Path, file: Path) -> str:
+    """How run.json of a folder names the file that its submissions were read from."""
+    return os.path.relpath(file.resolve(), folder.resolve())
+
+
+def beside(folder: Path, file: Path, submissions: Iterable[Submission], merge: bool) -> list[Answer]:
+    """The answers in a run folder that a file of submissions, which is to be graded there, does not hold.
+
+    submissions: all of the file. merge: there may be such answers. Raises RecordError where there may not, and where
+    the folder holds other code than this file for one of its answers, unless the code came from the same file.
+    """
+    facts, given = read_facts(folder), {item.answer: item.code for item in submissions}
+    held = {item.answer: item.code for item in read_lines(folder / SUBMISSIONS, Submission)}
+    source = facts.source if facts else ""
+    others = [answer for answer in held if answer not in given]
+    if source == source_in(folder, file):
+        if others and not merge:
+            raise RecordError(
+                f"{folder}: holds {counted(len(others), 'answer')} that {file} does not hold any more; "
+                "name another folder with --out"
+            )
+        return others
+    changed = [answer for answer, code in held.items() if given.get(answer, code) != code]
+    if changed or (others and not merge):
+        whose = f"of {os.path.normpath(folder / source)}" if source else "from elsewhere"
+        raise RecordError(f"{folder}: holds answers {whose}, not of {file}; name another folder with --out")
+    return others
+
+
 def write_submissions(folder: Path, submissions: Iterable[Submission]) -> None:
     """Write submissions into a run folder: each in the place of an earlier one, or after those that are there."""
     kept = {item.answer: item for item in (*read_lines(folder / SUBMISSIONS, Submission), *submissions)}
@@ -199,11 +230,13 @@ def grade_run(
     fresh_seeds: bool = False,
     blind: bool = False,
     fail_fast: bool = False,
+    source: str | None = None,
 ) -> Iterator[Grade]:
     """Grade submissions into a run folder; yields each grade once it is on the disk. Other submissions there stay.
 
     tasks: the whole suite, by id. set_aside: see `grade_into`. fresh_seeds: the seeds were drawn for this run. blind:
-    nothing that tells of expected values is written. fail_fast: see `grade`. Raises RecordError if another process is
+    nothing that tells of expected values is written. fail_fast: see `grade`. source: see `RunFacts`; what the folder
+    has, if None. Raises RecordError if another process is
     writing to the folder, or if it holds grades of another kind: with reasons or without, of all cases or not.
     """
     with locked(folder):
@@ -219,9 +252,10 @@ def grade_run(
         named = {item.task for item in read_lines(folder / SUBMISSIONS, Submission)}
         known = [task for task in tasks.values() if task.id in named]
         facts = run_facts(tasks.values(), known, seeds, pool.sandbox.name, before.solving if before else None)
-        write_facts(
-            folder, facts.model_copy(update={"fresh_seeds": fresh_seeds, "blind": blind, "fail_fast": fail_fast})
-        )
+        if source is None:
+            source = before.source if before else ""
+        told = {"fresh_seeds": fresh_seeds, "blind": blind, "fail_fast": fail_fast, "source": source}
+        write_facts(folder, facts.model_copy(update=told))
         yield from grade_into(folder, submissions, tasks, seeds, pool, observed, set_aside, blind, fail_fast)
 
 
@@ -240,7 +274,7 @@ def grade_into(
 
     set_aside: called with the number of grades there that this installation did not write, if there are any.
     """
-    earlier, foreign = _take_over(folder)
+    earlier, foreign = take_over(folder)
     if foreign:
         set_aside(foreign)
     graded = (read_record(data, Grade, str(folder / GRADES)) for data in earlier.values())
@@ -251,8 +285,11 @@ def grade_into(
         yield result
 
 
-def _take_over(folder: Path) -> tuple[dict[Terms, bytes], int]:
-    """The grades that this installation wrote, and how many others there were, which are moved out of the way."""
+def take_over(folder: Path) -> tuple[dict[Terms, bytes], int]:
+    """The grades that this installation wrote, and how many others there were, which are moved out of the way.
+
+    Those that a busy machine may have decided stay where they are, and are not taken over.
+    """
     grades: dict[Terms, bytes] = {}
     ours: list[bytes] = []
     others: list[bytes] = []
@@ -261,7 +298,9 @@ def _take_over(folder: Path) -> tuple[dict[Terms, bytes], int]:
         try:
             if data is None:
                 raise RecordError(f"{folder / GRADES}: not signed here")
-            grades[read_record(data, Grade, str(folder / GRADES)).terms] = data
+            item = read_record(data, Grade, str(folder / GRADES))
+            if not item.may_be_the_machines:
+                grades[item.terms] = data
             ours.append(line)
         except RecordError:
             others.append(line)

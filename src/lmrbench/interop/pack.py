@@ -162,7 +162,7 @@ def read_pack(file: Path) -> Pack:
     # What is left unanswered is in no rate, so that answers that fail could be hidden by saying so.
     if lost := [item for item in usages if item.status in UNANSWERED]:
         raise RecordError(f"{file}: {USAGE} says that {lost[0].task} was left unanswered, and there is an answer to it")
-    told = facts.model_copy(update={"solving": public_settings(facts.solving)})
+    told = facts.model_copy(update={"solving": public_settings(facts.solving), "source": ""})
     digest = hashlib.sha256(data).hexdigest()
     return Pack(digest, manifest, told, tuple(submissions), tuple(claims), tuple(map(_told, usages)))
 
@@ -196,7 +196,8 @@ def _files_of(run: Run, facts: RunFacts) -> dict[str, bytes]:
         Claim(system=item.system, task=item.task, sample=item.sample, passed=item.passed)
         for item in sorted(run.grades, key=lambda item: item.answer)
     ]
-    told = facts.model_copy(update={"solving": public_settings(facts.solving), "seeds": public_seeds(facts.seeds)})
+    public = {"solving": public_settings(facts.solving), "seeds": public_seeds(facts.seeds), "source": ""}
+    told = facts.model_copy(update=public)
     files = {
         FACTS: told.model_dump_json(indent=2).encode() + b"\n",
         SUBMISSIONS: _lines(answers),

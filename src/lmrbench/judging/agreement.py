@@ -24,6 +24,7 @@ CONFIDENCE = 0.95
 # The scale of two categories: completely correct, or anything else.
 BINARY = ("CC", "not CC")
 ONE_PAPER = "all items are of one paper"
+ALL_ALIKE = "all draws of papers give the same"
 
 
 class Share(Record):
@@ -126,7 +127,7 @@ def agreement(
     elif kappa is None:
         why = f"both say {scale[int(np.argmax(whole.diagonal()))]} of every item"
     elif low is None:
-        why = ONE_PAPER
+        why = ONE_PAPER if len(tables) == 1 else ALL_ALIKE
     return Agreement(
         same=_share(whole, same, drawn),
         conflicts=_share(whole, conflicts, drawn),
@@ -201,7 +202,8 @@ def _statistic(
     (value,) = statistic(said, of_items, np.ones((1, len(names)), dtype=np.int64))
     drawn = statistic(said, of_items, _draws(len(names), seed))
     low, high = _interval(drawn[np.isfinite(drawn)])
-    return Statistic(value=float(value), low=low, high=high, why=ONE_PAPER if low is None else "")
+    why = "" if low is not None else ONE_PAPER if len(names) == 1 else ALL_ALIKE
+    return Statistic(value=float(value), low=low, high=high, why=why)
 
 
 def _fleiss(said: NDArray[np.int64], of_items: NDArray[np.int64], draws: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -268,9 +270,9 @@ def _share(whole: NDArray[np.int64], chosen: NDArray[np.bool_], drawn: NDArray[n
 
 
 def _interval(values: Sequence[float | None] | NDArray[np.float64]) -> tuple[float | None, float | None]:
-    """The middle 95% of what is defined; None where nothing is."""
+    """The middle 95% of what is defined; None where nothing is, and where all of it is the same."""
     defined = [value for value in values if value is not None]
-    if not defined:
+    if not defined or max(defined) - min(defined) < 1e-12:
         return None, None
     low, high = np.quantile(defined, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return float(low), float(high)

@@ -26,6 +26,7 @@ from docker.types import DeviceRequest, Ulimit
 from requests.exceptions import RequestException
 
 from lmrbench.errors import SandboxError
+from lmrbench.progress import is_quiet
 from lmrbench.sandbox.environment import INTERPRETER_OPTIONS, variables
 from lmrbench.sandbox.images import connect, image_for, is_podman
 from lmrbench.sandbox.warm_worker import WarmWorker
@@ -243,4 +244,5 @@ def _is_local(client: Any) -> bool:
 
 
 def _tell(line: str) -> None:
-    print(f"lmrbench: {line}", file=sys.stderr, flush=True)
+    if not is_quiet():
+        print(f"lmrbench: {line}", file=sys.stderr, flush=True)

@@ -13,7 +13,7 @@ import os
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
@@ -48,10 +48,12 @@ from lmrbench.grading.runs import (
     read_facts,
     read_run,
     run_facts,
+    take_over,
     write_facts,
     write_submissions,
 )
 from lmrbench.lines import read_lines
+from lmrbench.printable import counted
 from lmrbench.progress import lines_of_progress
 from lmrbench.records import StoredRecord
 from lmrbench.sandbox.protocol import WorkerPool
@@ -59,10 +61,10 @@ from lmrbench.solving.attendance import PROGRESS
 from lmrbench.solving.scoring import Grader, grader_of_run
 from lmrbench.solving.settings import TASK_FIELDS, Settings
 from lmrbench.solving.status import ended_by_limit, one_line, turns, unanswered
-from lmrbench.solving.task import lmr_bench
+from lmrbench.solving.task import epochs_of, lmr_bench
 from lmrbench.storage import write_whole
 from lmrbench.tasks.model import Task
-from lmrbench.tasks.submission import Submission
+from lmrbench.tasks.submission import Answer, Submission
 
 LOGS, CACHE = "logs", "cache"
 # Of an error of Inspect that names what is missing.
@@ -84,7 +86,7 @@ def require_finished(run: Run) -> None:
             others = f"; other reasons: {len(details) - 1}" if len(details) > 1 else ""
             kinds.append(f"{status.replace('_', ' ')}: {number} ({details[0][0]}{others})")
         raise UnfinishedError(
-            f"{run.folder}: {len(missing)} of {len(run.usages)} samples have no answer: {'; '.join(kinds)}. "
+            f"{run.folder}: {len(missing)} of {counted(len(run.usages), 'sample')} have no answer: {'; '.join(kinds)}. "
             f"They are not counted, logs are in {run.folder / LOGS}; run the same command again to ask for them"
         )
 
@@ -159,13 +161,20 @@ def solve(
     wanted = lmr_bench(
         tasks=[task.id for task in chosen],
         suite=str(suite),
-        **settings.model_copy(update={"system": settings.name}).model_dump(mode="json", include=set(TASK_FIELDS)),
+        # Inspect tells evaluations apart by their arguments: a run that grows by samples goes on, and begins none anew.
+        **settings.model_copy(update={"system": settings.name, "samples": 1}).model_dump(
+            mode="json", include=set(TASK_FIELDS)
+        ),
     )
     expected = {(task.id, sample) for task in chosen for sample in range(settings.samples)}
     # Inspect prints on standard output, which is ours.
     quiet = redirect_stdout(sys.stderr if display == "rich" else io.StringIO())
-    progress = _progress(folder, len(expected), display)
-    with quiet, progress, _cached_in(folder / CACHE), _graded_by(Grader(tasks, pool, (seed,), folder)):
+    progress = _progress(folder, expected, display)
+    held, foreign = take_over(folder)
+    if foreign:
+        set_aside(foreign)
+    graded = {Answer(terms.system, terms.task, terms.sample): data for terms, data in held.items()}
+    with quiet, progress, _cached_in(folder / CACHE), _graded_by(Grader(tasks, pool, (seed,), folder, graded)):
         try:
             _, logs = eval_set(
                 wanted,
@@ -182,6 +191,7 @@ def solve(
                 retry_immediate=False,
                 log_dir_allow_dirty=True,
                 cache=CachePolicy(expiry=None),
+                epochs=epochs_of(settings.samples),
                 token_limit=settings.token_limit,
                 cost_limit=settings.cost_limit,
                 max_samples=settings.connections,
@@ -353,12 +363,14 @@ def _working_seconds(events: list[Event], until: Event | None = None) -> float:
 
 
 @contextmanager
-def _progress(folder: Path, expected: int, display: str, out: TextIO | None = None) -> Iterator[None]:
-    """Where Inspect shows no progress, a line now and then on standard error."""
+def _progress(
+    folder: Path, expected: Collection[tuple[str, int]], display: str, out: TextIO | None = None
+) -> Iterator[None]:
+    """Where Inspect shows no progress, a line now and then on standard error. expected: tasks, each with a sample."""
 
     def line() -> str:
-        answered = len({(item.task, item.sample) for item in read_lines(folder / SUBMISSIONS, Submission)})
-        return f"{answered} of {expected} answered, {PROGRESS}"
+        answered = {(item.task, item.sample) for item in read_lines(folder / SUBMISSIONS, Submission)}
+        return f"{len(answered.intersection(expected))} of {len(expected)} answered, {PROGRESS}"
 
     with lines_of_progress(line, out) if display == "none" else nullcontext():
         yield

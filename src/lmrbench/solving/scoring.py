@@ -52,7 +52,7 @@ from lmrbench.tasks.collect import ANSWER, is_untouched
 from lmrbench.tasks.deviations import asked_for, is_forensic
 from lmrbench.tasks.loading import load_suite, suite_folders
 from lmrbench.tasks.model import Task
-from lmrbench.tasks.submission import MAX_CODE_BYTES, Submission
+from lmrbench.tasks.submission import MAX_CODE_BYTES, Answer, Submission
 from lmrbench.tasks.workspace import REPO, workspace_files
 
 # Where a sample's store holds its submission, for scorers that come when its sandbox is gone.
@@ -63,19 +63,21 @@ SUBMISSION = "lmrbench:submission"
 class Grader:
     """Grades the samples of one evaluation, and writes submissions and grades into a run folder where there is one.
 
-    tasks: the whole suite, by id.
+    tasks: the whole suite, by id. graded: the grades of the folder that may hold still, by answer, as JSON.
     """
 
     tasks: Mapping[str, Task]
     pool: WorkerPool
     seeds: tuple[int, ...]
     folder: Path | None = None
+    graded: Mapping[Answer, bytes] = field(default_factory=dict)
     _writing: threading.Lock = field(default_factory=threading.Lock)
 
     def grade(self, submission: Submission) -> Grade:
-        """The grade of one submission; it is written down."""
-        (result,) = grade([submission], self.tasks, self.seeds, self.pool)
-        if self.folder is not None:
+        """The grade of one submission; it is written down, unless the folder holds it already."""
+        earlier = [Grade.model_validate_json(data) for data in [self.graded.get(submission.answer)] if data]
+        (result,) = grade([submission], self.tasks, self.seeds, self.pool, earlier)
+        if self.folder is not None and result not in earlier:
             with self._writing:
                 append_line(self.folder / SUBMISSIONS, submission)
                 append_grade(self.folder, result)

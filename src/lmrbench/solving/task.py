@@ -89,12 +89,17 @@ def lmr_bench(
             else answer(str(folder), given.repairs, given.time_limit),
             scorer=unit_tests(str(folder), in_workspace, seed, run_folder, given.system or None),
             sandbox=_sandbox(given, folder) if in_workspace else None,
-            epochs=Epochs(given.samples, ["mean", f"pass_at_{given.samples}"] if given.samples > 1 else ["mean"]),
+            epochs=epochs_of(given.samples),
             turn_limit=given.turns if in_workspace else None,
             version=chosen[0].suite.version if chosen[0].suite else 0,
         )
     except LmrbenchError as error:
         raise OptionError(str(error)) from error
+
+
+def epochs_of(samples: int) -> Epochs:
+    """Inspect's name for so many answers to each task, and what it computes of them."""
+    return Epochs(samples, ["mean", f"pass_at_{samples}"] if samples > 1 else ["mean"])
 
 
 def _chosen(known: SuiteTasks, patterns: list[str], tier: Tier, fresh: int | None) -> tuple[SuiteTask, ...]:

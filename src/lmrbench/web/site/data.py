@@ -95,7 +95,8 @@ class Cell(Record):
 class Board(Record):
     """Systems that may be compared: tasks of one tier and one version of a suite, graded in one way.
 
-    harness: digest of the program that runs checks. standings: the highest rate first. compared: how many of them are
+    harness: digest of the program that runs checks. listed: how many tasks the suite has in this tier; as many as are
+    in `tasks`, where it is not here. standings: the highest rate first. compared: how many of them are
     in `comparisons`.
     """
 
@@ -108,6 +109,7 @@ class Board(Record):
     sandbox: str
     standings: tuple[Standing, ...]
     tasks: tuple[str, ...]
+    listed: int
     cells: tuple[Cell, ...]
     compared: int
     comparisons: tuple[Comparison, ...]
@@ -271,8 +273,9 @@ def board(
     usages: Sequence[Usage],
     categories: Mapping[str, str],
     runs: Iterable[Named],
+    listed: int = 0,
 ) -> Board:
-    """The board of these grades. categories: of the tasks, by id. runs: those that the grades are of."""
+    """The board of these grades. categories: of the tasks, by id. runs: those that the grades are of. listed: tasks."""
     of_system = {system: item for item in runs for system in _systems(item.run)}
     overall = rates(grades, usages, lambda task: "all").get("all", {})
     of_categories = rates(grades, usages, lambda task: short(categories[task]))
@@ -311,6 +314,7 @@ def board(
         sandbox=way.sandbox,
         standings=tuple(standings),
         tasks=tuple(tasks),
+        listed=max(listed, len(tasks)),
         cells=cells,
         compared=len(best),
         comparisons=tuple(comparisons(chosen)),

@@ -96,6 +96,7 @@ def _environment() -> Environment:
         "share": _share,
         "span": _span,
         "points": _points,
+        "difference": lambda value: f"{100 * value:+z.1f}",
         "p": _p,
         "heat": _heat,
         "dollars": lambda item: _each(item, "dollars", "${:,.4f}"),
