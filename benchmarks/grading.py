@@ -12,6 +12,7 @@ for what is right and once for what is graded, and again, when what is right is 
 from __future__ import annotations
 
 import argparse
+import base64
 import json
 import os
 import statistics
@@ -19,14 +20,16 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
+from lmrbench.grading.golden import drawn_cases, golden_job
 from lmrbench.sandbox.environment import variables
 from lmrbench.sandbox.pool import LocalPool
-from lmrbench.sandbox.protocol import Job, Outcome
+from lmrbench.sandbox.protocol import Cases, Job, Outcome
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.loading import default_suite, load_suite
 from lmrbench.tasks.model import Task
@@ -38,9 +41,9 @@ MOST_FLOORS = 1.5
 # Runs every check over its repository in one process, as a candidate's process in a sandbox would, and times each.
 # A check that raises ends it. If asked to, it first makes an optimizer, which imports as much again as torch does.
 FLOOR = """
-import importlib, json, sys, tempfile, time
+import base64, importlib, json, sys, tempfile, time
 from pathlib import Path
-from lmrbench.sandbox.worker_program.case_runner import run_check
+from lmrbench.sandbox.worker_program.case_runner import enter, run_cases
 from lmrbench.sandbox.worker_program.framing import BROKEN, RAISED, FrameReader
 places, imports, optimizer = json.load(sys.stdin)
 for name in imports:
@@ -54,11 +57,12 @@ if "torch" in sys.modules:
         torch.optim.SGD([weight], lr=0.1).step()
 pristine, path = set(sys.modules), list(sys.path)
 seconds = []
-for folder, check in places:
+for folder, observe, cases, count, random_seed in places:
     files = {str(p.relative_to(folder)): p.read_bytes() for p in Path(folder).rglob("*") if p.is_file()}
     with tempfile.TemporaryFile() as out:
         began = time.perf_counter()
-        run_check(Path(folder), files, None, check, 0, 0, out.fileno())
+        enter(Path(folder), files, None)
+        run_cases(observe, base64.b64decode(cases), range(count), 0, random_seed, out.fileno())
         seconds.append(time.perf_counter() - began)
         out.seek(0)
         for frame in FrameReader(2**30).feed(out.read()):
@@ -71,20 +75,21 @@ print(json.dumps(seconds))
 """
 
 
+_drawn: dict[str, Cases] = {}
+
+
 def jobs_of(tasks: tuple[Task, ...], owner: str) -> list[Job]:
-    """The golden of each task as a job."""
-    return [
-        Job(
-            owner=owner,
-            files=task.files.repository,
-            check=task.files.check,
-            seed=SEED,
-            limits=task.limits,
-            task_seconds=task.limits.seconds,
-            imports=third_party_imports(task),
-        )
-        for task in tasks
-    ]
+    """The golden of each task as a job; cases are drawn before anything is measured."""
+    if missing := [(task, SEED) for task in tasks if task.id not in _drawn]:
+        with LocalPool(make_sandbox("process", ()), size=1) as pool:
+            _drawn.update({name: cases for (name, _), cases in drawn_cases(missing, pool).items()})
+    return [replace(golden_job(task, SEED, _drawn[task.id]), owner=owner) for task in tasks]
+
+
+def place_of(job: Job, folder: str) -> list[object]:
+    """What `FLOOR` is told of a job whose repository lies in a folder."""
+    cases = base64.b64encode(job.cases.data).decode("ascii")
+    return [folder, job.observe, cases, len(job.cases.names), job.random_seed]
 
 
 def checked(outcome: Outcome) -> Outcome:
@@ -127,12 +132,12 @@ def measure_floor(tasks: tuple[Task, ...], imports: list[str]) -> tuple[float, l
     """Seconds to start a process with all imports, then seconds a task in that process, without a sandbox."""
     with tempfile.TemporaryDirectory() as scratch:
         places = []
-        for number, task in enumerate(tasks):
+        for number, job in enumerate(jobs_of(tasks, "floor")):
             folder = Path(scratch, str(number))
-            for name, data in task.files.repository.items():
+            for name, data in job.files.items():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 (folder / name).write_bytes(data)
-            places.append([str(folder), task.files.check])
+            places.append(place_of(job, str(folder)))
         began = time.perf_counter()
         output = subprocess.run(
             [sys.executable, "-B", "-c", FLOOR],

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import ray
-from grading import FLOOR, SEED, checked, jobs_of, measure_floor, measure_warm
+from grading import FLOOR, SEED, checked, jobs_of, measure_floor, measure_warm, place_of
 from matplotlib.figure import Figure
 from ray.cluster_utils import Cluster
 from rich.console import Console
@@ -84,14 +84,14 @@ def containers(tasks: Sequence[Task]) -> Iterator[None]:
 
 def processes(tasks: Sequence[Task]) -> Iterator[None]:
     """Run the check of each task in an interpreter of its own, which imports what that task needs."""
-    for task in tasks:
+    for job in jobs_of(tuple(tasks), "a process"):
         with tempfile.TemporaryDirectory() as folder:
-            for name, data in task.files.repository.items():
+            for name, data in job.files.items():
                 file = Path(folder, "repo", name)
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_bytes(data)
-            place = (str(Path(folder, "repo")), task.files.check)
-            request = json.dumps([[place], third_party_imports(task), False])
+            place = place_of(job, str(Path(folder, "repo")))
+            request = json.dumps([[place], job.imports, False])
             command = [sys.executable, "-B", "-c", FLOOR]
             environment = variables((), folder)
             subprocess.run(command, input=request.encode(), env=environment, stdout=subprocess.DEVNULL, check=True)

@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
@@ -25,17 +26,14 @@ from rich.console import Console
 from rich.table import Table
 
 from lmrbench.authoring.leaks import worst_leak
-from lmrbench.grading.golden import installation_seed
+from lmrbench.grading.golden import drawn_cases, golden_job, installation_seed
 from lmrbench.grading.grade import grade
-from lmrbench.sandbox.environments import environment_of
 from lmrbench.sandbox.pool import LocalPool
-from lmrbench.sandbox.protocol import Job
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.sandbox.trees import needed_modules
 from lmrbench.tasks.loading import default_suite, load_suite
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
-from lmrbench.tasks.workspace import third_party_imports
 
 ROUNDS, SUBMISSIONS = 5, 100
 
@@ -55,16 +53,8 @@ def command_seconds(*arguments: str) -> float:
 
 def run_seconds(task: Task, files: Mapping[str, bytes], pool: LocalPool) -> float:
     """Seconds of a run of the check in a warm worker, the median of some rounds."""
-    job = Job(
-        owner="golden",
-        files=files,
-        check=task.files.check,
-        seed=0,
-        limits=task.limits,
-        task_seconds=task.limits.seconds,
-        imports=third_party_imports(task),
-        environment=environment_of(task.paper.requirements),
-    )
+    cases = drawn_cases([(task, 0)], pool)[task.id, 0]
+    job = replace(golden_job(task, 0, cases), files=files)
     seconds = []
     for _ in range(ROUNDS + 1):
         [(_, outcome)] = pool.run([job])

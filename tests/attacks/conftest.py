@@ -7,6 +7,6 @@ from lmrbench.grading import grade
 
 @pytest.fixture(autouse=True)
 def short_limits(monkeypatch):
-    """A second a case and four a check, and ten times as much by the clock."""
-    monkeypatch.setattr(grade, "CASE_SECONDS", 1.0)
-    monkeypatch.setattr(grade, "CHECK_SECONDS", 4.0)
+    """Two seconds a case and six a check, and ten times as much by the clock."""
+    monkeypatch.setattr(grade, "CASE_SECONDS", 2.0)
+    monkeypatch.setattr(grade, "CHECK_SECONDS", 6.0)

@@ -7,6 +7,8 @@ import pytest
 
 from lmrbench.authoring.audit import audit
 from lmrbench.authoring.certificate import read_certificate, write_certificate
+from lmrbench.authoring.knowledge import fixed_inputs, oracles
+from lmrbench.authoring.laboratory import Laboratory
 from lmrbench.errors import TaskError
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.registry import make_sandbox
@@ -69,6 +71,93 @@ def test_a_golden_that_differs_from_itself_is_a_flake(paper, pool):
     assert found.golden.flakes == found.golden.cases
     assert found.golden.worst_margin is None
     assert any("differs from itself" in text for text in found.shortfalls)
+
+
+HELPER = """
+
+def blended(values, scale):
+    from weighting import weights
+
+    factors = weights(len(values))
+    return scale * sum(w * value for w, value in zip(factors, values)) / sum(factors) if values else 0.0
+"""
+CALLED = """
+
+def observe(case):
+    from blending import Blender
+
+    near = blended(case["values"], case["scale"]) > 0
+    return {"blend": Blender(case["scale"]).blend(case["values"]), "near": near}
+"""
+HELD = """
+
+def observe(case):
+    from blending import Blender
+    from weighting import weights
+
+    factors = weights(len(case["values"]))
+    total = case["scale"] * sum(w * value for w, value in zip(factors, case["values"]))
+    wanted = total / sum(factors) if factors else 0.0
+    found = Blender(case["scale"]).blend(case["values"])
+    return {"blend": found, "near": wanted > 0}
+"""
+DRAWN = """
+
+_drawn = cases
+
+
+def cases(seed):
+    return [case for case in _drawn(seed) if blended(case["values"], case["scale"]) < 1e9]
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (HELPER + CALLED, ("blended",)),
+        (HELD, ("observe: wanted",)),
+        (HELPER.replace("from weighting import weights", "weights = lambda count: range(1, count + 1)") + DRAWN, ()),
+        ("", ()),
+    ],
+    ids=["a helper that observe calls", "a value that observe holds", "a helper that only draws", "none"],
+)
+def test_a_check_that_computes_the_targets_result_beside_it_is_an_oracle(paper, pool, text, names):
+    check = paper / "checks" / "blend.py"
+    check.write_text(check.read_text() + text)
+    task = load_suite(paper.parent)[0]
+
+    assert oracles(Laboratory(task, (0, 1), pool, lambda *_: None)) == names
+
+
+def test_cases_that_no_seed_changes_are_fixed(paper, pool):
+    replace(paper / "checks" / "blend.py", "generator = random.Random(seed)", "generator = random.Random(seed % 2)")
+    task = load_suite(paper.parent)[0]
+    goldens = Laboratory(task, (0, 1, 2), pool, lambda *_: None).goldens
+
+    # Of no values there is nothing to blend, under any seed.
+    assert fixed_inputs(goldens[0], goldens[1]) == 0.25
+    assert fixed_inputs(goldens[0], goldens[2]) == 1.0
+
+
+def test_a_case_that_an_error_alone_decides_is_given_away(paper, pool):
+    check = paper / "checks" / "blend.py"
+    check.write_text(
+        check.read_text()
+        + """
+
+def observe(case):
+    from blending import Blender
+
+    try:
+        return {"blend": Blender(case["scale"]).blend(case["values"] if len(case["values"]) > 1 else None)}
+    except Exception as error:
+        return {"raised": isinstance(error, (TypeError, ValueError))}
+"""
+    )
+    task = load_suite(paper.parent)[0]
+
+    golden = Laboratory(task, (0,), pool, lambda *_: None).goldens[0]
+    assert golden.given == (True, True, False, False)
 
 
 SINGLE_AND_DOUBLE = """

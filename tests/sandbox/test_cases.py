@@ -27,6 +27,7 @@ def restored(case):
         (1, [2, (3, {})]),
         {"a": (None,), 3: frozenset({"x", "y"})},
         {1, 2},
+        {(1, "a"): 2, None: 3, 0.5: 4},
         torch.bfloat16,
         np.dtype("int16"),
         [],

@@ -185,3 +185,34 @@ def test_every_truncation_and_many_flips_of_a_payload_decode_or_are_refused():
 
 def test_arrays_are_named_tuples_of_what_was_seen():
     assert decode(encode(torch.tensor(2))) == Array("torch", "int64", np.array(2))
+
+
+def payload_of(tree, **arrays):
+    text = np.frombuffer(json.dumps(tree).encode(), dtype=np.uint8)
+    return save({**arrays, "tree": text})
+
+
+def test_an_array_that_is_referred_to_twice_is_refused():
+    # Few bytes would become many: each mention of a complex array used to make a new one.
+    node = {"array": "0", "library": "torch", "dtype": "complex64"}
+    assert decode(payload_of([node], **{"0": np.zeros((9, 2), np.float32)}))[0].values.shape == (9,)
+    with pytest.raises(ValueError, match="not an encoded observation"):
+        decode(payload_of([node, node], **{"0": np.zeros((9, 2), np.float32)}))
+
+
+@pytest.mark.parametrize("values", [[0] * 1_000_001, [[]] * 1_000_001], ids=["numbers", "lists"])
+def test_more_values_than_an_observation_may_hold_are_refused(values):
+    with pytest.raises(ValueError, match="more than 1,000,000 values"):
+        decode(payload_of(values))
+
+
+@pytest.mark.parametrize("shape", [(3,), (3, 3), ()])
+def test_complex_numbers_that_are_no_pairs_are_refused(shape):
+    node = {"array": "0", "library": "numpy", "dtype": "complex64"}
+    with pytest.raises(ValueError, match="not an encoded observation"):
+        decode(payload_of(node, **{"0": np.zeros(shape, np.float32)}))
+
+
+def test_a_decoded_array_shares_the_bytes_that_arrived():
+    payload = encode(torch.ones(1000, dtype=torch.complex64))
+    assert decode(payload).values.base is not None

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from lmrbench.authoring.certificate import AUDITOR, Certificate, Cost, GoldenRuns
 from lmrbench.authoring.cheats import cheats
+from lmrbench.authoring.knowledge import fixed_inputs, oracles
 from lmrbench.authoring.laboratory import HASTY, Advance, Laboratory, Trial, least, worst
 from lmrbench.authoring.leaks import missing, worst_leak
 from lmrbench.authoring.mutation import SEEDS_FOR_WRONG, mutations
@@ -109,6 +110,8 @@ def audit(task: Task, seeds: Sequence[int], pool: WorkerPool, advance: Advance =
             peak_mb=round(max(result.outcome.peak_mb for result in runs), 1),
             output_bytes=sum(map(len, first.observations)),
         ),
+        oracles=oracles(laboratory),
+        fixed_inputs=fixed_inputs(*(laboratory.goldens[seed] for seed in seeds[:2])) if len(seeds) > 1 else 0.0,
     )
 
 

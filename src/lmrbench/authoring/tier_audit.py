@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from lmrbench.authoring.audit import SEEDS_FOR_DEAR
 from lmrbench.authoring.certificate import AUDITOR, Certificate, Cost, GoldenRuns, Mutation, Survivor
 from lmrbench.authoring.cheats import cheats
+from lmrbench.authoring.knowledge import fixed_inputs, oracles
 from lmrbench.authoring.laboratory import HASTY, PATIENT, Advance, Laboratory, Trial, worst
 from lmrbench.authoring.leaks import Missing, missing, worst_leak
 from lmrbench.authoring.mutants import Mutant, mutants
@@ -82,6 +83,8 @@ def audit_of_tier(
             peak_mb=round(max(result.outcome.peak_mb for result in runs), 1),
             output_bytes=sum(map(len, first.observations)),
         ),
+        oracles=oracles(laboratory),
+        fixed_inputs=fixed_inputs(*(laboratory.goldens[seed] for seed in seeds[:2])) if len(seeds) > 1 else 0.0,
     )
 
 

@@ -255,4 +255,3 @@ def _sessions(runs: list[Path], events: list[Path], outcomes: Path | None) -> li
 
 def _counted(item: Distribution, kind: str) -> str:
     return f"{item.counts[kind]} ({item.shares[kind]:.1%})" if item.actions else ""
-

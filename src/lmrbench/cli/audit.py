@@ -70,8 +70,9 @@ def audit(
 
     The golden is repeated over seeds, processes and threads; rewrites must pass; the mask, the wrong versions, cheats
     and at least 95% of the golden's mutants must fail, those of one expression and those of behaviour; what a solver
-    sees must not hold the answer, and must state every constant. The result is kept beside the task as its
-    certificate, and holds until the task or the audit changes.
+    sees must not hold the answer, and must state every constant; the check must hold no oracle, a name that gives the
+    target's result. "fixed" is the share of cases with the same observation under any seed. The result is kept beside
+    the task as its certificate, and holds until the task or the audit changes.
 
     With --adversary a model that never sees the check writes versions of each task's targets. Wrong ones that pass and
     right ones that fail are listed; called again, the command asks only for what is missing.
@@ -249,8 +250,8 @@ def _said(task: Task, certificate: Certificate | None) -> list[str]:
 
 def _print_table(found: dict[str, Certificate | None], shortfalls: dict[str, list[str]]) -> None:
     out = console()
-    columns = ("task", "cases", "flakes", "rewrites", "wrong", "mutants", "score", "behaviours", "their score")
-    rows = [(name, *(_measures(item) if item else ["-"] * 8)) for name, item in found.items()]
+    columns = ("task", "cases", "flakes", "rewrites", "wrong", "mutants", "score", "behaviours", "their score", "fixed")
+    rows = [(name, *(_measures(item) if item else ["-"] * 9)) for name, item in found.items()]
     show(sheet("", columns, rows, numbers=columns[1:], spare=("flakes", "rewrites", "cases", "wrong")), out)
     for name, item in found.items():
         for survivor in item.visible.undecided if item and item.visible else ():
@@ -277,4 +278,5 @@ def _measures(item: Certificate) -> tuple[object, ...]:
         item.mutation.mutants,
         f"{item.mutation.score:.3f}",
         *((item.behavioural.mutants, f"{item.behavioural.score:.3f}") if item.behavioural else ("-", "-")),
+        f"{item.fixed_inputs:.0%}",
     )

@@ -32,10 +32,8 @@ from lmrbench.tasks.deviations import share_found
 from lmrbench.tasks.digests import files_digest, grading_digest
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
+from lmrbench.tasks.time_limits import CASE_SECONDS, CASE_SLOWER, CHECK_SECONDS, CHECK_SLOWER
 
-# Processor time: how many times that of the golden, and at least so many seconds.
-CASE_SLOWER, CASE_SECONDS = 10.0, 5.0
-CHECK_SLOWER, CHECK_SECONDS = 5.0, 30.0
 # Of a reason, which may quote what a candidate made up.
 MOST_CHARACTERS = 4000
 # Submissions that are held ready at once. At its end some workers wait for the others.

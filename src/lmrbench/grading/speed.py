@@ -17,11 +17,12 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from lmrbench.grading.golden import drawn_cases, golden_job, outputs_of
-from lmrbench.grading.grade import CHECK_SECONDS, Candidate, verdicts
+from lmrbench.grading.grade import Candidate, verdicts
 from lmrbench.grading.records import Ratio, Timing
 from lmrbench.sandbox.protocol import Cases, Job, WorkerPool
 from lmrbench.tasks.checks import defines
 from lmrbench.tasks.model import Task
+from lmrbench.tasks.time_limits import CHECK_SECONDS
 
 # With fewer rounds, the median has no interval at 95%.
 LEAST_ROUNDS = 6

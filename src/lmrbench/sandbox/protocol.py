@@ -13,10 +13,6 @@ DEFAULT_SANDBOX = "bubblewrap"
 Status = Literal["observed", "raised", "timeout", "died", "missing"]
 
 
-# What waits or sleeps may take so many times as long by the clock as its limit of processor time.
-WALL_FACTOR = 10
-
-
 @dataclass(frozen=True)
 class Cases:
     """Drawn cases: the name of each, and all of them as `worker_program.cases.encode_cases` wrote them."""
@@ -30,7 +26,7 @@ class Job:
     """Drawn cases to observe over one repository.
 
     Limits on time are processor seconds over all processes of the job; by the clock it may take `WALL_FACTOR` times as
-    long.
+    long (`lmrbench.tasks.time_limits`).
 
     Attributes:
         owner: whose code this is; a worker never serves two owners, unless all code comes with the suite.

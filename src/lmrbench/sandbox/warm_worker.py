@@ -16,7 +16,7 @@ from pathlib import Path
 
 from lmrbench.errors import SandboxError
 from lmrbench.sandbox.connection import Connection
-from lmrbench.sandbox.protocol import WALL_FACTOR, CaseOutcome, Job, Outcome, Status
+from lmrbench.sandbox.protocol import CaseOutcome, Job, Outcome, Status
 from lmrbench.sandbox.trees import sent
 from lmrbench.sandbox.worker_program.framing import (
     BROKEN,
@@ -35,6 +35,7 @@ from lmrbench.sandbox.worker_program.framing import (
     FrameReader,
     pack,
 )
+from lmrbench.tasks.time_limits import WALL_FACTOR
 
 START_SECONDS = 120.0
 # What the worker may take to kill and clean up after a job, beyond the job's own time.

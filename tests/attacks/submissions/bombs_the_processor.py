@@ -6,7 +6,7 @@ import time
 import torch
 from report import report
 
-EVIDENCE = r"28 busy processes"
+EVIDENCE = r"s of processor time"
 
 
 def _spin():
@@ -20,6 +20,5 @@ def score(logits, lengths):
         for _ in range(28):
             if os.fork() == 0:
                 _spin()
-        print("28 busy processes")
         time.sleep(3.5)
     return report(torch.zeros(len(lengths)))

@@ -7,7 +7,7 @@ import struct
 import torch
 from report import report
 
-EVIDENCE = r"(?s)no observation arrived.*announced 0 cases on [1-9]\d* descriptors"
+EVIDENCE = r"something other than the check wrote to the stream of observations"
 
 
 def _announce():
@@ -15,7 +15,6 @@ def _announce():
     for descriptor in range(3, 256):
         with contextlib.suppress(OSError):
             written += os.write(descriptor, frame) > 0
-    print(f"announced 0 cases on {written} descriptors")
     return written
 
 

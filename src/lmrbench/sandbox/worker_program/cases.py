@@ -1,6 +1,7 @@
 """Drawn cases enter the sandbox as data: encoded where they are drawn, and restored beside the candidate.
 
-A case may hold what an observation may, and besides tuples, sets and dtypes, which come back as such. Tensors and
+A case may hold what an observation may, and besides tuples, sets, dtypes and keys of any of these kinds, which come
+back as such. Tensors and
 arrays come back with their strides, whether they require gradients, and as one object where a case, or several, hold
 the same object twice.
 """
@@ -32,6 +33,12 @@ class _CaseEncoder(Encoder):
         torch = sys.modules.get("torch")
         if isinstance(value, np.dtype) or (torch is not None and isinstance(value, torch.dtype)):
             return {"dtype": f"numpy.{value.name}" if isinstance(value, np.dtype) else str(value)}
+        if isinstance(value, dict):
+            items = [
+                [self.encode(key, path, depth + 1), self.encode(item, f"{path}.{key}", depth + 1)]
+                for key, item in value.items()
+            ]
+            return {"dict": items}
         return super().encode(value, path, depth)
 
     def array(self, value: Any, path: str) -> dict[str, Any]:
@@ -69,7 +76,7 @@ class _Restorer:
         if not isinstance(node, dict):
             return node
         if "dict" in node:
-            return {key: self.restore(item) for key, item in node["dict"]}
+            return {self.restore(key): self.restore(item) for key, item in node["dict"]}
         if "int" in node:
             return int(node["int"], 16)
         if "bytes" in node:

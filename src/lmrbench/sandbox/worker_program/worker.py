@@ -266,7 +266,8 @@ class Turn:
         self.used_before = self.used
         if self.ended:
             return
-        if not self.started:
+        if not self.started and self.case == 0:
+            # Nothing of the candidate has run. What later children find is what earlier ones left.
             self.ended = True
             self.worker.send(FAULT, -1, (self.fault or reason or _ending(status)).encode())
         elif self.case < self.count:
