@@ -400,7 +400,8 @@ def test_a_check_of_ours_observes_their_function_without_the_packages_of_their_r
     graded = lmrbench("grade", "--golden", "--mask", *options, cwd=tmp_path)
     assert graded.returncode == 0, graded.stderr
     without = "pool_ing/smooth, pool_ing/forward: have no check, so that they can't be graded; left out"
-    assert graded.stderr == f"lmrbench: {without}\n"
+    # A slow machine adds lines of progress.
+    assert graded.stderr.startswith(f"lmrbench: {without}\n")
     grades = {item["system"]: item for item in json.loads(graded.stdout)["grades"]}
     assert grades["golden"]["passed"]
     assert not grades["mask"]["passed"]
