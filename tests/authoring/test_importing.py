@@ -400,7 +400,8 @@ def test_a_check_of_ours_observes_their_function_without_the_packages_of_their_r
     graded = lmrbench("grade", "--golden", "--mask", *options, cwd=tmp_path)
     assert graded.returncode == 0, graded.stderr
     without = "pool_ing/smooth, pool_ing/forward: have no check, so that they can't be graded; left out"
-    assert graded.stderr == f"lmrbench: {without}\n"
+    # A slow machine adds lines of progress.
+    assert graded.stderr.startswith(f"lmrbench: {without}\n")
     grades = {item["system"]: item for item in json.loads(graded.stdout)["grades"]}
     assert grades["golden"]["passed"]
     assert not grades["mask"]["passed"]
@@ -505,12 +506,14 @@ def test_every_task_of_the_edition_but_a_submodule_is_made_and_ten_can_be_graded
         "tdpo/tdpo_loss",
     ]
     said = {item.where: item.reason for item in found.left_out}
-    assert said.keys() == {"21-nsa", "1 of the paper's tasks"}
+    assert said.keys() == {"21-nsa", "1 of the tasks of core"}
     assert "a submodule, whose files are in another repository" in said["21-nsa"]
-    assert said["1 of the paper's tasks"].endswith("none was made: nsa/nsa")
+    assert said["1 of the tasks of core"] == "not made: nsa/nsa; no folder that could be read holds nsa"
     without = {item.task for item in found.tasks if not item.check}
     assert {item.where for item in found.remarks} == without
-    assert all("no check: its inputs are more than tensors" in item.reason for item in found.remarks)
+    assert all(
+        "needs the repository that it was written for, and there is no other" in item.reason for item in found.remarks
+    )
 
 
 def test_the_paper_is_found_in_the_research_code_and_does_not_stay_there(edition):

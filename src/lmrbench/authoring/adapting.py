@@ -1,4 +1,4 @@
-"""Which check can observe a function of the public edition?
+"""Checks for the functions of the public edition, as far as these can be observed.
 
 The edition brings no inputs on which its functions could be observed, and a check of the suite `core` asks for more
 than the edition's instructions say. So `public_checks/` holds a check of its own for each function that plain tensors
@@ -86,9 +86,7 @@ def adapted(
     folder = resources.files("lmrbench.authoring")
     file = folder / "public_checks" / f"{ours.id.replace('/', '_')}.py"
     if not file.is_file():
-        raise TaskError(
-            "its inputs are more than tensors and numbers, so that no check observes it without its repository"
-        )
+        raise TaskError(f"the check of {ours.id} needs the repository that it was written for, and there is no other")
     if target.qualname not in (names := [own.qualname for own in ours.targets]):
         raise TaskError(f"the check of {ours.id} observes {' and '.join(names)}, not {target.qualname}")
     check = file.read_text("utf-8")

@@ -94,7 +94,8 @@ def import_edition(source: Path, to: Path, advance: Callable[[int, int], None] =
     made: list[Made] = []
     left_out: list[Remark] = []
     remarks: list[Remark] = []
-    missing = {task.id for task in core if task.tier == "function"}
+    missing = {task.id: task.paper.slug for task in core if task.tier == "function"}
+    absent = {*missing.values()}
     slugs: set[str] = set()
     instances: dict[str, str] = {}
     to.parent.mkdir(parents=True, exist_ok=True)
@@ -107,6 +108,7 @@ def import_edition(source: Path, to: Path, advance: Callable[[int, int], None] =
                 benchmark = read_benchmark(folder)
                 _require_new(benchmark, instances)
                 paper = read_paper(benchmark, slug)
+                absent -= {task.paper.slug for task in same_paper(paper, core)}
                 tasks, said = _make(benchmark, paper, temporary / slug, suite, core, left_out)
             except (LmrbenchError, RecursionError) as error:
                 reason = str(error).replace(f"{temporary}/", "")
@@ -115,11 +117,14 @@ def import_edition(source: Path, to: Path, advance: Callable[[int, int], None] =
                 slugs.add(slug)
                 made += tasks
                 remarks += said
-                missing -= {_counterpart(task, same_paper(paper, core)) for task in tasks}
+                for task in tasks:
+                    missing.pop(_counterpart(task, same_paper(paper, core)), None)
             advance(number, len(folders))
         if missing:
-            reason = f"the tasks of the suite core of which none was made: {', '.join(sorted(missing))}"
-            left_out.append(Remark(where=f"{len(missing)} of the paper's tasks", reason=reason))
+            reason = f"not made: {', '.join(sorted(missing))}"
+            if absent:
+                reason += f"; no folder that could be read holds {', '.join(sorted(absent))}"
+            left_out.append(Remark(where=f"{len(missing)} of the tasks of core", reason=reason))
         if made:
             temporary.chmod(0o755)
             temporary.replace(to)
