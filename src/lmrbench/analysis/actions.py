@@ -20,7 +20,9 @@ from numpy.typing import NDArray
 from lmrbench.analysis.published import actions_of_sessions, solved_papers
 from lmrbench.errors import RecordError
 from lmrbench.grading.runs import Run
+from lmrbench.interop.logs import log_files, logged_samples
 from lmrbench.records import Record
+from lmrbench.storage import read_plain
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalSample
@@ -96,15 +98,11 @@ class Contrast(Record):
 
 def sessions_of_run(run: Run) -> list[Session]:
     """A session for each sample in the logs of a run folder; the last one of those that were asked again."""
-    from inspect_ai.log import list_eval_logs, read_eval_log
-
-    from lmrbench.solving.runs import LOGS
-
     passed = {(item.task, item.sample): item.passed for item in run.grades}
     systems = [item.system for item in run.usages] or [item.system for item in run.grades]
     found = {}
-    for info in list_eval_logs(str(run.folder / LOGS), descending=False):
-        for sample in read_eval_log(info).samples or []:
+    for name in log_files(run.folder):
+        for sample in logged_samples(run.folder, name):
             key = (str(sample.id), sample.epoch - 1)
             found[key] = Session(
                 system=systems[0] if systems else run.folder.name,
@@ -294,8 +292,8 @@ def _by_number(file: Path) -> tuple[Path, int, str]:
 
 def _event(file: Path) -> Any:
     try:
-        return json.loads(file.read_bytes())
-    except ValueError as error:
+        return json.loads(read_plain(file))
+    except (ValueError, RecursionError) as error:
         raise RecordError(f"{file}: is not JSON: {error}") from error
 
 

@@ -16,6 +16,7 @@ from lmrbench.errors import RecordError
 from lmrbench.records import Record, StoredRecord
 from lmrbench.storage import write_whole
 from lmrbench.tasks.digests import audit_digest, runs_digest
+from lmrbench.tasks.files import read_text_if_there
 from lmrbench.tasks.model import Task, Tier
 
 # Raise this number when the audit can find something other than before; all certificates are then stale.
@@ -214,7 +215,7 @@ def read_runs(task: Task) -> Certificate | None:
 
 def _stored(task: Task) -> Certificate | None:
     """The certificate of a task that an auditor of this number has written."""
-    entry = _read(certificate_file(task)).get(task.name)
+    entry = _read(task).get(task.name)
     if entry is None:
         return None
     try:
@@ -227,7 +228,7 @@ def _stored(task: Task) -> Certificate | None:
 
 def why_none(task: Task) -> str:
     """Why `read_certificate` gives none."""
-    entry = _read(certificate_file(task)).get(task.name)
+    entry = _read(task).get(task.name)
     if not isinstance(entry, dict):
         return "has not been audited yet"
     if entry.get("digest") != audit_digest(task):
@@ -239,18 +240,16 @@ def why_none(task: Task) -> str:
 
 def write_certificate(task: Task, certificate: Certificate) -> None:
     """Write or replace the certificate of one task; those of the paper's other tasks stay."""
+    entries = {**_read(task), task.name: certificate.model_dump(mode="json")}
+    write_whole(certificate_file(task), (json.dumps(dict(sorted(entries.items())), indent=1) + "\n").encode())
+
+
+def _read(task: Task) -> dict[str, object]:
     file = certificate_file(task)
-    entries = {**_read(file), task.name: certificate.model_dump(mode="json")}
-    write_whole(file, (json.dumps(dict(sorted(entries.items())), indent=1) + "\n").encode())
-
-
-def _read(file: Path) -> dict[str, object]:
     try:
-        entries = json.loads(file.read_text("utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        raise RecordError(f"{file}: {error}") from error
+        entries = json.loads(read_text_if_there(file, task.folder.parent) or "{}")
+    except (ValueError, RecursionError) as error:
+        raise RecordError(f"{file}: is not JSON: {error}") from error
     if not isinstance(entries, dict):
         raise RecordError(f"{file}: not a table of certificates")
     return entries

@@ -9,16 +9,17 @@ Facts of the format: https://www.harborframework.com/docs/tasks, schema 1.4.
 from __future__ import annotations
 
 import json
-import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatch
 from pathlib import Path
 
-from lmrbench.errors import UsageError
+from lmrbench.errors import SubmissionError, TaskError, UsageError
 from lmrbench.sandbox.environments import environment_of
 from lmrbench.sandbox.packages import versions
 from lmrbench.tasks.collect import ANSWER
 from lmrbench.tasks.digests import grading_digest
+from lmrbench.tasks.foreign import entries, read_foreign
 from lmrbench.tasks.model import Inputs, Task
 from lmrbench.tasks.sources import Tree
 from lmrbench.tasks.workspace import (
@@ -34,6 +35,7 @@ from lmrbench.version import __version__
 WORKSPACE, SUITE = "/workspace", "/tests/suite"
 # A run of the check may take as many of its limits: the reference runs twice, and an answer gets several times longer.
 _LIMITS_OF_A_VERIFIER = 20
+_MOST_OF_A_FILE = 1 << 30
 _AGENT_SECONDS, _BUILD_SECONDS = 3600, 3600
 
 _ENVIRONMENT = """\
@@ -172,12 +174,26 @@ def _listed(texts: Iterable[str]) -> str:
 
 
 def _write_suite(task: Task, folder: Path) -> None:
-    """The paper alone, as a suite of its own."""
-    ignored = shutil.ignore_patterns("__pycache__", "*.pyc", "certificate*.json")
-    shutil.copytree(task.folder, folder / task.paper.slug, ignore=ignored)
-    facts = task.folder.parent / "suite.toml"
-    if facts.is_file():
-        shutil.copy(facts, folder)
+    """The paper alone, as a suite of its own. Raises TaskError for links, and what else is no regular file."""
+    suite = task.folder.parent
+    wanted = [f"{task.folder.name}/{name}" for name in _regular(task.folder) if not fnmatch(name, "certificate*.json")]
+    for name in [*wanted, *(["suite.toml"] if (suite / "suite.toml").exists() else [])]:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(_read(suite, name))
+
+
+def _regular(folder: Path) -> Iterator[str]:
+    for name, problem in entries(folder):
+        if problem:
+            raise TaskError(f"{folder / name}: {problem}")
+        yield name
+
+
+def _read(suite: Path, name: str) -> bytes:
+    try:
+        return read_foreign(suite, name, _MOST_OF_A_FILE) or b""
+    except SubmissionError as error:
+        raise TaskError(f"{suite}: {error}") from error
 
 
 def _write_answer(task: Task, folder: Path, inputs: Inputs) -> None:

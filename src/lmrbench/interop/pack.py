@@ -28,7 +28,7 @@ from lmrbench.interop.transcripts import transcripts
 from lmrbench.lines import MAX_LINE_BYTES
 from lmrbench.records import StoredRecord, read_record
 from lmrbench.storage import locked, reading_plain, write_whole
-from lmrbench.tasks.submission import Answer, Submission, Text
+from lmrbench.tasks.submission import Answer, SampleNumber, Submission, Text
 
 MANIFEST = "manifest.json"
 # Of a pack that is read: its own size, that of all its files unpacked, how many they are, and how many answers.
@@ -57,7 +57,7 @@ class Claim(StoredRecord):
 
     system: Text = Field(min_length=1)
     task: Text = Field(min_length=1)
-    sample: int = Field(ge=0)
+    sample: SampleNumber
     passed: bool
 
     @property
@@ -136,17 +136,20 @@ def read_pack(file: Path) -> Pack:
         raise RecordError(f"{file}: is larger than {MOST_PACKED >> 20} MiB")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            files = _checked(archive, file)
+            files, logs = _checked(archive, file)
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, ValueError) as error:
         # What the library raises for archives that are damaged, encrypted, or of a kind it does not read.
         raise RecordError(f"{file}: is no zip file that can be read: {error}") from error
     manifest = read_record(files[MANIFEST], Manifest, f"{file}: {MANIFEST}")
     for name, digest in manifest.files.items():
+        if name in logs:
+            # Nothing is read of them.
+            continue
         if name not in files:
             raise RecordError(f"{file}: {name} is named in {MANIFEST}, and missing")
         if hashlib.sha256(files[name]).hexdigest() != digest:
             raise RecordError(f"{file}: {name} is not what {MANIFEST} says: its SHA-256 differs")
-    if unnamed := sorted(files.keys() - manifest.files.keys() - {MANIFEST}):
+    if unnamed := sorted((files.keys() | logs) - manifest.files.keys() - {MANIFEST}):
         raise RecordError(f"{file}: {unnamed[0]} is not named in {MANIFEST}")
     facts = read_record(files[FACTS], RunFacts, f"{file}: {FACTS}")
     submissions = _records(files[SUBMISSIONS], Submission, f"{file}: {SUBMISSIONS}")
@@ -217,8 +220,8 @@ def _lines(records: Iterable[StoredRecord]) -> bytes:
     return "".join(item.model_dump_json() + "\n" for item in records).encode()
 
 
-def _checked(archive: zipfile.ZipFile, file: Path) -> dict[str, bytes]:
-    """The files of an archive by name, without logs. Their names, number and sizes are looked at before any is read."""
+def _checked(archive: zipfile.ZipFile, file: Path) -> tuple[dict[str, bytes], set[str]]:
+    """The files of an archive by name, and the names of logs. Names, number and sizes are looked at before reading."""
     entries = archive.infolist()
     if len(entries) > MOST_FILES:
         raise RecordError(f"{file}: holds {len(entries)} files, more than {MOST_FILES}")
@@ -236,7 +239,7 @@ def _checked(archive: zipfile.ZipFile, file: Path) -> dict[str, bytes]:
     if others := [item.filename for item in entries if item.compress_type not in ways]:
         raise RecordError(f"{file}: {others[0]} is packed in another way than by deflate")
     # By these ways an entry gives at most the bytes that it says it has, however little it was packed into.
-    return {item.filename: archive.read(item) for item in entries}
+    return {name: archive.read(name) for name in names if name in known}, set(names) - set(known)
 
 
 Stored = TypeVar("Stored", bound=StoredRecord)

@@ -13,12 +13,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lmrbench.errors import UsageError
+from lmrbench.interop.logs import log_files, logged_samples
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalSample
 
-LOGS = "logs"
 _SECRET_NAME = re.compile("key|token|secret|password|credential", re.I)
 _SECRET = re.compile(r"\b(?:sk|pk|ghp|gho|hf|xai|gsk|AKIA|AIza|Bearer)[-_ ]?[A-Za-z0-9_-]{16,}")
 _HOME = re.compile(r"(/home/|/Users/|\\Users\\)[^/\\\s\"':]+")
@@ -28,19 +27,18 @@ _SHORTEST_SECRET = 8
 
 def transcripts(folder: Path) -> Iterator[str]:
     """The messages of each log of a run folder, as JSON lines, one per sample. Raises UsageError without Inspect."""
-    try:
-        from inspect_ai.log import list_eval_logs, read_eval_log, resolve_sample_attachments
-    except ModuleNotFoundError as error:
-        raise UsageError(f"--with-logs needs {error.name}: pip install 'lmrbench[models]'") from error
     clean = _cleaner(folder)
-    for info in list_eval_logs(str(folder / LOGS), descending=False) if (folder / LOGS).is_dir() else ():
-        samples = [resolve_sample_attachments(item) for item in read_eval_log(info).samples or []]
-        yield "".join(json.dumps(_transcript(item, clean), ensure_ascii=False) + "\n" for item in samples)
+    for name in log_files(folder):
+        yield "".join(
+            json.dumps(_transcript(item, clean), ensure_ascii=False) + "\n" for item in logged_samples(folder, name)
+        )
 
 
 def _transcript(sample: EvalSample, clean: Callable[[str], str]) -> dict[str, Any]:
+    from inspect_ai.log import resolve_sample_attachments
+
     messages = []
-    for item in sample.messages:
+    for item in resolve_sample_attachments(sample).messages:
         calls = getattr(item, "tool_calls", None) or []
         messages.append(
             {

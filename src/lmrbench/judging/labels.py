@@ -18,7 +18,7 @@ from lmrbench.judging.scale import OPPOSITES, Category, ErrorClass
 from lmrbench.lines import read_submitted_lines
 from lmrbench.records import StoredRecord
 from lmrbench.storage import write_whole
-from lmrbench.tasks.submission import Answer
+from lmrbench.tasks.submission import Answer, SampleNumber
 
 # The annotator of what the majority or a third person decided; nobody may be called so.
 ADJUDICATED = "adjudicated"
@@ -29,7 +29,7 @@ class Label(StoredRecord):
 
     system: str = Field(min_length=1)
     task: str = Field(min_length=1)
-    sample: int = Field(ge=0)
+    sample: SampleNumber
     annotator: str = Field(min_length=1)
     category: Category
     error_class: ErrorClass | None = None

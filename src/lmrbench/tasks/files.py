@@ -8,25 +8,44 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from lmrbench.errors import TaskError
+from lmrbench.errors import SubmissionError, TaskError
+from lmrbench.printable import printable
 from lmrbench.records import Record
+from lmrbench.tasks.foreign import read_foreign
+
+MAX_TEXT_BYTES = 16 << 20
 
 Model = TypeVar("Model", bound=Record)
 
 
-def read_text(file: Path) -> str:
-    """The text of a file in UTF-8."""
+def read_text(file: Path, suite: Path) -> str:
+    """The text of a file in UTF-8 that lies in the folder of a suite.
+
+    A suite may come from a stranger, so no link in it is followed, and nothing but a regular file is read. Raises
+    TaskError, which names the file.
+    """
+    text = read_text_if_there(file, suite)
+    if text is None:
+        raise TaskError(f"{file}: there is no such file")
+    return text
+
+
+def read_text_if_there(file: Path, suite: Path) -> str | None:
+    """The same as `read_text`; None where there is no file of that name."""
+    name = file.relative_to(suite).as_posix()
     try:
-        return file.read_text("utf-8")
-    except OSError as error:
-        raise TaskError(f"{file}: {error.strerror}") from error
+        data = read_foreign(suite, name, MAX_TEXT_BYTES)
+    except SubmissionError as error:
+        raise TaskError(f"{file}: {str(error).removeprefix(f'{printable(name)}: ')}") from error
+    try:
+        return None if data is None else data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise TaskError(f"{file}: is not UTF-8 text ({error.reason} at byte {error.start})") from error
 
 
-def read_table(file: Path) -> dict[str, Any]:
+def read_table(file: Path, suite: Path) -> dict[str, Any]:
     """The table that a TOML file holds."""
-    return parsed_table(read_text(file), file)
+    return parsed_table(read_text(file, suite), file)
 
 
 def parsed_table(text: str, file: Path) -> dict[str, Any]:
@@ -35,6 +54,8 @@ def parsed_table(text: str, file: Path) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise TaskError(f"{file}: {error}") from error
+    except RecursionError as error:
+        raise TaskError(f"{file}: is nested too deeply") from error
 
 
 def validated(model: type[Model], value: object, file: Path, key: str) -> Model:

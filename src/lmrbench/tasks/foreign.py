@@ -16,7 +16,6 @@ from pathlib import Path, PurePosixPath
 
 from lmrbench.errors import SubmissionError
 from lmrbench.printable import printable
-from lmrbench.tasks.workspace import is_litter
 
 MAX_ENTRIES = 20_000
 MAX_DEPTH = 40
@@ -24,6 +23,19 @@ MAX_DEPTH = 40
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 # What has become a FIFO is not waited for.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+_NO_FOLDERS = frozenset(
+    {"__pycache__", ".git", ".hg", ".svn", ".ipynb_checkpoints", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
+    | {".hypothesis", ".tox", ".nox", ".venv", ".idea", ".vscode"}
+)
+_NO_SUFFIXES = (".pyc", ".pyo")
+_NO_FILES = frozenset({".DS_Store", ".git", ".coverage"})
+
+
+def is_litter(path: PurePosixPath) -> bool:
+    """True for what tools leave behind: bytecode, caches, history."""
+    return any(part in _NO_FOLDERS for part in path.parts) or path.name in _NO_FILES or path.suffix in _NO_SUFFIXES
 
 
 def read_foreign(folder: Path, path: str, most: int) -> bytes | None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from lmrbench.errors import TaskError
 from lmrbench.pysource.functions import find
-from lmrbench.tasks.files import read_table, read_text, validated
+from lmrbench.tasks.files import parsed_table, read_table, read_text, read_text_if_there, validated
 from lmrbench.tasks.logged import RESULTS
 from lmrbench.tasks.methods import method_task
 from lmrbench.tasks.model import Paper, Suite, Target, Task, TaskEntry, TaskFiles
@@ -85,13 +85,14 @@ def _joined(folder: Path, papers: Sequence[Path]) -> tuple[Task, ...]:
 def load_facts(folder: Path) -> Suite | None:
     """What `suite.toml` says of a suite; None where there is none."""
     file = folder / "suite.toml"
-    return validated(Suite, read_table(file), file, "") if file.is_file() else None
+    text = read_text_if_there(file, folder)
+    return None if text is None else validated(Suite, parsed_table(text, file), file, "")
 
 
 def load_paper(folder: Path, suite: Suite | None = None) -> tuple[Task, ...]:
     """Load the tasks of one paper folder and check that every file and target they name is there."""
     file = folder / "task.toml"
-    table = read_table(file)
+    table = read_table(file, folder.parent)
     if unknown := sorted(table.keys() - {"paper", "source", "task"}):
         raise TaskError(f"{file}: unknown key {unknown[0]!r}; expected [paper], [source] and [[task]]")
     paper = validated(Paper, table.get("paper", {}), file, "paper")
@@ -126,7 +127,10 @@ def load_paper(folder: Path, suite: Suite | None = None) -> tuple[Task, ...]:
 def load_repository(folder: Path) -> Mapping[str, bytes]:
     """The files of a paper's `repo/`, or of its source, with those of `overlay/` laid over them."""
     file = folder / "task.toml"
-    source = read_table(file).get("source")
+    source = read_table(file, folder.parent).get("source")
+    for place in (folder / "repo", folder / "overlay"):
+        if place.is_symlink():
+            raise TaskError(f"{place}: is a link, which is not followed in a suite")
     if source is None:
         return folder_files(folder / "repo")
     if (folder / "repo").exists():
@@ -172,25 +176,29 @@ def _entry(table: dict[str, Any], folder: Path, key: str, repository: Mapping[st
 
 
 def _files(entry: TaskEntry, folder: Path, key: str, repository: Mapping[str, bytes]) -> TaskFiles:
+    suite = folder.parent
+
+    def text(name: str) -> str:
+        return read_text_if_there(folder / name, suite) or ""
+
     for name in (*filter(None, [entry.check]), "paper.md"):
-        if not (folder / name).is_file():
+        if read_text_if_there(folder / name, suite) is None:
             raise TaskError(f"{folder / 'task.toml'}: {key}: there is no file {name}")
     if entry.tier == "method" and not entry.check:
         raise TaskError(f"{folder / 'task.toml'}: {key}.check: a task of the tier method needs a check")
-    equivalents, deviations = folder / "equivalent" / f"{entry.name}.toml", folder / "deviations.toml"
-    decided, results = folder / "decided" / f"{entry.name}.toml", folder / RESULTS
     of_source = repository.source.imports if isinstance(repository, Tree) else None
+    rewrites = sorted((folder / "rewrites" / entry.name).glob("*.py"))
     return TaskFiles(
         repository=repository,
         imports=of_source if entry.imports is None else entry.imports,
-        check=read_text(folder / entry.check) if entry.check else "",
-        summary=read_text(folder / "paper.md"),
-        rewrites={file.stem: read_text(file) for file in sorted((folder / "rewrites" / entry.name).glob("*.py"))},
+        check=text(entry.check) if entry.check else "",
+        summary=text("paper.md"),
+        rewrites={file.stem: read_text(file, suite) for file in rewrites},
         wrong=wrong_versions(folder, entry.name),
-        equivalents=read_text(equivalents) if equivalents.is_file() else "",
-        deviations=read_text(deviations) if deviations.is_file() else "",
-        decided=read_text(decided) if decided.is_file() else "",
-        results=read_text(results) if entry.tier == "method" and results.is_file() else "",
+        equivalents=text(f"equivalent/{entry.name}.toml"),
+        deviations=text("deviations.toml"),
+        decided=text(f"decided/{entry.name}.toml"),
+        results=text(RESULTS) if entry.tier == "method" else "",
     )
 
 

@@ -21,8 +21,8 @@ from lmrbench.errors import TaskError
 from lmrbench.pysource.functions import mask
 from lmrbench.records import Record
 from lmrbench.storage import cache_folder
+from lmrbench.tasks.foreign import is_litter
 from lmrbench.tasks.model import Target
-from lmrbench.tasks.workspace import is_litter
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 FileName = Annotated[str, StringConstraints(pattern=r"^[\w][\w.+!-]*\.(whl|tar\.gz|zip)$")]

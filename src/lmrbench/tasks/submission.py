@@ -26,6 +26,10 @@ class Answer(NamedTuple):
         return f"sample {self.sample} of {self.task} by {self.system}"
 
 
+# More than anybody asks for; tables and file names hold them.
+SampleNumber = Annotated[int, Field(ge=0, le=999_999)]
+
+
 class Submission(StoredRecord):
     """The code of one sample of one system for one task.
 
@@ -36,7 +40,7 @@ class Submission(StoredRecord):
 
     system: Text = Field(min_length=1)
     task: Text = Field(min_length=1)
-    sample: int = Field(default=0, ge=0)
+    sample: SampleNumber = 0
     label: Text = ""
     code: Text | dict[Text, Text]
     warnings: tuple[Text, ...] = ()

@@ -17,7 +17,7 @@ from lmrbench.pysource.functions import find
 from lmrbench.pysource.source import decode
 from lmrbench.records import Record
 from lmrbench.tasks.edits import Edit, Sentence, edited
-from lmrbench.tasks.files import read_table, read_text, validated
+from lmrbench.tasks.files import read_table, read_text_if_there, validated
 from lmrbench.tasks.model import Name, RelativePath, Task
 from lmrbench.tasks.workspace import one_text
 
@@ -45,7 +45,7 @@ def twins(folder: Path, tasks: Sequence[Task]) -> tuple[Task, ...]:
 
 
 def _twin(file: Path, tasks: Sequence[Task]) -> Task:
-    twin = validated(Twin, {**read_table(file), "name": file.stem}, file, "")
+    twin = validated(Twin, {**read_table(file, file.parents[2]), "name": file.stem}, file, "")
     original = next((task for task in tasks if task.name == twin.of and task.tier == "function"), None)
     if original is None:
         raise TaskError(f"{file}: of: the paper has no task {twin.of!r}")
@@ -59,7 +59,7 @@ def _twin(file: Path, tasks: Sequence[Task]) -> Task:
         summary=edited(original.files.summary, twin.summary, f"{file}: summary"),
         rewrites={},
         wrong={"the_original": one_text(original.files.repository, original), **original.files.rewrites},
-        equivalents=read_text(equivalents) if equivalents.is_file() else "",
+        equivalents=read_text_if_there(equivalents, file.parents[2]) or "",
         deviations="",
     )
     instruction = edited(original.instruction, twin.instruction, f"{file}: instruction")

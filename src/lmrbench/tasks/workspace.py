@@ -21,16 +21,13 @@ from typing import Any
 from lmrbench.errors import TaskError, UsageError
 from lmrbench.pysource.functions import find, mask
 from lmrbench.pysource.source import decode
+from lmrbench.tasks.foreign import is_litter
 from lmrbench.tasks.logged import EXPERIMENT, REPLAY, RESULTS, replay
 from lmrbench.tasks.model import Inputs, Target, Task, TaskFiles
 
 REPO = "repo"
-_NO_FOLDERS = frozenset(
-    {"__pycache__", ".git", ".hg", ".svn", ".ipynb_checkpoints", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
-    | {".hypothesis", ".tox", ".nox", ".venv", ".idea", ".vscode"}
-)
-_NO_SUFFIXES = (".pyc", ".pyo")
-_NO_FILES = frozenset({".DS_Store", ".git", ".coverage"})
+# Of a folder that is read whole.
+_MOST_FILES, _MOST_BYTES = 100_000, 1 << 30
 RULES = (
     "What holds for every task: values are of the plain types that the documents name, not of subclasses, and tensors "
     "are dense and lie on the CPU. The functions may be called any number of times, in any order, with other arguments "
@@ -41,20 +38,27 @@ RULES = (
 )
 
 
-def is_litter(path: PurePosixPath) -> bool:
-    """True for what tools leave behind: bytecode, caches, history."""
-    return any(part in _NO_FOLDERS for part in path.parts) or path.name in _NO_FILES or path.suffix in _NO_SUFFIXES
-
-
 def folder_files(folder: Path) -> dict[str, bytes]:
     """All files below a folder, by path, without litter.
 
-    A link that leaves the folder, or anything but files and folders, is a TaskError.
+    A link that leaves the folder, anything but files and folders, and more than can be read is a TaskError.
     """
     if not folder.is_dir():
         raise TaskError(f"{folder}: there is no such folder")
+    files: dict[str, bytes] = {}
+    left = _MOST_BYTES
     try:
-        return dict(sorted(_read_folder(folder, folder)))
+        for number, path in enumerate(_below(folder, folder)):
+            if number == _MOST_FILES:
+                raise TaskError(f"{folder}: holds more than {_MOST_FILES} files and folders, links followed")
+            if path.is_file():
+                with path.open("rb") as file:
+                    data = file.read(left + 1)
+                left -= len(data)
+                if left < 0:
+                    raise TaskError(f"{path}: with it the folder holds more than {_MOST_BYTES} bytes")
+                files[path.relative_to(folder).as_posix()] = data
+        return dict(sorted(files.items()))
     except OSError as error:
         raise TaskError(f"{error.filename}: {error.strerror}") from error
 
@@ -167,18 +171,17 @@ def one_text(repository: Mapping[str, bytes], task: Task) -> str:
     return "\n\n".join(decode(repository[path])[0] for path in task.goal_files)
 
 
-def _read_folder(folder: Path, root: Path) -> Iterator[tuple[str, bytes]]:
+def _below(folder: Path, root: Path) -> Iterator[Path]:
+    """All files and folders below a folder, without litter."""
     for path in folder.iterdir():
-        name = path.relative_to(root)
-        if is_litter(PurePosixPath(name.as_posix())):
+        if is_litter(PurePosixPath(path.relative_to(root).as_posix())):
             continue
         if path.is_symlink() and not path.resolve().is_relative_to(root.resolve()):
             raise TaskError(f"{path}: a link that leaves the repository")
+        yield path
         if path.is_dir():
-            yield from _read_folder(path, root)
-        elif path.is_file():
-            yield name.as_posix(), path.read_bytes()
-        else:
+            yield from _below(path, root)
+        elif not path.is_file():
             raise TaskError(f"{path}: neither a file nor a folder")
 
 

@@ -8,13 +8,14 @@ which. Both come out as the text of a Python file that begins with a docstring.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from pydantic import Field
 
 from lmrbench.errors import TaskError
 from lmrbench.records import Record
 from lmrbench.tasks.edits import Edit, Sentence, edited
-from lmrbench.tasks.files import read_table, read_text, validated
+from lmrbench.tasks.files import parsed_table, read_text, read_text_if_there, validated
 
 
 class EditedVersion(Record):
@@ -26,16 +27,16 @@ class EditedVersion(Record):
 
 def wrong_versions(folder: Path, task: str) -> dict[str, str]:
     """The wrong versions of a task of this paper folder, sorted by name."""
-    whole = {file.stem: read_text(file) for file in (folder / "wrong" / task).glob("*.py")}
+    whole = {file.stem: read_text(file, folder.parent) for file in (folder / "wrong" / task).glob("*.py")}
     file = folder / "wrong" / f"{task}.toml"
-    edited = _edited_versions(file) if file.is_file() else {}
+    text = read_text_if_there(file, folder.parent)
+    edited = _edited_versions(parsed_table(text, file), file) if text is not None else {}
     if twice := sorted(whole.keys() & edited.keys()):
         raise TaskError(f"{file}: {twice[0]}: there is a file {task}/{twice[0]}.py too")
     return dict(sorted({**whole, **edited}.items()))
 
 
-def _edited_versions(file: Path) -> dict[str, str]:
-    table = read_table(file)
+def _edited_versions(table: dict[str, Any], file: Path) -> dict[str, str]:
     base = table.pop("base", None)
     if not isinstance(base, str):
         raise TaskError(f"{file}: base: a text is needed, which the versions are edits of")

@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from lmrbench.errors import UsageError
-from lmrbench.interop.transcripts import LOGS
+from lmrbench.interop.logs import LOGS, answered_in
 from lmrbench.tasks.submission import Answer
 
 # Inspect takes some seconds to start on a busy machine.
@@ -55,15 +55,10 @@ class TranscriptServers:
 
 def _log_of(run: Path, answer: Answer) -> str:
     """The name of the latest log of a run in which an answer was given."""
-    try:
-        from inspect_ai.log import list_eval_logs, read_eval_log_sample_summaries
-    except ModuleNotFoundError as error:
-        raise UsageError(f"transcripts need {error.name}: pip install 'lmrbench[models]'") from error
-    for info in list_eval_logs(str(run / LOGS)) if (run / LOGS).is_dir() else ():
-        for sample in read_eval_log_sample_summaries(info):
-            if (str(sample.id), sample.epoch) == (answer.task, answer.sample + 1) and not sample.error:
-                return info.name.rpartition("/")[2]
-    raise UsageError(f"{run / LOGS}: no log holds a transcript of this answer")
+    found = answered_in(run, answer.task, answer.sample)
+    if found is None:
+        raise UsageError(f"{run / LOGS}: no log holds a transcript of this answer")
+    return found.removeprefix(f"{LOGS}/")
 
 
 def _start(logs: Path) -> tuple[subprocess.Popen[bytes], str]:
