@@ -108,6 +108,7 @@ def _by_task(by_task: Mapping[str, Mapping[str, Rate]], systems: Sequence[str], 
         numbers=columns[1 : len(systems) + 1],
         spare=["ended"],
         name="by-task",
+        by_system=True,
         note="For each task, how many answers pass of those that were graded; a dash where a system has none. One "
         "answer to one task says little of how often the system would pass that task.",
     )
