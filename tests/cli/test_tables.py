@@ -39,6 +39,30 @@ def test_a_table_whose_columns_are_named_after_systems_is_shown_whatever_they_ar
     assert "2.5" not in text
 
 
+def by_system(systems, tasks):
+    columns = ["task", *systems, "seconds"]
+    rows = [[task, *(f"{place}/9" for place in range(len(systems))), "1.5"] for task in tasks]
+    return sheet("", columns, rows, numbers=columns[1:], spare=["seconds"], by_system=True)
+
+
+def test_systems_that_do_not_fit_beside_each_other_are_the_rows_or_follow_below():
+    systems = [f"organisation/model-{number:02}" for number in range(35)]
+    turned = shown(by_system(systems, ["dpo/loss", "nsa/attend"]), 80)
+    assert turned[0].split() == ["system", "dpo/loss", "nsa/attend"]
+    assert [line.split()[0] for line in turned[1:36]] == systems
+    assert turned[3].split() == [systems[2], "2/9", "2/9"]
+
+    tasks = [f"paper{number}/a_function_of_it" for number in range(6)]
+    lines = shown(by_system(systems, tasks), 80)
+    assert all(len(line) <= 80 for line in lines)
+    heads = [line.split() for line in lines if line.startswith("task ")]
+    assert [name for head in heads for name in head[1:]] == systems
+    assert len([line for line in lines if line.startswith(tasks[0])]) == len(heads) > 1
+
+    # One system alone, whose name is too long for any line, is folded.
+    assert "x" * 20 in "".join(shown(by_system(["x" * 400], tasks), 80))
+
+
 def test_titles_numbers_and_totals():
     lines = shown(TABLE, 100)
     assert lines[0] == "Things"

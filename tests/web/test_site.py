@@ -3,6 +3,7 @@
 import functools
 import http.server
 import json
+import os
 import re
 import threading
 from typing import Any
@@ -277,6 +278,17 @@ def test_the_feed_is_one_of_atom_with_an_entry_for_each_run(some):
     assert root.find(f"{atom}author/{atom}name") is not None
     assert len(root.findall(f"{atom}entry")) == 2
     assert len({item.text for item in root.iter(f"{atom}id")}) == 3
+
+
+def test_a_leaderboard_names_setting_inputs_and_date_and_no_settings_of_the_other_setting(tmp_path, toy_suite):
+    solving = {"model": "org/one", "setting": "prompt", "inputs": "paper", "turns": 50, "agent": "react", "repairs": 1}
+    run = make(tmp_path / "run", {"one": 2}, solving=solving)
+    os.utime(run / "grades.jsonl", (86400 * 365, 86400 * 365))
+    site = build(run, to=tmp_path / "site", suite=toy_suite)
+    text = (site / "index.html").read_text()
+    assert "<td>prompt</td><td>paper</td><td>1971-01-01</td>" in text
+    (run,) = json.loads((site / "data.json").read_text())["runs"]
+    assert run["settings"] == {"model": "org/one", "setting": "prompt", "inputs": "paper", "repairs": 1}
 
 
 def contents(folder):

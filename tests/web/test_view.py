@@ -46,6 +46,34 @@ def test_the_keyboard_is_enough(page, serve, tmp_path):
     assert page.url.endswith("#main")
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+def test_code_can_be_read_on_a_narrow_screen_and_on_a_wide_one(page, serve, tmp_path, width):
+    line = f"= {'values[0] + ' * 12}0\n"
+    code = "def blend(self, values):\n" + "".join(f"    name_{number} {line}" for number in range(300))
+    answers(tmp_path / "run", code=code)
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(f"{serve(tmp_path / 'run')}/run/0")
+    page.get_by_role("link", name="✗").click()
+    table = page.locator("table.beside").first
+    sizes = table.evaluate(
+        """table => [...table.querySelectorAll("tbody tr")].map(row =>
+            [...row.cells].map(cell => [cell.clientWidth, cell.scrollWidth, cell.classList.contains("line")]))"""
+    )
+    for row in sizes:
+        for shown, needed, is_number in row:
+            assert needed <= shown
+            assert is_number or shown >= 30
+    numbers = table.locator("td.line").last
+    assert numbers.evaluate("cell => getComputedStyle(cell).whiteSpace") == "nowrap"
+    assert min(row[1][0] for row in sizes) >= 250
+    region = page.locator(".wide", has=table).first
+    fits = region.evaluate("region => region.scrollWidth <= region.clientWidth")
+    assert fits == (width == 1280)
+    (case, verdict) = page.locator("table.cases tbody tr").first.locator("th, td").all()[:2]
+    assert case.bounding_box()["width"] >= 100
+    assert verdict.bounding_box()["width"] >= 60
+
+
 def test_the_reference_is_shown_only_where_that_is_asked_for(page, serve, tmp_path):
     answers(tmp_path / "run")
     place = "/run/0/answer?system=one&task=toy/blend&sample=0"

@@ -361,7 +361,7 @@ def _shares(title: str, group: dict[str, str], grades: Sequence[Result]) -> Shee
     shares = [f"{_mean_over_tasks(totals[system]):.1%}" for system in systems]
     rows.append(["all", *shares, f"{sum(item.seconds for item in grades):.2f}"])
     columns = [title, *systems, "seconds"]
-    return sheet("", columns, rows, numbers=columns[1:], spare=["seconds"], totals=1)
+    return sheet("", columns, rows, numbers=columns[1:], spare=["seconds"], totals=1, by_system=True)
 
 
 def _passed(grades: Sequence[Result]) -> int:

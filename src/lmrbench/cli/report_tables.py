@@ -72,7 +72,7 @@ def _sheets(findings: Findings) -> list[Sheet]:
     by_task = rates(findings.grades, findings.usages, lambda task: task)
     if not findings.grades:
         return [*_endings(findings.usages), *rated_sheets(findings)]
-    groups = rates(findings.grades, findings.usages, findings.categories.__getitem__)
+    groups = dict(sorted(rates(findings.grades, findings.usages, findings.categories.__getitem__).items()))
     overall = rates(findings.grades, findings.usages, lambda task: "all")
     systems = list(dict.fromkeys(system for of_systems in by_task.values() for system in of_systems))
     pairs = comparisons(findings.grades)
@@ -93,7 +93,7 @@ def _sheets(findings: Findings) -> list[Sheet]:
 
 def _by_task(by_task: Mapping[str, Mapping[str, Rate]], systems: Sequence[str], usages: Sequence[Usage]) -> Sheet:
     rows = []
-    for task, of_systems in by_task.items():
+    for task, of_systems in sorted(by_task.items()):
         found = [of_systems.get(system) for system in systems]
         ended = Counter(item.status.replace("_", " ") for item in usages if item.task == task)
         what = ", ".join(name if count == 1 else f"{count} {name}" for name, count in ended.most_common())
@@ -108,6 +108,7 @@ def _by_task(by_task: Mapping[str, Mapping[str, Rate]], systems: Sequence[str], 
         numbers=columns[1 : len(systems) + 1],
         spare=["ended"],
         name="by-task",
+        by_system=True,
         note="For each task, how many answers pass of those that were graded; a dash where a system has none. One "
         "answer to one task says little of how often the system would pass that task.",
     )

@@ -14,6 +14,7 @@ from lmrbench.printable import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
     from lmrbench.grading.records import CaseVerdict
 
@@ -31,7 +32,8 @@ class Sheet:
     """A table. numbers: the columns that are aligned to the right. spare: those that a narrow terminal does without.
 
     totals: how many of the last rows are set apart. name: what files and links call it. note: in whole sentences, what
-    it shows and what it does not, for a page that is read without the documentation.
+    it shows and what it does not, for a page that is read without the documentation. by_system: all columns but the
+    first are systems, of which there may be more than fit beside each other.
     """
 
     title: str
@@ -42,6 +44,7 @@ class Sheet:
     totals: int = 0
     name: str = ""
     note: str = ""
+    by_system: bool = False
 
 
 def sheet(
@@ -53,10 +56,11 @@ def sheet(
     totals: int = 0,
     name: str = "",
     note: str = "",
+    by_system: bool = False,
 ) -> Sheet:
     """A table of values of any kind; None is an empty cell."""
     texts = tuple(tuple(map(_text, row)) for row in rows)
-    return Sheet(title, tuple(columns), texts, frozenset(numbers), tuple(spare), totals, name, note)
+    return Sheet(title, tuple(columns), texts, frozenset(numbers), tuple(spare), totals, name, note, by_system)
 
 
 def _text(value: object) -> str:
@@ -68,16 +72,55 @@ def _text(value: object) -> str:
 
 
 def show(item: Sheet, out: Console) -> None:
-    """Print a table under its title; while it is too wide, spare columns are left out, the last named first."""
-    from rich.table import Table
-    from rich.text import Text
+    """Print a table under its title; while it is too wide, spare columns are left out, the last named first.
 
+    Where the systems do not fit beside each other, they are the rows; if that does not fit either, some of them follow
+    below the others.
+    """
     shown = list(range(len(item.columns)))
     # Columns may be named after systems, which have any name; ours come last.
     last = {name: place for place, name in enumerate(item.columns)}
     spare = [last[name] for name in item.spare if name in last]
     while spare and _width(item, shown) > out.width:
         shown.remove(spare.pop())
+    parts = [shown]
+    if item.by_system and _width(item, shown) > out.width:
+        turned = _turned(item, shown)
+        if _width(turned, range(len(turned.columns))) <= out.width:
+            item, parts = turned, [list(range(len(turned.columns)))]
+        else:
+            parts = _side_by_side(item, shown, out.width)
+    if item.title:
+        out.print(cell(item.title, style="bold"))
+    for part in parts:
+        out.print(_table(item, part))
+        out.print()
+
+
+def _turned(item: Sheet, shown: Sequence[int]) -> Sheet:
+    """The table with a row for each of these columns but the first, and a column for each row."""
+    first, *others = shown
+    columns = ("system", *(row[first] for row in item.rows))
+    rows = tuple((item.columns[place], *(row[place] for row in item.rows)) for place in others)
+    return Sheet(item.title, columns, rows, frozenset(columns[1:]))
+
+
+def _side_by_side(item: Sheet, shown: Sequence[int], width: int) -> list[list[int]]:
+    """The first column with as many of the others as fit beside it, as often as it takes."""
+    first, *others = shown
+    parts = [[first]]
+    for place in others:
+        if len(parts[-1]) > 1 and _width(item, [*parts[-1], place]) > width:
+            parts.append([first])
+        parts[-1].append(place)
+    return parts
+
+
+def _table(item: Sheet, shown: Sequence[int]) -> Table:
+    """The columns at these places, as a table of rich."""
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for place in shown:
         column = item.columns[place]
@@ -90,10 +133,7 @@ def show(item: Sheet, out: Console) -> None:
         cells = [row[place] for place in shown]
         # Whatever a name holds, no line may begin as ours do.
         table.add_row(Text(printable(cells[0])), *map(cell, cells[1:]))
-    if item.title:
-        out.print(cell(item.title, style="bold"))
-    out.print(table)
-    out.print()
+    return table
 
 
 def markdown(item: Sheet) -> str:

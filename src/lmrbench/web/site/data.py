@@ -28,6 +28,7 @@ from lmrbench.interop.pack import public_seeds, public_settings
 from lmrbench.interop.verification import Verification, read_verification
 from lmrbench.printable import printable
 from lmrbench.records import SCHEMA, Record
+from lmrbench.solving.settings import Settings
 from lmrbench.tasks.digests import grading_digest
 from lmrbench.tasks.model import Task
 from lmrbench.version import __version__
@@ -260,7 +261,7 @@ def run_info(item: Named) -> RunInfo:
         fresh_seeds=facts.fresh_seeds,
         fail_fast=facts.fail_fast,
         environment={short(key): short(value) for key, value in facts.environment.items()},
-        settings=public_settings(facts.solving),
+        settings=_settings(facts),
         verification=item.verification,
     )
 
@@ -331,6 +332,17 @@ def site_of(runs: Sequence[Named], boards: Sequence[Board], tasks: Mapping[str, 
         raise UsageError(f"so many systems and tasks are more than the {MOST_PAGES:,} pages that a site has")
     found = [_task(name, tier, grades.get(name, []), tasks.get(name)) for name, tier in sorted(tiers.items())]
     return Site(runs=tuple(map(run_info, runs)), boards=tuple(boards), tasks=tuple(found))
+
+
+def _settings(facts: RunFacts) -> dict[str, JsonValue] | None:
+    """The settings of a run that may be told, without those that are for the other setting alone."""
+    told = public_settings(facts.solving)
+    if told is None:
+        return None
+    other = "agent" if told.get("setting", "prompt") == "prompt" else "prompt"
+    extras = {name: field.json_schema_extra for name, field in Settings.model_fields.items()}
+    apart = {name for name, extra in extras.items() if isinstance(extra, dict) and extra.get("only") == other}
+    return {name: value for name, value in told.items() if name not in apart}
 
 
 def _suite_title(way: Way, suite: str) -> str:

@@ -62,7 +62,7 @@ def pages(site: Site) -> dict[str, bytes]:
     runs = {run.number: run for run in site.runs}
     tasks = {task.id: task for task in site.tasks}
     found = {
-        "index.html": page("index", figures={board.page: list(_costs(board)) for board in site.boards}),
+        "index.html": page("index", runs=runs, figures={board.page: list(_costs(board)) for board in site.boards}),
         "grading.html": page("grading", ways=_ways(site)),
     }
     for board in site.boards:
