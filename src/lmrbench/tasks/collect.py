@@ -64,15 +64,15 @@ def transplanted(
         if not wanted:
             files[file] = _whole(by_file[file], file)
             continue
-        text = from_response(by_file[file], wanted)
         try:
-            result = transplant(data, text, wanted)
+            response = from_response(by_file[file], wanted)
+            result = transplant(data, response.text, wanted)
             # What was changed is told from what was shown, in which the paper's other targets are masked too.
-            seen = result if shown[file] == data else transplant(shown[file], text, wanted)
+            seen = result if shown[file] == data else transplant(shown[file], response.text, wanted)
         except SubmissionError as error:
             raise SubmissionError(f"{file}: {error}") from error
         files[file] = result.data
-        left_out.append(seen.warnings)
+        left_out.append((*response.warnings, *seen.warnings))
     for said in left_out[:1] if one_text else left_out:
         # What one file has no use for belongs to another of them.
         warnings += [line for line in said if not one_text or all(line in others for others in left_out)]
