@@ -375,4 +375,7 @@ FAILED = ("system", "task", "cases", "first failure")
 def _failure(item: Result) -> tuple[str, ...]:
     first = item.first_failure
     reason = f"{first.name or first.case}: {first.verdict}: {first.reason}" if first else "the check has no cases"
-    return item.system, item.task, f"{item.matched}/{item.cases}", in_one_line(reason)
+    # What was left out of an answer may be why it fails.
+    left_out = "; ".join(line for line in item.warnings if line not in reason)
+    shown = f"{in_one_line(reason)} (warning: {in_one_line(left_out)})" if left_out else in_one_line(reason)
+    return item.system, item.task, f"{item.matched}/{item.cases}", shown

@@ -18,8 +18,9 @@ from pydantic import BeforeValidator, Field, PlainSerializer
 
 from lmrbench.errors import SubmissionError, TaskError
 from lmrbench.records import Record
-from lmrbench.tasks.collect import decoded, excerpts, patched, transplanted
+from lmrbench.tasks.collect import decoded, excerpts, transplanted
 from lmrbench.tasks.model import Target
+from lmrbench.tasks.patches import patched
 from lmrbench.tasks.submission import Text
 
 SECONDS = 5
