@@ -11,7 +11,7 @@ import pytest
 
 from lmrbench.errors import SubmissionError
 from lmrbench.pysource.responses import from_response
-from lmrbench.pysource.transplant import transplant
+from lmrbench.pysource.transplant import names_of, transplant
 
 MASK = b'''"""Scores."""
 
@@ -81,7 +81,7 @@ FILE_WITH_METHOD = FILE.replace("        raise NotImplementedError", "        re
 
 def read(text, target="score"):
     """The module that an answer makes of the mask, and the warnings."""
-    response = from_response(text, [target])
+    response = from_response(text, [target], names_of(MASK))
     result = transplant(MASK, response.text, [target])
     module: dict[str, Any] = sys.modules.setdefault("scores_of_a_test", types.ModuleType("scores_of_a_test")).__dict__
     for name in [name for name in module if not name.startswith("__")]:
@@ -243,6 +243,15 @@ FUNCTIONS = {
     "JSON": json.dumps({"code": FUNCTION}),
     "JSON in a fence": f"Here:\n{fenced(json.dumps({'code': FUNCTION}, indent=1) + chr(10), 'json')}",
     "JSON without a language": fenced(json.dumps({"answer": FUNCTION}) + "\n", ""),
+    "JSON in JSON": json.dumps({"answer": {"code": FUNCTION, "language": "python"}}),
+    "JSON of lines": json.dumps({"code": FUNCTION.split("\n")}),
+    "a helper between blocks": f"First a helper:\n\n{HELPER}\nand then\n\n{fenced(CALLER)}",
+    "a helper in a block, and the function bare": f"First a helper:\n\n{fenced(HELPER)}\nand then\n\n{CALLER}\nThat is it.",
+    "a formula that is named like a name of the file": f"The mean is\n\nmath = x_bar\n\nand so\n\n"
+    f"{fenced(FUNCTION.replace('**power', '**math.floor(power)'))}{fenced('math = 0.3' + chr(10), '')}",
+    "the language at the end": f"```python\n{FUNCTION}```python\nThat is it.",
+    "headings and tables": f"### Answer\n\n{FUNCTION}\n### Why\n**Sum:** it adds.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n---\n`score` adds.",
+    "a formula beside bare code": f"{FUNCTION}\n$$ s = \\sum_i v_i^p $$\ns = Σ vᵢ·p\nscore(values) adds them.\n",
     "JSON by file": json.dumps({"scores.py": FUNCTION}),
     "JSON with an explanation": json.dumps({"explanation": "It adds up.", "code": fenced(FUNCTION)}),
     "JSON with real line ends": '{"code": "' + FUNCTION + '"}',
@@ -275,6 +284,8 @@ FUNCTIONS = {
     "a constant of the same name": "SCALE = 0\n\n" + FUNCTION.replace("total = 0", "total = SCALE"),
 }
 METHODS = {
+    "the answer's own helper of a name of the module": "def ratio(values):\n    return sum(values)\n\n\nclass Model:\n"
+    + INDENTED.replace("sum(", "ratio("),
     "bare": METHOD,
     "indented": INDENTED,
     "the first line stripped": METHOD.replace("\n    ", "\n        "),

@@ -16,7 +16,7 @@ from lmrbench.pysource.source import lines_of
 _TERMINAL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]")
 # Strings and comments, in which a no-break space may be meant, or one character that is not.
 _INVISIBLE = (
-    r"[\u00ad\u034f\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]"
+    r"[\u00ad\u034f\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e01ef]"
     r"|[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f]"
 )
 _SPACE = r"[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]"
@@ -83,17 +83,22 @@ def unwrapped(text: str) -> str | None:
         values = json.loads(stripped, strict=False)
     except (ValueError, RecursionError):
         return None
-    if len(values) == 1:
-        (value,) = values.values()
-    else:
-        value = next((values[key] for key in _CODE_KEYS if key in values), None)
+    value: object = values
+    while isinstance(value, dict):
+        only = next(iter(value.values())) if len(value) == 1 else None
+        value = only if only is not None else next((value[key] for key in _CODE_KEYS if key in value), None)
+    if isinstance(value, list) and all(isinstance(line, str) for line in value):
+        value = "\n".join(line.removesuffix("\n") for line in value)
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else None
 
 
 def without_html(text: str) -> str:
     """The text with entities replaced by their characters, and without tags of a page at the ends of its lines."""
-    lines = (_TAG.sub("", line) for line in text.split("\n"))
-    return "\n".join(_ENTITY.sub(lambda match: html.unescape(match[0]).replace("\xa0", " "), line) for line in lines)
+    lines = "\n".join(_TAG.sub("", line) for line in text.split("\n"))
+    # A page in a page escapes the marks of its entities too.
+    for _ in range(2):
+        lines = _ENTITY.sub(lambda match: html.unescape(match[0]).replace("\xa0", " "), lines)
+    return lines
 
 
 def without_quotation(lines: Sequence[str]) -> list[str]:

@@ -63,17 +63,18 @@ def own_names(candidate: Source, scopes: Sequence[Scope], pairs: Sequence[Pair])
 
 
 def _is_whole_file(scopes: Sequence[Scope]) -> bool:
-    """Whether the candidate repeats most of what the mask has beside the targets."""
-    repeated = total = 0
-    for scope in scopes:
-        mine = frozenset().union(*(entry.binds for entry in scope.mask.entries))
-        total += len(mine)
-        repeated += len(mine & scope.candidate.binds)
-    module = scopes[0]
+    """Whether the candidate repeats most of what the mask has beside the targets.
+
+    The docstring of the module, and the rest of each class around a target, count as much as one name.
+    """
+    module, *classes = scopes
+    found = [name in module.candidate.binds for entry in module.mask.entries for name in entry.binds]
     if module.mask.body and is_docstring(module.mask.body[0]):
-        total += 1
-        repeated += bool(module.candidate.body) and is_docstring(module.candidate.body[0])
-    return 2 * repeated > total
+        found.append(bool(module.candidate.body) and is_docstring(module.candidate.body[0]))
+    for scope in classes:
+        others = [name in scope.candidate.binds for entry in scope.mask.entries for name in entry.binds]
+        found += [2 * sum(others) > len(others)] if others else []
+    return 2 * sum(found) > len(found)
 
 
 def _is_other(entry: Entry, module: Scope, name: str) -> bool:

@@ -41,6 +41,7 @@ _STRING_START = re.compile(r"[rRbBuUfF]{0,2}['\"]")
 _CONTINUATION = re.compile(r"(?:else|elif|except|finally)\b|[)\]}]")
 _CONFLICT = re.compile(r"(?:<{7}|>{7}|\|{7})(?: |$)")
 _FORMULA = re.compile(r"[\\$]|[^\x00-\x7f\w]")
+_SENTENCE = re.compile(r"[\w.]+\([^()]*\) [A-Za-z]+\b(?! *[(=.\[])")
 _NO_CODE = re.compile(r"[%!]|\$ |`{3,}|~{3,}|<[/\w]|[-*+] |\d+\. |\|")
 _CONTRACTION = re.compile(r"(?<=[a-z])['’](?=(?:s|t|re|ve|ll|d|m)\b)")
 _WORD = re.compile(r"[A-Za-z]+[,.;:!?]?$")
@@ -218,7 +219,7 @@ class _Reading:
             # The next line of a paragraph may begin with such a word.
             return words < 2 and not (number - 1 in self._prose[-1:] and not re.search(r"[()\[\]{}=<>+*/%_\d]", bare))
         if _ASSIGNMENT_OR_CALL.match(content):
-            return words < 2 and not _FORMULA.search(bare)
+            return words < 2 and not _FORMULA.search(bare) and not _SENTENCE.match(bare)
         return self._strict and words < 2
 
 

@@ -15,7 +15,7 @@ import builtins
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from lmrbench.errors import SubmissionError
@@ -57,10 +57,19 @@ class Response:
     warnings: tuple[str, ...] = ()
 
 
-def from_response(text: str, targets: Sequence[str]) -> Response:
-    """The Python text of a response that defines all targets, which are qualified names; a file comes back as it is.
+def from_response(text: str, targets: Sequence[str], known: Collection[str] = ()) -> Response:
+    """Find the Python text of a response that defines all targets; a file comes back as it is.
 
-    Raises SubmissionError, naming the line, for code that can't be parsed, and for a response without any code.
+    Args:
+        text: the response.
+        targets: the qualified names of the targets.
+        known: names that the answer can use without binding them, as the file binds them that it is put into.
+
+    Returns:
+        The code, with empty lines in the place of all else, and what was left out.
+
+    Raises:
+        SubmissionError: code can't be parsed, in which case its line is named, or there is no code at all.
     """
     if _defines_all(text.removeprefix("\ufeff"), targets):
         return Response(text)
@@ -69,9 +78,13 @@ def from_response(text: str, targets: Sequence[str]) -> Response:
         if _defines_all(plain, targets):
             return Response(plain)
         inner = unwrapped(plain)
-        return _answer(plain.split("\n"), targets) if inner is None else from_response(inner, targets)
+        if inner is not None:
+            return from_response(inner, targets, known)
+        return _answer(plain.split("\n"), targets, known)
     except SyntaxError as error:
         raise SubmissionError(unparsable(error)) from error
+    except RecursionError as error:
+        raise SubmissionError("the candidate is nested too deeply") from error
 
 
 def unparsable(error: SyntaxError, line: int | None = None) -> str:
@@ -124,8 +137,12 @@ class _Piece:
     @property
     def names(self) -> frozenset[str]:
         """All names that it binds, or should bind where it is broken."""
-        found = (match[match.lastgroup or 0] for match in _BINDING.finditer(self.text))
-        return frozenset(name for text in found for name in re.findall(r"\w+", text))
+        return _names_in(self.text)
+
+
+def _names_in(text: str) -> frozenset[str]:
+    found = (match[match.lastgroup or 0] for match in _BINDING.finditer(text))
+    return frozenset(name for names in found for name in re.findall(r"\w+", names))
 
 
 def _defines_all(text: str, targets: Sequence[str]) -> bool:
@@ -152,23 +169,25 @@ def _without_reasoning(text: str) -> str:
     return without_reasoning(text, [(starts[opening], starts[block.end]) for opening, block in blocks])
 
 
-def _answer(lines: list[str], targets: Sequence[str]) -> Response:
+def _answer(lines: list[str], targets: Sequence[str], known: Collection[str]) -> Response:
     blocks = fenced_blocks(lines)
     pieces = [_piece(block.start, block.lines, block) for _, block in blocks]
     chosen = [piece for piece in pieces if piece.tree and piece.is_sure and not piece.is_other]
     if not _all_defined(chosen, targets):
         for piece in pieces:
             if (inner := unwrapped(piece.text)) is not None:
-                return from_response(inner, targets)
+                return from_response(inner, targets, known)
         chosen += [piece for piece in pieces if piece.is_other and _defined(piece, targets)]
-    if not _all_defined(chosen, targets):
-        between = _piece(0, without_quotation([*texts_between(lines, blocks)]), None)
-        pieces.append(between)
-        if between.tree and (_defined(between, targets) or not chosen):
-            chosen.append(between)
+    complete = _all_defined(chosen, targets)
+    between = [*texts_between(lines, blocks)]
+    if not complete or _missing(chosen, targets, known) & _names_in("\n".join(between)):
+        piece = _piece(0, without_quotation(between), None)
+        pieces.append(piece)
+        if not complete and piece.tree and (_defined(piece, targets) or not chosen):
+            chosen.append(piece)
     if not any(_defined(piece, targets) for piece in chosen) and not _CODE.search("\n".join(lines)):
         raise _no_code(lines)
-    warnings = [*_needed_too(pieces, chosen, targets), *_broken(pieces, chosen, targets)]
+    warnings = [*_needed_too(pieces, chosen, targets, known), *_broken(pieces, chosen, targets, known)]
     joined = [""] * len(lines)
     for piece in chosen:
         for number, line in enumerate(piece.passage.lines, piece.first):
@@ -197,23 +216,27 @@ def _all_defined(pieces: Sequence[_Piece], targets: Sequence[str]) -> bool:
     return all(any(_defined(piece, [target]) for piece in pieces) for target in targets)
 
 
-def _needed_too(pieces: Sequence[_Piece], chosen: list[_Piece], targets: Sequence[str]) -> Iterator[str]:
-    """Choose blocks of mere statements that bind what the others need; a warning for each block that is not chosen."""
-    missing = _missing(chosen, targets)
+def _needed_too(
+    pieces: Sequence[_Piece], chosen: list[_Piece], targets: Sequence[str], known: Collection[str]
+) -> Iterator[str]:
+    """Choose other pieces that bind what the chosen ones need; a warning for each block that is not chosen."""
+    missing = _missing(chosen, targets, known)
     for piece in pieces:
-        if piece.tree is None or piece in chosen or piece.is_other or piece.block is None:
+        if piece.tree is None or piece in chosen or piece.is_other:
             continue
         if bound(*piece.tree.body) & missing:
             chosen.append(piece)
-            missing = _missing(chosen, targets)
-        else:
+            missing = _missing(chosen, targets, known)
+        elif piece.block is not None:
             yield f"{piece.span()}: nothing that a target needs; left out"
     chosen.sort(key=lambda piece: piece.first)
 
 
-def _broken(pieces: Sequence[_Piece], chosen: Sequence[_Piece], targets: Sequence[str]) -> Iterator[str]:
+def _broken(
+    pieces: Sequence[_Piece], chosen: Sequence[_Piece], targets: Sequence[str], known: Collection[str]
+) -> Iterator[str]:
     """A warning for each piece of broken code that may be left out. Raises SubmissionError for another one."""
-    missing = _missing(chosen, targets)
+    missing = _missing(chosen, targets, known)
     complete = _all_defined(chosen, targets)
     for piece in pieces:
         if not piece.passage.broken or piece.is_other:
@@ -235,7 +258,7 @@ def _is_real(piece: _Piece, target: str) -> bool:
     return piece.tree is not None and any(not is_stub(node) for node, _, _ in _definitions(piece.tree, target))
 
 
-def _missing(pieces: Sequence[_Piece], targets: Sequence[str]) -> set[str]:
+def _missing(pieces: Sequence[_Piece], targets: Sequence[str], known: Collection[str]) -> set[str]:
     """The names that the targets need, and what they need, and that these pieces do not bind."""
     binders: dict[str, list[ast.stmt]] = {}
     queue: list[ast.stmt] = []
@@ -252,7 +275,7 @@ def _missing(pieces: Sequence[_Piece], targets: Sequence[str]) -> set[str]:
         for name in (used(node) | attributes(node, owners)) - needed:
             needed.add(name)
             queue += binders.get(name, ())
-    return needed - binders.keys() - set(dir(builtins))
+    return needed - binders.keys() - set(known) - set(dir(builtins))
 
 
 def _no_code(lines: Sequence[str]) -> SubmissionError:

@@ -33,7 +33,16 @@ from lmrbench.pysource.names import attributes, bound, used
 from lmrbench.pysource.ownership import own_names
 from lmrbench.pysource.responses import unparsable
 from lmrbench.pysource.scopes import Entry, Pair, Scope, is_docstring, module_and_classes
-from lmrbench.pysource.source import DefinitionNode, Edit, FunctionNode, Source, decode, describe, splice
+from lmrbench.pysource.source import (
+    DefinitionNode,
+    Edit,
+    FunctionNode,
+    Source,
+    decode,
+    describe,
+    splice,
+    syntax_tree,
+)
 
 _ALWAYS_THERE = frozenset(dir(builtins)) | {"__file__", "__name__", "__class__", "__spec__", "__path__"}
 
@@ -78,6 +87,14 @@ def transplant(masked: bytes, candidate: str | bytes, targets: Sequence[str]) ->
         line = new.line(new.text.find(wrong))
         raise SubmissionError(f"line {line}: {wrong!r} can't be written in {encoding}, as the file is") from error
     return Transplant(data, shortened(warnings, MAX_LINES))
+
+
+def names_of(masked: bytes) -> frozenset[str]:
+    """The names that a masked file binds, which an answer can use; none for a file that can't be parsed."""
+    try:
+        return frozenset(bound(*syntax_tree(decode(masked)[0]).body))
+    except SyntaxError:
+        return frozenset()
 
 
 def _compared(

@@ -16,7 +16,7 @@ from lmrbench.pysource.differences import shortened
 from lmrbench.pysource.excerpt import bare, excerpt
 from lmrbench.pysource.responses import from_response
 from lmrbench.pysource.source import decode, describe, syntax_tree
-from lmrbench.pysource.transplant import transplant
+from lmrbench.pysource.transplant import names_of, transplant
 from lmrbench.tasks.foreign import entries, read_foreign
 from lmrbench.tasks.model import Target, Task
 from lmrbench.tasks.patches import MAX_WARNINGS
@@ -62,7 +62,7 @@ def transplanted(
             files[file] = _whole(by_file[file], file)
             continue
         try:
-            response = from_response(by_file[file], wanted)
+            response = from_response(by_file[file], wanted, names_of(data))
             result = transplant(data, response.text, wanted)
             # What was changed is told from what was shown, in which the paper's other targets are masked too.
             seen = result if shown[file] == data else transplant(shown[file], response.text, wanted)
