@@ -181,10 +181,10 @@ def _answer(lines: list[str], targets: Sequence[str], known: Collection[str]) ->
     complete = _all_defined(chosen, targets)
     between = [*texts_between(lines, blocks)]
     if not complete or _missing(chosen, targets, known) & _names_in("\n".join(between)):
-        piece = _piece(0, without_quotation(between), None)
+        piece = _between(lines, between, blocks, targets)
         pieces.append(piece)
         if not complete and piece.tree and (_defined(piece, targets) or not chosen):
-            chosen.append(piece)
+            chosen = [piece] if _all_defined([piece], targets) and piece.text == "\n".join(lines) else [*chosen, piece]
     if not any(_defined(piece, targets) for piece in chosen) and not _CODE.search("\n".join(lines)):
         raise _no_code(lines)
     warnings = [*_needed_too(pieces, chosen, targets, known), *_broken(pieces, chosen, targets, known)]
@@ -196,6 +196,23 @@ def _answer(lines: list[str], targets: Sequence[str], known: Collection[str]) ->
     return Response("\n".join(_without_superseded(joined, chosen, targets)) + "\n", tuple(warnings))
 
 
+def _between(
+    lines: list[str], between: list[str], blocks: Sequence[tuple[int, Block]], targets: Sequence[str]
+) -> _Piece:
+    """The code between blocks, or that of the whole text where what looks like a block is part of a string."""
+    piece = _piece(0, without_quotation(between), None)
+    places = [opening + 1 for opening, _ in blocks]
+    body = piece.tree.body if piece.tree else []
+    if any(node.lineno < place <= (node.end_lineno or 0) for node in body for place in places):
+        return _Piece(0, (whole := code_of(lines)), None, "\n".join(lines), _tree(whole))
+    return piece
+
+
+def _tree(passage: Passage) -> ast.Module | None:
+    tree = None if passage.broken else syntax_tree("\n".join(passage.lines))
+    return tree if tree and tree.body else None
+
+
 def _piece(first: int, lines: Sequence[str], block: Block | None) -> _Piece:
     text = "\n".join(lines)
     strict = block is not None and block.is_python and block.closed
@@ -204,8 +221,7 @@ def _piece(first: int, lines: Sequence[str], block: Block | None) -> _Piece:
         mended = code_of(without_html(text).split("\n"), strict)
         if not mended.broken and (passage.broken or len(mended.left_out) < len(passage.left_out)):
             passage = mended
-    tree = None if passage.broken else syntax_tree("\n".join(passage.lines))
-    return _Piece(first, passage, block, text, tree if tree and tree.body else None)
+    return _Piece(first, passage, block, text, _tree(passage))
 
 
 def _defined(piece: _Piece, targets: Sequence[str]) -> bool:
