@@ -63,11 +63,11 @@ def parsed_json(data: bytes, place: str) -> Any:
     try:
         return from_json(data)
     except ValueError as error:
-        # Python writes lone surrogates as escapes, and pydantic reads none.
+        # Python's own parser takes lone surrogates, which it writes itself; no file can hold them.
         if b"\\ud" not in data.lower():
             raise RecordError(f"{place}: is not JSON: {error}") from error
     try:
-        return json.loads(data)
+        return from_json(json.dumps(json.loads(data), ensure_ascii=False).encode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:
         raise RecordError(f"{place}: is not JSON: {error}") from error
 

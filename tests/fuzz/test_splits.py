@@ -117,12 +117,14 @@ OTHER_BLOCKS = st.sampled_from(
         "```latex\n\\mathcal{L} = -\\log\\sigma(x)\n```",
         "```mermaid\ngraph TD; A-->B\n```",
         "```\nfor each value: add its power\n```",
-        "```json\n{\"power\": 2}\n```",
+        '```json\n{"power": 2}\n```',
         "```\n14\n```",
         "~~~console\n>>> score([1])\n~~~",
     )
 )
-FENCES = st.sampled_from(("```python", "```py", "```", "```Python", "~~~python", "````python", '```python title="scores.py"'))
+FENCES = st.sampled_from(
+    ("```python", "```py", "```", "```Python", "~~~python", "````python", '```python title="scores.py"')
+)
 
 
 @st.composite

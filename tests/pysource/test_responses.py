@@ -74,7 +74,8 @@ CALLER = """def score(values, power=1):
 INDENTED = textwrap.indent(METHOD, "    ")
 FILE = MASK.decode()
 FILE_WITH_FUNCTION = FILE.replace(
-    '    """The sum of powers."""\n    raise NotImplementedError', textwrap.indent(FUNCTION.split("\n", 1)[1], "").rstrip()
+    '    """The sum of powers."""\n    raise NotImplementedError',
+    textwrap.indent(FUNCTION.split("\n", 1)[1], "").rstrip(),
 )
 FILE_WITH_METHOD = FILE.replace("        raise NotImplementedError", "        return self.rate * sum(values)", 1)
 
@@ -128,7 +129,9 @@ FUNCTIONS = {
     ),
     "a flush fence in a docstring": "Here:\n"
     + fenced(FUNCTION.replace("    total = 0", '    """Doc.\n\n```python\nscore([1])\n```\n"""\n    total = 0')),
-    "a fence in comments": fenced(FUNCTION.replace("    total = 0", "    # ```\n    # score\n    # ```\n    total = 0")),
+    "a fence in comments": fenced(
+        FUNCTION.replace("    total = 0", "    # ```\n    # score\n    # ```\n    total = 0")
+    ),
     "two drafts": fenced(FUNCTION.replace("**", "+")) + "Better:\n" + fenced(FUNCTION),
     "two drafts in one block": fenced(FUNCTION.replace("**", "+") + "\n\n" + FUNCTION),
     "two bare drafts": FUNCTION.replace("**", "+") + "\n\n" + FUNCTION,
@@ -222,7 +225,8 @@ FUNCTIONS = {
     + FUNCTION.replace("total = 0", "total = 0 if fast is None else 1"),
     "a decorator": f"import functools\n\n\n@functools.wraps(len)\n{FUNCTION}",
     "a match and a walrus": FUNCTION.replace(
-        "    return total", "    if (found := total) is None:\n        pass\n    match found:\n        case _:\n            return found"
+        "    return total",
+        "    if (found := total) is None:\n        pass\n    match found:\n        case _:\n            return found",
     ),
     "a continued line": FUNCTION.replace("total = 0", "total = \\\n        0"),
     "white space behind lines": FUNCTION.replace("\n", "   \n"),
@@ -235,11 +239,14 @@ FUNCTIONS = {
     "an end token behind the fence": f"{fenced(FUNCTION).rstrip()}<|im_end|>",
     "a comment at the margin in the body": f"Here:\n{FUNCTION.replace('    return', '# the end' + chr(10) + '    return')}",
     "prompts of Python": fenced(
-        ">>> def score(values, power=1):\n...     return sum(v**power for v in values)\n...\n>>> score([1])\n1\n", "pycon"
+        ">>> def score(values, power=1):\n...     return sum(v**power for v in values)\n...\n>>> score([1])\n1\n",
+        "pycon",
     ),
     "a quotation": "".join(f"> {line}\n" for line in fenced(FUNCTION).splitlines()),
     "a quotation of bare code": "".join(f"> {line}\n" for line in FUNCTION.splitlines()),
-    "a quotation amid prose": "As you asked:\n\n" + "".join(f">{line}\n" for line in fenced(FUNCTION).split("\n")) + "\nBye.",
+    "a quotation amid prose": "As you asked:\n\n"
+    + "".join(f">{line}\n" for line in fenced(FUNCTION).split("\n"))
+    + "\nBye.",
     "JSON": json.dumps({"code": FUNCTION}),
     "JSON in a fence": f"Here:\n{fenced(json.dumps({'code': FUNCTION}, indent=1) + chr(10), 'json')}",
     "JSON without a language": fenced(json.dumps({"answer": FUNCTION}) + "\n", ""),
@@ -277,7 +284,8 @@ FUNCTIONS = {
     ),
     "a future import": "from __future__ import annotations\n\n" + FUNCTION.replace("values,", "values: Unknown,"),
     "types that only a checker knows": "from __future__ import annotations\nfrom typing import TYPE_CHECKING\n\n"
-    "if TYPE_CHECKING:\n    from nowhere import Unknown\n\n\n" + FUNCTION.replace("power=1):", "power: Unknown = 1) -> Unknown:"),
+    "if TYPE_CHECKING:\n    from nowhere import Unknown\n\n\n"
+    + FUNCTION.replace("power=1):", "power: Unknown = 1) -> Unknown:"),
     "a helper of the same name": "def ratio(value, power):\n    return value**power\n\n\n"
     + CALLER.replace("raised", "ratio"),
     "an import of the same name": f"import operator as copy\n\n{CALLER.replace('raised', 'copy.pow')}",
@@ -323,17 +331,24 @@ METHODS = {
     + fenced(METHOD.replace("sum(", "self._sum(")),
     "a helper in a class of its own": fenced("class Model:\n    def _sum(self, values):\n        return sum(values)\n")
     + fenced(f"class Model:\n{INDENTED.replace('sum(', 'self._sum(')}"),
-    "a class twice": fenced(f"class Model:\n{INDENTED.replace('* total', '- total')}") + fenced(f"class Model:\n{INDENTED}"),
+    "a class twice": fenced(f"class Model:\n{INDENTED.replace('* total', '- total')}")
+    + fenced(f"class Model:\n{INDENTED}"),
     "a sketch first": f"A sketch:\n{fenced('class Model:' + chr(10) + '    def loss(self, values):' + chr(10) + '        ...' + chr(10))}"
     f"In full:\n{fenced(INDENTED)}",
     "a sketch with a helper": fenced(
         "class Model:\n    def loss(self, values):\n        ...\n\n    def _sum(self, values):\n        ...\n"
     )
-    + fenced(textwrap.indent(f"def _sum(self, values):\n    return sum(values)\n\n{METHOD.replace('sum(', 'self._sum(')}", "    ")),
+    + fenced(
+        textwrap.indent(
+            f"def _sum(self, values):\n    return sum(values)\n\n{METHOD.replace('sum(', 'self._sum(')}", "    "
+        )
+    ),
     "a method of the repository": METHOD.replace("self.rate *", "self.doubled() // 2 *"),
     "super": f"class Model:\n{INDENTED.replace('total =', 'super().__init__()' + chr(10) + '        total =')}",
     "another name for self": METHOD.replace("self", "this"),
-    "a function in it": METHOD.replace("total = sum(values)", "def add(a):\n        return sum(a)\n    total = add(values)"),
+    "a function in it": METHOD.replace(
+        "total = sum(values)", "def add(a):\n        return sum(a)\n    total = add(values)"
+    ),
     "a text of many lines": METHOD.replace("total =", 'note = """a\n  b\n"""\n    total ='),
     "an indented text of many lines": INDENTED.replace(
         "total =", 'note = """a\n  b\nc\n"""\n        assert note == "a\\n  b\\nc\\n"\n        total ='
@@ -388,14 +403,20 @@ BROKEN = {
         FILE_WITH_FUNCTION.replace("def scale_of", "<<<<<<< HEAD\n=======\n>>>>>>> x\ndef scale_of"),
         r"line \d+: a conflict marker \(<<<<<<<\)",
     ),
-    "the last of two": (fenced(FUNCTION) + fenced(FUNCTION.replace("in values:", "in values")), "line 11: expected ':'"),
+    "the last of two": (
+        fenced(FUNCTION) + fenced(FUNCTION.replace("in values:", "in values")),
+        "line 11: expected ':'",
+    ),
     "what it needs": (fenced(HELPER.replace("):", ")")) + fenced(CALLER), "line 2: expected ':'"),
     "a statement torn off by prose": (
         f"Here:\n{FUNCTION.replace('    return', 'That was all there is to it.' + chr(10) + '    return')}",
         "line 7: ",
     ),
     "a method": (INDENTED.replace("sum(values)", "sum(values"), r"line 2: '\(' was never closed"),
-    "an old print": (FUNCTION.replace("return total", 'print "total"\n    return total'), "line 5: Missing parentheses"),
+    "an old print": (
+        FUNCTION.replace("return total", 'print "total"\n    return total'),
+        "line 5: Missing parentheses",
+    ),
     "a truncated answer": (f"```python\n{FUNCTION[:-20]}(", "line 5: "),
 }
 
@@ -495,7 +516,9 @@ def test_a_helper_that_is_named_like_something_else_is_the_answers_own_and_said(
     assert module["score"]([1, 2, 3], 2) == 14
     assert module["ratio"](module["Model"](3), [1, 2]) == 6
     assert warnings == ("line 1: `ratio` differs from the repository's; the answer uses its own, as `ratio_of_answer`",)
-    local = code.replace("return sum(ratio(value, power) for", "copy = [ratio]\n    return sum(copy[0](value, power) for")
+    local = code.replace(
+        "return sum(ratio(value, power) for", "copy = [ratio]\n    return sum(copy[0](value, power) for"
+    )
     assert read(local)[0]["score"]([1, 2, 3], 2) == 14
 
 

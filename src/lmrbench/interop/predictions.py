@@ -106,8 +106,11 @@ def _is_mapping(values: Mapping[str, Any]) -> bool:
 
 
 def _submission(item: Prediction, task: Task, sample: int) -> Submission:
+    patch = item.model_patch or ""
     try:
-        return collect_diff(task, (item.model_patch or "").encode(), item.model_name_or_path, sample)
+        if not patch.strip():
+            raise SubmissionError("it is empty")
+        return collect_diff(task, patch.encode(), item.model_name_or_path, sample)
     except SubmissionError as error:
         return Submission(
             system=item.model_name_or_path, task=task.id, sample=sample, code="", warnings=(f"the patch: {error}",)

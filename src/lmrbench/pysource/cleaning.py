@@ -26,16 +26,21 @@ _OUTSIDE = re.compile(
     re.DOTALL,
 )
 # What a model's tokenizer ends a text with.
-_END = re.compile(r"(?:<\|[\w .-]{1,40}\|>|<｜[^｜\n]{1,40}｜>|</s>|<eos>|<end_of_turn>|\[/?INST\])[ \t]*$", re.MULTILINE)
+_END = re.compile(
+    r"(?:<\|[\w .-]{1,40}\|>|<｜[^｜\n]{1,40}｜>|</s>|<eos>|<end_of_turn>|\[/?INST\])[ \t]*$", re.MULTILINE
+)
 _REASONING = r"(?:seed:)?(?:think(?:ing)?|thoughts?|reasoning|reflection|scratchpad)"
 _END_OF_REASONING = re.compile(
-    rf"(?:</{_REASONING}>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|channel\|>final<\|message\|>)(?![\"'])", re.IGNORECASE
+    rf"(?:</{_REASONING}>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|channel\|>final<\|message\|>)(?![\"'])",
+    re.IGNORECASE,
 )
 _BEGIN_OF_REASONING = re.compile(
     rf"^[ \t]*(?:<{_REASONING}>|\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|channel\|>analysis<\|message\|>)",
     re.IGNORECASE | re.MULTILINE,
 )
-_TAG = re.compile(r"^[ \t]*(?:</?(?:pre|code|br|p|div|span)\b[^<>\n]*>)+|(?:</?(?:pre|code|br|p|div|span)\b[^<>\n]*>)+[ \t]*$", re.I)
+_TAG = re.compile(
+    r"^[ \t]*(?:</?(?:pre|code|br|p|div|span)\b[^<>\n]*>)+|(?:</?(?:pre|code|br|p|div|span)\b[^<>\n]*>)+[ \t]*$", re.I
+)
 _ENTITY = re.compile(r"&(?:#\d{1,6}|#x[0-9a-f]{1,5}|lt|gt|amp|quot|apos|nbsp);", re.I)
 _QUOTATION = re.compile(r"^(?: {0,3}>(?!>>) ?)+")
 _PROMPT = re.compile(r"[ \t]*(?:>>>|\.\.\.)(?: (?P<code>.*))?$")

@@ -97,9 +97,7 @@ def names_of(masked: bytes) -> frozenset[str]:
         return frozenset()
 
 
-def _compared(
-    mask: Source, new: Source, targets: Sequence[str]
-) -> tuple[list[Pair], tuple[Scope, ...], _Needs]:
+def _compared(mask: Source, new: Source, targets: Sequence[str]) -> tuple[list[Pair], tuple[Scope, ...], _Needs]:
     """The targets in both files, the scopes that both have, and what of the candidate is taken."""
     pairs = [_pair(mask, new, target) for target in dict.fromkeys(targets)]
     scopes = module_and_classes(mask, new, pairs)

@@ -143,7 +143,9 @@ def judged(events: Sequence[Event], limit: str, refusal: str, untouched: bool) -
     if untouched:
         return ended if ended.status in ("refused", "filtered", "truncated") else Ending("empty", "nothing was changed")
     if refusal:
-        return Ending("unusable", refusal) if ended.status == "answered" else Ending(ended.status, ended.detail or refusal)
+        return (
+            Ending("unusable", refusal) if ended.status == "answered" else Ending(ended.status, ended.detail or refusal)
+        )
     # A truncated or filtered answer may still hold all that is asked for; an agent need not say anything in the end.
     return ended if ended.status in ("truncated", "filtered", "refused") else Ending("answered")
 
