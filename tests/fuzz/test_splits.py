@@ -59,8 +59,10 @@ ANSWERS = {
         "score",
         [
             "from dataclasses import dataclass, field",
-            '@dataclass\nclass Sum:\n    """A sum."""\n\n    total: int = 0\n    parts: list[int] = field(default_factory=list)',
-            "def score(values, power=1):\n    found = Sum()\n    for value in values:\n        found.total += value**power\n"
+            '@dataclass\nclass Sum:\n    """A sum."""\n\n    total: int = 0\n'
+            "    parts: list[int] = field(default_factory=list)",
+            "def score(values, power=1):\n    found = Sum()\n    for value in values:\n"
+            "        found.total += value**power\n"
             "    return found.total",
         ],
     ),
@@ -77,7 +79,8 @@ ANSWERS = {
         "score",
         [
             'NOTE = """\n```python\nx = 1\n```\nEnd.\n"""',
-            "def score(values, power=1):\n    assert NOTE.count('```') == 2\n    return sum(value**power for value in values)",
+            "def score(values, power=1):\n    assert NOTE.count('```') == 2\n"
+            "    return sum(value**power for value in values)",
         ],
     ),
     "a class with a helper": (

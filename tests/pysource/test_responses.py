@@ -175,7 +175,8 @@ FUNCTIONS = {
     "prose at column 0": f"{FUNCTION}This function works by adding up the powers.\n",
     "prose that begins as code does": f"class names are kept, and\nimport statements too.\n\n{FUNCTION}\n"
     "For each value the power is added,\nif there is one.\nwith kind regards from me\n",
-    "lists around bare code": f"Steps:\n- read the values\n  - one by one\n\n{FUNCTION}\nNotes:\n1. It is short.\n* It is fast.\n",
+    "lists around bare code": f"Steps:\n- read the values\n  - one by one\n\n{FUNCTION}\nNotes:\n1. It is short.\n"
+    f"* It is fast.\n",
     "a heading": f"Code:\n{FUNCTION}",
     "an answer in tags": f"<answer>\n{FUNCTION}</answer>\n",
     "tags of a page": f"<p>Here:</p>\n<pre><code>{FUNCTION.rstrip()}</code></pre>\n",
@@ -210,7 +211,8 @@ FUNCTIONS = {
     "a whole file in a fence": fenced(FILE_WITH_FUNCTION),
     "a whole file, another function changed": FILE_WITH_FUNCTION.replace("copy.copy(model).rate", "undefined_name"),
     "part of a file": fenced(f"import math\n\nSCALE = 2\n\n...\n\n{FUNCTION}"),
-    "tuples are imported": f"from typing import Tuple\n\n{FUNCTION.replace('power=1):', 'power=1) -> Tuple[int, int]:')}",
+    "tuples are imported": f"from typing import Tuple\n\n"
+    f"{FUNCTION.replace('power=1):', 'power=1) -> Tuple[int, int]:')}",
     "a quoted annotation": FUNCTION.replace("power=1):", "power=1) -> 'Unknown':"),
     "a constant behind it": FUNCTION.replace("**power", "**(power + ZERO)") + "\n\nZERO = 0\n",
     "a constant in a block before": fenced("ZERO = 0\n") + fenced(FUNCTION.replace("**power", "**(power + ZERO)")),
@@ -237,7 +239,8 @@ FUNCTIONS = {
     "an end token": f"{FUNCTION}<|endoftext|>",
     "an end token on the last line": f"{FUNCTION.rstrip()}<|im_end|>\n",
     "an end token behind the fence": f"{fenced(FUNCTION).rstrip()}<|im_end|>",
-    "a comment at the margin in the body": f"Here:\n{FUNCTION.replace('    return', '# the end' + chr(10) + '    return')}",
+    "a comment at the margin in the body": f"Here:\n"
+    f"{FUNCTION.replace('    return', '# the end' + chr(10) + '    return')}",
     "prompts of Python": fenced(
         ">>> def score(values, power=1):\n...     return sum(v**power for v in values)\n...\n>>> score([1])\n1\n",
         "pycon",
@@ -253,11 +256,13 @@ FUNCTIONS = {
     "JSON in JSON": json.dumps({"answer": {"code": FUNCTION, "language": "python"}}),
     "JSON of lines": json.dumps({"code": FUNCTION.split("\n")}),
     "a helper between blocks": f"First a helper:\n\n{HELPER}\nand then\n\n{fenced(CALLER)}",
-    "a helper in a block, and the function bare": f"First a helper:\n\n{fenced(HELPER)}\nand then\n\n{CALLER}\nThat is it.",
+    "a helper in a block, and the function bare": f"First a helper:\n\n{fenced(HELPER)}\nand then\n\n{CALLER}\n"
+    f"That is it.",
     "a formula that is named like a name of the file": f"The mean is\n\nmath = x_bar\n\nand so\n\n"
     f"{fenced(FUNCTION.replace('**power', '**math.floor(power)'))}{fenced('math = 0.3' + chr(10), '')}",
     "the language at the end": f"```python\n{FUNCTION}```python\nThat is it.",
-    "headings and tables": f"### Answer\n\n{FUNCTION}\n### Why\n**Sum:** it adds.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n---\n`score` adds.",
+    "headings and tables": f"### Answer\n\n{FUNCTION}\n### Why\n**Sum:** it adds.\n\n| a | b |\n|---|---|\n"
+    f"| 1 | 2 |\n---\n`score` adds.",
     "a formula beside bare code": f"{FUNCTION}\n$$ s = \\sum_i v_i^p $$\ns = Σ vᵢ·p\nscore(values) adds them.\n",
     "JSON by file": json.dumps({"scores.py": FUNCTION}),
     "JSON with an explanation": json.dumps({"explanation": "It adds up.", "code": fenced(FUNCTION)}),
@@ -273,7 +278,8 @@ FUNCTIONS = {
         }.items()
     },
     "bare reasoning": f"<think>\nmaybe\n\n{FUNCTION.replace('**', '+')}\nno, rather\n</think>\n\n{FUNCTION}",
-    "reasoning with a fence without end": f"<think>\n```python\n{FUNCTION.replace('**', '+')}\nhm\n</think>\n\n{fenced(FUNCTION)}",
+    "reasoning with a fence without end": f"<think>\n```python\n{FUNCTION.replace('**', '+')}\nhm\n</think>\n\n"
+    f"{fenced(FUNCTION)}",
     "reasoning without a beginning": f"maybe\n{fenced(FUNCTION.replace('**', '+'))}</think>\n{FUNCTION}",
     "reasoning twice": f"<think>a</think>{FUNCTION.replace('**', '+')}<think>b</think>\n{FUNCTION}",
     "a tag of reasoning in a string": fenced(
@@ -301,30 +307,38 @@ METHODS = {
     "in its class": f"class Model:\n{INDENTED}",
     "in its class in a fence": fenced(f"class Model:\n{INDENTED}"),
     "in a class with a base": f"class Model(object):\n{INDENTED}",
-    "in a class with another constructor": f"class Model:\n    def __init__(self):\n        self.rate = 5\n\n{INDENTED}",
+    "in a class with another constructor": f"class Model:\n    def __init__(self):\n        self.rate = 5\n\n"
+    f"{INDENTED}",
     "a whole file": FILE_WITH_METHOD,
     "a whole file in a fence": fenced(FILE_WITH_METHOD),
     "a class with a helper": f"class Model:\n    def _sum(self, values):\n        return sum(values)\n\n"
     f"{INDENTED.replace('sum(', 'self._sum(')}",
     "a class with a private helper": f"class Model:\n    def __sum(self, values):\n        return sum(values)\n\n"
     f"{INDENTED.replace('sum(', 'self.__sum(')}",
-    "a helper of the module": f"def _sum(values):\n    return sum(values)\n\n\nclass Model:\n{INDENTED.replace('sum(', '_sum(')}",
-    "a helper of the module and a bare method": f"def _sum(values):\n    return sum(values)\n\n\n{METHOD.replace('sum(', '_sum(')}",
+    "a helper of the module": f"def _sum(values):\n    return sum(values)\n\n\nclass Model:\n"
+    f"{INDENTED.replace('sum(', '_sum(')}",
+    "a helper of the module and a bare method": f"def _sum(values):\n    return sum(values)\n\n\n"
+    f"{METHOD.replace('sum(', '_sum(')}",
     "blocks of a helper and of a method": fenced("def _sum(values):\n    return sum(values)\n")
     + fenced(METHOD.replace("sum(", "_sum(")),
-    "a constant of the class": f"class Model:\n    ZERO = 0\n\n{INDENTED.replace('sum(values)', 'sum(values) + self.ZERO')}",
-    "an indented constant of the class": f"    ZERO = 0\n\n{INDENTED.replace('sum(values)', 'sum(values) + self.ZERO')}",
+    "a constant of the class": f"class Model:\n    ZERO = 0\n\n"
+    f"{INDENTED.replace('sum(values)', 'sum(values) + self.ZERO')}",
+    "an indented constant of the class": f"    ZERO = 0\n\n"
+    f"{INDENTED.replace('sum(values)', 'sum(values) + self.ZERO')}",
     "a property": f"class Model:\n    @property\n    def zero(self):\n        return 0\n\n"
     f"{INDENTED.replace('sum(values)', 'sum(values) + self.zero')}",
-    "a bare property": f"@property\ndef zero(self):\n    return 0\n\n\n{METHOD.replace('sum(values)', 'sum(values) + self.zero')}",
+    "a bare property": f"@property\ndef zero(self):\n    return 0\n\n\n"
+    f"{METHOD.replace('sum(values)', 'sum(values) + self.zero')}",
     "a bare helper": f"def _sum(self, values):\n    return sum(values)\n\n\n{METHOD.replace('sum(', 'self._sum(')}",
-    "a bare helper behind it": f"{METHOD.replace('sum(', 'self._sum(')}\n\ndef _sum(self, values):\n    return sum(values)\n",
+    "a bare helper behind it": f"{METHOD.replace('sum(', 'self._sum(')}\n\ndef _sum(self, values):\n"
+    f"    return sum(values)\n",
     "a bare helper of a bare helper": f"{METHOD.replace('sum(', 'self._sum(')}\n\ndef _sum(self, values):\n"
     "    return self._all(values)\n\ndef _all(self, values):\n    return sum(values)\n",
     "an indented helper": textwrap.indent(
         f"def _sum(self, values):\n    return sum(values)\n\n{METHOD.replace('sum(', 'self._sum(')}", "    "
     ),
-    "a static helper": f"@staticmethod\ndef _sum(values):\n    return sum(values)\n\n\n{METHOD.replace('sum(', 'self._sum(')}",
+    "a static helper": f"@staticmethod\ndef _sum(values):\n    return sum(values)\n\n\n"
+    f"{METHOD.replace('sum(', 'self._sum(')}",
     "a helper of the class": "@classmethod\ndef _sum(cls, values):\n    return cls._all(values)\n\n\n"
     f"@staticmethod\ndef _all(values):\n    return sum(values)\n\n\n{METHOD.replace('sum(', 'Model._sum(')}",
     "a helper in a block of its own": fenced("def _sum(self, values):\n    return sum(values)\n")
@@ -333,7 +347,8 @@ METHODS = {
     + fenced(f"class Model:\n{INDENTED.replace('sum(', 'self._sum(')}"),
     "a class twice": fenced(f"class Model:\n{INDENTED.replace('* total', '- total')}")
     + fenced(f"class Model:\n{INDENTED}"),
-    "a sketch first": f"A sketch:\n{fenced('class Model:' + chr(10) + '    def loss(self, values):' + chr(10) + '        ...' + chr(10))}"
+    "a sketch first": f"A sketch:\n"
+    f"{fenced('class Model:' + chr(10) + '    def loss(self, values):' + chr(10) + '        ...' + chr(10))}"
     f"In full:\n{fenced(INDENTED)}",
     "a sketch with a helper": fenced(
         "class Model:\n    def loss(self, values):\n        ...\n\n    def _sum(self, values):\n        ...\n"
@@ -363,8 +378,10 @@ METHODS = {
     "prose around it": f"The method is this one:\n\n{INDENTED}\nI hope that it helps.",
     "a helper named like the method": "def loss(values):\n    return sum(values)\n\n\nclass Model:\n"
     "    def loss(self, values):\n        return self.rate * loss(values)\n",
-    "an import and a method": f"import operator\n\n{INDENTED.replace('self.rate * total', 'operator.mul(self.rate, total)')}",
-    "a future import": f"from __future__ import annotations\n\n{METHOD.replace('values)', 'values: Unknown) -> Unknown', 1)}",
+    "an import and a method": f"import operator\n\n"
+    f"{INDENTED.replace('self.rate * total', 'operator.mul(self.rate, total)')}",
+    "a future import": f"from __future__ import annotations\n\n"
+    f"{METHOD.replace('values)', 'values: Unknown) -> Unknown', 1)}",
 }
 
 
@@ -411,6 +428,11 @@ BROKEN = {
     "a statement torn off by prose": (
         f"Here:\n{FUNCTION.replace('    return', 'That was all there is to it.' + chr(10) + '    return')}",
         "line 7: ",
+    ),
+    "statements torn off by prose": (
+        f"Here:\n"
+        f"{FUNCTION.replace('    total = 0', '    a = 0' + chr(10) + 'It begins with zero.' + chr(10) + '    total = 0')}",
+        "line 5: ",
     ),
     "a method": (INDENTED.replace("sum(values)", "sum(values"), r"line 2: '\(' was never closed"),
     "an old print": (
@@ -470,7 +492,8 @@ def test_a_target_that_is_assigned_is_refused_with_what_to_write(code, line):
         ("", "the answer is empty"),
         (" \n\n", "the answer is empty"),
         ("As an AI model I can't. " * 50, "no code in the answer: 'As an AI model I can't. As an AI"),
-        (f"<think>\n{fenced(FUNCTION)}", "the answer is empty"),
+        (f"<think>\n{fenced(FUNCTION)}", "no answer behind the reasoning"),
+        (f"{fenced(FUNCTION)}</think>", "no answer behind the reasoning"),
         (f"<think>\n{fenced(FUNCTION)}</think>\nI give up.", "no code in the answer: 'I give up.'"),
         (fenced("pip install torch\n", "bash"), "no code in the answer: '```bash pip install torch ```'"),
         (fenced("def other():\n    return 1\n"), "the candidate does not define score"),
@@ -546,8 +569,10 @@ def test_a_whole_file_can_not_change_what_the_repository_has():
 
 def test_a_future_import_leaves_the_annotations_of_the_repository_and_keeps_those_of_the_answer():
     code = (
-        "from __future__ import annotations\nfrom dataclasses import dataclass, field\nfrom typing import ClassVar\n\n\n"
-        "@dataclass\nclass Sum:\n    total: Unknown = 0\n    parts: list[\n        Unknown\n    ] = field(default_factory=list)\n"
+        "from __future__ import annotations\nfrom dataclasses import dataclass, field\nfrom typing import ClassVar\n"
+        "\n\n"
+        "@dataclass\nclass Sum:\n    total: Unknown = 0\n    parts: list[\n        Unknown\n"
+        "    ] = field(default_factory=list)\n"
         "    known: ClassVar[int] = 3\n\n\n"
         "def score(values: Unknown, *more: Unknown, power: int = 1) -> Sum | Unknown:\n    seen: Unknown = 1\n"
         "    return Sum(14, [Sum.known])\n"

@@ -10,13 +10,13 @@ import ast
 from collections.abc import Iterator
 
 from lmrbench.pysource.scopes import is_future
-from lmrbench.pysource.source import Edit, FunctionNode, Source, splice
+from lmrbench.pysource.source import Edit, FunctionNode, Source, lines_of, splice
 
 
 def with_quoted_annotations(mask: Source, candidate: Source) -> Source:
-    """The candidate with its annotations as strings, if it has the import and the mask has not; lines keep their number.
+    """The candidate with its annotations as strings, if it has the import and the mask has not.
 
-    Raises SyntaxError where Python can't parse what comes of it.
+    Lines keep their numbers. Raises SyntaxError if Python can't parse the result.
     """
     if not _has_import(candidate) or _has_import(mask):
         return candidate
@@ -32,17 +32,16 @@ def _has_import(source: Source) -> bool:
 def _annotations(tree: ast.Module) -> Iterator[ast.expr]:
     for node in ast.walk(tree):
         found = node.returns if isinstance(node, FunctionNode) else getattr(node, "annotation", None)
-        if isinstance(found, ast.expr) and not (isinstance(found, ast.Constant) and isinstance(found.value, str)):
+        match found:
             # `*args: *Ts` has no other form.
-            if not isinstance(found, ast.Starred):
+            case None | ast.Constant(value=str()) | ast.Starred():
+                pass
+            case ast.expr():
                 yield found
 
 
 def _quoted(source: Source, annotation: ast.expr) -> Edit:
     start, end = source.begin(annotation), source.finish(annotation)
-    # A tuple's or a call's own brackets are part of it; others around it stay.
-    text = source.text[start:end]
-    lines = text.count("\n")
-    # A line end inside the string would be none of the file's.
-    literal = repr(" ".join(text.split("\n")))
-    return start, end, f"({literal}{chr(10) * lines})" if lines else literal
+    first, *others = lines_of(source.text[start:end])
+    literal = repr(" ".join([first, *others]))
+    return start, end, f"({literal}{chr(10) * len(others)})" if others else literal

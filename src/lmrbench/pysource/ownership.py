@@ -56,7 +56,8 @@ def own_names(candidate: Source, scopes: Sequence[Scope], pairs: Sequence[Pair])
         except LookupError:
             del names[old]
     warnings = (
-        f"line {entries[old][0].origin.lineno}: `{old}` differs from the repository's; the answer uses its own, as `{new}`"
+        f"line {entries[old][0].origin.lineno}: `{old}` differs from the repository's; the answer uses its own, "
+        f"as `{new}`"
         for old, new in names.items()
     )
     return Ownership(splice(candidate.text, edits), names, tuple(warnings))
@@ -122,7 +123,7 @@ def _core(node: ast.stmt) -> str:
 
 
 def _renaming(source: Source, entries: Sequence[Entry], old: str, new: str) -> Iterator[Edit]:
-    """The edits that rename what entries bind, and all that uses it. Raises LookupError where one is not to be found."""
+    """The edits that rename what entries bind, and all that uses it. Raises LookupError for what can't be renamed."""
     for entry in entries:
         match entry.node:
             case ast.Import(names=[alias]) | ast.ImportFrom(names=[alias]):

@@ -24,7 +24,8 @@ _DEFINITION = re.compile(
     r"(?:async[ \t]+)?def[ \t]+\w+[ \t]*(?:[(\[:]|$)|class[ \t]+\w+[ \t]*(?:[(\[:]|$)|@[\w.]+[ \t]*(?:\(|$)"
 )
 _IMPORT = re.compile(
-    r"import[ \t]+[\w.]+(?:[ \t]+as(?:[ \t]+\w+|[ \t]*$))?(?:[ \t]*,[ \t]*[\w.]+(?:[ \t]+as[ \t]+\w+)?)*[ \t]*,?[ \t]*(?:[#;].*)?$"
+    r"import[ \t]+[\w.]+(?:[ \t]+as(?:[ \t]+\w+|[ \t]*$))?"
+    r"(?:[ \t]*,[ \t]*[\w.]+(?:[ \t]+as[ \t]+\w+)?)*[ \t]*,?[ \t]*(?:[#;].*)?$"
     r"|from[ \t]+[\w.]+[ \t]+import(?:[ \t]+\w+[ \t]*(?:,|as\b|$|[#;])|[ \t]*\(|[ \t]*\*|[ \t]*$)"
 )
 _COMPOUND = re.compile(
@@ -160,7 +161,13 @@ class _Reading:
 
     def _is_torn(self, number: int, moved: Sequence[str]) -> bool:
         """Whether prose has torn an indented statement off its function."""
-        return _margin(self._lines[number]) > 0 and bool(re.match(r"(?:return|yield)\b", _content(moved[0])))
+        if not _margin(self._lines[number]):
+            return False
+        before = number - 1
+        while before in self._prose[-(number - before) :]:
+            before -= 1
+        between = before < number - 1 and before >= 0 and bool(self._code[before])
+        return between or bool(re.match(r"(?:return|yield)\b", _content(moved[0])))
 
     def _break(self, number: int, reason: str) -> None:
         self._broken = self._broken or (number, reason)

@@ -33,12 +33,13 @@ from lmrbench.pysource.functions import Definition, definitions_named, is_overlo
 from lmrbench.pysource.markdown import Block, fenced_blocks, texts_between
 from lmrbench.pysource.names import attributes, bound, used
 from lmrbench.pysource.passages import Passage, code_of, flush
-from lmrbench.pysource.source import DefinitionNode, FunctionNode, syntax_tree
+from lmrbench.pysource.source import DefinitionNode, syntax_tree
 
 MOST_QUOTED = 80
 _PYTHON = f"Python {sys.version_info.major}.{sys.version_info.minor}"
 _BINDING = re.compile(
-    r"^[ \t]*(?:(?:async[ \t]+)?def[ \t]+(?P<function>\w+)|class[ \t]+(?P<class>\w+)|(?P<variable>\w+)[ \t]*(?::[^=\n]+)?=(?!=)"
+    r"^[ \t]*(?:(?:async[ \t]+)?def[ \t]+(?P<function>\w+)|class[ \t]+(?P<class>\w+)"
+    r"|(?P<variable>\w+)[ \t]*(?::[^=\n]+)?=(?!=)"
     r"|(?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+(?P<imported>[^\n]+))",
     re.MULTILINE,
 )
@@ -74,7 +75,10 @@ def from_response(text: str, targets: Sequence[str], known: Collection[str] = ()
     if _defines_all(text.removeprefix("\ufeff"), targets):
         return Response(text)
     try:
-        plain = _without_reasoning(cleaned(text))
+        whole = cleaned(text)
+        plain = _without_reasoning(whole)
+        if whole.strip() and not plain.strip():
+            raise SubmissionError("no answer behind the reasoning")
         if _defines_all(plain, targets):
             return Response(plain)
         inner = unwrapped(plain)

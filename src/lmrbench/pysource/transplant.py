@@ -111,9 +111,8 @@ def _pair(mask: Source, new: Source, qualname: str) -> Pair:
     theirs = _candidates(mask, ours[0], new)
     if not theirs:
         if line := _assigned(new, qualname):
-            raise SubmissionError(
-                f"{qualname} is assigned in line {line}, not defined by def; write `def {qualname.rpartition('.')[2]}(...)`"
-            )
+            wanted = f"`def {ours[0].node.name}(...)`"
+            raise SubmissionError(f"{qualname} is assigned in line {line}, not defined by def; write {wanted}")
         near = near_misses(new, qualname)
         hint = f"; near: {', '.join(near)}" if near else ""
         raise SubmissionError(f"the candidate does not define {qualname}{hint}")
