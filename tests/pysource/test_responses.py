@@ -430,8 +430,7 @@ BROKEN = {
         "line 7: ",
     ),
     "statements torn off by prose": (
-        f"Here:\n"
-        f"{FUNCTION.replace('    total = 0', '    a = 0' + chr(10) + 'It begins with zero.' + chr(10) + '    total = 0')}",
+        "Here:\n" + FUNCTION.replace("    total = 0", "    a = 0\nIt begins with zero.\n    total = 0"),
         "line 5: ",
     ),
     "a method": (INDENTED.replace("sum(values)", "sum(values"), r"line 2: '\(' was never closed"),

@@ -51,8 +51,8 @@ def test_line_ends_are_those_of_the_file():
 
 
 def test_a_new_file_and_a_renamed_one_may_be_a_goal_file():
-    new = f"diff --git a/{GOAL} b/{GOAL}\nnew file mode 100644\n--- /dev/null\n+++ b/{GOAL}\n@@ -0,0 +1,2 @@\n"
-    f"+x = 1\n+y = 2\n"
+    new = f"diff --git a/{GOAL} b/{GOAL}\nnew file mode 100644\n--- /dev/null\n+++ b/{GOAL}\n"
+    new += "@@ -0,0 +1,2 @@\n+x = 1\n+y = 2\n"
     assert patched(FILES, new) == ({GOAL: "x = 1\ny = 2\n"}, ())
     renamed = f"diff --git a/{GOAL} b/other.py\nsimilarity index 90%\nrename from {GOAL}\nrename to other.py\n"
     renamed += f"--- a/{GOAL}\n+++ b/other.py\n{HUNK}"
