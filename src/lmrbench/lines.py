@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import itertools
+from collections.abc import Iterator
 from pathlib import Path
 
 from lmrbench.errors import RecordError
@@ -40,25 +41,31 @@ def read_submitted_lines(path: Path, model: type[AnyRecord]) -> list[AnyRecord]:
 
     A line is read no further than `MAX_LINE_BYTES`.
     """
-    records = []
+    return [read_record(line, model, f"{path}:{number}") for number, line in submitted_lines(path)]
+
+
+def submitted_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Number and content of the lines of a file that somebody hands in, as UTF-8; lone surrogates are replaced.
+
+    Raises RecordError, naming the line, for one that is too long or in another encoding.
+    """
     try:
         with path.open("rb") as file:
             for number in itertools.count(1):
                 line = file.readline(MAX_LINE_BYTES + 1)
+                if not line:
+                    return
                 if number == 1:
                     line = line.removeprefix(codecs.BOM_UTF8)
                 if len(line) > MAX_LINE_BYTES:
                     raise RecordError(f"{path}:{number}: longer than {MAX_LINE_BYTES} bytes")
-                line.decode()
+                line = line.decode("utf-8", "surrogatepass").encode("utf-8", "replace")
                 if line.strip():
-                    records.append(read_record(line, model, f"{path}:{number}"))
-                if not line:
-                    break
+                    yield number, line
     except UnicodeDecodeError as error:
         raise RecordError(f"{path}:{number}: is not UTF-8") from error
     except OSError as error:
         raise RecordError(f"{path}: {error.strerror}") from error
-    return records
 
 
 def append_line(path: Path, record: StoredRecord) -> None:

@@ -7,6 +7,7 @@ understood is kept, and written again. In a record of this schema an unknown key
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -51,12 +52,28 @@ AnyRecord = TypeVar("AnyRecord", bound=Record)
 
 def read_record(data: bytes, model: type[AnyRecord], place: str) -> AnyRecord:
     """The record that a JSON object holds. Raises RecordError, naming the place and the key at fault."""
-    try:
-        values = from_json(data)
-    except ValueError as error:
-        raise RecordError(f"{place}: is not JSON: {error}") from error
+    values = parsed_json(data, place)
     if not isinstance(values, dict):
         raise RecordError(f"{place}: is not a JSON object")
+    return validated(values, model, place)
+
+
+def parsed_json(data: bytes, place: str) -> Any:
+    """What a JSON text says. Raises RecordError, naming the place."""
+    try:
+        return from_json(data)
+    except ValueError as error:
+        # Python's own parser takes lone surrogates, which it writes itself; no file can hold them.
+        if b"\\ud" not in data.lower():
+            raise RecordError(f"{place}: is not JSON: {error}") from error
+    try:
+        return from_json(json.dumps(json.loads(data), ensure_ascii=False).encode("utf-8", "replace"))
+    except (ValueError, RecursionError) as error:
+        raise RecordError(f"{place}: is not JSON: {error}") from error
+
+
+def validated(values: dict[str, Any], model: type[AnyRecord], place: str) -> AnyRecord:
+    """The record that parsed JSON holds. Raises RecordError, naming the place and the key at fault."""
     try:
         return model.model_validate(_migrated(values, model.__name__))
     except ValidationError as error:

@@ -64,12 +64,12 @@ HARMLESS = {
 # What can't be used, or not within the bounds.
 REFUSED: dict[str, str | dict[str, str]] = {
     "600 decorators of nothing": "@torch.no_grad()\n" * 600,
-    "20,000 functions of the name": "def blend(self, values):\n    pass\n" * 20_000,
     "more than the largest code": RIGHT + "#" * MAX_CODE_BYTES,
     "more than the largest code in files that are not asked for": {"blending.py": RIGHT, "a": "#" * MAX_CODE_BYTES},
 }
 # Passed or refused, as far as the bounds reach.
 EITHER = {
+    "20,000 functions of the name": "def blend(self, values):\n    pass\n" * 20_000,
     "20,000 methods of the name": "class Blender:\n" + "    def blend(self, values): pass\n" * 20_000,
     "a dotted import of 40,000 names": f"import {'.'.join('a' * 40_000)} as X\n{RIGHT}",
     "a dotted import of 400,000 names": f"import {'.'.join('a' * 400_000)} as X\n{RIGHT}",

@@ -303,3 +303,43 @@ def test_at_most_so_many_versions_of_each_task_are_graded(toy_suite, tmp_path):
     result = run("grade", *arguments, "--json", cwd=tmp_path)
     graded = [item["system"] for item in json.loads(result.stdout)["grades"]]
     assert {name: graded.count(name) for name in graded} == {"rewrites": 1, "wrong": 1}
+
+
+def test_a_line_with_a_lone_surrogate_or_an_unknown_key_is_taken_like_the_others(toy_suite, tmp_path):
+    file = write(
+        tmp_path / "answers.jsonl",
+        {"system": "escaped", "code": f"{RIGHT}# \ud800\n"},
+        {"system": "plain"},
+        {"system": "curious", "cost": 0.2, "trace": {"a": 1}},
+        {"system": "\udfff named"},
+    )
+    raw = json.dumps({"system": "raw", "task": "toy/blend", "code": f"{RIGHT}# \ud800\n"}, ensure_ascii=False)
+    file.write_bytes(file.read_bytes() + raw.encode("utf-8", "surrogatepass") + b"\n")
+
+    result = run("grade", file, "--suite", toy_suite, "--out", "run", "--json", cwd=tmp_path)
+
+    assert result.returncode == 0, result.stderr
+    grades = {item["system"]: item for item in json.loads(result.stdout)["grades"]}
+    assert {name: item["passed"] for name, item in grades.items()} == dict.fromkeys(
+        ("escaped", "plain", "curious", "? named", "raw"), True
+    )
+    assert grades["curious"]["warnings"] == ["cost: unknown key; left out", "trace: unknown key; left out"]
+    assert run("grade", "run", "--suite", toy_suite, cwd=tmp_path).returncode == 0
+
+
+def test_the_table_says_why_an_answer_can_not_be_used_and_what_was_left_out_of_one_that_fails(toy_suite, tmp_path):
+    file = write(
+        tmp_path / "answers.jsonl",
+        {"system": "declines", "code": "I'm sorry, but I can't help with that."},
+        {"system": "breaks", "code": RIGHT.replace("values))\n", "values)\n", 1)},
+        {"system": "renames", "code": f"def weights(count):\n    return [0] * count\n\n{RIGHT}"},
+    )
+
+    result = run(
+        "grade", file, "--suite", toy_suite, "--out", "run", cwd=tmp_path, env={**os.environ, "COLUMNS": "400"}
+    )
+
+    lines = {line.split()[0]: line for line in result.stdout.partition("Answers that fail")[2].splitlines() if line}
+    assert "no code in the answer: 'I'm sorry, but I can't help with that.'" in lines["declines"]
+    assert "the candidate can't be parsed: line 3: '(' was never closed (Python 3." in lines["breaks"]
+    assert "(warning: line 1: `weights` differs from the repository's; the answer uses its own" in lines["renames"]

@@ -87,7 +87,8 @@ def test_only_what_the_machinery_failed_at_is_unanswered_and_asked_again(tmp_pat
     assert {item["task"]: item["status"] for item in before} == wanted
     details = {KINDS[item["task"]]: item["detail"] for item in before}
     assert "maximum context length" in details["context"]
-    assert "can't be parsed" in details["chats"]
+    assert "no code in the answer: 'I would rather not.'" in details["chats"]
+    assert details["refuses"] == "I'm sorry, I can't."
     assert "no answer within 25 s" in details["hangs"]
     assert first.returncode == 4
     assert first.stderr.splitlines()[-1].startswith(

@@ -1,17 +1,19 @@
 """What a model is told: files that a search adds, and what is left of texts that do not fit."""
 
 import ast
+import sys
 
 import pytest
 
 from lmrbench.errors import UsageError
+from lmrbench.interop.rows import row_of
 from lmrbench.solving.cutting import around
 from lmrbench.solving.prompts import prompt_message
 from lmrbench.solving.retrieval import retrieved
 from lmrbench.solving.settings import checked
 from lmrbench.solving.task import lmr_bench
 from lmrbench.tasks.loading import load_suite
-from lmrbench.tasks.workspace import masked_files
+from lmrbench.tasks.workspace import masked_files, workspace_files
 
 TASKS = {task.id: task for task in load_suite()}
 
@@ -86,3 +88,15 @@ def test_lines_are_kept_on_both_sides_as_far_as_there_is_room():
     ast.parse(cut)
     assert around(text, [(10, 11)], 10_000) == text
     assert "line10 = 10" in around(text, [(10, 11)], 0)
+
+
+def test_every_prompt_and_instruction_names_the_python_that_grades():
+    task = TASKS["dpo/preference_loss"]
+    (agent,) = lmr_bench(tasks="dpo/preference_loss", setting="agent").dataset
+    sentence = f"Your code is run by Python {sys.version_info.major}.{sys.version_info.minor}."
+
+    for inputs in ("full", "paper+file", "paper"):
+        assert prompt_message(task, inputs, "summary", 10**6).text.count(sentence) == 1
+        assert workspace_files(task, inputs)["instruction.md"].decode().count(sentence) == 1
+        assert sentence in row_of(task, inputs).instruction
+    assert sentence in str(agent.input)

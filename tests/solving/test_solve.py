@@ -186,6 +186,26 @@ def test_repairs_say_why_an_answer_can_not_be_used_and_nothing_of_the_check(tmp_
     assert "That can't be used" in log.requests[-1].text
 
 
+def test_code_that_is_broken_is_unusable_and_asked_for_again_with_its_line(tmp_path):
+    def script(request):
+        if replies_of(request):
+            return right(request)
+        name = asked_for(request).targets[0].qualname
+        return Reply(f"```python\ndef {name}(*arguments):\n    if arguments\n        return 1\n    return 2\n```")
+
+    with serving(script) as (base, log):
+        arguments = ("solve", "--model", MODEL, "--task", "concept_depth")
+        without = lmrbench(base, *arguments, "--out", tmp_path / "without")
+        mended = lmrbench(base, *arguments, "--out", tmp_path / "mended", "--repairs", 1)
+
+    (usage,) = lines(tmp_path / "without" / "usage.jsonl")
+    assert usage["status"] == "unusable"
+    assert "the candidate can't be parsed: line 3: expected ':' (Python 3." in usage["detail"]
+    assert "the candidate can't be parsed: line 3: expected ':'" in log.requests[-1].text
+    assert "0 of 1 answers pass" in without.stdout
+    assert "1 of 1 answers pass" in mended.stdout
+
+
 def test_several_samples_are_asked_for_one_by_one_and_counted_by_task(tmp_path):
     def script(request):
         return right(request) if request.number else Reply("no")

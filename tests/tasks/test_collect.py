@@ -9,6 +9,7 @@ import pytest
 from lmrbench.errors import LmrbenchError, SubmissionError, TaskError
 from lmrbench.grading.reading import collect_diff, collect_workspace
 from lmrbench.pysource.responses import from_response
+from lmrbench.pysource.transplant import transplant
 from lmrbench.tasks.collect import candidate_files
 from lmrbench.tasks.loading import default_suite, load_suite
 from lmrbench.tasks.pdf import readable
@@ -19,12 +20,16 @@ from lmrbench.tasks.workspace import export_workspace, masked_files, repository_
 METHOD = ["Blender.blend"]
 FUNCTION = ["f"]
 BODY = "    def blend(self, values):\n        return 42\n"
+MASKS = {
+    "Blender": b"class Blender:\n    def blend(self, values):\n        raise NotImplementedError\n",
+    None: b"def f(x):\n    raise NotImplementedError\n",
+}
 BARE = "def blend(self, values):\n    return 42\n"
 
 
 def result_of(text, targets=METHOD, name="Blender"):
     namespace: dict[str, Any] = {}
-    exec(from_response(text, targets), namespace)
+    exec(transplant(MASKS[name], from_response(text, targets).text, targets).data, namespace)
     return namespace[name]().blend([]) if name else namespace["f"](1)
 
 
@@ -58,8 +63,8 @@ def test_a_function_with_its_decorator_and_imports_survives_the_prose():
 
 
 def test_a_broken_response_comes_back_for_the_reason_to_be_said():
-    with pytest.raises(SyntaxError):
-        compile(from_response("```python\ndef f(x:\n    return 1\n```", FUNCTION), "a", "exec")
+    with pytest.raises(SubmissionError, match="the candidate can't be parsed: line 2: "):
+        from_response("```python\ndef f(x:\n    return 1\n```", FUNCTION)
 
 
 @pytest.fixture

@@ -5,6 +5,8 @@ import shutil
 import pytest
 
 from lmrbench.sandbox import environment
+from lmrbench.tasks import digests as digests_of_tasks
+from lmrbench.tasks import workspace
 from lmrbench.tasks.digests import audit_digest, grading_digest, suite_digest
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.model import Limits
@@ -91,6 +93,16 @@ def test_a_task_stays_what_was_loaded_whatever_happens_to_its_folder(suite):
     assert (audit_digest(task), repository_files(task), masked_files(task)) == before
     assert third_party_imports(task) == ()
     assert "def observe" in task.files.check
+
+
+def test_the_version_of_python_is_told_and_is_no_part_of_a_task(suite, monkeypatch):
+    (task,) = load_suite(suite)
+    before = audit_digest(task), suite_digest([task])
+    for module in (workspace, digests_of_tasks):
+        monkeypatch.setattr(module, "PYTHON", " Your code is run by Python 3.99.")
+
+    assert "Python 3.99." in workspace.instruction(task, "full")
+    assert (audit_digest(task), suite_digest([task])) == before
 
 
 def test_what_runs_a_check_is_part_of_what_an_observation_depends_on(monkeypatch, tmp_path):

@@ -268,7 +268,7 @@ def with_golden(benchmark: Benchmark, item: Mapping[str, Any], target: Target, g
         raise TaskError(f"golden_file: {path}: there is no such file")
     try:
         golden = decode(read_foreign(benchmark.folder, place, MOST_BYTES) or b"")[0]
-        result = transplant(goal, from_response(golden, [target.qualname]), [target.qualname]).data
+        result = transplant(goal, from_response(golden, [target.qualname]).text, [target.qualname]).data
     except SyntaxError as error:
         raise TaskError(f"{place}: {describe(error)}") from error
     except SubmissionError as error:

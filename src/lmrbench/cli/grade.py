@@ -409,4 +409,8 @@ FAILED = ("system", "task", "cases", "first failure")
 
 
 def _failure(item: Result) -> tuple[str, ...]:
-    return item.system, item.task, f"{item.matched}/{item.cases}", first_failure(item.first_failure)
+    shown = first_failure(item.first_failure)
+    # What was left out of an answer may be why it fails.
+    if left_out := "; ".join(line for line in item.warnings if line not in shown):
+        shown = f"{shown} (warning: {in_one_line(left_out)})"
+    return item.system, item.task, f"{item.matched}/{item.cases}", shown

@@ -60,8 +60,9 @@ def prepare(submission: Submission, task: Task) -> Candidate:
     try:
         files, warnings = read_submission(task, submission)
     except Exception as error:
-        refusal = _refusal(error)
-        text = json.dumps({"code": submission.code}, sort_keys=True)
+        # What kept it from being collected says more than that there is no code.
+        refusal = _refusal(error) if submission.code or not submission.warnings else submission.warnings[0]
+        text = json.dumps({"code": submission.code, "refusal": refusal}, sort_keys=True)
         return Candidate(submission, task, None, refusal, submission.warnings, files_digest({"": text.encode()}))
     return Candidate(submission, task, files, "", (*submission.warnings, *warnings), files_digest(files))
 
@@ -149,7 +150,8 @@ def _unpacked(data: bytes) -> Grade:
 
 def _content(submission: Submission) -> str:
     """A name for what is graded: submissions with the same are graded once."""
-    return files_digest({submission.task: json.dumps(submission.code, sort_keys=True).encode()})
+    why_empty = () if submission.code else submission.warnings
+    return files_digest({submission.task: json.dumps([submission.code, why_empty], sort_keys=True).encode()})
 
 
 def _windows(submissions: Sequence[Submission]) -> Iterator[Sequence[Submission]]:

@@ -164,6 +164,7 @@ class Result(NamedTuple):
     first_failure: CaseVerdict | None
     seconds: float
     timing: Timing | None
+    warnings: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, item: Grade) -> Result:
@@ -178,6 +179,7 @@ class Result(NamedTuple):
             first_failure=item.first_failure,
             seconds=item.seconds,
             timing=item.timing,
+            warnings=item.warnings,
         )
 
     @property

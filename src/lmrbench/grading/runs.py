@@ -31,7 +31,7 @@ from lmrbench.storage import append_whole, locked, read_plain, write_whole
 from lmrbench.tasks.digests import grading_digest, suite_digest
 from lmrbench.tasks.loading import suite_name
 from lmrbench.tasks.model import Task
-from lmrbench.tasks.submission import Answer, Submission
+from lmrbench.tasks.submission import Answer, HandedIn, Submission
 from lmrbench.tasks.workspace import third_party_imports
 from lmrbench.version import __version__
 
@@ -46,7 +46,10 @@ def read_submissions(path: Path) -> list[Submission]:
     Raises RecordError, naming the line, for one that is damaged or handed in twice, and for a file without any.
     """
     file = path / SUBMISSIONS if path.is_dir() else path
-    submissions = read_lines(file, Submission) if path.is_dir() else read_submitted_lines(file, Submission)
+    if path.is_dir():
+        submissions = read_lines(file, Submission)
+    else:
+        submissions = [item.submission() for item in read_submitted_lines(file, HandedIn)]
     if not submissions:
         raise RecordError(f"{file}: holds no submissions")
     seen: set[Answer] = set()

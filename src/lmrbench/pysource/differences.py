@@ -10,7 +10,7 @@ import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from lmrbench.printable import printable
-from lmrbench.pysource.scopes import Entry, Pair, Scope, is_future, spelling
+from lmrbench.pysource.scopes import Entry, Pair, Scope, spelling
 from lmrbench.pysource.source import DefinitionNode, FunctionNode, Source
 
 MAX_LINES = 20
@@ -25,15 +25,14 @@ def differences(
     wanted: Mapping[Scope, set[str]],
     taken: Mapping[Scope, Collection[Entry]],
 ) -> tuple[str, ...]:
-    """All that is left out, in the order of the scopes and of the candidate's lines, and at most `MAX_LINES` of it."""
-    pieces = [pair.candidate.node for pair in pairs] + [entry.node for scope in scopes for entry in taken[scope]]
-    lines = [*_future(new, scopes[0], pieces)]
+    """All that is left out, in the order of the scopes and of the candidate's lines."""
+    lines: list[str] = []
     for scope in scopes:
         lines += _left_out(new, scope, wanted[scope], taken[scope])
         lines += _changed_holders(scope, pairs)
         if not _is_fragment(scope):
             lines += [*_changed_class(scope, pairs), *_missing(scope)]
-    return shortened(lines, MAX_LINES)
+    return tuple(lines)
 
 
 def shortened(lines: Sequence[str], most: int) -> tuple[str, ...]:
@@ -78,7 +77,7 @@ def _changed_class(scope: Scope, pairs: Iterable[Pair]) -> Iterator[str]:
     heads = set()
     for pair in pairs:
         parents = pair.mask.parents[:depth], pair.candidate.parents[:depth]
-        if depth and tuple(parent.name for parent in parents[0]) == scope.path:
+        if parents[1] and tuple(parent.name for parent in parents[0]) == scope.path:
             heads.add(tuple(_head(around[-1]) for around in parents))
     if any(ours != theirs for ours, theirs in heads):
         yield f"`{'.'.join(scope.path)}` has other bases or decorators than the repository's, which are kept"
@@ -104,20 +103,6 @@ def _around(holder: ast.stmt, targets: Iterable[FunctionNode]) -> str:
     for target in targets:
         text = text.replace(spelling(target), "")
     return text
-
-
-def _future(new: Source, module: Scope, pieces: Iterable[ast.AST]) -> Iterator[str]:
-    ours, theirs = (
-        {alias.name for node in body if isinstance(node, ast.ImportFrom) and is_future(node) for alias in node.names}
-        for body in (module.mask.body, module.candidate.body)
-    )
-    if "annotations" in theirs - ours and any(_is_annotated(part) for piece in pieces for part in ast.walk(piece)):
-        line = next(node.lineno for node in new.tree.body if is_future(node))
-        yield f"line {line}: `from __future__ import annotations` is left out: annotations are evaluated here"
-
-
-def _is_annotated(node: ast.AST) -> bool:
-    return bool(getattr(node, "annotation", None) or getattr(node, "returns", None))
 
 
 def _names(scope: Scope, names: Iterable[str]) -> str:

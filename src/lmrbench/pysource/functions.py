@@ -82,14 +82,14 @@ def definitions_named(tree: ast.Module, qualname: str) -> list[Definition]:
     found: list[Definition] = [
         (node, parents, siblings)
         for name, node, parents, siblings in _definitions(tree.body)
-        if name == qualname and isinstance(node, FunctionNode) and not _is_overload(node)
+        if name == qualname and isinstance(node, FunctionNode) and not is_overload(node)
     ]
     return [entry for entry in found if not _is_accessor(entry[0])] or found
 
 
 def functions_named(source: Source, qualname: str) -> tuple[Function, ...]:
     """The real definitions of a name, with their places in the text."""
-    return tuple(_measured(source, qualname, *entry) for entry in definitions_named(source.tree, qualname))
+    return tuple(measured(source, qualname, *entry) for entry in definitions_named(source.tree, qualname))
 
 
 def near_misses(source: Source, qualname: str) -> tuple[str, ...]:
@@ -146,7 +146,27 @@ def _branches(node: ast.stmt) -> Iterator[list[ast.stmt]]:
         yield part.body
 
 
-def _is_overload(node: FunctionNode) -> bool:
+def is_stub(node: DefinitionNode) -> bool:
+    """Whether a function is empty, but for a docstring: `...`, `pass`, `raise NotImplementedError`.
+
+    A class is where all that it holds is.
+    """
+    return all(_is_idle(part) or (isinstance(part, DefinitionNode) and is_stub(part)) for part in node.body)
+
+
+def _is_idle(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Pass():
+            return True
+        case ast.Expr(value=ast.Constant(value=value)):
+            return isinstance(value, str) or value is ...
+        case ast.Raise(exc=ast.Call(func=raised)) | ast.Raise(exc=raised):
+            return getattr(raised, "id", getattr(raised, "attr", "")) == "NotImplementedError"
+    return False
+
+
+def is_overload(node: DefinitionNode) -> bool:
+    """Whether a definition is a stub of `@overload`."""
     names = (getattr(decorator, "attr", getattr(decorator, "id", "")) for decorator in node.decorator_list)
     return "overload" in names
 
@@ -158,13 +178,14 @@ def _is_accessor(node: FunctionNode) -> bool:
     )
 
 
-def _measured(
+def measured(
     source: Source,
     qualname: str,
     node: FunctionNode,
     parents: tuple[DefinitionNode, ...],
     siblings: list[ast.stmt],
 ) -> Function:
+    """A definition with its places in the text."""
     start, end = source.extent(node)
     first = source.extent(node.body[0])[0]
     colon = source.token_at(first) - 1

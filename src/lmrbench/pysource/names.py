@@ -8,7 +8,10 @@ body, annotations), `used` says too much rather than too little.
 from __future__ import annotations
 
 import ast
+import contextlib
 from collections.abc import Iterable, Iterator, Sequence
+
+from lmrbench.pysource.source import syntax_tree
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, *_COMPREHENSIONS)
@@ -50,12 +53,24 @@ def used(*nodes: ast.AST, deferred: bool = True) -> set[str]:
                 names |= _used_by_function([node.args], node.args, [node.body], deferred)
             case ast.ClassDef():
                 names |= used(*ast.iter_child_nodes(node), deferred=deferred) - _type_parameters(node)
+                names |= _in_quoted_annotations(node)
             case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
                 outermost = node.generators[0]
                 inside = [part for part in ast.iter_child_nodes(node) if part is not outermost]
                 own = bound(*(generator.target for generator in node.generators))
                 names |= used(outermost.iter, deferred=deferred)
                 names |= used(*inside, outermost.target, *outermost.ifs, deferred=deferred) - own
+    return names
+
+
+def _in_quoted_annotations(node: ast.ClassDef) -> set[str]:
+    """The names in annotations of fields that are strings, which dataclasses and their like look up."""
+    names: set[str] = set()
+    for part in node.body:
+        match part:
+            case ast.AnnAssign(annotation=ast.Constant(value=str(text))):
+                with contextlib.suppress(SyntaxError):
+                    names |= used(syntax_tree(text))
     return names
 
 

@@ -1,135 +1,347 @@
-"""Which Python text in a model's response defines the targets?
+"""Find the Python text that defines the targets in a model's response.
 
-A response may be the bare code, or hold it in Markdown fences or amid prose, with its indentation changed, and a method
-without its class. Each try parses a text that is no longer than the response, and there are few kinds of tries, so that
-the time is a constant times the length, whatever the response holds.
+A response is bare code, or holds it in Markdown's fences or amid prose, with its indentation changed, and methods
+without their class. What comes back has the lines of the response: those that are not of the answer are empty, so that
+a message about line 7 is about line 7 of the response.
+
+Code is chosen by what it is. Blocks of Python are joined in their order, and of definitions of one name the last real
+one counts. Code that can't be parsed is never left out where a target, or what it needs, may be in it.
 """
 
 from __future__ import annotations
 
-import itertools
+import ast
+import builtins
 import re
-import textwrap
-from collections.abc import Iterator, Sequence
+import sys
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 
-from lmrbench.pysource.functions import definitions_named
-from lmrbench.pysource.source import FunctionNode, Source, lines_of, splice, syntax_tree
+from lmrbench.errors import SubmissionError
+from lmrbench.printable import printable
+from lmrbench.pysource.cleaning import (
+    cleaned,
+    may_hold_reasoning,
+    unwrapped,
+    without_html,
+    without_prompts,
+    without_quotation,
+    without_reasoning,
+)
+from lmrbench.pysource.functions import Definition, definitions_named, is_overload, is_stub
+from lmrbench.pysource.markdown import Block, fenced_blocks, texts_between
+from lmrbench.pysource.names import attributes, bound, used
+from lmrbench.pysource.passages import Passage, code_of, flush
+from lmrbench.pysource.source import DefinitionNode, syntax_tree
 
-# Of code that is looked for amid prose, where each line may be the last one of the code.
-MOST_CUTS = 200
+MOST_QUOTED = 80
+_PYTHON = f"Python {sys.version_info.major}.{sys.version_info.minor}"
+_BINDING = re.compile(
+    r"^[ \t]*(?:(?:async[ \t]+)?def[ \t]+(?P<function>\w+)|class[ \t]+(?P<class>\w+)"
+    r"|(?P<variable>\w+)[ \t]*(?::[^=\n]+)?=(?!=)"
+    r"|(?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+(?P<imported>[^\n]+))",
+    re.MULTILINE,
+)
+_CODE = re.compile(
+    r"^[ \t>]*(?:(?:async[ \t]+)?def[ \t]+\w+|class[ \t]+\w+[ \t]*[(:]|@\w|import[ \t]+[\w.]+[ \t]*(?:$|as\b|,)"
+    r"|from[ \t]+[\w.]+[ \t]+import\b|\w+[ \t]*=(?!=))",
+    re.MULTILINE,
+)
 
-_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
-_OPENING = re.compile(r"^[ \t]*(?:@|async def |def |class |import |from \S+ import )", re.MULTILINE)
+
+@dataclass(frozen=True)
+class Response:
+    """The Python text of a response, and what of the response was left out, one line each."""
+
+    text: str
+    warnings: tuple[str, ...] = ()
 
 
-def from_response(text: str, targets: Sequence[str]) -> str:
-    """The Python text of a response that defines all targets, which are qualified names; a file comes back as it is.
+def from_response(text: str, targets: Sequence[str], known: Collection[str] = ()) -> Response:
+    """Find the Python text of a response that defines all targets; a file comes back as it is.
 
-    Looked for in this order: the text itself, its fenced blocks (all together, then each alone, the last first), and
-    the text from its first line of code on; each also with its indentation mended and, for a method printed bare,
-    inside its class. One that defines a target twice will not do. If none will do, the likeliest comes back for
-    `transplant` to say what is wrong with it.
+    Args:
+        text: the response.
+        targets: the qualified names of the targets.
+        known: names that the answer can use without binding them, as the file binds them that it is put into.
+
+    Returns:
+        The code, with empty lines in the place of all else, and what was left out.
+
+    Raises:
+        SubmissionError: code can't be parsed, in which case its line is named, or there is no code at all.
     """
-    text = text.removeprefix("\ufeff")
-    plain = "\n".join(lines_of(text))
-    blocks = _fenced_blocks(plain)
-    names = {target.rpartition(".")[2] for target in targets}
-    tried: set[str] = set()
-    for attempt in _attempts(text, plain, blocks, names):
-        for shaped in _shapes(attempt):
-            if shaped not in tried and (usable := _usable(shaped, targets)) is not None:
-                return usable
-            tried.add(shaped)
-    likely = [block for block in blocks if any(name in block for name in names)]
-    return textwrap.dedent(likely[-1] if likely else plain)
+    if _defines_all(text.removeprefix("\ufeff"), targets):
+        return Response(text)
+    try:
+        whole = cleaned(text)
+        plain = _without_reasoning(whole)
+        if whole.strip() and not plain.strip():
+            raise SubmissionError("no answer behind the reasoning")
+        if _defines_all(plain, targets):
+            return Response(plain)
+        inner = unwrapped(plain)
+        if inner is not None:
+            return from_response(inner, targets, known)
+        return _answer(plain.split("\n"), targets, known)
+    except SyntaxError as error:
+        raise SubmissionError(unparsable(error)) from error
+    except RecursionError as error:
+        raise SubmissionError("the candidate is nested too deeply") from error
 
 
-def _attempts(text: str, plain: str, blocks: Sequence[str], names: set[str]) -> Iterator[str]:
-    yield text
-    yield "\n".join(map(textwrap.dedent, blocks))
-    yield from (block for block in reversed(blocks) if all(name in block for name in names))
-    yield from _from_first_code(plain)
+def unparsable(error: SyntaxError, line: int | None = None) -> str:
+    """What is said of code that Python can't parse. line: its number, if it is not the error's own."""
+    number = error.lineno if line is None else line
+    place = f"line {number}: " if number else ""
+    return f"the candidate can't be parsed: {place}{printable(error.msg)} ({_PYTHON})"
 
 
-def _fenced_blocks(text: str) -> list[str]:
-    """What stands between Markdown's fences; one that is not closed reaches to the end."""
-    blocks: list[list[str]] = []
-    mark = ""
-    for line in text.split("\n"):
-        content = line.strip(" \t")
-        if mark and content.startswith(mark) and not content.strip(mark[0]):
-            mark = ""
-        elif mark:
-            blocks[-1].append(line + "\n")
-        elif fence := _FENCE.match(line):
-            mark = fence[1]
-            blocks.append([])
-    return ["".join(block) for block in blocks]
+@dataclass(frozen=True)
+class _Piece:
+    """Lines of a response that may be code. first: the index of the first line. block: None for text between blocks.
+
+    text: as it was submitted. tree: of its code; None if that is broken.
+    """
+
+    first: int
+    passage: Passage
+    block: Block | None
+    text: str
+    tree: ast.Module | None
+
+    @property
+    def is_other(self) -> bool:
+        """Whether it is marked as something else than Python."""
+        return self.block is not None and bool(self.block.language) and not self.block.is_python
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether it is code beyond doubt: marked as such, or with definitions or imports, as no output has them."""
+        marked = self.block is not None and self.block.is_python
+        kinds = (DefinitionNode, ast.Import, ast.ImportFrom)
+        return marked or bool(self.tree and any(isinstance(node, kinds) for node in self.tree.body))
+
+    @property
+    def refusal(self) -> SubmissionError:
+        """For code that is broken."""
+        index, reason = self.passage.broken or (0, "invalid syntax")
+        return SubmissionError(unparsable(SyntaxError(reason), self.first + index + 1))
+
+    def span(self) -> str:
+        """`lines 3 to 5`."""
+        return _span(self.first, self.first + len(self.passage.lines) - 1)
+
+    @property
+    def functions(self) -> frozenset[str]:
+        """The names of the functions that it defines, or should define where it is broken."""
+        return frozenset(match["function"] for match in _BINDING.finditer(self.text) if match["function"])
+
+    @property
+    def names(self) -> frozenset[str]:
+        """All names that it binds, or should bind where it is broken."""
+        return _names_in(self.text)
 
 
-def _from_first_code(text: str) -> Iterator[str]:
-    """The longest run of lines that is Python, from the first line on that begins one."""
-    cuts = MOST_CUTS
-    for match in _OPENING.finditer(text):
-        lines = _indented_alike(text[match.start() :])
-        end = len(lines)
-        while end > 0:
-            attempt = "\n".join(lines[:end])
-            try:
-                syntax_tree(attempt)
-            except SyntaxError as error:
-                # No run that holds the line at fault is Python.
-                end = min(end, error.lineno or end) - 1
-            else:
-                yield attempt
-                return
-            cuts -= 1
-            if not cuts:
-                return
+def _names_in(text: str) -> frozenset[str]:
+    found = (match[match.lastgroup or 0] for match in _BINDING.finditer(text))
+    return frozenset(name for names in found for name in re.findall(r"\w+", names))
 
 
-def _indented_alike(text: str) -> list[str]:
-    """The lines down to the first that is less indented than the first of all, without that indentation."""
-    first, *others = text.split("\n")
-    margin = first[: len(first) - len(first.lstrip(" \t"))]
-    inside = itertools.takewhile(lambda line: line.startswith(margin) or not line.strip(), others)
-    return textwrap.dedent("\n".join([first, *inside])).split("\n")
-
-
-def _shapes(text: str) -> Iterator[str]:
-    yield text
-    yield textwrap.dedent(text)
-    stripped = text.strip("\n")
-    if stripped and not stripped[0].isspace():
-        # The first line was stripped, the rest kept the indentation that it had in its class.
-        yield textwrap.dedent(f"    {stripped}")
-
-
-def _usable(text: str, targets: Sequence[str]) -> str | None:
+def _defines_all(text: str, targets: Sequence[str]) -> bool:
     try:
         tree = syntax_tree(text)
-        if all(len(definitions_named(tree, target)) == 1 for target in targets):
-            return text
-        classes = {target.rpartition(".")[0] for target in targets}
-        bare = {target.rpartition(".")[2] for target in targets}
-        if classes == {""} or len(classes) != 1 or any(len(definitions_named(tree, name)) != 1 for name in bare):
-            return None
-        return _inside_class(Source.parse(text), classes.pop(), bare)
     except SyntaxError:
-        return None
+        return False
+    return all(_definitions(tree, target) for target in targets)
 
 
-def _inside_class(source: Source, owner: str, names: set[str]) -> str:
-    """The text with the functions of these names moved to its end, into the class that they belong to.
+def _definitions(tree: ast.Module, target: str) -> list[Definition]:
+    """The definitions of a target, a method without its class included."""
+    return definitions_named(tree, target) or definitions_named(tree, target.rpartition(".")[2])
 
-    Raises SyntaxError where they are no functions of the module itself.
-    """
-    functions = [node for node in source.tree.body if isinstance(node, FunctionNode) and node.name in names]
-    extents = [source.extent(node) for node in functions]
-    classes = owner.split(".")
-    heads = ["    " * depth + f"class {name}:" for depth, name in enumerate(classes)]
-    moved = [source.moved(start, end, "    " * len(classes), "\n") for start, end in extents]
-    kept = splice(source.text, [(start, end, "") for start, end in extents]).rstrip()
-    result = "\n".join([kept, "", "", *heads, *moved, ""])
-    syntax_tree(result)
-    return result
+
+def _without_reasoning(text: str) -> str:
+    if not may_hold_reasoning(text):
+        return text
+    lines = text.split("\n")
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line) + 1)
+    blocks = [(opening, block) for opening, block in fenced_blocks(lines) if flush(block.lines) is not None]
+    return without_reasoning(text, [(starts[opening], starts[block.end]) for opening, block in blocks])
+
+
+def _answer(lines: list[str], targets: Sequence[str], known: Collection[str]) -> Response:
+    blocks = fenced_blocks(lines)
+    pieces = [_piece(block.start, block.lines, block) for _, block in blocks]
+    chosen = [piece for piece in pieces if piece.tree and piece.is_sure and not piece.is_other]
+    if not _all_defined(chosen, targets):
+        for piece in pieces:
+            if (inner := unwrapped(piece.text)) is not None:
+                return from_response(inner, targets, known)
+        chosen += [piece for piece in pieces if piece.is_other and _defined(piece, targets)]
+    complete = _all_defined(chosen, targets)
+    between = [*texts_between(lines, blocks)]
+    if not complete or _missing(chosen, targets, known) & _names_in("\n".join(between)):
+        piece = _between(lines, between, blocks, targets)
+        pieces.append(piece)
+        if not complete and piece.tree and (_defined(piece, targets) or not chosen):
+            chosen = [piece] if _all_defined([piece], targets) and piece.text == "\n".join(lines) else [*chosen, piece]
+    if not any(_defined(piece, targets) for piece in chosen) and not _CODE.search("\n".join(lines)):
+        raise _no_code(lines)
+    warnings = [*_needed_too(pieces, chosen, targets, known), *_broken(pieces, chosen, targets, known)]
+    joined = [""] * len(lines)
+    for piece in chosen:
+        for number, line in enumerate(piece.passage.lines, piece.first):
+            joined[number] = line or joined[number]
+        warnings += _prose(piece)
+    return Response("\n".join(_without_superseded(joined, chosen, targets)) + "\n", tuple(warnings))
+
+
+def _between(
+    lines: list[str], between: list[str], blocks: Sequence[tuple[int, Block]], targets: Sequence[str]
+) -> _Piece:
+    """The code between blocks, or that of the whole text where what looks like a block is part of a string."""
+    piece = _piece(0, without_quotation(between), None)
+    places = [opening + 1 for opening, _ in blocks]
+    body = piece.tree.body if piece.tree else []
+    if any(node.lineno < place <= (node.end_lineno or 0) for node in body for place in places):
+        return _Piece(0, (whole := code_of(lines)), None, "\n".join(lines), _tree(whole))
+    return piece
+
+
+def _tree(passage: Passage) -> ast.Module | None:
+    tree = None if passage.broken else syntax_tree("\n".join(passage.lines))
+    return tree if tree and tree.body else None
+
+
+def _piece(first: int, lines: Sequence[str], block: Block | None) -> _Piece:
+    text = "\n".join(lines)
+    strict = block is not None and block.is_python and block.closed
+    passage = code_of(without_prompts(lines), strict)
+    if passage.broken or passage.left_out:
+        mended = code_of(without_html(text).split("\n"), strict)
+        if not mended.broken and (passage.broken or len(mended.left_out) < len(passage.left_out)):
+            passage = mended
+    return _Piece(first, passage, block, text, _tree(passage))
+
+
+def _defined(piece: _Piece, targets: Sequence[str]) -> bool:
+    return piece.tree is not None and any(_definitions(piece.tree, target) for target in targets)
+
+
+def _all_defined(pieces: Sequence[_Piece], targets: Sequence[str]) -> bool:
+    return all(any(_defined(piece, [target]) for piece in pieces) for target in targets)
+
+
+def _needed_too(
+    pieces: Sequence[_Piece], chosen: list[_Piece], targets: Sequence[str], known: Collection[str]
+) -> Iterator[str]:
+    """Choose other pieces that bind what the chosen ones need; a warning for each block that is not chosen."""
+    missing = _missing(chosen, targets, known)
+    for piece in pieces:
+        if piece.tree is None or piece in chosen or piece.is_other:
+            continue
+        if bound(*piece.tree.body) & missing:
+            chosen.append(piece)
+            missing = _missing(chosen, targets, known)
+        elif piece.block is not None:
+            yield f"{piece.span()}: nothing that a target needs; left out"
+    chosen.sort(key=lambda piece: piece.first)
+
+
+def _broken(
+    pieces: Sequence[_Piece], chosen: Sequence[_Piece], targets: Sequence[str], known: Collection[str]
+) -> Iterator[str]:
+    """A warning for each piece of broken code that may be left out. Raises SubmissionError for another one."""
+    missing = _missing(chosen, targets, known)
+    complete = _all_defined(chosen, targets)
+    for piece in pieces:
+        if not piece.passage.broken or piece.is_other:
+            continue
+        marked = piece.block is None or piece.block.is_python
+        mentioned = [target for target in targets if target.rpartition(".")[2] in piece.functions]
+        later = [other for other in chosen if other.first > piece.first]
+        if (
+            (marked and not complete)
+            or not all(any(_is_real(other, target) for other in later) for target in mentioned)
+            or missing & (piece.functions | (piece.names if marked else frozenset()))
+        ):
+            raise piece.refusal
+        index, reason = piece.passage.broken
+        yield f"{piece.span()}: can't be parsed (line {piece.first + index + 1}: {printable(reason)}); left out"
+
+
+def _is_real(piece: _Piece, target: str) -> bool:
+    return piece.tree is not None and any(not is_stub(node) for node, _, _ in _definitions(piece.tree, target))
+
+
+def _missing(pieces: Sequence[_Piece], targets: Sequence[str], known: Collection[str]) -> set[str]:
+    """The names that the targets need, and what they need, and that these pieces do not bind."""
+    binders: dict[str, list[ast.stmt]] = {}
+    queue: list[ast.stmt] = []
+    for piece in pieces:
+        assert piece.tree is not None
+        classes = [node for node in ast.walk(piece.tree) if isinstance(node, ast.ClassDef)]
+        for statement in (*piece.tree.body, *(member for node in classes for member in node.body)):
+            for name in bound(statement):
+                binders.setdefault(name, []).append(statement)
+        queue += [node for target in targets for node, _, _ in _definitions(piece.tree, target)]
+    owners = {"self", "cls", *(part for target in targets for part in target.split(".")[:-1])}
+    needed: set[str] = set()
+    for node in queue:  # grows while it is read
+        for name in (used(node) | attributes(node, owners)) - needed:
+            needed.add(name)
+            queue += binders.get(name, ())
+    return needed - binders.keys() - set(known) - set(dir(builtins))
+
+
+def _no_code(lines: Sequence[str]) -> SubmissionError:
+    said = " ".join(" ".join(lines).split())
+    if not said:
+        return SubmissionError("the answer is empty")
+    quote = said if len(said) <= MOST_QUOTED else f"{said[:MOST_QUOTED]}…"
+    return SubmissionError(f"no code in the answer: '{printable(quote)}'")
+
+
+def _prose(piece: _Piece) -> Iterator[str]:
+    """A warning for each run of lines that were left out of a piece as prose."""
+    first = last = None
+    for number in (*piece.passage.left_out, None):
+        between = piece.text.split("\n")[last + 1 : number] if last is not None and number is not None else [" x"]
+        if first is not None and last is not None and any(map(str.strip, between)):
+            yield f"{_span(piece.first + first, piece.first + last)}: prose beside the code; left out"
+            first = None
+        first, last = number if first is None else first, number
+
+
+def _without_superseded(lines: list[str], chosen: Sequence[_Piece], targets: Sequence[str]) -> list[str]:
+    """The lines without definitions that a later real one takes the place of, or that are empty beside a real one."""
+    tree = syntax_tree("\n".join(lines))
+    owners = {target.partition(".")[0] for target in targets if "." in target}
+    named: dict[str, list[DefinitionNode]] = {}
+    for node in tree.body:
+        if isinstance(node, DefinitionNode) and node.name != "_" and node.name not in owners and not is_overload(node):
+            named.setdefault(node.name, []).append(node)
+    starts = Counter(node.lineno for node in tree.body)
+
+    def piece_of(node: DefinitionNode) -> int:
+        return sum(piece.first < node.lineno for piece in chosen)
+
+    for nodes in named.values():
+        real = [node for node in nodes if not is_stub(node)]
+        for node in nodes:
+            if not real or node is real[-1]:
+                continue
+            if is_stub(node) or (node.lineno < real[-1].lineno and piece_of(node) != piece_of(real[-1])):
+                first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]) - 1
+                last = node.end_lineno or node.lineno
+                if starts[node.lineno] == 1:
+                    lines[first:last] = [""] * (last - first)
+    return lines
+
+
+def _span(first: int, last: int) -> str:
+    return f"line {first + 1}" if first == last else f"lines {first + 1} to {last + 1}"

@@ -12,8 +12,8 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from lmrbench.pysource.functions import Function
-from lmrbench.pysource.names import bound, written
+from lmrbench.pysource.functions import Function, is_overload, is_stub
+from lmrbench.pysource.names import attributes, bound, used, written
 from lmrbench.pysource.source import FunctionNode, Source
 
 
@@ -69,22 +69,89 @@ class Scope:
 
 
 def module_and_classes(mask: Source, candidate: Source, pairs: Sequence[Pair]) -> tuple[Scope, ...]:
-    """The module's scope, then that of every class around a target, outer ones first."""
+    """The module's scope, then that of every class around a target, outer ones first.
+
+    All classes of one name count as one. To a class of which the candidate has a method without its class belongs what
+    its methods use of it, wherever the candidate has that.
+    """
     paths: dict[tuple[str, ...], tuple[list[ast.stmt], list[ast.stmt]]] = {(): (mask.tree.body, candidate.tree.body)}
-    seen: set[int] = set()
+    merged: list[ast.stmt] = []
     for pair in pairs:
         path: tuple[str, ...] = ()
-        for ours, theirs in zip(pair.mask.parents, pair.candidate.parents, strict=False):
-            if not isinstance(ours, ast.ClassDef) or not isinstance(theirs, ast.ClassDef):
+        theirs = pair.candidate.parents
+        for number, ours in enumerate(pair.mask.parents):
+            if not isinstance(ours, ast.ClassDef) or not all(isinstance(node, ast.ClassDef) for node in theirs):
                 break
             path = (*path, ours.name)
-            bodies = paths.setdefault(path, ([], []))
-            for body, node in zip(bodies, (ours, theirs), strict=True):
-                if id(node) not in seen:
-                    seen.add(id(node))
-                    body += node.body
+            if path in paths:
+                paths[path][0].extend(node for node in ours.body if node not in paths[path][0])
+                continue
+            nodes = [*theirs[number : number + 1], *_classes(candidate.tree, path)]
+            merged += nodes
+            body = {id(part): part for node in nodes for part in node.body}
+            paths[path] = [*ours.body], [*body.values()]
+    members = {path: _members(path, paths[path], candidate, pairs) for path in paths if path}
+    elsewhere = [part for parts in members.values() for part in parts]
     olds, news = [pair.mask.node for pair in pairs], [pair.candidate.node for pair in pairs]
-    return tuple(Scope(path, _side(ours, olds), _side(theirs, news)) for path, (ours, theirs) in paths.items())
+    scopes = []
+    for path, (ours_body, theirs_body) in paths.items():
+        body_here = [part for part in theirs_body if part not in elsewhere] + members.get(path, [])
+        body_here.sort(key=lambda part: part.lineno)
+        scopes.append(Scope(path, _side(ours_body, olds), _side(_without_stubs(body_here), news, merged)))
+    return tuple(scopes)
+
+
+def _classes(tree: ast.Module, path: tuple[str, ...]) -> list[ast.ClassDef]:
+    """All classes with a path, in the order of the text."""
+    bodies: list[list[ast.stmt]] = [tree.body]
+    found: list[ast.ClassDef] = []
+    for name in path:
+        found = [node for body in bodies for node in body if isinstance(node, ast.ClassDef) and node.name == name]
+        bodies = [node.body for node in found]
+    return found
+
+
+def _members(
+    path: tuple[str, ...], bodies: tuple[list[ast.stmt], list[ast.stmt]], candidate: Source, pairs: Sequence[Pair]
+) -> list[ast.stmt]:
+    """Statements of the candidate's module that belong to a class, of which some method has no class around it."""
+    queue: list[ast.stmt] = []
+    for pair in pairs:
+        if tuple(parent.name for parent in pair.mask.parents) == path and not pair.candidate.parents:
+            queue.append(pair.candidate.node)
+    bare = len(queue)
+    if not bare:
+        return []
+    plain = used(*candidate.tree.body)
+    stored = {
+        part.attr
+        for node in bodies[0]
+        for part in ast.walk(node)
+        if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store)
+    }
+    queue += [node for node in bodies[1] if isinstance(node, FunctionNode)]
+    members = queue[:bare]
+    for node in queue:  # grows while it is read
+        owners = {"self", "cls", path[-1]}
+        if isinstance(node, FunctionNode):
+            owners |= {parameter.arg for parameter in [*node.args.posonlyargs, *node.args.args][:1]}
+        wanted = attributes(node, owners) - plain - stored
+        for other in candidate.tree.body:
+            kind = isinstance(other, FunctionNode | ast.Assign | ast.AnnAssign)
+            if kind and bound(other) & wanted and other not in members:
+                members.append(other)
+                queue.append(other)
+    return members
+
+
+def _without_stubs(body: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """The statements without empty functions beside which there is a real one of the name."""
+    real = {node.name for node in body if isinstance(node, FunctionNode) and not is_stub(node)}
+    return [
+        node
+        for node in body
+        if not (isinstance(node, FunctionNode) and node.name in real and is_stub(node) and not is_overload(node))
+    ]
 
 
 def is_docstring(statement: ast.stmt) -> bool:
@@ -98,7 +165,7 @@ def is_docstring(statement: ast.stmt) -> bool:
 
 def is_future(statement: ast.stmt) -> bool:
     """True for `from __future__ import ...`."""
-    return isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
+    return isinstance(statement, ast.ImportFrom) and statement.module == "__future__" and not statement.level
 
 
 def spelling(node: ast.AST) -> str:
@@ -121,9 +188,15 @@ def spelling(node: ast.AST) -> str:
     return "".join(f"{part}\n" for part in parts)
 
 
-def _side(body: Iterable[ast.stmt], targets: Iterable[FunctionNode]) -> Side:
+def _side(body: Iterable[ast.stmt], targets: Iterable[FunctionNode], classes: Iterable[ast.stmt] = ()) -> Side:
+    """classes: other statements that hold what belongs to the class of a target."""
     body, lines = tuple(body), [target.lineno for target in targets]
-    holders = tuple(node for node in body if any(node.lineno <= line <= (node.end_lineno or 0) for line in lines))
+    around = {id(node) for node in classes}
+    holders = tuple(
+        node
+        for node in body
+        if id(node) in around or any(node.lineno <= line <= (node.end_lineno or 0) for line in lines)
+    )
     entries = tuple(
         entry
         for node in body

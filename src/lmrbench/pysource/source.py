@@ -123,11 +123,11 @@ class Source:
 
     def begin(self, node: ast.stmt | ast.expr) -> int:
         """The offset of a node's first character; that of a statement leaves decorators out."""
-        return self._offset(node.lineno, node.col_offset)
+        return self.offset(node.lineno, node.col_offset)
 
     def finish(self, node: ast.stmt | ast.expr) -> int:
         """The offset behind a node's last character."""
-        return self._offset(node.end_lineno or node.lineno, node.end_col_offset or 0)
+        return self.offset(node.end_lineno or node.lineno, node.end_col_offset or 0)
 
     def token_at(self, offset: int) -> int:
         """The index of the first token that begins at an offset or after it."""
@@ -189,7 +189,8 @@ class Source:
         """The offset of a token's first character."""
         return self.starts[token.start[0] - 1] + token.start[1]
 
-    def _offset(self, line: int, utf8_column: int) -> int:
+    def offset(self, line: int, utf8_column: int) -> int:
+        """The offset of a place as a syntax tree names it."""
         # The tree counts columns in bytes of UTF-8.
         start = self.starts[line - 1]
         if self.text.isascii():

@@ -18,11 +18,31 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from lmrbench.errors import SubmissionError, TaskError
-from lmrbench.pysource.differences import differences
-from lmrbench.pysource.functions import functions_named, near_misses
+from lmrbench.pysource.annotations import with_quoted_annotations
+from lmrbench.pysource.differences import MAX_LINES, differences, shortened
+from lmrbench.pysource.functions import (
+    Definition,
+    Function,
+    definitions_named,
+    functions_named,
+    is_stub,
+    measured,
+    near_misses,
+)
 from lmrbench.pysource.names import attributes, bound, used
+from lmrbench.pysource.ownership import own_names
+from lmrbench.pysource.responses import unparsable
 from lmrbench.pysource.scopes import Entry, Pair, Scope, is_docstring, module_and_classes
-from lmrbench.pysource.source import DefinitionNode, Edit, FunctionNode, Source, decode, describe, splice
+from lmrbench.pysource.source import (
+    DefinitionNode,
+    Edit,
+    FunctionNode,
+    Source,
+    decode,
+    describe,
+    splice,
+    syntax_tree,
+)
 
 _ALWAYS_THERE = frozenset(dir(builtins)) | {"__file__", "__name__", "__class__", "__spec__", "__path__"}
 
@@ -48,13 +68,16 @@ def transplant(masked: bytes, candidate: str | bytes, targets: Sequence[str]) ->
         raise TaskError(f"the masked file can't be parsed: {describe(error)}") from error
     try:
         new = Source.parse(candidate if isinstance(candidate, str) else decode(candidate)[0])
+        new = with_quoted_annotations(mask, new)
     except SyntaxError as error:
-        raise SubmissionError(f"the candidate can't be parsed: {describe(error)}") from error
+        raise SubmissionError(unparsable(error)) from error
     try:
-        pairs = [_pair(mask, new, target) for target in dict.fromkeys(targets)]
-        scopes = module_and_classes(mask, new, pairs)
-        needs = _needs(scopes, pairs)
-        warnings = differences(new, scopes, pairs, needs.wanted, needs.taken)
+        pairs, scopes, needs = _compared(mask, new, targets)
+        own = own_names(new, scopes, pairs)
+        if own.names:
+            new = Source.parse(own.text)
+            pairs, scopes, needs = _compared(mask, new, targets)
+        warnings = (*own.warnings, *differences(new, scopes, pairs, needs.wanted, needs.taken))
         result = splice(mask.text, [*_insertions(mask, new, scopes, needs.taken), *_replacements(mask, new, pairs)])
         data = result.encode(encoding)
     except RecursionError as error:
@@ -63,23 +86,75 @@ def transplant(masked: bytes, candidate: str | bytes, targets: Sequence[str]) ->
         wrong = error.object[error.start]
         line = new.line(new.text.find(wrong))
         raise SubmissionError(f"line {line}: {wrong!r} can't be written in {encoding}, as the file is") from error
-    return Transplant(data, warnings)
+    return Transplant(data, shortened(warnings, MAX_LINES))
+
+
+def names_of(masked: bytes) -> frozenset[str]:
+    """The names that a masked file binds, which an answer can use; none for a file that can't be parsed."""
+    try:
+        return frozenset(bound(*syntax_tree(decode(masked)[0]).body))
+    except SyntaxError:
+        return frozenset()
+
+
+def _compared(mask: Source, new: Source, targets: Sequence[str]) -> tuple[list[Pair], tuple[Scope, ...], _Needs]:
+    """The targets in both files, the scopes that both have, and what of the candidate is taken."""
+    pairs = [_pair(mask, new, target) for target in dict.fromkeys(targets)]
+    scopes = module_and_classes(mask, new, pairs)
+    return pairs, scopes, _needs(scopes, pairs)
 
 
 def _pair(mask: Source, new: Source, qualname: str) -> Pair:
     ours = functions_named(mask, qualname)
-    theirs = functions_named(new, qualname)
     if len(ours) != 1:
         raise TaskError(f"the masked file has {len(ours)} definitions of {qualname}")
+    theirs = _candidates(mask, ours[0], new)
     if not theirs:
+        if line := _assigned(new, qualname):
+            wanted = f"`def {ours[0].node.name}(...)`"
+            raise SubmissionError(f"{qualname} is assigned in line {line}, not defined by def; write {wanted}")
         near = near_misses(new, qualname)
         hint = f"; near: {', '.join(near)}" if near else ""
         raise SubmissionError(f"the candidate does not define {qualname}{hint}")
-    # Of definitions one after the other the last counts, as when the file runs.
-    if any(function.siblings is not theirs[-1].siblings for function in theirs):
-        lines = ", ".join(str(function.node.lineno) for function in theirs)
+    # Of definitions one after the other the last one counts that is not empty.
+    chosen = next((entry for entry in reversed(theirs) if not is_stub(entry[0])), theirs[-1])
+    if any(_is_alternative(new, entry, chosen) for entry in theirs):
+        lines = ", ".join(str(node.lineno) for node, _, _ in theirs)
         raise SubmissionError(f"the candidate defines {qualname} in several places (lines {lines})")
-    return Pair(ours[0], theirs[-1])
+    return Pair(ours[0], measured(new, qualname, *chosen))
+
+
+def _candidates(mask: Source, target: Function, new: Source) -> list[Definition]:
+    """The candidate's definitions of a target in the order of the text, also of a method without its class."""
+    found = definitions_named(new.tree, target.qualname)
+    name = target.node.name
+    if not target.parents or not all(isinstance(parent, ast.ClassDef) for parent in target.parents):
+        return found
+    if any(name in bound(node) for node in mask.tree.body):
+        return found
+    bare = [entry for entry in definitions_named(new.tree, name) if entry[2] is new.tree.body]
+    if any(not is_stub(node) for node, _, _ in found):
+        # A function of the module may be a helper that is named like the method.
+        first = _first_parameter(target.node)
+        bare = [entry for entry in bare if first in ("self", "cls") and _first_parameter(entry[0]) == first]
+    return sorted([*found, *bare], key=lambda entry: entry[0].lineno)
+
+
+def _first_parameter(node: FunctionNode) -> str:
+    return next((parameter.arg for parameter in [*node.args.posonlyargs, *node.args.args]), "")
+
+
+def _is_alternative(new: Source, entry: Definition, chosen: Definition) -> bool:
+    """Whether both definitions stand in branches, so that it depends on the run which one counts."""
+    straight = {id(new.tree.body)} | {id(parent.body) for parent in chosen[1]}
+    return entry[2] is not chosen[2] and id(chosen[2]) not in straight
+
+
+def _assigned(new: Source, qualname: str) -> int | None:
+    """The line in which the candidate binds a target's name in another way than by a definition."""
+    bodies = [new.tree.body, *(node.body for node in ast.walk(new.tree) if isinstance(node, ast.ClassDef))]
+    binders = (node for body in bodies for node in body if qualname.rpartition(".")[2] in bound(node))
+    return next((node.lineno for node in binders if not isinstance(node, DefinitionNode)), None)
 
 
 @dataclass(frozen=True)
@@ -95,7 +170,7 @@ def _needs(scopes: Sequence[Scope], pairs: Sequence[Pair]) -> _Needs:
     providers = {scope: _providers(scope) for scope in scopes}
     homes = {scope.path: scope for scope in scopes}
     queue: list[tuple[ast.AST, Scope | None]] = [
-        (pair.candidate.node, homes.get(tuple(parent.name for parent in pair.candidate.parents))) for pair in pairs
+        (pair.candidate.node, homes.get(tuple(parent.name for parent in pair.mask.parents))) for pair in pairs
     ]
     for piece, home in queue:  # grows while it is read
         for scope in scopes:

@@ -16,7 +16,14 @@ from lmrbench.solving.papers import paper_text
 from lmrbench.solving.retrieval import retrieved
 from lmrbench.solving.settings import Form
 from lmrbench.tasks.model import Inputs, Task
-from lmrbench.tasks.workspace import also_masked, goal_signatures, masked_files, target_texts, third_party_imports
+from lmrbench.tasks.workspace import (
+    PYTHON,
+    also_masked,
+    goal_signatures,
+    masked_files,
+    target_texts,
+    third_party_imports,
+)
 
 
 @dataclass(frozen=True)
@@ -58,8 +65,8 @@ def prompt_message(task: Task, inputs: Inputs, paper: Form, limit: int, retrieve
     others = f"{also_masked(task)}\n\n" if inputs != "paper" and task.siblings else ""
     closing = (
         f"\n## Instruction\n\n{task.instruction.strip()}\n\n{others}Packages that may be imported besides Python's "
-        f"own: {packages}. Answer with {targets} alone, complete, in one fenced block of Python, together with any new "
-        "helpers and imports that it needs. A method is written inside its class.\n"
+        f"own: {packages}.{PYTHON} Answer with {targets} alone, complete, in one fenced block of Python, together with "
+        "any new helpers and imports that it needs. A method is written inside its class.\n"
     )
     cuttable = {"paper": paper_text(task, paper)}
     found: tuple[str, ...] = ()
@@ -112,6 +119,7 @@ def agent_message(task: Task, workspace: str) -> str:
     return (
         f"You work in `{workspace}`. `instruction.md` says what to do, `paper.md` is about the paper, and {asked} What "
         "counts in the end is the state of the goal file in the workspace; there is no network."
+        f"{PYTHON}"
     )
 
 

@@ -42,6 +42,7 @@ from lmrbench.solving.status import (
     Ending,
     ProviderError,
     answer_text,
+    declined,
     ended_by_limit,
     judged,
     provider_fault,
@@ -141,7 +142,9 @@ def unit_tests(
                 submission = await _from_sandbox(task, named, state.epoch - 1)
                 untouched = is_untouched(task, submission)
             else:
-                submission = submission.model_copy(update={"code": answer_text(events)})
+                code = answer_text(events)
+                reasons = tuple(filter(None, [declined(events)])) if not code else ()
+                submission = submission.model_copy(update={"code": code, "warnings": reasons})
             await anyio.to_thread.run_sync(read_submission, task, submission)
         except SubmissionError as error:
             refusal = str(error)

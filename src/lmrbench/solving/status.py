@@ -119,6 +119,14 @@ def answer_text(events: Sequence[Event]) -> str:
     return output.completion
 
 
+def declined(events: Sequence[Event]) -> str:
+    """What the model said instead of an answer, or what kept it back; "" for a model that answered."""
+    calls = model_calls(events)
+    ended = of_output(calls[-1].output) if calls and not calls[-1].error else Ending("answered")
+    what = {"refused": "the model refused", "filtered": "the answer was filtered"}.get(ended.status, "")
+    return f"{what}: {ended.detail}" if what and ended.detail else what
+
+
 def judged(events: Sequence[Event], limit: str, refusal: str, untouched: bool) -> Ending:
     """How an answer ended that is to be graded.
 
@@ -135,7 +143,9 @@ def judged(events: Sequence[Event], limit: str, refusal: str, untouched: bool) -
     if untouched:
         return ended if ended.status in ("refused", "filtered", "truncated") else Ending("empty", "nothing was changed")
     if refusal:
-        return Ending("unusable", refusal) if ended.status == "answered" else Ending(ended.status, refusal)
+        return (
+            Ending("unusable", refusal) if ended.status == "answered" else Ending(ended.status, ended.detail or refusal)
+        )
     # A truncated or filtered answer may still hold all that is asked for; an agent need not say anything in the end.
     return ended if ended.status in ("truncated", "filtered", "refused") else Ending("answered")
 

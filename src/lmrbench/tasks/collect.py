@@ -1,8 +1,8 @@
 """What came back from a solver: a response, an edited workspace, a diff. Which Python text holds the targets?
 
-`candidate_files` transplants a submission into a fresh mask; `transplanted` and `patched` are the same by value. What
-a solver changed outside of the goal files is a warning, and never read further than to see that it differs. Whatever
-can't be used is a `SubmissionError`, the candidate's fault.
+`candidate_files` transplants a submission into a fresh mask; `transplanted` is the same by value. What a solver changed
+outside of the goal files is a warning, and never read further than to see that it differs. Whatever can't be used is a
+`SubmissionError`, the candidate's fault.
 """
 
 from __future__ import annotations
@@ -10,22 +10,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from unidiff.errors import UnidiffParseError
-from unidiff.patch import PatchedFile, PatchSet
-
 from lmrbench.errors import SubmissionError
 from lmrbench.printable import printable
 from lmrbench.pysource.differences import shortened
 from lmrbench.pysource.excerpt import bare, excerpt
 from lmrbench.pysource.responses import from_response
 from lmrbench.pysource.source import decode, describe, syntax_tree
-from lmrbench.pysource.transplant import transplant
+from lmrbench.pysource.transplant import names_of, transplant
 from lmrbench.tasks.foreign import entries, read_foreign
 from lmrbench.tasks.model import Target, Task
+from lmrbench.tasks.patches import MAX_WARNINGS
 from lmrbench.tasks.submission import MAX_CODE_BYTES, Submission
 from lmrbench.tasks.workspace import REPO, masked_files, unsolved_files, workspace_files
 
-MAX_WARNINGS = 50
 ANSWER = "answer.py"
 
 
@@ -64,15 +61,15 @@ def transplanted(
         if not wanted:
             files[file] = _whole(by_file[file], file)
             continue
-        text = from_response(by_file[file], wanted)
         try:
-            result = transplant(data, text, wanted)
+            response = from_response(by_file[file], wanted, names_of(data))
+            result = transplant(data, response.text, wanted)
             # What was changed is told from what was shown, in which the paper's other targets are masked too.
-            seen = result if shown[file] == data else transplant(shown[file], text, wanted)
+            seen = result if shown[file] == data else transplant(shown[file], response.text, wanted)
         except SubmissionError as error:
             raise SubmissionError(f"{file}: {error}") from error
         files[file] = result.data
-        left_out.append(seen.warnings)
+        left_out.append((*response.warnings, *seen.warnings))
     for said in left_out[:1] if one_text else left_out:
         # What one file has no use for belongs to another of them.
         warnings += [line for line in said if not one_text or all(line in others for others in left_out)]
@@ -140,27 +137,6 @@ def decoded(data: bytes, name: str) -> str:
         raise SubmissionError(f"{printable(name)}: {printable(describe(error))}") from error
 
 
-def patched(masked: Mapping[str, bytes], diff: str) -> tuple[dict[str, str], tuple[str, ...]]:
-    """What a unified diff against the workspace or the masked repository makes of the goal files."""
-    try:
-        patches = PatchSet(diff.replace("\r\n", "\n"))
-    except (UnidiffParseError, ValueError) as error:
-        raise SubmissionError(f"the diff can't be parsed: {printable(str(error))[:200]}") from error
-    code = {file: decode(data)[0] for file, data in masked.items()}
-    changed = set()
-    warnings = []
-    for patch in patches:
-        name = patch.path.removeprefix(f"{REPO}/")
-        if name in code:
-            code[name] = _patched(code[name], patch, name)
-            changed.add(name)
-        else:
-            warnings.append(f"{printable(patch.path)}: changed, but is no goal file; left out")
-    if not changed:
-        raise SubmissionError(f"the diff changes no goal file ({', '.join(masked)})")
-    return code, shortened(warnings, MAX_WARNINGS)
-
-
 def _changes(folder: Path, given: Mapping[str, bytes], goals: set[str]) -> list[str]:
     """What else differs from the workspace that was handed out."""
     changes = []
@@ -186,30 +162,3 @@ def _same(folder: Path, name: str, data: bytes) -> bool:
         return read_foreign(folder, name, len(data)) == data
     except SubmissionError:
         return False
-
-
-def _patched(text: str, patch: PatchedFile, name: str) -> str:
-    """The text with the hunks in place; line ends are those of the text, whatever those of the diff are."""
-    lines = text.split("\n")
-    end = "\r" if lines[0].endswith("\r") else ""
-    result: list[str] = []
-    done = 0
-    for hunk in patch:
-        old = [_content(line.value) for line in hunk if line.is_context or line.is_removed]
-        # A hunk without old lines names the line that it goes behind.
-        start = max(hunk.source_start - bool(old), 0)
-        if start < done or [_content(line) for line in lines[start : start + len(old)]] != old:
-            raise SubmissionError(f"{name}: the hunk at line {hunk.source_start} does not apply")
-        result += lines[done:start]
-        done = start
-        for line in hunk:
-            if line.is_added:
-                result.append(_content(line.value) + end)
-            elif line.is_context or line.is_removed:
-                result += lines[done : done + 1] if line.is_context else []
-                done += 1
-    return "\n".join(result + lines[done:])
-
-
-def _content(line: str) -> str:
-    return line.removesuffix("\n").removesuffix("\r")

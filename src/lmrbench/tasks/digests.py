@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 
 from lmrbench.tasks.model import Limits, Task
 from lmrbench.tasks.sources import Tree
-from lmrbench.tasks.workspace import instruction
+from lmrbench.tasks.workspace import PYTHON, instruction
 
 # Named in every digest, so that another default counts. A limit that is added later counts where a task sets it.
 _LIMITS_OF_A_GRADE = frozenset({"memory_mb", "processes", "output_mb", "disk_mb", "open_files"})
@@ -83,7 +83,7 @@ def _told(task: Task) -> dict[str, bytes]:
         del entry["paper"]["requirements"]
     return {
         "told": _json(entry),
-        "instruction": instruction(task, "full").encode(),
+        "instruction": instruction(task, "full").replace(PYTHON, "").encode(),
         "summary": task.files.summary.encode(),
         **({"results": task.files.results.encode()} if task.files.results else {}),
     }

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
+from lmrbench.printable import printable
 from lmrbench.records import StoredRecord
 
 # Of a submission's code, all files together.
@@ -55,3 +56,18 @@ class Submission(StoredRecord):
         """How long the code is, with the names of its files."""
         texts = [self.code] if isinstance(self.code, str) else [*self.code.keys(), *self.code.values()]
         return sum(len(text.encode()) for text in texts)
+
+
+class HandedIn(Submission):
+    """A submission as somebody else's program writes it, who may add keys of his own."""
+
+    @model_validator(mode="after")
+    def _known_keys(self) -> HandedIn:
+        return self
+
+    def submission(self) -> Submission:
+        """The submission, with a warning for each unknown key, which is left out."""
+        unknown = self.model_extra or {}
+        warnings = tuple(f"{printable(key)}: unknown key; left out" for key in sorted(unknown))
+        values = {name: value for name, value in self if name not in unknown}
+        return Submission.model_validate(values | {"warnings": (*self.warnings, *warnings)})

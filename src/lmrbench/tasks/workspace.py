@@ -24,6 +24,7 @@ from lmrbench.pysource.source import decode
 from lmrbench.tasks.foreign import is_litter
 from lmrbench.tasks.logged import EXPERIMENT, REPLAY, RESULTS, replay
 from lmrbench.tasks.model import Inputs, Target, Task, TaskFiles
+from lmrbench.tasks.time_limits import STATED
 
 REPO = "repo"
 # Of a folder that is read whole.
@@ -36,6 +37,8 @@ RULES = (
     "are called as such, so that their hooks run. Nothing is called under `torch.inference_mode`, and no second "
     "derivatives are taken. What neither a document says nor a caller in the repository needs is not checked."
 )
+# The version is that of the machine, and no part of a task: digests leave it out.
+PYTHON = f" Your code is run by Python {sys.version_info.major}.{sys.version_info.minor}."
 
 
 def folder_files(folder: Path) -> dict[str, bytes]:
@@ -200,7 +203,7 @@ def instruction(task: Task, inputs: Inputs) -> str:
     """What a solver is asked, in Markdown: the task's own instruction, and what holds for every task."""
     packages = ", ".join(third_party_imports(task)) or "none"
     summarised = f"`paper.md` is a summary of: {task.paper.title} ({task.paper.venue} {task.paper.year})."
-    imported = f"Packages that may be imported besides Python's own: {packages}."
+    imported = f"Packages that may be imported besides Python's own: {packages}.{PYTHON} {STATED}"
     if not task.targets:
         files = ", ".join(f"`{REPO}/{path}`" for path in task.goal_files)
         taken = f"{summarised} Only these files are taken from your work: {files}. Edits elsewhere do not count."
