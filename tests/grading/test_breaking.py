@@ -47,7 +47,7 @@ class Replay:
 
 
 def _name(job):
-    return job.seed, tuple(sorted(job.files.items()))
+    return job.observe, job.cases.data, tuple(sorted(job.files.items()))
 
 
 def _forked(folder, tasks, replay, seed):

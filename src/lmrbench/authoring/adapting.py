@@ -109,7 +109,6 @@ def adapted(
     unknown = [read for read in reads_of_self(statements, owner) if not {read, read.partition(".")[0]} & given]
     if owner and unknown:
         raise TaskError(f"the check of {ours.id} sets no {', '.join(f'self.{read}' for read in unknown)}")
-    adapter = (folder / "inside" / "adapter.py").read_text("utf-8")
     if lacking := {*constructor} - {argument.arg for argument in _arguments_of_init(statements, owner)}:
         raise TaskError(
             f"the check of {ours.id} calls {owner} with {', '.join(sorted(lacking))}, which it does not take"
@@ -117,7 +116,15 @@ def adapted(
     asked = _asked(settings.get("OPTIONS", ()), instruction, statements)
     ending = _ENDING.format(target=(target.file, target.qualname, PACKAGES), asked=asked)
     needed |= {name.partition(".")[0] for name, _ in _modules(ast.parse(check).body)}
-    return Adapted(ours, f"{adapter}\n\n{check}{ending}", tuple(sorted(needed & {*PACKAGES})))
+    return Adapted(ours, f"{_adapter()}\n\n{check}{ending}", tuple(sorted(needed & {*PACKAGES})))
+
+
+def _adapter() -> str:
+    """The text of the adapter and of what it imports, in one."""
+    package = resources.files("lmrbench")
+    reached = (package / "pysource" / "reached.py").read_text("utf-8")
+    adapter = (package / "authoring" / "inside" / "adapter.py").read_text("utf-8")
+    return f"{reached}\n\n{re.sub('^from lmrbench.*$', '', adapter, flags=re.MULTILINE)}"
 
 
 def _settings(check: str) -> dict[str, Any]:

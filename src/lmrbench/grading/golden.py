@@ -152,7 +152,7 @@ def _made(wanted: Sequence[tuple[Task, int]], pool: WorkerPool) -> list[GoldenOu
         (number, job) for number, golden in enumerate(jobs) for job in (golden, *empty_jobs(wanted[number][0], golden))
     ]
     outcomes: list[dict[int, Outcome]] = [{} for _ in jobs]
-    for place, outcome in pool.run(job for _, job in every):
+    for place, outcome in pool.run([job for _, job in every]):
         outcomes[every[place][0]][place] = outcome
     made = []
     for (task, seed), job, of_task in zip(wanted, jobs, outcomes, strict=True):
@@ -193,7 +193,7 @@ def drawn_cases(
     for number, outcome in pool.run(jobs):
         task, seed = wanted[number]
         if outcome.lost:
-            raise SandboxError(f"{task.id}: while cases were drawn, {outcome.cases[0].message}")
+            raise SandboxError(f"{task.id}: while cases were drawn, {_message(outcome)}")
         case = outcome.cases[0]
         if outcome.broken is not None or case.status != "observed":
             raise TaskError(f"{task.id}: the check can't be run: {(outcome.broken or case.message).strip()}")
@@ -243,8 +243,7 @@ def outputs_of(task: Task, seed: int, cases: Cases, outcome: Outcome) -> GoldenO
         SandboxError: the job was lost.
     """
     if outcome.lost:
-        died = next((case.message for case in outcome.cases if case.status == "died"), "the worker was lost")
-        raise SandboxError(f"{task.id}: while the golden was observed, {died}")
+        raise SandboxError(f"{task.id}: while the golden was observed, {_message(outcome)}")
     if outcome.broken is not None:
         raise TaskError(f"{task.id}: the check can't be run: {outcome.broken.strip()}")
     for index, (name, case) in enumerate(zip(cases.names, outcome.cases, strict=True)):
@@ -262,3 +261,8 @@ def outputs_of(task: Task, seed: int, cases: Cases, outcome: Outcome) -> GoldenO
         random_seed=random_seed_of(seed),
         given=(False,) * len(cases.names),
     )
+
+
+def _message(outcome: Outcome) -> str:
+    """What ended a worker that was lost."""
+    return next((case.message for case in outcome.cases if case.status == "died"), "the worker was lost")

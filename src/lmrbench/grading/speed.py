@@ -19,7 +19,7 @@ from statistics import median
 from lmrbench.grading.golden import drawn_cases, golden_job, outputs_of
 from lmrbench.grading.grade import Candidate, verdicts
 from lmrbench.grading.records import Ratio, Timing
-from lmrbench.sandbox.protocol import Cases, Job, WorkerPool
+from lmrbench.sandbox.protocol import Cases, Job, Outcome, WorkerPool
 from lmrbench.tasks.checks import defines
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.time_limits import CHECK_SECONDS
@@ -67,7 +67,8 @@ def measure(candidate: Candidate, seed: int, pool: WorkerPool) -> Timing:
     golden_run = _golden(candidate, seed, cases)
     ((_, idle),) = pool.run([replace(golden_run, observe=_IDLE)])
     ((_, first),) = pool.run([golden_run])
-    golden_seconds = sum(outputs_of(task, seed, cases, first).case_seconds)
+    outputs_of(task, seed, cases, first)
+    golden_seconds = _seconds(first)
     if golden_seconds < LEAST_GOLDEN_SECONDS:
         reason = f"the golden takes {golden_seconds:.3f} s over the timed inputs, too little to measure"
         return Timing(golden_seconds=golden_seconds, reason=reason)
@@ -88,7 +89,7 @@ def measure(candidate: Candidate, seed: int, pool: WorkerPool) -> Timing:
             if case.verdict != "match":
                 reason = f"timed input {case.name or case.case}: {case.verdict}: {case.reason}"
                 return Timing(rounds=len(rounds), golden_seconds=golden_seconds, reason=reason)
-        golden_seconds = sum(outputs.case_seconds)
+        golden_seconds = _seconds(golden)
         rounds.append(
             _Round(
                 golden_seconds=golden_seconds,
@@ -104,6 +105,11 @@ def measure(candidate: Candidate, seed: int, pool: WorkerPool) -> Timing:
         golden_seconds=median(item.golden_seconds for item in rounds),
         golden_mb=median(item.golden_mb for item in rounds),
     )
+
+
+def _seconds(outcome: Outcome) -> float:
+    """What the cases took by the clock."""
+    return sum(case.seconds_by_clock for case in outcome.cases)
 
 
 def _golden(candidate: Candidate, seed: int, cases: Cases) -> Job:

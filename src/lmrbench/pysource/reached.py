@@ -16,7 +16,17 @@ def statements_for(tree: ast.Module, name: str) -> list[ast.stmt]:
     Of an import only the names that are needed are left. A statement counts by the names that it binds: one that only
     changes an object is left out.
     """
-    known = [(part, *_names(part)) for statement in tree.body for part in _parts(statement)]
+    return reached(parts_of(tree), name)
+
+
+def parts_of(tree: ast.Module) -> list[ast.stmt]:
+    """Return the statements of a module, an import or a list of assignments as one for each of its names."""
+    return [part for statement in tree.body for part in _parts(statement)]
+
+
+def reached(parts: list[ast.stmt], name: str) -> list[ast.stmt]:
+    """Return those of these parts of a module that bind a name, and those that bind what these need."""
+    known = [(part, *names_of(part)) for part in parts]
     taken: set[int] = set()
     waiting = {name}
     while waiting:
@@ -26,8 +36,14 @@ def statements_for(tree: ast.Module, name: str) -> list[ast.stmt]:
     return [part for place, (part, _, _) in enumerate(known) if place in taken or _is_future(part)]
 
 
+def names_of(statement: ast.stmt) -> tuple[set[str], set[str]]:
+    """Return the names that a statement binds in its module, and those that it or a function in it takes from there."""
+    table = symtable.symtable(ast.unparse(statement), "statement", "exec")
+    binds = {item.get_name() for item in table.get_symbols() if item.is_assigned() or item.is_imported()}
+    return binds, {item.get_name() for item in table.get_symbols() if item.is_referenced()} | set(_globals(table))
+
+
 def _parts(statement: ast.stmt) -> Iterator[ast.stmt]:
-    """A statement; an import as one for each of its names, and several names given to others as one for each."""
     match statement:
         case ast.Import(names=names):
             yield from (ast.copy_location(ast.Import([alias]), statement) for alias in names)
@@ -49,13 +65,6 @@ def _are_renamed(names: list[ast.expr], values: list[ast.expr]) -> bool:
 
 def _is_future(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
-
-
-def _names(statement: ast.stmt) -> tuple[set[str], set[str]]:
-    """The names that a statement of a module binds there, and those that it or a function in it takes from there."""
-    table = symtable.symtable(ast.unparse(statement), "statement", "exec")
-    binds = {item.get_name() for item in table.get_symbols() if item.is_assigned() or item.is_imported()}
-    return binds, {item.get_name() for item in table.get_symbols() if item.is_referenced()} | set(_globals(table))
 
 
 def _globals(table: symtable.SymbolTable) -> Iterator[str]:

@@ -71,13 +71,14 @@ class Job:
 class CaseOutcome:
     """What became of one case: an observation if it was observed, otherwise a message.
 
-    payload: of `worker_program.encoding.encode`. seconds: processor seconds.
+    payload: of `worker_program.encoding.encode`. seconds: of the processor. seconds_by_clock: what passed meanwhile.
     """
 
     status: Status
     payload: bytes = b""
     message: str = ""
     seconds: float = 0.0
+    seconds_by_clock: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ _OPTIMIZERS = "torch.optim"
 _MAX_FRAME = 1 << 30
 _MOST_SECONDS = 1e6
 _MOST_CHARACTERS = 4000
-_SECONDS = struct.Struct("<d")
+_SECONDS = struct.Struct("<dd")
 _STATUS: dict[int, Status] = {OBSERVED: "observed", RAISED: "raised", TIMED_OUT: "timeout", DIED: "died"}
 
 
@@ -202,10 +202,9 @@ def _text(payload: bytes) -> str:
 
 def _outcome(kind: int, payload: bytes) -> CaseOutcome:
     if kind == OBSERVED and len(payload) >= _SECONDS.size:
-        (seconds,) = _SECONDS.unpack_from(payload)
         # The candidate's word too: NaN and the like must not get into a record.
-        seconds = seconds if 0 <= seconds < _MOST_SECONDS else 0.0
-        return CaseOutcome("observed", payload=payload[_SECONDS.size :], seconds=seconds)
+        seconds, by_clock = (item if 0 <= item < _MOST_SECONDS else 0.0 for item in _SECONDS.unpack_from(payload))
+        return CaseOutcome("observed", payload=payload[_SECONDS.size :], seconds=seconds, seconds_by_clock=by_clock)
     if kind == OBSERVED:
         return CaseOutcome("raised", message="not an encoded observation: too short")
     return CaseOutcome(_STATUS[kind], message=_text(payload))

@@ -13,8 +13,6 @@ import functools
 from lmrbench.errors import TaskError
 from lmrbench.pysource.reached import statements_for
 
-# How a check's module finds names that its text does not spell out.
-_LOOKUPS = frozenset({"eval", "exec", "globals", "__import__"})
 _DRAWING = """
 
 def observe(case):
@@ -32,17 +30,27 @@ def observing(check: str) -> str:
     """Return the source of a check's `observe`, with what it needs of the check.
 
     Raises:
-        TaskError: `observe` is missing, or looks names up that can't be known beforehand.
+        TaskError: the check is no Python, has no `observe`, or looks names up that can't be known beforehand.
     """
-    statements = statements_for(ast.parse(check), "observe")
+    try:
+        statements = statements_for(ast.parse(check), "observe")
+    except SyntaxError as error:
+        raise TaskError(f"the check: line {error.lineno}: {error.msg}") from error
     if not any(isinstance(item, ast.FunctionDef) and item.name == "observe" for item in statements):
         raise TaskError("the check defines no function `observe`")
     for node in (node for statement in statements for node in ast.walk(statement)):
-        if isinstance(node, ast.Name) and node.id in _LOOKUPS:
-            raise TaskError(
-                f"the check: line {node.lineno}: {node.id}() hides what `observe` needs; name it, or use a table"
-            )
+        if isinstance(node, ast.Call) and _looks_up(node):
+            place = f"the check: line {node.lineno}: {ast.unparse(node.func)}()"
+            raise TaskError(f"{place} hides what `observe` needs; name it, or use a table")
     return ast.unparse(ast.Module(statements, type_ignores=[])) + "\n"
+
+
+def _looks_up(call: ast.Call) -> bool:
+    """Whether a call finds names of its module that its text does not spell out."""
+    if not isinstance(call.func, ast.Name):
+        return False
+    # With a namespace of their own, `eval` and `exec` see no name of the module.
+    return call.func.id == "globals" or (call.func.id in ("eval", "exec") and len(call.args) + len(call.keywords) < 2)
 
 
 def drawing(check: str, function: str = "cases") -> str:

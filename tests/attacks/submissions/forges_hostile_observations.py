@@ -22,7 +22,7 @@ TREES = {
 def _frame(case):
     passages = list(TREES)[case]
     text = np.frombuffer(json.dumps(TREES[passages]).encode(), dtype=np.uint8)
-    payload = bytes(8) + save({"0": np.zeros(passages, np.float32), "tree": text})
+    payload = bytes(16) + save({"0": np.zeros(passages, np.float32), "tree": text})
     return struct.pack("<BiI", 21, case, len(payload)) + payload
 
 

@@ -15,7 +15,7 @@ EVIDENCE = r"not an encoded observation"
 def score(logits, lengths):
     node = {"array": "0", "library": "torch", "dtype": "complex64"}
     text = np.frombuffer(json.dumps([node] * 50_000).encode(), dtype=np.uint8)
-    payload = bytes(8) + save({"0": np.zeros((400_000, 2), np.float32), "tree": text})
+    payload = bytes(16) + save({"0": np.zeros((400_000, 2), np.float32), "tree": text})
     frame = struct.pack("<BiI", 21, 0, len(payload)) + payload
     for descriptor in range(3, 64):
         with contextlib.suppress(OSError):

@@ -8,12 +8,13 @@ counts by the names that it binds; one that only changes an object is not found.
 
 import ast
 import builtins
-import symtable
 import sys
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+from lmrbench.pysource.reached import names_of, parts_of, reached
 
 _Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -57,17 +58,10 @@ def statements_for(
     """
     owner, _, method = qualname.rpartition(".")
     name = owner.partition(".")[0] or method
-    parts = [part for statement in _unannotated(tree).body for part in _parts(statement)]
+    parts = parts_of(_unannotated(tree))
     if owner:
         _reduce_classes(parts, name, {method, *methods}, packages)
-    known = [(part, *_names(part)) for part in parts]
-    taken: set[int] = set()
-    waiting = {name}
-    while waiting:
-        found = {place for place, (_, binds, _) in enumerate(known) if binds & waiting} - taken
-        taken |= found
-        waiting = {other for place in found for other in known[place][2]}
-    return [part for place, (part, _, _) in enumerate(known) if place in taken or _is_future(part)]
+    return reached(parts, name)
 
 
 def reads_of_self(statements: Iterable[ast.stmt], owner: str) -> list[str]:
@@ -79,7 +73,7 @@ def reads_of_self(statements: Iterable[ast.stmt], owner: str) -> list[str]:
     chain = _chain(statements, owner)
     bodies = [part for kind in chain for part in kind.body]
     used = [item for part in bodies for item in _members(part)]
-    own = {name for part in bodies for name in _names(part)[0]} | {name for _, name, is_read in used if not is_read}
+    own = {name for part in bodies for name in names_of(part)[0]} | {name for _, name, is_read in used if not is_read}
     # A base from elsewhere is taken to have what is asked of it.
     is_alone = {ast.unparse(base) for kind in chain for base in kind.bases} <= {kind.name for kind in chain}
     reads = (name for by_super, name, is_read in used if is_read and (is_alone or not by_super))
@@ -112,15 +106,15 @@ def _unannotated(tree: ast.Module) -> ast.Module:
 def _reduce_classes(parts: list[ast.stmt], owner: str, methods: set[str], packages: Collection[str]) -> None:
     """Cut a class, and its bases in the same file, to these methods and what they reach of `self`."""
     chain = _chain(parts, owner)
-    binds = {part: _names(part)[0] for kind in chain for part in kind.body}
-    reached, more = set[str](), {*methods}
+    binds = {part: names_of(part)[0] for kind in chain for part in kind.body}
+    known, more = set[str](), {*methods}
     while more:
-        reached |= more
-        used = (name for part, names in binds.items() if names & reached for _, name, _ in _members(part))
-        more = {name.partition(".")[0] for name in used} - reached
+        known |= more
+        used = (name for part, names in binds.items() if names & known for _, name, _ in _members(part))
+        more = {name.partition(".")[0] for name in used} - known
     roots = {kind.name for kind in chain} | _imported(parts, {*packages, *sys.stdlib_module_names}) | {*dir(builtins)}
     for kind in chain:
-        kind.body = [part for part in kind.body if binds[part] & reached] or [ast.Pass()]
+        kind.body = [part for part in kind.body if binds[part] & known] or [ast.Pass()]
         kind.bases = [base for base in kind.bases if ast.unparse(base).partition(".")[0] in roots]
         kind.keywords, kind.decorator_list = [], []
 
@@ -145,31 +139,3 @@ def _imported(parts: Iterable[ast.stmt], packages: Collection[str]) -> set[str]:
             case ast.ImportFrom(module=str(module), names=[alias], level=0) if module.partition(".")[0] in packages:
                 found.add(alias.asname or alias.name)
     return found
-
-
-def _parts(statement: ast.stmt) -> Iterator[ast.stmt]:
-    """A statement; an import as one for each of its names."""
-    match statement:
-        case ast.Import(names=names):
-            yield from (ast.copy_location(ast.Import([alias]), statement) for alias in names)
-        case ast.ImportFrom(module=module, names=names, level=level):
-            yield from (ast.copy_location(ast.ImportFrom(module, [alias], level), statement) for alias in names)
-        case _:
-            yield statement
-
-
-def _is_future(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
-
-
-def _names(statement: ast.stmt) -> tuple[set[str], set[str]]:
-    """The names that a statement of a module binds there, and those that it or a function in it takes from there."""
-    table = symtable.symtable(ast.unparse(statement), "statement", "exec")
-    binds = {item.get_name() for item in table.get_symbols() if item.is_assigned() or item.is_imported()}
-    return binds, {item.get_name() for item in table.get_symbols() if item.is_referenced()} | set(_globals(table))
-
-
-def _globals(table: symtable.SymbolTable) -> Iterator[str]:
-    for inner in table.get_children():
-        yield from (item.get_name() for item in inner.get_symbols() if item.is_global())
-        yield from _globals(inner)

@@ -10,6 +10,7 @@ import random
 import resource
 import struct
 import sys
+import time
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,7 +24,8 @@ from .encoding import encode
 from .framing import BROKEN, OBSERVED, RAISED, STARTED, pack, write_all
 from .repository import lay_out
 
-SECONDS = struct.Struct("<d")
+# Of the processor, and by the clock.
+SECONDS = struct.Struct("<dd")
 MAX_MESSAGE = 4000
 
 
@@ -45,7 +47,7 @@ def run_cases(observing: str, cases: bytes, numbers: Sequence[int], start: int, 
     """Observe cases with the function `observe` of a module's text.
 
     Sends STARTED before any code of the candidate can run. Then, for each case from place `start` of `numbers` on,
-    sends OBSERVED (processor seconds as a double, then the encoded observation) or RAISED (a message); BROKEN if
+    sends OBSERVED (its `SECONDS`, then the encoded observation) or RAISED (a message); BROKEN if
     `observing` can't be loaded.
 
     Args:
@@ -66,10 +68,11 @@ def run_cases(observing: str, cases: bytes, numbers: Sequence[int], start: int, 
         return
     for place in range(start, len(numbers)):
         _seed_everything(random_seed)
-        began = _processor_seconds()
+        used, began = _processor_seconds(), time.perf_counter()
         try:
             observation = module.observe(drawn[numbers[place]])
-            payload = SECONDS.pack(_processor_seconds() - began) + encode(observation)
+            seconds = SECONDS.pack(_processor_seconds() - used, time.perf_counter() - began)
+            payload = seconds + encode(observation)
         except BaseException:
             # SystemExit and KeyboardInterrupt too: a candidate that raises them has raised.
             write_all(out, pack(RAISED, place, _last_lines()))

@@ -1,0 +1,92 @@
+"""Do verdicts depend on how busy the machine is? References, rewrites, masks and wrong versions, idle and under load.
+
+Load is a number of processes that do nothing but compute, each in a session of its own: the kernel shares processors
+between sessions first, so that a worker gets one of many shares. The verdict of each answer, with its first case that
+fails, must be what it was on the idle machine. Goldens are known before, as they are wherever something was graded.
+
+    python benchmarks/load.py [--suite DIR] [--busy N] [--wrong N] [--repeats N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from lmrbench.grading.grade import grade
+from lmrbench.grading.systems import submissions_of
+from lmrbench.sandbox.registry import open_pool
+from lmrbench.tasks.loading import default_suite, load_suite, suite_folders
+from lmrbench.tasks.model import Task
+from lmrbench.tasks.submission import Submission
+
+SEED = 5
+Found = dict[tuple[str, str, int], tuple[bool, str]]
+
+
+@contextmanager
+def busy(count: int) -> Iterator[None]:
+    """So many processes that compute, each in a session of its own, until this ends."""
+    command = [sys.executable, "-c", "while True: pass"]
+    processes = [subprocess.Popen(command, start_new_session=True) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def chosen(tasks: tuple[Task, ...], wrong: int) -> list[Submission]:
+    """All that must pass, the masks, and so many wrong versions, taken from the tasks in turn."""
+    must = [item for system in ("golden", "rewrites", "mask") for item in submissions_of(system, tasks)]
+    of_tasks = [list(submissions_of("wrong", [task])) for task in tasks]
+    turns = (item for turn in itertools.zip_longest(*of_tasks) for item in turn if item is not None)
+    return [*must, *itertools.islice(turns, wrong)]
+
+
+def verdicts(submissions: list[Submission], tasks: tuple[Task, ...], suite: Path) -> tuple[Found, float]:
+    """What each answer is found to be, and the seconds that it took to grade them all."""
+    began = time.monotonic()
+    found: Found = {}
+    with open_pool("bubblewrap", suite_folders(suite)) as pool:
+        for item in grade(submissions, {task.id: task for task in tasks}, (SEED,), pool, fail_fast=True):
+            failure = item.first_failure
+            found[item.answer] = (item.passed, f"{failure.name}: {failure.verdict}" if failure else "")
+    return found, time.monotonic() - began
+
+
+def main() -> None:
+    """Grade on the idle machine, then under load, and print every verdict that differs."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--suite", type=Path, default=default_suite())
+    parser.add_argument("--busy", type=int, default=14)
+    parser.add_argument("--wrong", type=int, default=200)
+    parser.add_argument("--repeats", type=int, default=3)
+    arguments = parser.parse_args()
+    tasks = tuple(task for task in load_suite(arguments.suite) if task.files.check and task.tier == "function")
+    submissions = chosen(tasks, arguments.wrong)
+    verdicts(submissions[:1], tasks, arguments.suite)
+    idle, seconds = verdicts(submissions, tasks, arguments.suite)
+    print(
+        f"idle: {len(idle)} answers in {seconds:.0f} s, {sum(passed for passed, _ in idle.values())} pass", flush=True
+    )
+    differing = 0
+    for number in range(arguments.repeats):
+        with busy(arguments.busy):
+            loaded, seconds = verdicts(submissions, tasks, arguments.suite)
+        differ = [answer for answer in idle if idle[answer] != loaded[answer]]
+        differing += len(differ)
+        print(f"{arguments.busy} busy, {number + 1}: {seconds:.0f} s, {len(differ)} verdicts differ", flush=True)
+        for answer in differ:
+            print(f"  {answer}: {idle[answer]} idle, {loaded[answer]} under load", flush=True)
+    sys.exit(int(differing > 0))
+
+
+if __name__ == "__main__":
+    main()
