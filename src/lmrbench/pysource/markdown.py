@@ -90,6 +90,7 @@ class _Search:
         behind = _CODE_BEHIND.match(info)
         content = [behind["code"]] if behind else []
         start = number + (not behind)
+        python = not name or name in PYTHON
         quotation, margin = opening["quotation"].count(">"), opening["margin"]
         ends: list[tuple[int, int, str | None]] = []
         usual = None
@@ -105,12 +106,14 @@ class _Search:
                     usual = len(ends)
                 ends.append((size, place + 1, None))
                 blank = not any(map(str.strip, content[:size]))
-                if blank or (name and name not in PYTHON and usual == 0) or self._is_whole(name, content, ends[-1]):
+                if blank or (not python and usual == 0) or self._is_whole(name, content, ends[-1]):
                     return Block(start, place + 1, name, True, tuple(content[:size]))
-                if self._looks <= 0 or (name and name not in PYTHON):
+                if self._looks <= 0 or not python:
                     break
             elif usual is None and stripped.startswith(fence):
-                ends.append((size, place if _NEXT_BLOCK.match(inside) else place + 1, None))
+                next_block = bool(_NEXT_BLOCK.match(inside))
+                if python or next_block:
+                    ends.append((size, place if next_block else place + 1, None))
             elif usual is None and stripped.endswith(fence):
                 ends.append((size, place + 1, inside.rstrip(" \t").rstrip(fence[0])))
         return self._uncertain(start, name, content, ends, usual)
