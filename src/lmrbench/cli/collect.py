@@ -45,18 +45,22 @@ def collect(
 
     exported = [] if task else sorted(item.parent for item in path.glob("*/*/instruction.md"))
     if not exported:
-        _append(_taken_in(path, task, system, sample, suite)[0], to, replace)
-        return
-    answers = [_taken_in(folder, None, system, sample, suite) for folder in exported]
-    filled_in = [submission for submission, untouched in answers if not untouched]
-    if not filled_in:
-        raise UsageError(f"{path}: nothing was filled in, in none of {len(exported)} workspaces")
-    for submission in filled_in:
-        _append(submission, to, replace)
+        filled_in = [submission for submission in [_taken_in(path, task, system, sample, suite)] if submission]
+        if not filled_in:
+            raise UsageError(f"{path}: nothing was filled in; the masked functions are as they were exported")
+    else:
+        answers = [(folder, _taken_in(folder, None, system, sample, suite)) for folder in exported]
+        for folder, submission in answers:
+            if not submission:
+                warn(f"{folder}: nothing was filled in; left out")
+        filled_in = [submission for _, submission in answers if submission]
+        if not filled_in:
+            raise UsageError(f"{path}: nothing was filled in, in none of {len(exported)} workspaces")
+    _append(filled_in, to, replace)
 
 
-def _taken_in(path: Path, task: str | None, system: str, sample: int, suite: Path | None) -> tuple[Submission, bool]:
-    """One answer, and whether its functions are as they were exported. Says what is odd about it."""
+def _taken_in(path: Path, task: str | None, system: str, sample: int, suite: Path | None) -> Submission | None:
+    """One answer; None if its functions are as they were exported. Says what is odd about it."""
     from lmrbench.grading.reading import collect as take_in
     from lmrbench.grading.reading import collect_text, read_submission
     from lmrbench.tasks.collect import is_untouched
@@ -68,24 +72,29 @@ def _taken_in(path: Path, task: str | None, system: str, sample: int, suite: Pat
         submission = collect_text(found, text, "standard input", system, sample)
     else:
         submission = take_in(found, path, system, sample)
-    untouched = is_untouched(found, submission)
-    if untouched:
-        warn(f"{path}: the masked functions are as they were exported; nothing was filled in")
+    if is_untouched(found, submission):
+        return None
     _, warnings = read_submission(found, submission)
     for warning in (*submission.warnings, *warnings):
         warn(warning)
-    return submission, untouched
+    return submission
 
 
-def _append(submission: Submission, to: Path, replace: bool) -> None:
+def _append(submissions: list[Submission], to: Path, replace: bool) -> None:
+    from lmrbench.errors import UsageError
     from lmrbench.lines import append_line, read_lines
     from lmrbench.storage import write_whole
-    from lmrbench.tasks.submission import Submission
+    from lmrbench.tasks.submission import HandedIn
 
-    if replace:
-        key = (submission.system, submission.task, submission.sample)
-        kept = [item for item in read_lines(to, Submission) if (item.system, item.task, item.sample) != key]
-        write_whole(to, "".join(item.model_dump_json() + "\n" for item in (*kept, submission)).encode())
-    else:
-        append_line(to, submission)
-    say(f"{submission.task} of {submission.system} {'written' if replace else 'appended'} to {to}")
+    new = {item.answer for item in submissions}
+    there = [item.submission() for item in read_lines(to, HandedIn)]
+    twice = next((item.answer for item in there if item.answer in new), None)
+    if twice and not replace:
+        raise UsageError(f"{to}: holds {twice} already; number another answer by --sample, or --replace that one")
+    if twice:
+        kept = [item for item in there if item.answer not in new]
+        write_whole(to, "".join(item.model_dump_json() + "\n" for item in (*kept, *submissions)).encode())
+    for item in submissions:
+        if not twice:
+            append_line(to, item)
+        say(f"{item.task} of {item.system} {'written' if replace else 'appended'} to {to}")
