@@ -144,11 +144,11 @@ class _Search:
 
     def _is_whole(self, name: str, content: list[str], end: _End) -> bool:
         """Whether a block of Python that ends there is complete code."""
-        if name and name not in PYTHON:
+        if self._looks <= 0 or (name and name not in PYTHON):
             return False
         found = _cut(content, end)
         self._looks -= sum(map(len, found))
-        return self._looks > 0 and any(map(str.strip, found)) and flush(found) is not None
+        return any(map(str.strip, found)) and flush(found) is not None
 
 
 def _cut(content: Sequence[str], end: _End) -> tuple[str, ...]:

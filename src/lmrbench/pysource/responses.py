@@ -72,6 +72,7 @@ def from_response(text: str, targets: Sequence[str], known: Collection[str] = ()
     Raises:
         SubmissionError: code can't be parsed, in which case its line is named, or there is no code at all.
     """
+    text = text.encode("utf-8", "replace").decode()
     if _defines_all(text.removeprefix("\ufeff"), targets):
         return Response(text)
     try:
