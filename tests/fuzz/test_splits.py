@@ -2,6 +2,7 @@
 
 import ast
 import textwrap
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -182,7 +183,7 @@ def taken(name, text):
 def test_an_answer_in_one_piece_is_right(name):
     target, statements = ANSWERS[name]
     tree = ast.parse(transplant(MASK.encode(), "\n\n\n".join(statements), [target]).data)
-    module = {"__name__": "math"}
+    module: dict[str, Any] = {"__name__": "math"}
     exec(compile(ast.fix_missing_locations(without_torch(tree)), "scores.py", "exec"), module)
     if target == "score":
         assert module["score"]([1, 2, 3], 2) == 14

@@ -177,6 +177,8 @@ FUNCTIONS = {
     "For each value the power is added,\nif there is one.\nwith kind regards from me\n",
     "lists around bare code": f"Steps:\n- read the values\n  - one by one\n\n{FUNCTION}\nNotes:\n1. It is short.\n"
     f"* It is fast.\n",
+    "a sentence in brackets": f"if this is prose (see below)\n\n{FUNCTION}",
+    "a lone surrogate": FUNCTION.replace("total = 0", "total = 0  # \ud800"),
     "a heading": f"Code:\n{FUNCTION}",
     "an answer in tags": f"<answer>\n{FUNCTION}</answer>\n",
     "tags of a page": f"<p>Here:</p>\n<pre><code>{FUNCTION.rstrip()}</code></pre>\n",

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from lmrbench.pysource.passages import flush
 
@@ -57,6 +58,18 @@ class Block:
         return self.language in PYTHON
 
 
+class _End(NamedTuple):
+    """A place where a block may end.
+
+    size: how many lines of content are before it. behind: the index of the first line behind the block. last_line: the
+    code before a fence on the same line.
+    """
+
+    size: int
+    behind: int
+    last_line: str | None = None
+
+
 def fenced_blocks(lines: Sequence[str]) -> list[tuple[int, Block]]:
     """The fenced blocks of a text in their order, each with the index of its opening fence."""
     size = sum(map(len, lines))
@@ -90,8 +103,9 @@ class _Search:
         behind = _CODE_BEHIND.match(info)
         content = [behind["code"]] if behind else []
         start = number + (not behind)
+        python = not name or name in PYTHON
         quotation, margin = opening["quotation"].count(">"), opening["margin"]
-        ends: list[tuple[int, int, str | None]] = []
+        ends: list[_End] = []
         usual = None
         for place in range(number + 1, len(self._lines)):
             inside = _inside(self._lines[place], quotation, margin)
@@ -103,43 +117,42 @@ class _Search:
             if stripped.startswith(fence) and not stripped.strip(fence[0]):
                 if usual is None:
                     usual = len(ends)
-                ends.append((size, place + 1, None))
+                ends.append(_End(size, place + 1))
                 blank = not any(map(str.strip, content[:size]))
-                if blank or (name and name not in PYTHON and usual == 0) or self._is_whole(name, content, ends[-1]):
+                if blank or (not python and usual == 0) or self._is_whole(name, content, ends[-1]):
                     return Block(start, place + 1, name, True, tuple(content[:size]))
-                if self._looks <= 0 or (name and name not in PYTHON):
+                if self._looks <= 0 or not python:
                     break
             elif usual is None and stripped.startswith(fence):
-                ends.append((size, place if _NEXT_BLOCK.match(inside) else place + 1, None))
+                next_block = bool(_NEXT_BLOCK.match(inside))
+                if python or next_block:
+                    ends.append(_End(size, place if next_block else place + 1))
             elif usual is None and stripped.endswith(fence):
-                ends.append((size, place + 1, inside.rstrip(" \t").rstrip(fence[0])))
+                ends.append(_End(size, place + 1, inside.rstrip(" \t").rstrip(fence[0])))
         return self._uncertain(start, name, content, ends, usual)
 
-    def _uncertain(
-        self, start: int, name: str, content: list[str], ends: list[tuple[int, int, str | None]], usual: int | None
-    ) -> Block:
+    def _uncertain(self, start: int, name: str, content: list[str], ends: list[_End], usual: int | None) -> Block:
         """A block whose code is complete at no fence that may end it."""
         early = ends if usual is None else ends[:usual]
         python = not name or name in PYTHON
         chosen = next((end for end in early if python and self._is_whole(name, content, end)), None)
-        chosen = chosen or next((end for end in early if end[2] is None), None)
+        chosen = chosen or next((end for end in early if end.last_line is None), None)
         chosen = chosen or (ends[usual] if usual is not None else None)
         if chosen is None:
             return Block(start, len(self._lines), name, False, tuple(content))
-        return Block(start, chosen[1], name, True, _cut(content, chosen))
+        return Block(start, chosen.behind, name, True, _cut(content, chosen))
 
-    def _is_whole(self, name: str, content: list[str], end: tuple[int, int, str | None]) -> bool:
+    def _is_whole(self, name: str, content: list[str], end: _End) -> bool:
         """Whether a block of Python that ends there is complete code."""
-        if name and name not in PYTHON:
+        if self._looks <= 0 or (name and name not in PYTHON):
             return False
         found = _cut(content, end)
         self._looks -= sum(map(len, found))
-        return self._looks > 0 and any(map(str.strip, found)) and flush(found) is not None
+        return any(map(str.strip, found)) and flush(found) is not None
 
 
-def _cut(content: Sequence[str], end: tuple[int, int, str | None]) -> tuple[str, ...]:
-    size, _, last = end
-    return (*content[:size], *([] if last is None else [last]))
+def _cut(content: Sequence[str], end: _End) -> tuple[str, ...]:
+    return (*content[: end.size], *([] if end.last_line is None else [end.last_line]))
 
 
 def _inside(line: str, quotation: int, margin: str) -> str:

@@ -154,7 +154,7 @@ class _Reading:
             place = (error.lineno or 1) - 1 - wrapped
             self._break(number + min(max(place, 0), end - number - 1), error.msg)
         except (ValueError, RecursionError, MemoryError) as error:
-            self._break(number, f"Python's parser gives up: {error or type(error).__name__}")
+            self._break(number, f"Python's parser gives up: {str(error) or type(error).__name__}")
         else:
             self._break(number, "this stands outside of any function")
         return end
@@ -217,7 +217,7 @@ class _Reading:
             return True
         bare = _STRING_OR_COMMENT.sub("''", _CONTRACTION.sub("", content)).strip()
         words = _side_by_side(bare)
-        if words >= 3 or _NO_CODE.match(content):
+        if _side_by_side(bare.replace("(", "").replace(")", "")) >= 3 or _NO_CODE.match(content):
             return False
         if _COMPOUND.match(content):
             following = next((line for line in self._lines[number + 1 :] if line.strip()), "")

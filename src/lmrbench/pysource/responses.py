@@ -72,6 +72,7 @@ def from_response(text: str, targets: Sequence[str], known: Collection[str] = ()
     Raises:
         SubmissionError: code can't be parsed, in which case its line is named, or there is no code at all.
     """
+    text = text.encode("utf-8", "replace").decode()
     if _defines_all(text.removeprefix("\ufeff"), targets):
         return Response(text)
     try:
@@ -84,7 +85,8 @@ def from_response(text: str, targets: Sequence[str], known: Collection[str] = ()
         inner = unwrapped(plain)
         if inner is not None:
             return from_response(inner, targets, known)
-        return _answer(plain.split("\n"), targets, known)
+        lines = plain.split("\n")
+        return _answer(lines, fenced_blocks(lines), targets, known)
     except SyntaxError as error:
         raise SubmissionError(unparsable(error)) from error
     except RecursionError as error:
@@ -173,8 +175,9 @@ def _without_reasoning(text: str) -> str:
     return without_reasoning(text, [(starts[opening], starts[block.end]) for opening, block in blocks])
 
 
-def _answer(lines: list[str], targets: Sequence[str], known: Collection[str]) -> Response:
-    blocks = fenced_blocks(lines)
+def _answer(
+    lines: Sequence[str], blocks: Sequence[tuple[int, Block]], targets: Sequence[str], known: Collection[str]
+) -> Response:
     pieces = [_piece(block.start, block.lines, block) for _, block in blocks]
     chosen = [piece for piece in pieces if piece.tree and piece.is_sure and not piece.is_other]
     if not _all_defined(chosen, targets):
@@ -185,10 +188,13 @@ def _answer(lines: list[str], targets: Sequence[str], known: Collection[str]) ->
     complete = _all_defined(chosen, targets)
     between = [*texts_between(lines, blocks)]
     if not complete or _missing(chosen, targets, known) & _names_in("\n".join(between)):
-        piece = _between(lines, between, blocks, targets)
+        piece = _piece(0, without_quotation(between), None)
+        if _surrounds(piece, blocks):
+            # What looks like a block is part of a string.
+            return _answer(lines, [], targets, known)
         pieces.append(piece)
         if not complete and piece.tree and (_defined(piece, targets) or not chosen):
-            chosen = [piece] if _all_defined([piece], targets) and piece.text == "\n".join(lines) else [*chosen, piece]
+            chosen.append(piece)
     if not any(_defined(piece, targets) for piece in chosen) and not _CODE.search("\n".join(lines)):
         raise _no_code(lines)
     warnings = [*_needed_too(pieces, chosen, targets, known), *_broken(pieces, chosen, targets, known)]
@@ -200,16 +206,11 @@ def _answer(lines: list[str], targets: Sequence[str], known: Collection[str]) ->
     return Response("\n".join(_without_superseded(joined, chosen, targets)) + "\n", tuple(warnings))
 
 
-def _between(
-    lines: list[str], between: list[str], blocks: Sequence[tuple[int, Block]], targets: Sequence[str]
-) -> _Piece:
-    """The code between blocks, or that of the whole text where what looks like a block is part of a string."""
-    piece = _piece(0, without_quotation(between), None)
+def _surrounds(piece: _Piece, blocks: Sequence[tuple[int, Block]]) -> bool:
+    """Whether a block lies inside a statement of the text between blocks."""
     places = [opening + 1 for opening, _ in blocks]
     body = piece.tree.body if piece.tree else []
-    if any(node.lineno < place <= (node.end_lineno or 0) for node in body for place in places):
-        return _Piece(0, (whole := code_of(lines)), None, "\n".join(lines), _tree(whole))
-    return piece
+    return any(node.lineno < place <= (node.end_lineno or 0) for node in body for place in places)
 
 
 def _tree(passage: Passage) -> ast.Module | None:

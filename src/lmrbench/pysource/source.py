@@ -58,7 +58,7 @@ def syntax_tree(text: str) -> ast.Module:
             warnings.simplefilter("ignore")
             return ast.parse(text)
     except (ValueError, RecursionError, MemoryError) as error:
-        raise SyntaxError(f"Python's parser gives up: {error or type(error).__name__}") from error
+        raise SyntaxError(f"Python's parser gives up: {str(error) or type(error).__name__}") from error
 
 
 def splice(text: str, edits: Iterable[Edit]) -> str:
