@@ -375,7 +375,7 @@ def test_without_a_terminal_a_line_of_progress_comes_now_and_then(tmp_path, monk
     monkeypatch.setattr(progress, "SECONDS", 0.01)
     out = io.StringIO()
     runs.PROGRESS.note("a", "no route")
-    with runs._progress(tmp_path, 2, "none", out):
+    with runs._progress(tmp_path, {("a", 0), ("b", 0)}, "none", out):
         deadline = time.monotonic() + 10
         while not out.getvalue() and time.monotonic() < deadline:
             time.sleep(0.01)

@@ -2,6 +2,7 @@
 
 import json
 
+from inspect_ai.log import list_eval_logs, read_eval_log
 from tests.solving.helpers import MODEL, asked_for, fenced, golden, lines, lmrbench
 from tests.solving.server import Reply, serving
 
@@ -45,10 +46,13 @@ def test_a_run_grows_by_samples_and_asks_for_those_alone(tmp_path):
         asked = len(log.requests)
         grown = lmrbench(base, "solve", *arguments, "--samples", 3, "--json")
         graded = [item["sample"] for item in lines(tmp_path / "run" / "grades.jsonl")]
+        logs = [read_eval_log(info) for info in list_eval_logs(str(tmp_path / "run" / "logs"))]
         fewer = lmrbench(base, "solve", *arguments, "--samples", 2)
         wider = lmrbench(base, "solve", *arguments, "--task", "emoji_prompt", "--samples", 3, "--json")
 
     assert asked == 1
+    # Nothing was worked on again, which for an agent would take another session.
+    assert len({sample.uuid for item in logs for sample in item.samples if sample.epoch == 1}) == 1
     assert graded.count(0) == 1
     assert sorted(graded) == [0, 1, 2]
     assert len(json.loads(wider.stdout)["grades"]) == 6

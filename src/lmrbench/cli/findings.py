@@ -48,8 +48,8 @@ class Findings:
 
     @property
     def expected(self) -> frozenset[str]:
-        """All tasks of the suites and tiers of which there is any answer."""
-        places = {(self.suites.get(task), tier) for task, tier in self.tiers.items()}
+        """All listed tasks of the suites and tiers of which there is any answer."""
+        places = {self.listed[task] for task in self.tiers if task in self.listed}
         return frozenset(task for task, place in self.listed.items() if place in places)
 
     @property

@@ -106,7 +106,7 @@ def _by_task(by_task: Mapping[str, Mapping[str, Rate]], systems: Sequence[str], 
         columns,
         rows,
         numbers=columns[1 : len(systems) + 1],
-        spare=["ended"],
+        spare=["ended"] if usages else (),
         name="by-task",
         by_system=True,
         note="For each task, how many answers pass of those that were graded; a dash where a system has none. One "

@@ -53,7 +53,6 @@ from lmrbench.grading.runs import (
     write_submissions,
 )
 from lmrbench.lines import read_lines
-from lmrbench.printable import counted
 from lmrbench.progress import lines_of_progress
 from lmrbench.records import StoredRecord
 from lmrbench.sandbox.protocol import WorkerPool
@@ -86,7 +85,7 @@ def require_finished(run: Run) -> None:
             others = f"; other reasons: {len(details) - 1}" if len(details) > 1 else ""
             kinds.append(f"{status.replace('_', ' ')}: {number} ({details[0][0]}{others})")
         raise UnfinishedError(
-            f"{run.folder}: {len(missing)} of {counted(len(run.usages), 'sample')} have no answer: {'; '.join(kinds)}. "
+            f"{run.folder}: {len(missing)} of {len(run.usages)} samples have no answer: {'; '.join(kinds)}. "
             f"They are not counted, logs are in {run.folder / LOGS}; run the same command again to ask for them"
         )
 

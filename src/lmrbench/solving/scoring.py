@@ -33,6 +33,7 @@ from lmrbench.grading.records import Grade
 from lmrbench.grading.runs import SUBMISSIONS, append_grade, earlier_seeds
 from lmrbench.lines import append_line
 from lmrbench.printable import printable
+from lmrbench.records import read_record
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX, WorkerPool
 from lmrbench.sandbox.registry import open_pool
 from lmrbench.solving.snapshots import read_workspace, sample_trace
@@ -75,13 +76,15 @@ class Grader:
     _writing: threading.Lock = field(default_factory=threading.Lock)
 
     def grade(self, submission: Submission) -> Grade:
-        """The grade of one submission; it is written down, unless the folder holds it already."""
-        earlier = [Grade.model_validate_json(data) for data in [self.graded.get(submission.answer)] if data]
+        """The grade of one submission, made or taken over; both are written down."""
+        data = self.graded.get(submission.answer)
+        earlier = [] if data is None else [read_record(data, Grade, f"{self.folder}")]
         (result,) = grade([submission], self.tasks, self.seeds, self.pool, earlier)
-        if self.folder is not None and result not in earlier:
+        if self.folder is not None:
             with self._writing:
                 append_line(self.folder / SUBMISSIONS, submission)
-                append_grade(self.folder, result)
+                if result not in earlier:
+                    append_grade(self.folder, result)
         return result
 
     def grade_snapshot(self, submission: Submission, known: Sequence[Grade]) -> Grade:
