@@ -30,7 +30,6 @@ def test_a_file_from_an_editor_that_marks_its_encoding_is_read(toy_suite, tmp_pa
     assert json.loads(result.stdout)["grades"][0]["passed"]
 
 
-<<<<<<< HEAD
 @pytest.mark.parametrize("form", ["workspace", "file"])
 def test_an_answer_in_which_nothing_was_filled_in_is_not_taken_in(toy_suite, tmp_path, form):
     run("export", "toy", "--to", "work", "--suite", toy_suite, cwd=tmp_path)
@@ -63,27 +62,6 @@ def test_collecting_again_after_an_edit_replaces_the_answer_and_a_sample_number_
     assert codes("--sample", 1, value=3)[1] == [True, False]
     graded = run("grade", "submissions.jsonl", "--suite", toy_suite, "--seed", 0, "--json", cwd=tmp_path)
     assert len(json.loads(graded.stdout)["grades"]) == 2, graded.stderr
-=======
-def test_an_unedited_workspace_and_a_second_answer_of_one_number_are_refused(toy_suite, tmp_path):
-    def collect(*options):
-        return run("collect", "work/toy/blend", "--system", "me", "--suite", toy_suite, *options, cwd=tmp_path)
-
-    run("export", "toy", "--to", "work", "--suite", toy_suite, cwd=tmp_path)
-    unedited = collect()
-    assert (unedited.returncode, unedited.stderr.count("\n")) == (2, 1)
-    assert "nothing was filled in" in unedited.stderr
-    assert not (tmp_path / "submissions.jsonl").exists()
-
-    edited = tmp_path / "work" / "toy" / "blend" / "repo" / "blending.py"
-    edited.write_bytes((toy_suite / "toy" / "repo" / "blending.py").read_bytes())
-    assert collect().returncode == 0
-    again = collect()
-    assert (again.returncode, again.stderr.count("\n")) == (2, 1)
-    assert "holds sample 0 of toy/blend by me already" in again.stderr
-    assert collect("--replace").returncode == collect("--sample", 1).returncode == 0
-    samples = [json.loads(line)["sample"] for line in (tmp_path / "submissions.jsonl").read_text().splitlines()]
-    assert samples == [0, 1]
->>>>>>> answers
 
 
 def test_a_whole_export_is_taken_in_but_for_what_was_left_unedited(two_papers, tmp_path):

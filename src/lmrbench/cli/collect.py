@@ -43,7 +43,6 @@ def collect(
     from lmrbench.errors import UsageError
 
     exported = [] if task else sorted(item.parent for item in path.glob("*/*/instruction.md"))
-<<<<<<< HEAD
     answers = [_taken_in(folder, task, system, sample, suite) for folder in exported or [path]]
     filled_in = [submission for submission, untouched in answers if not untouched]
     if not filled_in:
@@ -54,25 +53,6 @@ def collect(
 
 def _taken_in(path: Path, task: str | None, system: str, sample: int, suite: Path | None) -> tuple[Submission, bool]:
     """One answer, and whether nothing was filled in. Says what is odd about it."""
-=======
-    if not exported:
-        filled_in = [submission for submission in [_taken_in(path, task, system, sample, suite)] if submission]
-        if not filled_in:
-            raise UsageError(f"{path}: nothing was filled in; the masked functions are as they were exported")
-    else:
-        answers = [(folder, _taken_in(folder, None, system, sample, suite)) for folder in exported]
-        for folder, submission in answers:
-            if not submission:
-                warn(f"{folder}: nothing was filled in; left out")
-        filled_in = [submission for _, submission in answers if submission]
-        if not filled_in:
-            raise UsageError(f"{path}: nothing was filled in, in none of {len(exported)} workspaces")
-    _append(filled_in, to, replace)
-
-
-def _taken_in(path: Path, task: str | None, system: str, sample: int, suite: Path | None) -> Submission | None:
-    """One answer; None if its functions are as they were exported. Says what is odd about it."""
->>>>>>> answers
     from lmrbench.grading.reading import collect as take_in
     from lmrbench.grading.reading import collect_text, read_submission
     from lmrbench.tasks.collect import is_untouched
@@ -85,7 +65,6 @@ def _taken_in(path: Path, task: str | None, system: str, sample: int, suite: Pat
         submission = collect_text(found, text, "standard input", system, sample)
     else:
         submission = take_in(found, path, system, sample)
-<<<<<<< HEAD
     answered, warnings = read_submission(found, submission)
     for warning in (*submission.warnings, *warnings):
         warn(warning)
@@ -98,24 +77,11 @@ def _taken_in(path: Path, task: str | None, system: str, sample: int, suite: Pat
 
 def _write(submissions: list[Submission], to: Path) -> None:
     """Write submissions, each in the place of an earlier one of the same answer, and say which were there."""
-=======
-    if is_untouched(found, submission):
-        return None
-    _, warnings = read_submission(found, submission)
-    for warning in (*submission.warnings, *warnings):
-        warn(warning)
-    return submission
-
-
-def _append(submissions: list[Submission], to: Path, replace: bool) -> None:
-    from lmrbench.errors import UsageError
->>>>>>> answers
     from lmrbench.lines import append_line, read_lines
     from lmrbench.storage import write_whole
     from lmrbench.tasks.submission import HandedIn
 
-<<<<<<< HEAD
-    kept = {item.answer: item for item in read_lines(to, Submission)}
+    kept = {item.answer: item for item in (line.submission() for line in read_lines(to, HandedIn))}
     replaced = [item for item in submissions if item.answer in kept]
     if replaced:
         kept |= {item.answer: item for item in submissions}
@@ -126,17 +92,3 @@ def _append(submissions: list[Submission], to: Path, replace: bool) -> None:
     for item in submissions:
         done = f"replaced in {to}; --sample keeps several" if item in replaced else f"appended to {to}"
         say(f"{item.task} of {item.system} {done}")
-=======
-    new = {item.answer for item in submissions}
-    there = [item.submission() for item in read_lines(to, HandedIn)]
-    twice = next((item.answer for item in there if item.answer in new), None)
-    if twice and not replace:
-        raise UsageError(f"{to}: holds {twice} already; number another answer by --sample, or --replace that one")
-    if twice:
-        kept = [item for item in there if item.answer not in new]
-        write_whole(to, "".join(item.model_dump_json() + "\n" for item in (*kept, *submissions)).encode())
-    for item in submissions:
-        if not twice:
-            append_line(to, item)
-        say(f"{item.task} of {item.system} {'written' if replace else 'appended'} to {to}")
->>>>>>> answers
