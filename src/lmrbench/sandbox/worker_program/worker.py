@@ -220,9 +220,8 @@ class Turn:
         self.ended = False
         self.started = False
         self.fault = ""
-        # Processor seconds that the children before the present one have used since they started.
-        self.used_before = 0.0
-        self.used = 0.0
+        # Processor seconds that all children have used since they started, and all but the present one.
+        self.used = self.used_before = 0.0
         self.output_left = request["limits"]["output_mb"] << 20
         self.peak_kb = 0
 
@@ -254,7 +253,9 @@ class Turn:
         os.set_blocking(reports, False)
         exited = os.pidfd_open(pid)
         try:
-            kind, reason = self._watch(Relay(reports, spool), reports, exited, held)
+            processor = ProcessorTime()
+            kind, reason, overhead = self._watch(Relay(reports, spool), reports, exited, held, processor)
+            self.used = self.used_before + processor.seconds(self.worker.descendants()) - overhead
             if reason or self.ended or self.case >= self.count:
                 os.kill(pid, signal.SIGKILL)
             _, status, usage = os.wait4(pid, 0)
@@ -302,15 +303,21 @@ class Turn:
         enter(self.worker.folders[0] / f"repo-{self.case}", files, tree and Path(tree))
         run_cases(head["observe"], cases, head["numbers"], self.case, head["random_seed"], out)
 
-    def _watch(self, relay: Relay, reports: int, exited: int, held: int) -> tuple[int, str]:
-        """Pass frames on until the child has ended, breaks a bound or is to stop; the reason is of a broken bound."""
+    def _watch(
+        self, relay: Relay, reports: int, exited: int, held: int, processor: ProcessorTime
+    ) -> tuple[int, str, float]:
+        """Pass frames on until the child has ended, breaks a bound or is to stop.
+
+        Returns:
+            What to tell the host of the case, why (empty unless a bound was broken), and the processor seconds that
+            passed before the child had started: to lay out the repository is the worker's own overhead.
+        """
         poll = select.poll()
         poll.register(reports, select.POLLIN)
         poll.register(exited, select.POLLIN)
         poll.register(self.worker.requests, select.POLLIN)
-        processor = ProcessorTime()
         before = (self.case, self.started)
-        began, case_began, before_start = time.monotonic(), 0.0, 0.0
+        began, case_began, overhead = time.monotonic(), 0.0, 0.0
         limits = self.request["limits"]
         most = limits["memory_mb"] << 20
         while True:
@@ -320,29 +327,28 @@ class Turn:
                 before = (self.case, self.started)
                 began, case_began = time.monotonic(), spent
             if not self.started:
-                # To lay out the repository and restore the cases is the worker's own overhead.
-                before_start = spent
-            self.used = self.used_before + spent - before_start
+                overhead = spent
+            self.used = self.used_before + spent - overhead
             if what := self._out_of_time(time.monotonic() - began, spent - case_began):
-                return TIMED_OUT, what
+                return TIMED_OUT, what, overhead
             if memory.exceeds(pids, held, most - (memory.of_sockets() if self.worker.own_namespace else 0)):
-                return DIED, f"used more than {limits['memory_mb']} MB of memory"
+                return DIED, f"used more than {limits['memory_mb']} MB of memory", overhead
             if self.worker.disk_bytes() - relay.held > limits["disk_mb"] << 20:
-                return DIED, f"wrote more than {limits['disk_mb']} MB of files"
+                return DIED, f"wrote more than {limits['disk_mb']} MB of files", overhead
             ready = dict(poll.poll(SAMPLE_SECONDS * 1000))
             if self.worker.requests in ready:
                 if (frame := self.worker.read_frame()) is None or frame[0] != STOP:
                     sys.exit("the host hung up")
                 self.ended = True
-                return DIED, ""
+                return DIED, "", overhead
             try:
                 read = self._pass_on(relay)
             except ValueError as error:
-                return DIED, str(error)
+                return DIED, str(error), overhead
             except OverflowError:
-                return DIED, f"sent out more than {limits['output_mb']} MB"
+                return DIED, f"sent out more than {limits['output_mb']} MB", overhead
             if self.ended or self.case >= self.count or (not read and exited in ready):
-                return DIED, ""
+                return DIED, "", overhead
 
     def _check_left(self) -> float:
         """How many seconds are left to all cases together, of the processor or of the clock, whichever are fewer."""
