@@ -16,7 +16,7 @@ from lmrbench.interop.logs import answered_in
 from lmrbench.interop.transcripts import transcripts
 
 NAME = "2026-01-01T00-00-00+00-00_t_x.eval"
-SAMPLE = "samples/toy/blend_epoch_1.json"
+ZSTANDARD = 93
 
 
 def write(folder, name=NAME, said="done", error=None):
@@ -42,12 +42,12 @@ READERS = {
 }
 
 
-def repacked(file, change):
-    """Write a log anew. change: gets its files by name, and changes them."""
+def repacked(file, change, way=zipfile.ZIP_DEFLATED):
+    """Write a log anew. change: gets its files by name, and changes them. way: of packing."""
     with zipfile.ZipFile(file) as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
     change(files)
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(file, "w", way) as archive:
         for name, data in files.items():
             archive.writestr(name, data)
 
@@ -78,8 +78,8 @@ HOSTILE = {
     "no archive": lambda file: file.write_bytes(b"not a log"),
     "empty": lambda file: file.write_bytes(b""),
     "cut short": lambda file: file.write_bytes(file.read_bytes()[:-30]),
-    "cut in the middle": lambda file: file.write_bytes(file.read_bytes()[:200] + file.read_bytes()[400:]),
     "a bomb": lambda file: repacked(file, replaced(b" " * ((64 << 20) + 1))),
+    "a bomb as Inspect packs": lambda file: repacked(file, replaced(b" " * (65 << 20)), ZSTANDARD),
     "a bomb of values": lambda file: repacked(file, replaced(b'{"a": [' + b"[]," * 4_000_000 + b"[]]}")),
     "nested too deeply": lambda file: repacked(file, replaced(b"[" * 1_000_000)),
     "no JSON": lambda file: repacked(file, replaced(b"{")),

@@ -200,6 +200,27 @@ def test_any_command_line_is_an_agent(tmp_path):
     assert lines(run / "usage.jsonl")[0]["calls"] == 1
 
 
+def test_the_clock_of_an_agent_starts_with_its_program(tmp_path):
+    began = time.monotonic()
+    # Far less than Inspect's bridge takes to start on a machine that is busy.
+    arguments = ("--agent-command", "sleep 1; echo '# tried' >> repo/probing.py", "--time-limit", 60)
+    _, run, _ = solved(tmp_path, steps(), *arguments)
+    took = time.monotonic() - began
+
+    (usage,) = lines(run / "usage.jsonl")
+    waited = [event for event in transcript(run).events if event.event == "info" and event.source == "lmrbench"]
+    assert usage["status"] == "answered"
+    assert len(waited) == 1
+    assert 1 <= usage["seconds"] < took - bridge_seconds(run)
+
+
+def bridge_seconds(run):
+    """How long the bridge took to listen, as the log's events tell."""
+    events = transcript(run).events
+    (program,) = [event for event in events if event.event == "info" and event.source == "lmrbench"]
+    return (program.timestamp - events[0].timestamp).total_seconds() - program.working_start
+
+
 def test_what_holds_answers_is_not_shown_to_an_agent(tmp_path):
     with serving(steps()) as (base, _):
         arguments = (
