@@ -113,7 +113,7 @@ def _packed(archive: zipfile.ZipFile, names: tuple[str, ...]) -> io.BytesIO:
 
 
 def _unpacked(archive: zipfile.ZipFile, name: str) -> bytes:
-    """The content of a file that a log packs, as far as it is too long. Whatever its size is said to be, little is held."""
+    """The content of a file that a log packs, and of a longer one than is read no more than shows that it is one."""
     pieces: list[bytes] = []
     left = MOST_OF_A_FILE + 1
     with archive.open(name) as file:
