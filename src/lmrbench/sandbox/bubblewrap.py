@@ -32,9 +32,9 @@ _LIBRARY_FOLDERS = ("/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/bin")
 # What bwrap says where it may make no namespaces.
 _FORBIDDEN = ("setting up uid map", "RTM_NEWADDR", "namespace failed", "create new namespace", "namespaces")
 _ALLOW = (
-    "on Ubuntu 23.10 or newer, where kernel.apparmor_restrict_unprivileged_userns is 1, install an AppArmor profile for "
-    "bwrap (docs/questions.md has one) or run sysctl -w kernel.apparmor_restrict_unprivileged_userns=0; on Debian run "
-    "sysctl -w kernel.unprivileged_userns_clone=1"
+    "on Ubuntu 23.10 or newer, where kernel.apparmor_restrict_unprivileged_userns is 1, install an AppArmor profile "
+    "for bwrap (docs/questions.md has one) or run sysctl -w kernel.apparmor_restrict_unprivileged_userns=0; on Debian "
+    "run sysctl -w kernel.unprivileged_userns_clone=1"
 )
 _PACKAGES = {"site-packages", "dist-packages", "node_modules"}
 _TREES = "/trees"
