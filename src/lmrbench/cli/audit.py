@@ -123,7 +123,7 @@ def audit(
     shortfalls = {task.id: [*_said(task, found[task.id]), *foreign.get(task.id, ())] for task in tasks}
     beside = _leaks_between_tiers(every_task, {task.paper.slug for task in tasks})
     if json:
-        print_json([{**_facts(name, item, shortfalls[name]), "tiers": beside[name]} for name, item in found.items()])
+        print_json([{**_facts(name, item, shortfalls[name]), "other_tiers": beside[name]} for name, item in found.items()])
     else:
         _print_table(found, shortfalls)
         for name, texts in beside.items():
