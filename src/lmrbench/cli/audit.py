@@ -123,7 +123,8 @@ def audit(
     shortfalls = {task.id: [*_said(task, found[task.id]), *foreign.get(task.id, ())] for task in tasks}
     beside = _leaks_between_tiers(every_task, {task.paper.slug for task in tasks})
     if json:
-        print_json([{**_facts(name, item, shortfalls[name]), "other_tiers": beside[name]} for name, item in found.items()])
+        facts = [_facts(name, item, shortfalls[name]) for name, item in found.items()]
+        print_json([{**item, "other_tiers": beside[str(item["task"])]} for item in facts])
     else:
         _print_table(found, shortfalls)
         for name, texts in beside.items():
