@@ -139,3 +139,9 @@ def test_the_example_of_the_page_keeps_what_passes():
     assert attempts[-1].startswith("none: 100% of")
     assert all("100%" not in line for line in attempts[:-1])
     assert last == "kept for fine-tuning: ['simpo/simpo_loss']"
+
+
+@pytest.mark.parametrize("candidate", [None, 3, ["x"], {"blending.py": 3}, {3: "x"}, object()])
+def test_what_is_no_text_is_the_callers_mistake_in_one_line(toy_suite, candidate):
+    with Grader(toy_suite, workers=1) as grader, pytest.raises(UsageError, match=r"^toy/blend: a candidate is a text"):
+        grader.grade("toy/blend", candidate)

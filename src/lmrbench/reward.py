@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
+from pydantic import ValidationError
+
 from lmrbench.errors import UsageError
 from lmrbench.grading.golden import fresh_seed
 from lmrbench.grading.grade import grade
@@ -76,16 +78,17 @@ class Grader:
             candidate: a response as a model printed it, the bare functions, or a text for each goal file.
 
         Raises:
-            UsageError: there is no such task, or the grader is closed.
+            UsageError: there is no such task, the candidate is neither a text nor texts by goal file, or the grader is
+                closed.
             TaskError: the reference fails its own check.
             SandboxError: this machine can't run the sandbox, or the grader was closed meanwhile.
         """
         if task not in self.tasks:
             raise UsageError(f"there is no task {task!r} in this suite; `tasks` holds them all")
-        code = candidate if isinstance(candidate, str) else dict(candidate)
+        submission = _submission(task, candidate)
         pools = self._opened()
         (found,) = grade(
-            [Submission(system=POLICY, task=task, code=code)],
+            [submission],
             {task: self.tasks[task]},
             (fresh_seed(),),
             pools.candidates,
@@ -133,6 +136,15 @@ class Grader:
         """In a forked child: hold no workers, and a lock that nobody holds."""
         _inherited.append(self._pools)
         self._lock, self._pools = threading.Lock(), None
+
+
+def _submission(task: str, candidate: str | Mapping[str, str]) -> Submission:
+    code = dict(candidate) if isinstance(candidate, Mapping) else candidate
+    try:
+        return Submission(system=POLICY, task=task, code=code)
+    except ValidationError as error:
+        given = "a mapping of other things" if isinstance(code, dict) else type(candidate).__name__
+        raise UsageError(f"{task}: a candidate is a text, or a text for each goal file, not {given}") from error
 
 
 _graders: weakref.WeakSet[Grader] = weakref.WeakSet()

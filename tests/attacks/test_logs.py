@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalSample, EvalSpec, write_eval_log
-from inspect_ai.model import ChatMessageAssistant, ChatMessageUser
+from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageUser
 
 from lmrbench.analysis.actions import sessions_of_run
 from lmrbench.errors import RecordError
@@ -16,7 +16,7 @@ from lmrbench.interop.logs import answered_in
 from lmrbench.interop.transcripts import transcripts
 
 NAME = "2026-01-01T00-00-00+00-00_t_x.eval"
-SAMPLE = "samples/toy/blend_epoch_1.json"
+ZSTANDARD = 93
 
 
 def write(folder, name=NAME, said="done", error=None):
@@ -24,7 +24,7 @@ def write(folder, name=NAME, said="done", error=None):
     spec = EvalSpec(
         created="2026-01-01T00:00:00+00:00", task="t", dataset=EvalDataset(), model="m/x", config=EvalConfig()
     )
-    messages = [ChatMessageUser(content="question"), ChatMessageAssistant(content=said)]
+    messages: list[ChatMessage] = [ChatMessageUser(content="question"), ChatMessageAssistant(content=said)]
     sample = EvalSample(id="toy/blend", epoch=1, input="question", target="", messages=messages)
     folder.mkdir(parents=True, exist_ok=True)
     write_eval_log(EvalLog(eval=spec, samples=[sample]), str(folder / name))
@@ -42,12 +42,12 @@ READERS = {
 }
 
 
-def repacked(file, change):
-    """Write a log anew. change: gets its files by name, and changes them."""
+def repacked(file, change, way=zipfile.ZIP_DEFLATED):
+    """Write a log anew. change: gets its files by name, and changes them. way: of packing."""
     with zipfile.ZipFile(file) as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
     change(files)
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(file, "w", way) as archive:
         for name, data in files.items():
             archive.writestr(name, data)
 
@@ -74,12 +74,18 @@ def lying_about_its_size(file):
     file.write_bytes(data)
 
 
+def a_pipe(file):
+    """A pipe without a writer."""
+    file.unlink()
+    os.mkfifo(file)
+
+
 HOSTILE = {
     "no archive": lambda file: file.write_bytes(b"not a log"),
     "empty": lambda file: file.write_bytes(b""),
     "cut short": lambda file: file.write_bytes(file.read_bytes()[:-30]),
-    "cut in the middle": lambda file: file.write_bytes(file.read_bytes()[:200] + file.read_bytes()[400:]),
     "a bomb": lambda file: repacked(file, replaced(b" " * ((64 << 20) + 1))),
+    "a bomb as Inspect packs": lambda file: repacked(file, replaced(b" " * (65 << 20)), ZSTANDARD),
     "a bomb of values": lambda file: repacked(file, replaced(b'{"a": [' + b"[]," * 4_000_000 + b"[]]}")),
     "nested too deeply": lambda file: repacked(file, replaced(b"[" * 1_000_000)),
     "no JSON": lambda file: repacked(file, replaced(b"{")),
@@ -88,7 +94,7 @@ HOSTILE = {
     "too many files": lambda file: repacked(file, lambda files: files.update((f"{n}", b"") for n in range(20_001))),
     "lying about its size": lying_about_its_size,
     "a link": lambda file: (file.rename(file.parents[2] / "elsewhere"), file.symlink_to(file.parents[2] / "elsewhere")),
-    "a FIFO": lambda file: (file.unlink(), os.mkfifo(file)),
+    "a FIFO": a_pipe,
     "a device": lambda file: (file.unlink(), file.symlink_to("/dev/zero")),
     "larger than is read": lambda file: os.truncate(file, 1 << 40),
     "a link beside": lambda file: (file.parent / "other.eval").symlink_to("/etc/passwd"),

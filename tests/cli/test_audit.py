@@ -28,6 +28,7 @@ def test_check_runs_nothing_and_refuses_a_missing_certificate(suite):
         {
             "task": "toy/blend",
             "shortfalls": ["no certificate holds: it has not been audited yet; run `lmrbench audit toy/blend`"],
+            "other_tiers": [],
         }
     ]
     assert not (suite / "toy" / "certificate.json").exists()

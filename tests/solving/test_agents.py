@@ -4,10 +4,17 @@ import json
 import re
 import sys
 import zipfile
+from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
+import anyio
 import pytest
+from inspect_ai import Task, eval
+from inspect_ai.agent import as_solver
+from inspect_ai.dataset import Sample
 from inspect_ai.log import list_eval_logs, read_eval_log
+from inspect_ai.util import ExecResult
 from tests.solving.helpers import MODEL, TASKS, asked_for, golden, lines, lmrbench, replies_of
 from tests.solving.server import Reply, serving
 
@@ -15,6 +22,7 @@ from lmrbench.analysis.actions import sessions_of_run
 from lmrbench.errors import LmrbenchError
 from lmrbench.grading.runs import read_run
 from lmrbench.pysource.functions import find
+from lmrbench.solving import agents
 from lmrbench.solving.agents import named_agent
 
 TASK = TASKS["concept_depth/probing"]
@@ -198,6 +206,35 @@ def test_any_command_line_is_an_agent(tmp_path):
     assert "1 of 1 answers pass" in result.stdout
     assert len(log.requests) == 1
     assert lines(run / "usage.jsonl")[0]["calls"] == 1
+
+
+def test_the_clock_of_an_agent_starts_with_its_program(monkeypatch, tmp_path):
+    @asynccontextmanager
+    async def slow_bridge(state, **_):
+        await anyio.sleep(3)
+        yield SimpleNamespace(state=state)
+        await anyio.sleep(2)
+
+    async def listens():
+        await anyio.sleep(1)
+
+    async def done(command, prompt):
+        await anyio.sleep(0.5)
+        return ExecResult(True, 0, "", "")
+
+    monkeypatch.setattr(agents, "sandbox_agent_bridge", slow_bridge)
+    monkeypatch.setattr(agents, "_until_the_bridge_listens", listens)
+    monkeypatch.setattr(agents, "_done", done)
+    work = Task(dataset=[Sample(input="x")], solver=as_solver(agents.command_agent("program", 3)))
+
+    (log,) = eval(work, model="mockllm/model", display="none", log_dir=str(tmp_path))
+
+    assert log.status == "success"
+    (sample,) = log.samples or []
+    assert sample.total_time is not None
+    assert sample.working_time is not None
+    assert sample.total_time - sample.working_time > 5.9
+    assert sample.working_time > 0.4
 
 
 def test_what_holds_answers_is_not_shown_to_an_agent(tmp_path):

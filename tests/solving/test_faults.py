@@ -203,6 +203,8 @@ def test_an_agents_program_that_never_ran_is_no_score(tmp_path):
     assert [before[name]["status"] for name in names] == ["agent_crash", "agent_crash", "provider_error", "answered"]
     assert "No module named 'nothing_there'" in before[names[0]]["detail"]
     assert "exit code 127" in before[names[1]]["detail"]
+    assert "--mount FOLDER" in before[names[1]]["detail"]
+    assert "--mount" not in before[names[2]]["detail"]
     assert "wrong key" in before[names[2]]["detail"]
     # The program that asked, worked and then ended with an error has answered.
     assert "1 of 1 answers pass" in first.stdout

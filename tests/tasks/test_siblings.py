@@ -3,8 +3,9 @@
 import shutil
 
 import pytest
+from tests.running import lmrbench
 
-from lmrbench.authoring.leaks import foreign_leaks, worst_leak
+from lmrbench.authoring.leaks import foreign_leaks, leaks_between_tiers, worst_leak
 from lmrbench.grading.reading import collect_workspace
 from lmrbench.grading.systems import submissions_of
 from lmrbench.tasks.collect import candidate_files
@@ -127,3 +128,59 @@ def test_a_workspace_that_holds_the_answer_to_a_task_of_another_paper_is_found(s
     found = [(task.paper.slug, other.name, leak) for task, other, leak in foreign_leaks(load_suite(suite))]
     assert [item for item in found if item[0] == "other" and item[2].share == 1.0 and "legacy.py" in item[2].place]
     assert not [item for item in found if item[0] == "toy" and item[2].share > 0.3]
+
+
+METHOD = """
+[[task]]
+name = "both"
+tier = "method"
+category = "evaluation_metrics"
+targets = ["blending.py::Blender.blend", "weighting.py::weights"]
+instruction = "Implement both."
+check = "checks/blend.py"
+"""
+
+
+@pytest.fixture
+def tiers(suite):
+    with (suite / "toy" / "task.toml").open("a") as file:
+        file.write(METHOD)
+    return suite
+
+
+def test_which_tiers_of_a_paper_answer_each_other_is_found_and_no_shortfall(tiers):
+    tasks = load_suite(tiers)
+    found = {(task.name, other.name): leak for task, other, leak in leaks_between_tiers(tasks) if leak.share > 0.3}
+
+    # The method's workspace holds `spread`, and those of the function tier hold `weights`.
+    assert set(found) == {("both", "spread"), ("blend", "both"), ("spread", "both")}
+    assert found["both", "spread"].place.startswith("repo/blending.py")
+    assert found["blend", "both"].place.startswith("repo/weighting.py")
+    assert {leak.share for leak in found.values()} == {1.0}
+    audited = lmrbench("audit", "--check", "toy/blend", "--suite", tiers)
+    assert "toy/blend: its workspace answers toy/both (method tier)" in audited.stdout
+
+
+def test_list_and_every_form_of_export_say_that_tiers_answer_each_other(tiers, tmp_path):
+    def said(*command):
+        result = lmrbench(*command, "--suite", tiers)
+        assert result.returncode == 0, result.stderr
+        return result.stdout + result.stderr
+
+    assert "Tiers of one paper answer each other" in said("list")
+    for form in ("workspace", "harbor", "huggingface", "jsonl"):
+        place = tmp_path / form
+        assert "Tiers of one paper answer each other" in said(
+            "export", "toy/blend", "--to", str(place), "--format", form
+        )
+        written = [place] if place.is_file() else place.rglob("*")
+        texts = {file.name: file.read_text() for file in written if file.is_file()}
+        assert any("toy/both" in text for text in texts.values())
+        assert form == "jsonl" or "tier" in texts["README.md"]
+
+
+def test_a_paper_of_one_tier_says_nothing_of_tiers(suite, tmp_path):
+    for command in (["list"], ["export", "toy/blend", "--to", tmp_path / "work"]):
+        result = lmrbench(*command, "--suite", suite)
+        assert "answer each other" not in result.stdout + result.stderr
+    assert not (tmp_path / "work" / "README.md").exists()

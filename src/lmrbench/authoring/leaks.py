@@ -15,7 +15,7 @@ import json
 import keyword
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from lmrbench.pysource.functions import find
@@ -78,21 +78,43 @@ def foreign_leaks(tasks: Iterable[Task]) -> Iterator[tuple[Task, Task, Leak]]:
     The first of each pair is the one whose workspace it is. A file that several workspaces hold is searched once.
     Names made alike count only where more n-grams agree than chance explains.
     """
+    return _leaks(tasks, lambda task, other: task.paper.slug != other.paper.slug)
+
+
+def leaks_between_tiers(tasks: Iterable[Task]) -> Iterator[tuple[Task, Task, Leak]]:
+    """The same of tasks of one paper that are of different tiers, over targets that the first one does not have."""
+    by_paper: dict[str, list[Task]] = {}
+    for task in tasks:
+        by_paper.setdefault(task.paper.slug, []).append(task)
+    for of_paper in by_paper.values():
+        if len({task.tier for task in of_paper}) > 1:
+            yield from _leaks(of_paper, lambda task, other: task.tier != other.tier)
+
+
+def _leaks(tasks: Iterable[Task], meant: Callable[[Task, Task], bool]) -> Iterator[tuple[Task, Task, Leak]]:
     tasks = tuple(tasks)
-    goldens = [(task.id, node) for task in tasks for node in _goldens(task, task.targets)]
-    index = _index([node for _, node in goldens])
+    goldens = [(task.id, target, node) for task in tasks for target, node in _targets(task)]
+    index = _index([node for _, _, node in goldens])
     searched: dict[tuple[str, bytes], list[_Piece]] = {}
     for task in tasks:
+        others = [other for other in tasks if meant(task, other)]
         pieces: list[_Piece] = []
-        for path, data in workspace_files(task, "full").items():
+        for path, data in workspace_files(task, "full").items() if others else ():
             if (path, data) not in searched:
                 searched[path, data] = _pieces(path, data, index, chance=_CHANCE)
             pieces += searched[path, data]
-        for other in tasks:
-            if other.paper.slug != task.paper.slug:
-                worst = _worst(pieces, [number for number, (owner, _) in enumerate(goldens) if owner == other.id])
-                if worst.share > 0:
-                    yield task, other, worst
+        for other in others:
+            own = () if other.paper.slug != task.paper.slug else task.targets
+            bodies = [
+                number for number, (name, target, _) in enumerate(goldens) if name == other.id and target not in own
+            ]
+            worst = _worst(pieces, bodies)
+            if worst.share > 0:
+                yield task, other, worst
+
+
+def _targets(task: Task) -> Iterator[tuple[Target, FunctionNode]]:
+    return zip(task.targets, _goldens(task, task.targets), strict=True)
 
 
 def _worst(pieces: Sequence[_Piece], bodies: Iterable[int]) -> Leak:

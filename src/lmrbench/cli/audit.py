@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,7 +26,7 @@ from lmrbench.cli.options import (
     with_checks,
 )
 from lmrbench.cli.tables import sheet, show
-from lmrbench.cli.terminal import cell, console, progress
+from lmrbench.cli.terminal import cell, console, progress, say
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX, LOCAL, Executor
 from lmrbench.tasks.loading import suite_folder, suite_folders
 
@@ -83,6 +84,8 @@ def audit(
     With --tier forensic each published draw is tried, or with --fresh some new ones: is it fair, and is it the same on
     two threads? Nothing is written.
 
+    Where a workspace answers a task of another tier of the same paper, a line says so; that is no shortfall.
+
     Exits with 1 if a task falls short.
     """
     from lmrbench.authoring.certificate import read_certificate
@@ -122,10 +125,15 @@ def audit(
     shortfalls = {
         task.id: [*_said(task, found[task.id]), *foreign.get(task.id, ()), *left_to_do(task)] for task in tasks
     }
+    beside = _leaks_between_tiers(every_task, {task.paper.slug for task in tasks})
     if json:
-        print_json([_facts(name, item, shortfalls[name]) for name, item in found.items()])
+        facts = [_facts(name, item, shortfalls[name]) for name, item in found.items()]
+        print_json([{**item, "other_tiers": beside[str(item["task"])]} for item in facts])
     else:
         _print_table(found, shortfalls)
+        for name, texts in beside.items():
+            for text in texts if name in found else ():
+                say(f"{name}: {text}")
     if any(shortfalls.values()):
         raise typer.Exit(1)
 
@@ -232,6 +240,19 @@ def _foreign_leaks(tasks: Sequence[Task]) -> dict[str, list[str]]:
         if leak.share > LEAK_SHARE:
             text = f"{leak.place} holds {leak.share:.0%} of the answer to {other.id}, more than {LEAK_SHARE:.0%}"
             found.setdefault(task.id, []).append(text)
+    return found
+
+
+def _leaks_between_tiers(tasks: Sequence[Task], papers: Collection[str]) -> dict[str, list[str]]:
+    """What workspaces tell of the same paper's tasks of other tiers: nobody's shortfall, and good to know."""
+    from lmrbench.authoring.certificate import LEAK_SHARE
+    from lmrbench.authoring.leaks import leaks_between_tiers
+
+    found: dict[str, list[str]] = defaultdict(list)
+    for task, other, leak in leaks_between_tiers(task for task in tasks if task.paper.slug in papers):
+        if leak.share > LEAK_SHARE:
+            text = f"its workspace answers {other.id} ({other.tier} tier): {leak.place} holds {leak.share:.0%}"
+            found[task.id].append(f"{text} of a function; give both to no one solver")
     return found
 
 

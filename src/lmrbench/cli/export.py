@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from lmrbench.cli.options import PATTERN_HELP, FreshOption, SuiteOption, TierOption, load_tasks
-from lmrbench.cli.terminal import progress, say
+from lmrbench.cli.terminal import progress, say, warn
 from lmrbench.printable import counted
 from lmrbench.tasks.model import Inputs, Task
 
@@ -46,13 +46,21 @@ def export(
 ) -> None:
     """Write what a solver sees of each task: masked repository, summary of the paper, instruction, and no answer."""
     from lmrbench.errors import UsageError
-    from lmrbench.interop.rows import write_dataset, write_jsonl
+    from lmrbench.interop.rows import about_tiers, write_dataset, write_jsonl
+    from lmrbench.storage import write_whole
 
     if goldens and format != "huggingface":
         raise UsageError("--goldens goes with --format huggingface")
     tasks = load_tasks(suite, patterns, tier, fresh)
+    if papers := sorted({task.paper.slug for task in tasks if task.other_tiers}):
+        warn(
+            "Tiers of one paper answer each other: give what is written here to no solver of their tasks of another "
+            f"tier: {', '.join(papers)}"
+        )
     if format in ("workspace", "harbor"):
         _write_folders(tasks, to, inputs, format)
+        if any(task.other_tiers for task in tasks):
+            write_whole(to / "README.md", about_tiers(tasks).encode())
         return
     if format == "huggingface":
         write_dataset(tasks, to, inputs, goldens)

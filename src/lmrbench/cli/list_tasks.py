@@ -35,6 +35,7 @@ def list_tasks(
                 "id": task.id,
                 "tier": task.tier,
                 "category": task.category,
+                "other_tiers": task.other_tiers,
                 "targets": [str(target) for target in task.targets],
                 "paper": task.paper.model_dump(mode="json"),
             }
@@ -57,3 +58,8 @@ def list_tasks(
     say(
         f"{suite_name(every_task) or 'a suite'}: {counts['function']} tasks{besides}, digest {suite_digest(every_task)}"
     )
+    if papers := sorted({task.paper.slug for task in tasks if task.other_tiers}):
+        say(
+            f"Tiers of one paper answer each other: what a solver sees of one may hold the functions that another asks "
+            f"for. Give tasks of several tiers to no one solver: {', '.join(papers)}"
+        )

@@ -149,6 +149,8 @@ def _configuration(task: Task, inputs: Inputs) -> str:
         f"paper = {json.dumps(str(task.paper.url))}",
         f"targets = {_listed(map(str, task.targets))}",
         f"digest = {json.dumps(grading_digest(task))}",
+        "# The paper's tasks of other tiers: what this one shows may answer them.",
+        f"other_tiers = {_listed(task.other_tiers)}",
         "",
         "[agent]",
         f"timeout_sec = {_AGENT_SECONDS}",

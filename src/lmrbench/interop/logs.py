@@ -6,6 +6,7 @@ is handed one sample at a time.
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
 import zipfile
@@ -13,6 +14,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from lmrbench.errors import RecordError, SubmissionError, UsageError
@@ -27,6 +29,8 @@ LOGS = "logs"
 MOST_PACKED, MOST_FILES, MOST_UNPACKED = 512 << 20, 20_000, 4 << 30
 # Of one file that it packs: its size, and about how many values it holds, each of which takes far more in memory.
 MOST_OF_A_FILE, MOST_VALUES = 64 << 20, 4_000_000
+# Packed bytes that are unpacked at once: some make many thousands.
+_PIECE = 4096
 _HEADER, _STARTED, _SUMMARIES = "header.json", "_journal/start.json", "summaries.json"
 # What zipfile, json, Inspect and its records raise for what is damaged.
 _DAMAGED = (
@@ -58,23 +62,21 @@ def logged_samples(folder: Path, name: str) -> Iterator[EvalSample]:
 
     Raises UsageError without Inspect, RecordError, in one line, for a log that is damaged or too large.
     """
-    try:
-        from inspect_ai.log import read_eval_log
-    except ModuleNotFoundError as error:
-        raise UsageError(f"logs need {error.name}: pip install 'lmrbench[models]'") from error
+    log = _inspect()
     with _one_line(folder / name):
         if name.endswith(".json"):
-            yield from read_eval_log(io.BytesIO(_bounded(_read(folder, name))), format="json").samples or []
+            yield from log.read_eval_log(io.BytesIO(_bounded(_read(folder, name))), format="json").samples or []
             return
         with _opened(folder, name) as archive:
             names = archive.namelist()
             head = _HEADER if _HEADER in names else _STARTED
             for sample in sorted({item for item in names if item.startswith(_SAMPLES) and item.endswith(".json")}):
-                yield from read_eval_log(_packed(archive, (head, sample)), format="eval").samples or []
+                yield from log.read_eval_log(_packed(archive, (head, sample)), format="eval").samples or []
 
 
 def answered_in(folder: Path, task: str, sample: int) -> str | None:
     """The path of the latest log of a run folder in which a task's sample ended without an error; None without one."""
+    _inspect()
     for name in reversed(log_files(folder)):
         if name.endswith(".eval"):
             with _one_line(folder / name), _opened(folder, name) as archive:
@@ -85,11 +87,19 @@ def answered_in(folder: Path, task: str, sample: int) -> str | None:
     return None
 
 
+def _inspect() -> ModuleType:
+    """Inspect's logs, without which no archive of theirs can be unpacked either."""
+    try:
+        return importlib.import_module("inspect_ai.log")
+    except ModuleNotFoundError as error:
+        raise UsageError(f"logs need {error.name}: pip install 'lmrbench[models]'") from error
+
+
 def _summaries(archive: zipfile.ZipFile) -> Iterator[dict[str, Any]]:
     names = archive.namelist()
     parts = [_SUMMARIES] if _SUMMARIES in names else [name for name in names if name.startswith(_SUMMARY_PARTS)]
     for part in dict.fromkeys(parts):
-        yield from json.loads(_bounded(archive.read(part)))
+        yield from json.loads(_bounded(_unpacked(archive, part)))
 
 
 def _packed(archive: zipfile.ZipFile, names: tuple[str, ...]) -> io.BytesIO:
@@ -97,9 +107,20 @@ def _packed(archive: zipfile.ZipFile, names: tuple[str, ...]) -> io.BytesIO:
     copy = io.BytesIO()
     with zipfile.ZipFile(copy, "w") as written:
         for name in names:
-            written.writestr(name, _bounded(archive.read(name)))
+            written.writestr(name, _bounded(_unpacked(archive, name)))
     copy.seek(0)
     return copy
+
+
+def _unpacked(archive: zipfile.ZipFile, name: str) -> bytes:
+    """The content of a file that a log packs, and of a longer one than is read no more than shows that it is one."""
+    pieces: list[bytes] = []
+    left = MOST_OF_A_FILE + 1
+    with archive.open(name) as file:
+        while left > 0 and (piece := file.read(min(left, _PIECE))):
+            pieces.append(piece)
+            left -= len(piece)
+    return b"".join(pieces)
 
 
 @contextmanager
@@ -112,9 +133,6 @@ def _opened(folder: Path, name: str) -> Iterator[zipfile.ZipFile]:
             raise RecordError(f"{folder / name}: holds a file of more than {MOST_OF_A_FILE >> 20} MiB")
         if sum(item.file_size for item in files) > MOST_UNPACKED:
             raise RecordError(f"{folder / name}: unpacks to more than {MOST_UNPACKED >> 20} MiB")
-        # Of these kinds a file gives at most the bytes that it says it has.
-        if not {item.compress_type for item in files} <= {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
-            raise RecordError(f"{folder / name}: unsupported compression method (expected deflate)")
         yield archive
 
 

@@ -33,11 +33,16 @@ class File(Record):
 
 
 class Row(Record):
-    """One task. digest: of everything that a verdict depends on, so that two editions of a task can be told apart."""
+    """One task.
+
+    other_tiers: the paper's tasks of other tiers, whose answers the files may hold. digest: of everything that a
+    verdict depends on, so that two editions of a task can be told apart.
+    """
 
     id: str
     suite: str
     tier: str
+    other_tiers: tuple[str, ...]
     category: str
     title: str
     year: int
@@ -68,6 +73,7 @@ def row_of(task: Task, inputs: Inputs = "full") -> Row:
         id=task.id,
         suite=suite_name([task]),
         tier=task.tier,
+        other_tiers=task.other_tiers,
         category=task.category,
         title=task.paper.title,
         year=task.paper.year,
@@ -120,6 +126,13 @@ def write_dataset(tasks: Sequence[Task], folder: Path, inputs: Inputs = "full", 
     write_whole(folder / "README.md", _card(tasks, goldens).encode())
 
 
+def about_tiers(tasks: Sequence[Task]) -> str:
+    """The README of a folder of tasks: which of them may answer tasks of other tiers."""
+    lines = [f"| {task.id} | {', '.join(task.other_tiers)} |" for task in tasks if task.other_tiers]
+    table = "\n".join(["| task | other tiers of its paper |", "|---|---|", *lines])
+    return f"# Tasks of lmrbench\n\n{ABOUT_TIERS.format(fields='The table')}\n{table}\n"
+
+
 def _lines(rows: Iterable[Record]) -> bytes:
     return "".join(row.model_dump_json() + "\n" for row in rows).encode()
 
@@ -140,7 +153,13 @@ a task: a summary of the paper, an instruction, and the goal files with the func
 
 `files` holds the masked goal files and those shown as context, `targets` the functions to write, and `digest` says
 which edition of a task a result is of.
+
+{tiers}
 {more}"""
+ABOUT_TIERS = """\
+A paper may have tasks of several tiers. What a task of one tier shows may hold the functions that a task of another
+tier asks for: don't train on one, or show it to a solver, and evaluate on the other. {fields} names a task's others.
+"""
 _ABOUT_GOLDENS = """
 The configuration `goldens` holds the references. Whoever publishes this folder should have the hub gate it.
 """
@@ -158,5 +177,6 @@ def _card(tasks: Sequence[Task], goldens: bool) -> str:
     for task in tasks:
         counts[task.category] = counts.get(task.category, 0) + 1
     lines = "\n".join(f"| {category} | {count} |" for category, count in sorted(counts.items()))
-    text = _TEXT.format(name=name, counts=lines, more=_ABOUT_GOLDENS if goldens else "")
+    tiers = ABOUT_TIERS.format(fields="`other_tiers`")
+    text = _TEXT.format(name=name, counts=lines, tiers=tiers, more=_ABOUT_GOLDENS if goldens else "")
     return "---\n" + "\n".join(head) + "\n" + (_GATE if goldens else "") + "---\n" + text

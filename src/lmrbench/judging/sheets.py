@@ -210,7 +210,7 @@ def _json_rows(text: str, file: Path) -> Iterator[tuple[int, dict[str, str]]]:
             continue
         try:
             row = json.loads(item)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise RecordError(f"{file}:{line}: is not JSON: {error}") from error
         if not isinstance(row, dict):
             raise RecordError(f"{file}:{line}: is not a JSON object")

@@ -29,6 +29,13 @@ from lmrbench.sandbox.warm_worker import WarmWorker
 
 _FIRST_USER_ID, _USER_IDS = 1_000_000_000, 2**30
 _LIBRARY_FOLDERS = ("/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/bin")
+# What bwrap says where it may make no namespaces.
+_FORBIDDEN = ("setting up uid map", "RTM_NEWADDR", "namespace failed", "create new namespace", "namespaces")
+_ALLOW = (
+    "on Ubuntu 23.10 or newer, where kernel.apparmor_restrict_unprivileged_userns is 1, install an AppArmor profile "
+    "for bwrap (docs/questions.md has one) or run sysctl -w kernel.apparmor_restrict_unprivileged_userns=0; on Debian "
+    "run sysctl -w kernel.unprivileged_userns_clone=1"
+)
 _PACKAGES = {"site-packages", "dist-packages", "node_modules"}
 _TREES = "/trees"
 _ALIASES = ("/lib", "/lib32", "/lib64", "/bin")
@@ -57,6 +64,11 @@ class Layout:
     environment: Path | None = None
 
 
+def with_advice(said: str) -> str:
+    """What bubblewrap said, with what to do about it where the kernel forbids its namespaces."""
+    return f"{said}. What to do: {_ALLOW}" if any(words in said for words in _FORBIDDEN) else said
+
+
 def new_user() -> int | None:
     """Where lmrbench runs as root, a user id that nobody else has: root escapes the bound on its processes."""
     return _FIRST_USER_ID + randbelow(_USER_IDS) if os.geteuid() == 0 else None
@@ -76,7 +88,7 @@ class BubblewrapSandbox:
     name = "bubblewrap"
     advice = (
         "install bubblewrap 0.8 or newer (apt-get install bubblewrap); as a user other than root, user namespaces must "
-        "be allowed (sysctl kernel.unprivileged_userns_clone=1, or an AppArmor profile for bwrap)"
+        f"be allowed: {_ALLOW}"
     )
 
     def __init__(self, secrets: Sequence[Path] = ()) -> None:
@@ -97,12 +109,11 @@ class BubblewrapSandbox:
             # Ctrl-C in the terminal is for lmrbench to handle.
             start_new_session=True,
         )
-        return WarmWorker(
-            self.name,
-            ProcessConnection(process, bounds=group),
-            imports,
-            None if tree is None else Path(_TREES, tree.name),
-        )
+        shown_tree = None if tree is None else Path(_TREES, tree.name)
+        try:
+            return WarmWorker(self.name, ProcessConnection(process, bounds=group), imports, shown_tree)
+        except SandboxError as error:
+            raise SandboxError(with_advice(str(error))) from error
 
     def command(
         self, program: Sequence[str], layout: Layout, environment: Mapping[str, str], user: int | None

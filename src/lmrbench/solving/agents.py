@@ -8,16 +8,27 @@ has not tried: it raises AgentCrashError. After that, what it left is its answer
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from importlib import import_module
 
 from inspect_ai.agent import Agent, AgentPrompt, AgentState, agent, react, sandbox_agent_bridge
 from inspect_ai.log import transcript
 from inspect_ai.model import ChatMessage, GenerateConfig, GenerateFilter, Model
 from inspect_ai.tool import ToolChoice, ToolInfo, bash, python, text_editor
-from inspect_ai.util import ExecRemoteAwaitableOptions, LimitExceededError, sample_limits, sandbox, store
+from inspect_ai.util import (
+    ExecRemoteAwaitableOptions,
+    ExecResult,
+    LimitExceededError,
+    SandboxEnvironment,
+    sample_limits,
+    sandbox,
+    store,
+    suspend_working_limit,
+)
 
 from lmrbench.errors import SandboxError, UsageError
 from lmrbench.solving.attendance import program_ended
+from lmrbench.solving.provider import BubblewrapSandboxEnvironment
 from lmrbench.solving.session import WORKSPACE
 from lmrbench.solving.snapshots import take_snapshot
 from lmrbench.solving.status import LIMIT
@@ -84,16 +95,30 @@ def command_agent(command: str, turns: int) -> Agent:
 
     async def execute(state: AgentState) -> AgentState:
         prompt = "\n\n".join(message.text for message in state.messages)
-        async with sandbox_agent_bridge(state, filter=_at_most(turns)) as bridge:
-            await _until_the_bridge_listens()
-            options = ExecRemoteAwaitableOptions(input=prompt, cwd=WORKSPACE, env=dict(_ENVIRONMENT))
-            done = await sandbox().exec_remote(["bash", "-c", command], options, stream=False)
+        async with AsyncExitStack() as stack:
+            # The clock of the agent starts with its program.
+            with suspend_working_limit():
+                bridge = await stack.enter_async_context(sandbox_agent_bridge(state, filter=_at_most(turns)))
+                await _until_the_bridge_listens()
+            done = await _done(command, prompt)
+            with suspend_working_limit():
+                await stack.aclose()
         ends = {"stdout": done.stdout[-MOST_CHARACTERS:], "stderr": done.stderr[-MOST_CHARACTERS:]}
         transcript().info({"command": command, "returncode": done.returncode, **ends}, source="lmrbench")
         program_ended(command, done.returncode, done.stderr)
         return bridge.state
 
     return execute
+
+
+async def _done(command: str, prompt: str) -> ExecResult[str]:
+    """What a command line printed, and how it ended. prompt: its standard input."""
+    words, environment = ["bash", "-c", command], dict(_ENVIRONMENT)
+    if isinstance(sandbox().as_type(SandboxEnvironment), BubblewrapSandboxEnvironment):  # type: ignore[type-abstract]
+        # Without the seconds that Inspect's own program in the sandbox takes to start another.
+        return await sandbox().exec(words, prompt, WORKSPACE, environment, concurrency=False)
+    options = ExecRemoteAwaitableOptions(input=prompt, cwd=WORKSPACE, env=environment)
+    return await sandbox().exec_remote(words, options, stream=False)
 
 
 async def _until_the_bridge_listens() -> None:

@@ -8,6 +8,7 @@ a call may take is bounded by the provider's own timeouts.
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Awaitable, Callable
@@ -35,6 +36,10 @@ from lmrbench.solving.status import (
 SMALL_REQUEST = "Reply with the word OK."
 SMALL_TOKENS, SMALL_SECONDS, BELIEVED_SECONDS = 16, 120.0, 60.0
 _TICK_SECONDS = 1.0
+# What shells, Python, Node and the kernel say of a program, or a part of it, that the namespace does not show.
+_NOT_THERE = re.compile(
+    "not found|no such file or directory|no module named|cannot find module|can't open file|cannot open", re.I
+)
 
 
 class Progress:
@@ -195,7 +200,9 @@ def program_ended(command: str, returncode: int, stderr: str) -> None:
     """Raise AgentCrashError where an agent's program ended with an error, and had asked the model nothing."""
     if returncode and not model_calls(transcript().events):
         last = " / ".join(line.strip() for line in stderr.strip().splitlines()[-3:])
-        raise AgentCrashError(f"exit code {returncode}" + (f": {last}" if last else f" of {command}"))
+        said = f"exit code {returncode}" + (f": {last}" if last else f" of {command}")
+        hint = "; --mount FOLDER shows the agent a folder of this machine" if _NOT_THERE.search(last) else ""
+        raise AgentCrashError(said + hint)
 
 
 def _raise_provider_fault(cause: Exception | None = None) -> None:

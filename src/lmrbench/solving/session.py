@@ -24,7 +24,7 @@ from anyio.abc import SocketStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from lmrbench.errors import SandboxError
-from lmrbench.sandbox.bubblewrap import BubblewrapSandbox, Layout, new_user
+from lmrbench.sandbox.bubblewrap import BubblewrapSandbox, Layout, new_user, with_advice
 from lmrbench.sandbox.ending import kill_with_children
 from lmrbench.sandbox.environment import WORKER_PROGRAM, interpreter, variables
 from lmrbench.sandbox.worker_program.session import CONTENT, ENDED, FAILED, FRAME, STDERR, STDOUT
@@ -186,7 +186,7 @@ class Session:
 
     def _lost(self) -> SessionError:
         last = self._ended().decode("utf-8", "replace").strip().splitlines()[-1:]
-        return SessionError(": ".join(["the namespace of the agent is gone", *last]))
+        return SessionError(with_advice(": ".join(["the namespace of the agent is gone", *last])))
 
     def _ended(self) -> bytes:
         """What the namespace said on its error output, now that it has ended."""

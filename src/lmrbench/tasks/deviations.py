@@ -230,6 +230,7 @@ def forensic_task(task: Task, pool: DeviationPool, draw: Draw, results: str = ""
             shown=shown,
         ),
         draw=draw,
+        beside=task.beside,
     )
 
 

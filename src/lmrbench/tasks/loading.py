@@ -17,7 +17,7 @@ from lmrbench.pysource.functions import find
 from lmrbench.tasks.files import parsed_table, read_table, read_text, read_text_if_there, validated
 from lmrbench.tasks.logged import RESULTS
 from lmrbench.tasks.methods import method_task
-from lmrbench.tasks.model import Paper, Suite, Target, Task, TaskEntry, TaskFiles
+from lmrbench.tasks.model import Paper, Suite, Target, Task, TaskEntry, TaskFiles, Tier
 from lmrbench.tasks.sources import Source, Tree, is_fetched
 from lmrbench.tasks.twins import twins
 from lmrbench.tasks.workspace import folder_files
@@ -110,9 +110,13 @@ def load_paper(folder: Path, suite: Suite | None = None) -> tuple[Task, ...]:
     names = [entry.name for entry in checked]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise TaskError(f"{file}: task.name: {twice[0]!r} is used twice")
+    beside: dict[Tier, tuple[str, ...]] = {}
+    for entry in checked:
+        beside[entry.tier] = (*beside.get(entry.tier, ()), f"{paper.slug}/{entry.name}")
     tasks = tuple(
         Task(
             **dict(entry),
+            beside=beside,
             suite=suite,
             paper=paper,
             folder=folder,

@@ -195,6 +195,7 @@ class Task(TaskEntry):
     targets: none where files are handed in whole. twin_of: the id of the task of which this is a twin; "" for others.
     draw: what was changed, of a forensic task.
     siblings: the targets of the paper's other tasks of this tier, which a solver of this one must not see either.
+    beside: the ids of the paper's listed tasks by tier; what a solver sees of one tier may answer those of another.
     """
 
     targets: tuple[Target, ...] = ()
@@ -205,6 +206,14 @@ class Task(TaskEntry):
     siblings: tuple[Target, ...] = ()
     twin_of: str = ""
     draw: Draw | None = None
+    beside: dict[Tier, tuple[str, ...]] = Field(default_factory=dict)
+
+    @property
+    def other_tiers(self) -> tuple[str, ...]:
+        """The ids of the paper's tasks of other tiers; `PAPER/forensic_*` stands for those that can be drawn."""
+        listed = [name for tier, names in self.beside.items() if tier != self.tier for name in names]
+        drawn = [f"{self.paper.slug}/forensic_*"] if self.files.deviations and self.tier != "forensic" else []
+        return (*listed, *drawn)
 
     @property
     def id(self) -> str:

@@ -168,7 +168,8 @@ class Viewer:
         number, run = self.run_of(request)
         answers = [self.answer_of(request, run, key) for key in ("left_", "right_")]
         task = self.tasks.get(answers[0].task)
-        pieces = await run_sync(beside_each_other, task, *(run.submission(answer) for answer in answers))
+        left, right = (run.submission(answer) for answer in answers)
+        pieces = await run_sync(beside_each_other, task, left, right)
         return page(
             "compare",
             number=number,

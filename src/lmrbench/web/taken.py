@@ -54,7 +54,8 @@ def beside_each_other(
     """Two answers to one task: each target, or each text that was handed in, side by side."""
     texts = taken_texts(task, left), taken_texts(task, right)
     names = dict.fromkeys([*texts[0], *texts[1]])
-    return [(name, list(beside(*(text.get(name, (1, ""))[1] for text in texts)))) for name in names]
+    here, there = ({name: text.get(name, (1, ""))[1] for name in names} for text in texts)
+    return [(name, list(beside(here[name], there[name]))) for name in names]
 
 
 def taken_texts(task: Task | None, submission: Submission | None) -> dict[str, tuple[int, str]]:

@@ -1,0 +1,69 @@
+"""Where the kernel forbids bubblewrap its namespaces, every command says what to do."""
+
+import json
+import os
+
+import anyio
+import pytest
+from tests.running import lmrbench
+
+from lmrbench.solving.session import Session, SessionError
+
+SETTING = "kernel.apparmor_restrict_unprivileged_userns"
+
+
+@pytest.fixture(
+    params=[
+        "bwrap: setting up uid map: Permission denied",
+        "bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted",
+        "bwrap: No permissions to create new namespace, likely because the kernel does not allow it",
+    ]
+)
+def forbidden(request, tmp_path):
+    """A PATH on which bwrap fails as it does where AppArmor restricts it."""
+    program = tmp_path / "bin" / "bwrap"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\necho '{request.param}' >&2\nexit 1\n")
+    program.chmod(0o755)
+    return request.param, f"{program.parent}:{os.environ['PATH']}"
+
+
+def test_doctor_names_the_setting_of_ubuntu(forbidden):
+    said, path = forbidden
+
+    result = lmrbench("doctor", env={**os.environ, "PATH": path})
+
+    assert result.returncode == 1
+    (line,) = [line for line in result.stdout.splitlines() if line.startswith("bubblewrap: ")]
+    assert said in line
+    assert SETTING in line
+    assert "AppArmor profile" in line
+
+
+def test_grade_names_the_setting_of_ubuntu_in_one_line(forbidden, toy_suite, tmp_path):
+    said, path = forbidden
+    answer = {"system": "me", "task": "toy/blend", "code": "def blend(self, values):\n    return 0.0\n"}
+    (tmp_path / "answers.jsonl").write_text(json.dumps(answer))
+
+    result = lmrbench("grade", "answers.jsonl", "--suite", toy_suite, env={**os.environ, "PATH": path}, cwd=tmp_path)
+
+    assert result.returncode == 3
+    assert said in result.stderr
+    assert SETTING in result.stderr
+    assert len([line for line in result.stderr.splitlines() if "bwrap" in line]) == 1
+
+
+def test_an_agents_namespace_names_the_setting_of_ubuntu(forbidden, monkeypatch):
+    said, path = forbidden
+    monkeypatch.setenv("PATH", path)
+
+    async def main():
+        session = Session([])
+        try:
+            await session.run(["true"])
+        finally:
+            session.close()
+
+    with pytest.raises(SessionError, match=SETTING) as gone:
+        anyio.run(main)
+    assert said in str(gone.value)
