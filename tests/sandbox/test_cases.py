@@ -33,7 +33,7 @@ def restored(case):
         [],
         (),
     ],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_plain_values_come_back_with_their_types(value):
     found = restored(value)
