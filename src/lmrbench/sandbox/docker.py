@@ -191,6 +191,8 @@ def _create(client: Any, image: str, tree: Path | None, place: str | None) -> st
         mem_limit=_START_BYTES,
         memswap_limit=_START_BYTES,
         pids_limit=_MOST_PROCESSES,
+        # Where memory runs out, a container ends before lmrbench.
+        oom_score_adj=500,
         # What podman sets by itself may be more than its user may have.
         ulimits=[Ulimit(name=name, soft=most, hard=most) for name, most in _RLIMITS.items()],
         log_config={"Type": "none"},

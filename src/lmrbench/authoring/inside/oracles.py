@@ -8,7 +8,7 @@ was called: all that a candidate in the target's place could get by calling or r
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from types import FrameType
 from typing import Any
 
@@ -18,8 +18,10 @@ MOST_VALUES, MOST_BYTES = 200, 1 << 14
 
 
 class _Watch:
-    def __init__(self, targets: Collection[tuple[str, str]]) -> None:
+    def __init__(self, case: Any, targets: Collection[tuple[str, str]]) -> None:
         self.targets = targets
+        # What a case holds, a candidate is given anyway.
+        self.inputs = {_small_data(part) for part in _parts(case)}
         self.results: list[bytes] = []
         self.known: list[list[Any]] = []
         # The functions of the check that are running, each with whether the target was called meanwhile.
@@ -53,7 +55,8 @@ class _Watch:
             item[1] = True
 
     def _keep(self, name: str, value: Any) -> None:
-        if len(self.known) < MOST_VALUES and (data := _small_data(value)) is not None:
+        data = _small_data(value)
+        if data is not None and data not in self.inputs and len(self.known) < MOST_VALUES:
             self.known.append([name, data])
 
 
@@ -64,7 +67,7 @@ def watched(observe: Callable[[Any], Any], case: Any, targets: Collection[tuple[
 
     targets: the file and the qualified name of each.
     """
-    watch = _Watch(targets)
+    watch = _Watch(case, targets)
     sys.setprofile(watch)
     try:
         observe(case)
@@ -74,6 +77,13 @@ def watched(observe: Callable[[Any], Any], case: Any, targets: Collection[tuple[
     finally:
         sys.setprofile(None)
     return {"results": watch.results, "known": watch.known}
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    """A value of a case, and all that it holds."""
+    yield value
+    for part in value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ():
+        yield from _parts(part)
 
 
 def _small_data(value: Any) -> bytes | None:
