@@ -84,7 +84,7 @@ def test_a_folder_that_is_named_twice_counts_once_and_runs_below_a_folder_are_fo
     (runs / "loop").symlink_to(tmp_path)
     assert systems("runs")[2] == 8
     result = run("analyse", "structure", "runs/a", "link", "--suite", toy_suite, "--json", cwd=tmp_path)
-    assert json.loads(result.stdout)["answers"] == 4, result.stderr
+    assert json.loads(result.stdout)["ours"]["answers"] == 4, result.stderr
     nowhere = run("report", "runs/a", "nowhere", cwd=tmp_path)
     assert (nowhere.returncode, nowhere.stderr) == (2, "lmrbench: nowhere: there is no such run folder\n")
 

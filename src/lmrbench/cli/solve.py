@@ -31,7 +31,6 @@ from lmrbench.cli.report import print_findings, print_findings_as_json
 from lmrbench.cli.report_tables import first_right_sheets
 from lmrbench.cli.tables import show
 from lmrbench.cli.terminal import console, say
-from lmrbench.printable import counted
 from lmrbench.progress import is_quiet
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 from lmrbench.tasks.loading import suite_folder, suite_folders
@@ -82,7 +81,7 @@ def solve(settings: dict[str, Any], asked: Asked, json: JsonOption = False) -> N
         passed = sum(item.passed for item in run.grades)
         for item in first_right_sheets(run.snapshots):
             show(item, console())
-        say(f"{passed} of {counted(len(run.grades), 'answer')} pass; the run is in {run.folder}")
+        say(f"{passed} of {len(run.grades)} answers pass; the run is in {run.folder}")
     _require_finished(run)
 
 
