@@ -178,7 +178,7 @@ def test_the_way_from_a_run_to_agreement(run_folder, toy_suite, tmp_path):
     people = found["groups"][0]["reliability"]
     assert (people["raters"], people["items"], people["alpha_ordinal"]["why"]) == (3, 3, "all items are of one paper")
     shown = call("agreement", together, verdicts, run_folder)
-    assert "judge j: no majority on 1 answers" in shown
+    assert "judge j: no majority on 1 answer; left out" in shown
     assert "no interval: all items are of one paper" in shown
     assert "not defined: both say CC of every item" in shown
     assert "nan" not in shown.lower().replace("ann", "")

@@ -20,7 +20,7 @@ from lmrbench.tasks.files import read_text_if_there
 from lmrbench.tasks.model import Task, Tier
 
 # Raise this number when the audit can find something other than before; all certificates are then stale.
-AUDITOR = 2
+AUDITOR = 1
 MUTATION_SCORE = 0.95
 LEAK_SHARE = 0.3
 # How much of a repository a whole method is, at least.
@@ -131,8 +131,8 @@ class Certificate(StoredRecord):
     """Everything that the audit of one task measured. sandbox: the back end that it ran in.
 
     A twin needs no rewrites, and its wrong versions are what is right for its original. behavioural: of the tasks of
-    the headline alone. oracles, fixed_inputs: of `knowledge`. visible: of whole methods alone. runs: of `runs_digest`;
-    empty where an older version wrote it.
+    the headline alone. oracles, fixed_inputs: of `knowledge`; None where they were not looked for yet. visible: of
+    whole methods alone. runs: of `runs_digest`; empty where an older version wrote it.
     """
 
     task: str
@@ -151,8 +151,8 @@ class Certificate(StoredRecord):
     missing: Missing
     proposed_tolerance_factor: float | None
     cost: Cost
-    oracles: tuple[str, ...]
-    fixed_inputs: float
+    oracles: tuple[str, ...] | None = None
+    fixed_inputs: float | None = None
     tier: Tier = "function"
     visible: Visible | None = None
     runs: str = ""
@@ -178,7 +178,7 @@ class Certificate(StoredRecord):
         ]
         found += [f"the wrong version {item.name} passes" for item in self.wrong if item.passed]
         found += [f"the cheat that {item.name} passes" for item in self.cheats if item.passed]
-        found += [f"the check is an oracle: {name} gives the target's result" for name in self.oracles]
+        found += [f"the check is an oracle: {name} gives the target's result" for name in self.oracles or ()]
         if self.tier != "twin" and len(self.rewrites) < 3:
             found.append(f"{len(self.rewrites)} rewrites, fewer than 3")
         if self.tier != "twin" and len(self.wrong) < 8:

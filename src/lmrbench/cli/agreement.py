@@ -59,7 +59,7 @@ def agreement(
     for item in _sheets(found):
         show(item, console())
     for name, count in found.ties.items():
-        say(f"{name}: no majority on {counted(count, 'answer')}, which are left out")
+        say(f"{name}: no majority on {counted(count, 'answer')}; left out")
 
 
 def pairs_sheet(pairs: Mapping[str, Agreement], collapsed: Iterable[Agreement] = ()) -> Sheet:

@@ -147,7 +147,9 @@ def _told_anew(tasks: Sequence[Task], seeds: int) -> dict[str, Certificate]:
     renewed = {}
     for task in tasks:
         if (known := read_runs(task)) is not None and known.seeds >= seeds:
-            said = {"digest": audit_digest(task), "leak": worst_leak(task), "missing": missing(task)}
+            # Of a whole method no constant has to be stated; see `tier_audit`.
+            lacking = known.missing if task.tier == "method" else missing(task)
+            said = {"digest": audit_digest(task), "leak": worst_leak(task), "missing": lacking}
             renewed[task.id] = known.model_copy(update=said)
             write_certificate(task, renewed[task.id])
     return renewed
@@ -299,5 +301,5 @@ def _measures(item: Certificate) -> tuple[object, ...]:
         item.mutation.mutants,
         f"{item.mutation.score:.3f}",
         *((item.behavioural.mutants, f"{item.behavioural.score:.3f}") if item.behavioural else ("-", "-")),
-        f"{item.fixed_inputs:.0%}",
+        "-" if item.fixed_inputs is None else f"{item.fixed_inputs:.0%}",
     )

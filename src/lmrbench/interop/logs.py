@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import io
 import json
+import re
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -37,6 +38,8 @@ _DAMAGED = (
     *(zipfile.BadZipFile, zlib.error, EOFError, RuntimeError),
     *(ValueError, LookupError, TypeError, AttributeError, MemoryError),
 )
+# Inspect begins the names of its logs with the time; other files of JSON lie beside them.
+_LOG = re.compile(r"\.eval$|(^|/)\d{4}-\d{2}-\d{2}T[^/]*\.json$")
 _SAMPLES, _SUMMARY_PARTS = "samples/", "_journal/summaries/"
 
 
@@ -51,9 +54,8 @@ def log_files(folder: Path) -> list[str]:
     for name, problem in entries(folder / LOGS) if (folder / LOGS).is_dir() else ():
         if problem:
             raise RecordError(f"{folder / LOGS / name}: {problem}")
-        if name.endswith((".eval", ".json")):
+        if _LOG.search(name):
             found.append(f"{LOGS}/{name}")
-    # Inspect begins their names with the time.
     return sorted(found, key=lambda name: name.rpartition("/")[2])
 
 
