@@ -95,7 +95,8 @@ class Behaviour:
 def inside_files() -> dict[str, bytes]:
     """The files that a mutant of behaviour needs beside it, by their paths in the repository."""
     folder = resources.files("lmrbench.authoring") / "inside"
-    return {f"{PLACE}/{file.name}": file.read_bytes() for file in folder.iterdir() if file.name.endswith(".py")}
+    names = ("__init__", "oracles", "recordings", "widening", "wrappers")
+    return {f"{PLACE}/{name}.py": (folder / f"{name}.py").read_bytes() for name in names}
 
 
 def slot_names(data: bytes, target: Target) -> list[str]:
