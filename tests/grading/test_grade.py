@@ -173,7 +173,7 @@ class _LosingPool:
 
 
 def test_a_machine_that_loses_the_golden_is_nobodys_failed_grade(tasks):
-    with pytest.raises(SandboxError, match="toy/blend: while the golden was observed"):
+    with pytest.raises(SandboxError, match="toy/blend: while cases were drawn, the worker was lost"):
         grades_of(_LosingPool(), tasks, RIGHT, seeds=(991,))
 
 
