@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -192,7 +193,7 @@ def test_of_one_annotator_and_of_nobody(run_folder, tmp_path):
     with pytest.raises(UsageError, match="nobody judged these answers but the unit tests"):
         call("agreement", run_folder)
     with pytest.raises(UsageError, match="sample 0 of toy/blend by secret-one is in another run, too"):
-        call("agreement", run_folder, run_folder)
+        call("agreement", run_folder, shutil.copytree(run_folder, tmp_path / "copy"))
 
 
 @pytest.mark.parametrize(
