@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from lmrbench.authoring.certificate import AUDITOR, Certificate, Cost, GoldenRuns
 from lmrbench.authoring.cheats import cheats
-from lmrbench.authoring.knowledge import fixed_inputs, oracles
+from lmrbench.authoring.knowledge import fixed_inputs, oracles, require_drawn_by_seed
 from lmrbench.authoring.laboratory import HASTY, Advance, Laboratory, Trial, least, worst
 from lmrbench.authoring.leaks import missing, worst_leak
 from lmrbench.authoring.mutation import SEEDS_FOR_WRONG, mutations
@@ -46,6 +46,7 @@ def audit(task: Task, seeds: Sequence[int], pool: WorkerPool, advance: Advance =
     Raises TaskError if the golden fails its own check, SandboxError if the machine can't run it.
     """
     laboratory = Laboratory(task, seeds, pool, advance)
+    require_drawn_by_seed(laboratory)
     proposes = len(seeds) > SEEDS_FOR_WRONG
     golden = repository_files(task)
     again = [

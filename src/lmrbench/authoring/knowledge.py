@@ -14,8 +14,9 @@ from typing import Any
 
 from lmrbench.authoring.behaviours import PLACE, inside_files
 from lmrbench.authoring.laboratory import Laboratory
+from lmrbench.errors import TaskError
 from lmrbench.grading.compare import compare
-from lmrbench.grading.golden import GoldenOutputs
+from lmrbench.grading.golden import GoldenOutputs, drawn_cases
 from lmrbench.sandbox.worker_program.encoding import decode
 from lmrbench.tasks.workspace import repository_files
 
@@ -28,6 +29,14 @@ _observe_unwatched = observe
 def observe(case):
     return _watched(_observe_unwatched, case, {targets})
 """
+
+
+def require_drawn_by_seed(laboratory: Laboratory) -> None:
+    """Draw the cases of the first seed once more; raise TaskError if they are others than before."""
+    task, seed = laboratory.task, laboratory.seeds[0]
+    again = drawn_cases([(task, seed)], laboratory.pool)[task.id, seed]
+    if again != laboratory.goldens[seed].drawn:
+        raise TaskError(f"{task.id}: the check draws other cases each time under seed {seed}; draw them from the seed")
 
 
 def fixed_inputs(first: GoldenOutputs, second: GoldenOutputs) -> float:

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from lmrbench.authoring.audit import SEEDS_FOR_DEAR
 from lmrbench.authoring.certificate import AUDITOR, Certificate, Cost, GoldenRuns, Mutation, Survivor
 from lmrbench.authoring.cheats import cheats
-from lmrbench.authoring.knowledge import fixed_inputs, oracles
+from lmrbench.authoring.knowledge import fixed_inputs, oracles, require_drawn_by_seed
 from lmrbench.authoring.laboratory import HASTY, PATIENT, Advance, Laboratory, Trial, worst
 from lmrbench.authoring.leaks import Missing, missing, worst_leak
 from lmrbench.authoring.mutants import Mutant, mutants
@@ -41,6 +41,7 @@ def audit_of_tier(
     Raises TaskError if the golden fails its own check, SandboxError if the machine can't run it.
     """
     laboratory = Laboratory(task, seeds, pool, advance)
+    require_drawn_by_seed(laboratory)
     golden = repository_files(task)
     again = [
         Trial("golden", golden, seed, cases=laboratory.cases_under(number, SEEDS_FOR_DEAR))
