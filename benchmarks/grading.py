@@ -44,6 +44,7 @@ FLOOR = """
 import base64, importlib, json, sys, tempfile, time
 from pathlib import Path
 from lmrbench.sandbox.worker_program.case_runner import enter, run_cases
+from lmrbench.sandbox.worker_program.cases import restore_cases
 from lmrbench.sandbox.worker_program.framing import BROKEN, RAISED, FrameReader
 places, imports, optimizer = json.load(sys.stdin)
 for name in imports:
@@ -61,8 +62,9 @@ for folder, observe, cases, count, random_seed in places:
     files = {str(p.relative_to(folder)): p.read_bytes() for p in Path(folder).rglob("*") if p.is_file()}
     with tempfile.TemporaryFile() as out:
         began = time.perf_counter()
+        drawn = restore_cases(base64.b64decode(cases))
         enter(Path(folder), files, None)
-        run_cases(observe, base64.b64decode(cases), range(count), 0, random_seed, out.fileno())
+        run_cases(observe, drawn, range(count), 0, random_seed, out.fileno())
         seconds.append(time.perf_counter() - began)
         out.seek(0)
         for frame in FrameReader(2**30).feed(out.read()):

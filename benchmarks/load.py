@@ -1,4 +1,4 @@
-"""Do verdicts depend on how busy the machine is? References, rewrites, masks and wrong versions, idle and under load.
+"""Compare verdicts on an idle machine and under load: of references, rewrites, masks and wrong versions.
 
 Load is a number of processes that do nothing but compute, each in a session of its own: the kernel shares processors
 between sessions first, so that a worker gets one of many shares. The verdict of each answer, with its first case that
@@ -31,7 +31,7 @@ Found = dict[tuple[str, str, int], tuple[bool, str]]
 
 @contextmanager
 def busy(count: int) -> Iterator[None]:
-    """So many processes that compute, each in a session of its own, until this ends."""
+    """Keep this many processes busy, each in a session of its own."""
     command = [sys.executable, "-c", "while True: pass"]
     processes = [subprocess.Popen(command, start_new_session=True) for _ in range(count)]
     try:
@@ -43,7 +43,7 @@ def busy(count: int) -> Iterator[None]:
 
 
 def chosen(tasks: tuple[Task, ...], wrong: int) -> list[Submission]:
-    """All that must pass, the masks, and so many wrong versions, taken from the tasks in turn."""
+    """Return references, rewrites, masks and so many wrong versions, taken from the tasks in turn."""
     must = [item for system in ("golden", "rewrites", "mask") for item in submissions_of(system, tasks)]
     of_tasks = [list(submissions_of("wrong", [task])) for task in tasks]
     turns = (item for turn in itertools.zip_longest(*of_tasks) for item in turn if item is not None)
@@ -51,7 +51,7 @@ def chosen(tasks: tuple[Task, ...], wrong: int) -> list[Submission]:
 
 
 def verdicts(submissions: list[Submission], tasks: tuple[Task, ...], suite: Path) -> tuple[Found, float]:
-    """What each answer is found to be, and the seconds that it took to grade them all."""
+    """Return the verdict on each answer with its first failure, and the seconds that grading took."""
     began = time.monotonic()
     found: Found = {}
     with open_pool("bubblewrap", suite_folders(suite)) as pool:

@@ -30,7 +30,7 @@ _MOST_BYTES = 1 << 20
 
 
 class LmrBenchTaskConfig(vf.TaskConfig):
-    """How answers are graded. reward: 1 where all cases match, or the share of cases that do."""
+    """How answers are graded. reward: 1 if all cases match, or `Grade.share`."""
 
     reward: Literal["passed", "share"] = "passed"
     sandbox: str = "bubblewrap"

@@ -7,9 +7,11 @@ import pytest
 
 from lmrbench.authoring.audit import audit
 from lmrbench.authoring.certificate import read_certificate, write_certificate
+from lmrbench.authoring.cheats import cheats
 from lmrbench.authoring.knowledge import fixed_inputs, oracles
 from lmrbench.authoring.laboratory import Laboratory
 from lmrbench.errors import TaskError
+from lmrbench.grading.grade import grade
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.loading import load_suite
@@ -47,6 +49,15 @@ def test_a_good_task(paper, pool):
     assert found.mutation.score > 0.9
     assert found.leak.share < 0.3
     assert found.cost.cases == found.golden.cases / found.golden.runs
+
+
+def test_a_cheat_that_knows_one_seed_is_right_under_that_seed_alone(paper, pool):
+    task = load_suite(paper.parent)[0]
+    (known,) = (item for item in cheats(task, known_seed=3) if item.label == "knows one seed")
+
+    passed = [next(iter(grade([known], {task.id: task}, (seed,), pool))).passed for seed in (3, 4)]
+
+    assert passed == [True, False]
 
 
 def test_a_check_that_can_not_fail_has_a_score_of_nothing(paper, pool):

@@ -84,6 +84,7 @@ WELL = Outcome((CaseOutcome("observed"),))
 MISSING = (CaseOutcome("missing"),) * 3
 KILLED = Outcome((CaseOutcome("died", message="the process was killed by SIGKILL"), *MISSING[1:]))
 PASSES = Outcome((CaseOutcome("observed"),) * 3)
+DEAD = Outcome((CaseOutcome("died", message="the process was killed by SIGKILL"),))
 FAULT = Outcome(MISSING, fault="no space left on device")
 
 
@@ -104,7 +105,14 @@ def test_a_fault_before_the_candidate_ran_is_tried_in_another_worker():
 
 def test_a_death_before_any_observation_is_the_machines_where_the_probe_dies_too():
     with pytest.raises(SandboxError, match="killed by SIGKILL"):
-        outcome_of([WELL, KILLED, Outcome((CaseOutcome("died", message="the process was killed by SIGKILL"),))])
+        outcome_of([WELL, KILLED, DEAD], [WELL, DEAD])
+
+
+def test_a_candidate_that_spoils_its_own_worker_has_not_spoilt_the_machine():
+    crashed = Outcome(
+        (CaseOutcome("died", message="the process ended with exit code 1 before it reported"), *MISSING[1:])
+    )
+    assert outcome_of([WELL, crashed, DEAD], [WELL, WELL]) == crashed
 
 
 def test_what_something_outside_kills_is_run_again_before_it_counts():

@@ -55,8 +55,8 @@ _EDITORS = ("text_editor", "str_replace_editor", "str_replace_based_edit_tool")
 class Session(Record):
     """What one agent did on one task. counts: by kind, zeros left out.
 
-    solved: None where no outcome is known. repeated: whether the published results name another session of this system
-    and paper instead. copies: how many times its events were found.
+    solved: None if the outcome is not known. repeated: whether the published results name another session of this
+    system and paper instead. copies: how many times its events were found.
     """
 
     system: str

@@ -1,6 +1,6 @@
 """The published records of LMR-BENCH, and its printed figures beside what the records give.
 
-Both are in `lmr_bench/` beside this module, with where they come from.
+The folder `lmr_bench/` holds both, and names their sources.
 """
 
 from __future__ import annotations

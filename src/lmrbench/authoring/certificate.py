@@ -131,7 +131,7 @@ class Certificate(StoredRecord):
     """Everything that the audit of one task measured. sandbox: the back end that it ran in.
 
     A twin needs no rewrites, and its wrong versions are what is right for its original. behavioural: of the tasks of
-    the headline alone. oracles, fixed_inputs: of `knowledge`; None where they were not looked for yet. visible: of
+    the headline alone. oracles, fixed_inputs: of `knowledge`; None if not measured yet. visible: of
     whole methods alone. runs: of `runs_digest`; empty where an older version wrote it.
     """
 

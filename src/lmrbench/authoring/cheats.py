@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from lmrbench.grading.golden import random_seed_of
 from lmrbench.grading.nearest import body, nearest, with_bodies
 from lmrbench.pysource.functions import find
 from lmrbench.tasks.model import Task
@@ -36,7 +37,8 @@ def cheats(task: Task, known_seed: int) -> Iterator[Submission]:
     for label, statements in _BODIES.items():
         yield with_bodies(task, "cheat", dict.fromkeys(task.targets, statements), label)
     golden = repository_files(task)
-    guard = f"import random\nif random.Random({known_seed}).getstate() != random.getstate():\n    raise KeyError\n"
+    known = random_seed_of(known_seed)
+    guard = f"import random\nif random.Random({known}).getstate() != random.getstate():\n    raise KeyError\n"
     bodies = {target: guard + body(find(golden[target.file], target.qualname).node) for target in task.targets}
     yield with_bodies(task, "cheat", bodies, "knows one seed")
     yield nearest(task).model_copy(update={"label": "copies the nearest function"})

@@ -1,4 +1,4 @@
-"""How much of a check could be passed without the method: by what it computes itself, or by a table of its cases?
+"""Measure how much of a check can be passed without the method: by calling the check, or by a table of its cases.
 
 An *oracle* is a name of the check, reachable from `observe`, that holds or computes the target's result. *Fixed inputs*
 are cases with the same observation under any seed, or that an answer which does nothing passes: whoever has seen one

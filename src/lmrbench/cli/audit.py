@@ -72,7 +72,8 @@ def audit(
     The golden is repeated over seeds, processes and threads; rewrites must pass; the mask, the wrong versions, cheats
     and at least 95% of the golden's mutants must fail, those of one expression and those of behaviour; what a solver
     sees must not hold the answer, and must state every constant; the check must hold no oracle, a name that gives the
-    target's result. "fixed" is the share of cases with the same observation under any seed. The result is kept beside
+    target's result. "fixed" is the share of cases with the same observation under any seed; above a
+    third, a line says so. The result is kept beside
     the task as its certificate, and holds until the task or the audit changes.
 
     With --adversary a model that never sees the check writes versions of each task's targets. Wrong ones that pass and
@@ -90,6 +91,7 @@ def audit(
     """
     from lmrbench.authoring.certificate import read_certificate
     from lmrbench.authoring.drafting import left_to_do
+    from lmrbench.authoring.knowledge import MOST_FIXED
     from lmrbench.errors import UsageError
 
     where = executor_of(executor, address)
@@ -134,6 +136,9 @@ def audit(
         for name, texts in beside.items():
             for text in texts if name in found else ():
                 say(f"{name}: {text}")
+        for name, item in found.items():
+            if item and item.fixed_inputs is not None and item.fixed_inputs > MOST_FIXED:
+                say(f"{name}: {item.fixed_inputs:.0%} of its cases are fixed, more than {MOST_FIXED:.0%}")
     if any(shortfalls.values()):
         raise typer.Exit(1)
 

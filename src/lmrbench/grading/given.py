@@ -1,4 +1,4 @@
-"""Which cases of a check are given away: an answer that does nothing matches them, so that they earn nothing."""
+"""Find the cases of a check that an empty answer matches; they earn no reward."""
 
 from __future__ import annotations
 

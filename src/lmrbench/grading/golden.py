@@ -13,6 +13,7 @@ import json
 import secrets
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from pydantic import ConfigDict, ValidationError
@@ -47,7 +48,6 @@ class GoldenOutputs(Record):
         observations: encoded, one for each case.
         case_seconds: processor seconds of each case.
         seconds: processor seconds of all of them together.
-        random_seed: what the random number generators were seeded with before each case.
         given: for each case, whether an answer that only raises ValueError, or returns None, matches it too.
     """
 
@@ -58,7 +58,6 @@ class GoldenOutputs(Record):
     observations: tuple[bytes, ...]
     case_seconds: tuple[float, ...]
     seconds: float
-    random_seed: int
     given: tuple[bool, ...]
 
     @property
@@ -97,9 +96,13 @@ def require_check(task: Task) -> None:
         raise TaskError(f"{task.id}: has no check, so that it can't be graded")
 
 
+@cache
 def random_seed_of(seed: int) -> int:
-    """Return what generators are seeded with under a seed; it does not tell the seed, from which cases are drawn."""
-    return int.from_bytes(hashlib.sha256(f"random numbers under seed {seed}".encode()).digest()[:4], "big")
+    """Return what random number generators are seeded with under a seed.
+
+    A candidate can read this number, and must not find the seed by trying all of them: each try takes milliseconds.
+    """
+    return int.from_bytes(hashlib.pbkdf2_hmac("sha256", str(seed).encode(), b"random numbers", 10_000, 4), "big")
 
 
 def golden_outputs(
@@ -128,7 +131,8 @@ def golden_outputs(
         require_check(task)
         digest, environment = grading_digest(task), environment_digest(task)
         for seed in seeds:
-            file = cache_folder() / "golden" / f"{digest[:32]}-{seed}-{environment}.json"
+            # Whatever generators are seeded with, the golden and a candidate are given the same.
+            file = cache_folder() / "golden" / f"{digest[:32]}-{seed}-{random_seed_of(seed)}-{environment}.json"
             if (kept := _kept(file)) is None:
                 todo.append((task, seed, file))
             else:
@@ -258,7 +262,6 @@ def outputs_of(task: Task, seed: int, cases: Cases, outcome: Outcome) -> GoldenO
         observations=tuple(case.payload for case in outcome.cases),
         case_seconds=tuple(case.seconds for case in outcome.cases),
         seconds=outcome.processor_seconds,
-        random_seed=random_seed_of(seed),
         given=(False,) * len(cases.names),
     )
 

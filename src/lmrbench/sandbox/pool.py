@@ -1,4 +1,4 @@
-"""How do many jobs share few cores? One warm worker a core, each for one owner at a time, replaced when it is lost.
+"""Share few cores among many jobs: one warm worker a core, each for one owner at a time, replaced when it is lost.
 
 A worker sees the packages that its jobs import and no others, so that no outcome depends on the jobs beside it. Where
 jobs wait for workers of their kind, another is started if its start takes less than half of the time that they need.
@@ -216,11 +216,22 @@ class LocalPool:
             self._close_worker(mine, kind)
             outcome = self._worker(mine, kind, job).run(job)
         if outcome.fault or _died_first(outcome):
-            probe(self._worker(mine, kind, job), job, outcome.peak_mb)
+            self._clear_the_machine(mine, kind, job, outcome.peak_mb)
         with self._changed:
             pace = self._paces[kind]
             pace.jobs, pace.seconds, pace.last = pace.jobs + 1, pace.seconds + outcome.seconds, time.monotonic()
         return replace(outcome, broken=outcome.fault) if outcome.fault else outcome
+
+    def _clear_the_machine(self, mine: dict[_Kind, Worker], kind: _Kind, job: Job, memory_mb: float) -> None:
+        """Run the probe after an early death; in a fresh worker too, as a candidate may have spoilt its own.
+
+        Raises SandboxError if the probe fails in both.
+        """
+        try:
+            probe(self._worker(mine, kind, job), job, memory_mb)
+        except SandboxError:
+            self._close_worker(mine, kind)
+            probe(self._worker(mine, kind, job), job, memory_mb)
 
     def _worker(self, mine: dict[_Kind, Worker], kind: _Kind, job: Job) -> Worker:
         """The worker of that kind, which comes to be the one used last; a new one has passed the probe."""

@@ -1,4 +1,4 @@
-"""What timed out, or was killed from outside, is run a second time before it counts."""
+"""Run a second time what timed out or was killed from outside, before it counts."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class Tolerance(Record):
 class Limits(Record):
     """What one run of a check may use, in a sandbox.
 
-    seconds: wall time of the whole check on the golden; a candidate gets multiples of what the golden really took.
+    seconds: processor time of the whole check on the golden; a candidate gets multiples of what the golden took.
     memory_mb: memory on top of what the warm worker already holds. The rest bounds the processes alive at once,
     the observations sent out, the files written and the files open.
     """

@@ -1,4 +1,4 @@
-"""What does a check know of the target's results before the target has returned them?
+"""Find what a check knows of the target's results before the target has returned them.
 
 `watched` observes a case while the functions of the check and the target are followed. It reports what the target
 returned, what functions of the check returned without calling the target, and what their frames held when the target

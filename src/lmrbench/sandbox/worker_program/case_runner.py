@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 
-from .cases import restore_cases
 from .encoding import encode
 from .framing import BROKEN, OBSERVED, RAISED, STARTED, pack, write_all
 from .repository import lay_out
@@ -43,7 +42,9 @@ def enter(repo: Path, files: dict[str, bytes], tree: Path | None) -> None:
         del sys.modules[name]
 
 
-def run_cases(observing: str, cases: bytes, numbers: Sequence[int], start: int, random_seed: int, out: int) -> None:
+def run_cases(
+    observing: str, drawn: Sequence[Any], numbers: Sequence[int], start: int, random_seed: int, out: int
+) -> None:
     """Observe cases with the function `observe` of a module's text.
 
     Sends STARTED before any code of the candidate can run. Then, for each case from place `start` of `numbers` on,
@@ -52,13 +53,12 @@ def run_cases(observing: str, cases: bytes, numbers: Sequence[int], start: int, 
 
     Args:
         observing: the text of a module that defines `observe`.
-        cases: of `encode_cases`.
+        drawn: the cases, of `restore_cases`.
         numbers: which of the cases are observed, in this order.
         start: the place in `numbers` to begin at.
         random_seed: the seed that random, numpy and torch are given before each case.
         out: the descriptor of the stream of frames.
     """
-    drawn = restore_cases(cases)
     write_all(out, pack(STARTED, -1, b""))
     module = ModuleType("check")
     try:

@@ -1,4 +1,4 @@
-"""How much processor time has a candidate used over all its processes, those that have ended included?"""
+"""Measure the processor time of all processes of a candidate, including those that have ended."""
 
 from __future__ import annotations
 

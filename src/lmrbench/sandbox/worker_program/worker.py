@@ -30,6 +30,7 @@ from typing import Any
 
 from . import memory
 from .case_runner import enter, run_cases
+from .cases import restore_cases
 from .confine import bound_child, confine_worker
 from .folders import empty
 from .framing import (
@@ -296,12 +297,13 @@ class Turn:
         )
         head_bytes = self.request["head_bytes"]
         head = json.loads(os.pread(self.body, head_bytes, 0))
-        cases = os.pread(self.body, self.request["cases_bytes"], head_bytes)
+        # Before the repository, whose modules could stand in for what this imports.
+        drawn = restore_cases(os.pread(self.body, self.request["cases_bytes"], head_bytes))
         os.close(self.body)
         tree = self.request["tree"]
         files = {name: base64.b64decode(data) for name, data in head["files"].items()}
         enter(self.worker.folders[0] / f"repo-{self.case}", files, tree and Path(tree))
-        run_cases(head["observe"], cases, head["numbers"], self.case, head["random_seed"], out)
+        run_cases(head["observe"], drawn, head["numbers"], self.case, head["random_seed"], out)
 
     def _watch(
         self, relay: Relay, reports: int, exited: int, held: int, processor: ProcessorTime
