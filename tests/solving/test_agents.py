@@ -71,7 +71,7 @@ def test_an_agent_edits_with_the_editor(tmp_path):
     assert any("Concept Depth" in message.text for message in transcript(run).messages if message.role == "tool")
     (session,) = sessions_of_run(read_run(run))
     assert (session.system, session.task, session.solved) == (MODEL, "concept_depth/probing", True)
-    assert session.counts == {"read": 1, "edit": 1, "message": 1}
+    assert session.counts == {"read": 1, "edit": 1, "finish": 1}
 
 
 def test_a_hostile_agent_finds_nothing_and_is_graded_by_its_target_alone(tmp_path):

@@ -451,7 +451,7 @@ def test_another_annotation_and_a_second_server_of_one_are_refused_in_one_line(s
     answers(tmp_path / "run", system="new")
     other = annotate(toy_suite, tmp_path / "run", "--annotator", "bob", "--to", tmp_path / "to")
     assert (other.returncode, other.stderr.count("\n")) == (2, 1)
-    assert "was begun with other annotators (ann) and other runs (1 answers" in other.stderr
+    assert "was begun with other annotators (ann) and other runs (1 answer," in other.stderr
 
 
 def test_a_task_that_changed_in_between_is_not_labelled_on(toy_suite, tmp_path):

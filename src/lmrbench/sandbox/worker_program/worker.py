@@ -374,7 +374,7 @@ class Turn:
     def _pass_on(self, relay: Relay) -> bool:
         """Pass on what the child has written by now; whether that completed a frame.
 
-        Raises ValueError for a frame that is out of turn, OverflowError for one too many bytes.
+        Raises ValueError for a frame that is out of turn or ends this child, OverflowError for one too many bytes.
         """
         frames = 0
         while frame := relay.receive(self.output_left):
@@ -389,6 +389,9 @@ class Turn:
             self.started = True
         elif kind == FAULT and not self.started:
             self.fault = relay.payload().decode("utf-8", "replace")
+        elif kind == BROKEN and self.started and self.case:
+            # An earlier child could load it: what that one left behind costs the present case alone.
+            raise ValueError(relay.payload().decode("utf-8", "replace"))
         elif kind == BROKEN and self.started and not self.ended:
             self.ended = True
             relay.forward(self.worker.answers)
