@@ -20,9 +20,9 @@ coverage: .venv/installed system
 quick: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pytest -n auto --dist worksteal tests/pysource tests/test_layers.py tests/test_stored.py tests/tasks/test_wrong.py \
-		tests/tasks/test_digests.py tests/grading/test_compare.py tests/grading/test_records.py tests/authoring/test_mutants.py tests/analysis tests/cli/test_language.py tests/test_docs.py \
-		--ignore tests/analysis/test_familiarity.py --ignore tests/analysis/test_structure.py --ignore tests/analysis/test_pages.py
+	$(BIN)/pytest -n auto --dist worksteal tests/source tests/test_layers.py tests/test_stored.py tests/tasks/test_wrong.py \
+		tests/tasks/test_digests.py tests/grading/test_compare.py tests/grading/test_records.py tests/authoring/test_mutants.py tests/report tests/cli/test_language.py tests/test_docs.py \
+		--ignore tests/report/test_familiarity.py --ignore tests/report/test_structure.py --ignore tests/report/test_pages.py
 
 # `make test` tries the same few examples each time; this tries new ones. Ctrl-C ends it, EXAMPLES says how many.
 fuzz: EXAMPLES ?= 100000

@@ -26,11 +26,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from lmrbench.grading.golden import drawn_cases, golden_job
-from lmrbench.sandbox.environment import variables
+from lmrbench.grading.reference import drawn_cases, golden_job
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.protocol import Cases, Job, Outcome
 from lmrbench.sandbox.registry import make_sandbox
+from lmrbench.sandbox.variables import variables
 from lmrbench.tasks.loading import default_suite, load_suite
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.workspace import third_party_imports
@@ -43,9 +43,9 @@ MOST_FLOORS = 1.5
 FLOOR = """
 import base64, importlib, json, sys, tempfile, time
 from pathlib import Path
-from lmrbench.sandbox.worker_program.case_runner import enter, run_cases
-from lmrbench.sandbox.worker_program.cases import restore_cases
-from lmrbench.sandbox.worker_program.framing import BROKEN, RAISED, FrameReader
+from lmrbench.sandbox.inside.case_runner import enter, run_cases
+from lmrbench.sandbox.inside.cases import restore_cases
+from lmrbench.sandbox.inside.framing import BROKEN, RAISED, FrameReader
 places, imports, optimizer = json.load(sys.stdin)
 for name in imports:
     importlib.import_module(name)

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from lmrbench.grading.grade import grade
+from lmrbench.grading.grader import grade
 from lmrbench.grading.systems import submissions_of
 from lmrbench.sandbox.registry import open_pool
 from lmrbench.tasks.loading import default_suite, load_suite, suite_folders

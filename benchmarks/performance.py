@@ -34,13 +34,13 @@ from ray.cluster_utils import Cluster
 from rich.console import Console
 from throughput import STEADY_FROM, grown, growth_of, rates_of, standard_error
 
-from lmrbench.grading.grade import grade
+from lmrbench.grading.grader import grade
 from lmrbench.grading.systems import submissions_of
 from lmrbench.sandbox.cluster import ClusterPool
-from lmrbench.sandbox.environment import variables
 from lmrbench.sandbox.packages import with_worker_needs
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.registry import make_sandbox
+from lmrbench.sandbox.variables import variables
 from lmrbench.tasks.loading import default_suite, load_suite
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.workspace import third_party_imports

@@ -25,9 +25,9 @@ from statistics import median
 from rich.console import Console
 from rich.table import Table
 
-from lmrbench.authoring.leaks import worst_leak
-from lmrbench.grading.golden import drawn_cases, golden_job, installation_seed
-from lmrbench.grading.grade import grade
+from lmrbench.authoring.audit.leaks import worst_leak
+from lmrbench.grading.grader import grade
+from lmrbench.grading.reference import drawn_cases, golden_job, installation_seed
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.sandbox.trees import needed_modules

@@ -27,8 +27,8 @@ from rich.console import Console
 from rich.table import Table
 from tests.solving.server import Reply, serving
 
-from lmrbench.grading.golden import installation_seed
-from lmrbench.grading.grade import grade
+from lmrbench.grading.grader import grade
+from lmrbench.grading.reference import installation_seed
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.solving.prompts import prompt_message

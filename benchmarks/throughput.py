@@ -24,9 +24,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from lmrbench.authoring.mutants import mutants
+from lmrbench.authoring.audit.mutants import mutants
 from lmrbench.grading.systems import submissions_of
-from lmrbench.pysource.source import decode
+from lmrbench.source.syntax import decode
 from lmrbench.tasks.loading import default_suite, load_suite
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission

@@ -2,8 +2,8 @@
 
 from types import ModuleType
 
+from lmrbench.sandbox.inside.cases import encode_cases
 from lmrbench.sandbox.protocol import Cases, Job
-from lmrbench.sandbox.worker_program.cases import encode_cases
 from lmrbench.tasks.checks import observing
 from lmrbench.tasks.model import Limits
 

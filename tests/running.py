@@ -12,8 +12,8 @@ _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(
     [
         "lmrbench.cli",
-        "lmrbench.solving.runs",
-        "lmrbench.analysis.report",
+        "lmrbench.solving.run",
+        "lmrbench.report.measures.rates",
         "lmrbench.judging.scoring",
         "inspect_ai.model._providers.openai_compatible",
         "statsmodels.api",

@@ -10,21 +10,23 @@ import lmrbench
 PACKAGE = Path(lmrbench.__file__).parent
 # From the bottom to the top; rooms of one line don't know each other. The single modules below all are one floor.
 FLOORS = (
-    ("errors", "printable", "version", "storage", "records", "lines", "progress"),
-    ("pysource",),
+    ("errors", "files", "jsonl", "progress", "records", "text", "version"),
+    ("source",),
     ("tasks",),
     ("sandbox",),
     ("grading",),
-    ("interop",),
-    ("authoring", "library", "reward", "solving"),
+    ("runs",),
+    ("models",),
+    ("authoring", "solving"),
     ("judging",),
-    ("analysis", "inspect_registry", "verifiers_tasks"),
+    ("integrations",),
+    ("report",),
     ("web",),
     ("cli",),
 )
 ROOMS = [room for floor in FLOORS for room in floor]
 # They run inside of sandboxes, where nothing of lmrbench is there but what they bring along.
-ALONE = ("sandbox/worker_program", "authoring/inside")
+ALONE = ("sandbox/inside", "authoring/audit/inside", "integrations/lmr_bench/inside")
 
 
 def imports(file):
@@ -65,5 +67,5 @@ def test_every_room_has_its_floor():
 def test_what_runs_inside_of_a_sandbox_imports_nothing_of_lmrbench(folder):
     for file in (PACKAGE / folder).glob("*.py"):
         # The text of that module is put before those that import it.
-        assert not set(imports(file)) - {"lmrbench.pysource.reached"}, file
-    assert not list(imports(PACKAGE / "pysource" / "reached.py"))
+        assert not set(imports(file)) - {"lmrbench.source.reached"}, file
+    assert not list(imports(PACKAGE / "source" / "reached.py"))

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from lmrbench.errors import SandboxError, UsageError
-from lmrbench.reward import Grader
-from lmrbench.storage import cache_folder
+from lmrbench.files import cache_folder
+from lmrbench.grading.reward import Grader
 
 RIGHT = """
 def blend(self, values):

@@ -8,17 +8,16 @@ import pytest
 
 from lmrbench import records
 from lmrbench.authoring.adversaries import Finding
-from lmrbench.authoring.certificate import Certificate
+from lmrbench.authoring.audit.certificate import Certificate
 from lmrbench.errors import RecordError
-from lmrbench.grading.records import Grade, RunFacts, Snapshot, Usage
-from lmrbench.grading.runs import read_run
-from lmrbench.interop.pack import Claim, Manifest
-from lmrbench.interop.verification import Verification
-from lmrbench.judging.labels import Label
-from lmrbench.judging.records import Judgement
+from lmrbench.grading.records import Grade
+from lmrbench.jsonl import read_lines
 from lmrbench.judging.sheets import BlindedItem
-from lmrbench.lines import read_lines
 from lmrbench.records import SCHEMA, StoredRecord, read_record
+from lmrbench.runs.folder import read_run
+from lmrbench.runs.pack import Claim, Manifest
+from lmrbench.runs.records import Judgement, Label, RunFacts, Snapshot, Usage
+from lmrbench.runs.verify import Verification
 from lmrbench.solving.settings import Settings
 from lmrbench.tasks.submission import Submission
 from lmrbench.web.annotation.queues import Known

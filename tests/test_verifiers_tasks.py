@@ -12,7 +12,7 @@ from lmrbench.errors import SandboxError
 vf = pytest.importorskip("verifiers.v1", reason="NOT TESTED: verifiers is not installed; see make test-verifiers")
 
 from lmrbench import verifiers_tasks  # noqa: E402
-from lmrbench.verifiers_tasks import LmrBenchAgentTaskset, LmrBenchConfig, LmrBenchTaskset  # noqa: E402
+from lmrbench.integrations.verifiers import LmrBenchAgentTaskset, LmrBenchConfig, LmrBenchTaskset  # noqa: E402
 
 
 class Container:

@@ -12,10 +12,10 @@ from lmrbench.version import __version__
 
 if TYPE_CHECKING:
     from lmrbench.errors import LmrbenchError
+    from lmrbench.grading.library import grade
     from lmrbench.grading.reading import collect
     from lmrbench.grading.records import Grade
-    from lmrbench.grading.runs import Run, read_run
-    from lmrbench.library import grade
+    from lmrbench.runs.folder import Run, read_run
     from lmrbench.tasks.loading import load_suite
     from lmrbench.tasks.model import Task
     from lmrbench.tasks.submission import Submission
@@ -38,14 +38,14 @@ __all__ = [
 _HOMES = {
     "Grade": "lmrbench.grading.records",
     "LmrbenchError": "lmrbench.errors",
-    "Run": "lmrbench.grading.runs",
+    "Run": "lmrbench.runs.folder",
     "Submission": "lmrbench.tasks.submission",
     "Task": "lmrbench.tasks.model",
     "collect": "lmrbench.grading.reading",
     "export_workspace": "lmrbench.tasks.workspace",
-    "grade": "lmrbench.library",
+    "grade": "lmrbench.grading.library",
     "load_suite": "lmrbench.tasks.loading",
-    "read_run": "lmrbench.grading.runs",
+    "read_run": "lmrbench.runs.folder",
 }
 
 

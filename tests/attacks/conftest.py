@@ -2,7 +2,7 @@
 
 import pytest
 
-from lmrbench.grading import grade
+from lmrbench.grading import grader as grade
 
 
 @pytest.fixture(autouse=True)

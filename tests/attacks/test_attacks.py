@@ -24,13 +24,13 @@ import pytest
 from tests.drawn import job_of
 from tests.engine import DOCKER
 
-from lmrbench.grading.grade import grade
+from lmrbench.grading.grader import grade
 from lmrbench.grading.records import Grade
-from lmrbench.reward import Grader
+from lmrbench.grading.reward import Grader
+from lmrbench.sandbox.inside.encoding import decode
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.protocol import Worker
 from lmrbench.sandbox.registry import make_sandbox
-from lmrbench.sandbox.worker_program.encoding import decode
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import third_party_imports

@@ -8,12 +8,12 @@ import pytest
 from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalSample, EvalSpec, write_eval_log
 from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageUser
 
-from lmrbench.analysis.actions import sessions_of_run
 from lmrbench.errors import RecordError
-from lmrbench.grading.runs import Run
-from lmrbench.interop import logs
-from lmrbench.interop.logs import answered_in
-from lmrbench.interop.transcripts import transcripts
+from lmrbench.integrations.lmr_bench.actions import sessions_of_run
+from lmrbench.runs import logs
+from lmrbench.runs.folder import Run
+from lmrbench.runs.logs import answered_in
+from lmrbench.runs.transcripts import transcripts
 
 NAME = "2026-01-01T00-00-00+00-00_t_x.eval"
 ZSTANDARD = 93

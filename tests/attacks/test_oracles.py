@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from lmrbench.grading.grade import grade
+from lmrbench.grading.grader import grade
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.checks import observing

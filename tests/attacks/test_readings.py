@@ -17,10 +17,10 @@ import pytest
 from lmrbench import cli
 from lmrbench.errors import RecordError, SandboxError, SubmissionError
 from lmrbench.grading import reader, reading
-from lmrbench.grading.grade import grade
+from lmrbench.grading.grader import grade
 from lmrbench.grading.reader import MEGABYTES, WALL_SECONDS
+from lmrbench.jsonl import MAX_LINE_BYTES, append_line, read_submitted_lines
 from lmrbench.judging.documents import document
-from lmrbench.lines import MAX_LINE_BYTES, append_line, read_submitted_lines
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.loading import load_suite

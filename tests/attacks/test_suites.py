@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from lmrbench.cli import app
 from lmrbench.errors import LmrbenchError
-from lmrbench.interop.harbor import write_harbor
+from lmrbench.integrations.harbor import write_harbor
 from lmrbench.tasks.loading import load_suite
 
 SECRET = "PRIVATE"

@@ -5,13 +5,13 @@ import shutil
 
 import pytest
 
-from lmrbench.authoring.audit import audit
-from lmrbench.authoring.certificate import read_certificate, write_certificate
-from lmrbench.authoring.cheats import cheats
-from lmrbench.authoring.knowledge import fixed_inputs, oracles
-from lmrbench.authoring.laboratory import Laboratory
+from lmrbench.authoring.audit.auditing import audit
+from lmrbench.authoring.audit.certificate import read_certificate, write_certificate
+from lmrbench.authoring.audit.cheats import cheats
+from lmrbench.authoring.audit.knowledge import fixed_inputs, oracles
+from lmrbench.authoring.audit.laboratory import Laboratory
 from lmrbench.errors import TaskError
-from lmrbench.grading.grade import grade
+from lmrbench.grading.grader import grade
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.loading import load_suite
@@ -258,7 +258,7 @@ def test_declared_equivalents_are_tried_too(paper, pool):
     folder = paper / "equivalent"
     folder.mkdir()
     killed = measured(paper, pool, seeds=(0,))
-    from lmrbench.authoring.mutants import mutants
+    from lmrbench.authoring.audit.mutants import mutants
 
     task = load_suite(paper.parent)[0]
     survivors = {item.id for item in killed.mutation.survivors}

@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from lmrbench.authoring.audit import audit
+from lmrbench.authoring.audit.auditing import audit
 from lmrbench.errors import TaskError
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.registry import make_sandbox

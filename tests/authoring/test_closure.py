@@ -3,7 +3,7 @@
 import pytest
 from tests.running import lmrbench
 
-from lmrbench.authoring.closure import closure
+from lmrbench.authoring.new.closure import closure
 from lmrbench.tasks.model import Target
 
 LOSSES = b"""

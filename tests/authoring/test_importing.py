@@ -10,14 +10,16 @@ import pytest
 from tests.authoring.edition import ANSWERS, POINTER, write_edition
 from tests.running import lmrbench
 
-from lmrbench.authoring import adapting, audit, fuzzing, importing, mutation
-from lmrbench.authoring.importing import import_edition
-from lmrbench.authoring.inside.adapter import instance, loaded, reads_of_self, statements_for
-from lmrbench.authoring.paper_text import paper_markdown
+from lmrbench.authoring.audit.auditing import auditing as audit
+from lmrbench.authoring.audit.auditing import fuzzing, mutation
 from lmrbench.errors import TaskError, UsageError
-from lmrbench.library import grade
-from lmrbench.pysource.names import bound
+from lmrbench.grading.library import grade
+from lmrbench.integrations.lmr_bench import adapting, importing
+from lmrbench.integrations.lmr_bench.importing import import_edition
+from lmrbench.integrations.lmr_bench.inside.adapter import instance, loaded, reads_of_self, statements_for
+from lmrbench.integrations.lmr_bench.paper_text import paper_markdown
 from lmrbench.solving.task import OptionError, lmr_bench
+from lmrbench.source.names import bound
 from lmrbench.tasks.loading import default_suite, load_suite
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import workspace_files

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from lmrbench.authoring.mutants import mutants
+from lmrbench.authoring.audit.mutants import mutants
 from lmrbench.tasks.loading import load_suite
 
 LOSS = '''

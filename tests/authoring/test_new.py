@@ -16,9 +16,9 @@ import zipfile
 import pytest
 from tests.running import lmrbench
 
-from lmrbench.authoring.pinning import licence_of, pinned
 from lmrbench.errors import SourceError, UsageError
-from lmrbench.tasks.fetching import fetch
+from lmrbench.tasks.sources.fetch import fetch
+from lmrbench.tasks.sources.pin import licence_of, pinned
 
 LOSS = '''
 """A loss and a report."""
@@ -302,7 +302,7 @@ def test_what_can_not_be_done_is_one_line(plain, target, options, words, monkeyp
 
 
 def test_the_outline_of_a_pdf(tmp_path):
-    from lmrbench.authoring.drafting import outline, read_paper
+    from lmrbench.authoring.new.drafting import outline, read_paper
 
     file = tmp_path / "paper.pdf"
     file.write_bytes(PDF)

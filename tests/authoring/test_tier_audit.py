@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 from typer.testing import CliRunner
 
-from lmrbench.authoring.certificate import read_certificate
-from lmrbench.authoring.laboratory import PATIENT
-from lmrbench.authoring.tier_audit import audit_of_tier
-from lmrbench.authoring.visibility import visibility
+from lmrbench.authoring.audit.certificate import read_certificate
+from lmrbench.authoring.audit.laboratory import PATIENT
+from lmrbench.authoring.audit.tiers import audit_of_tier
+from lmrbench.authoring.audit.visibility import visibility
 from lmrbench.cli import app
 from lmrbench.errors import TaskError
-from lmrbench.grading.grade import grade
+from lmrbench.grading.grader import grade
 from lmrbench.grading.systems import submissions_of
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.protocol import CaseOutcome

@@ -4,7 +4,7 @@ import io
 
 from rich.console import Console
 
-from lmrbench.cli.tables import in_one_line, markdown, sheet, show
+from lmrbench.report.render.tables import in_one_line, markdown, sheet, show
 
 TABLE = sheet(
     "Things",

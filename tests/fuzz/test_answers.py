@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from tests.fuzz.generated import leaves, observations
 
 from lmrbench.grading.compare import compare, margin
-from lmrbench.sandbox.worker_program.encoding import decode, encode
-from lmrbench.sandbox.worker_program.framing import HEADER, FrameReader, pack
+from lmrbench.sandbox.inside.encoding import decode, encode
+from lmrbench.sandbox.inside.framing import HEADER, FrameReader, pack
 from lmrbench.tasks.model import Tolerance
 
 TOLERANCE = Tolerance()

@@ -12,9 +12,9 @@ from tests.fuzz.generated import COOKIES, GOAL, GOLDEN, GROWING, TASK, TASKS, co
 
 from lmrbench.errors import RecordError, SubmissionError
 from lmrbench.grading.reading import collect_diff, collect_text, collect_workspace, read_submission
-from lmrbench.grading.runs import read_submissions
-from lmrbench.pysource.functions import find, mask
-from lmrbench.pysource.transplant import transplant
+from lmrbench.runs.folder import read_submissions
+from lmrbench.source.functions import find, mask
+from lmrbench.source.transplant import transplant
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import export_workspace, unsolved_files
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmrbench.pysource.responses import from_response
-from lmrbench.pysource.transplant import names_of, transplant
+from lmrbench.source.responses import from_response
+from lmrbench.source.transplant import names_of, transplant
 
 MASK = '''"""Scores."""
 

@@ -13,7 +13,7 @@ from collections import Counter
 import pytest
 
 from lmrbench.errors import RecordError
-from lmrbench.grading.runs import grade_run, read_run
+from lmrbench.runs.folder import grade_run, read_run
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.loading import load_suite

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmrbench.grading.compare import compare
-from lmrbench.sandbox.worker_program.encoding import decode, encode
+from lmrbench.sandbox.inside.encoding import decode, encode
 from lmrbench.tasks.model import Tolerance
 
 TOLERANCE = Tolerance(rtol=1e-5, atol=1e-6)

@@ -9,15 +9,15 @@ from typer.testing import CliRunner
 from lmrbench.cli import app
 from lmrbench.errors import TaskError, UsageError
 from lmrbench.grading.forging import effects, fair_draw, forged
-from lmrbench.grading.grade import grade
+from lmrbench.grading.grader import grade
 from lmrbench.grading.reading import read_in_one_layout
 from lmrbench.sandbox.registry import open_pool
 from lmrbench.solving.prompts import prompt_message
 from lmrbench.solving.scoring import SuiteTasks
-from lmrbench.tasks.deviations import asked_for, chosen, deviation_pool, share_found
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.model import Draw
 from lmrbench.tasks.submission import Submission
+from lmrbench.tasks.tiers.forensic import asked_for, chosen, deviation_pool, share_found
 from lmrbench.tasks.workspace import workspace_files
 
 EXPERIMENT = '''

@@ -3,15 +3,15 @@
 import pytest
 
 from lmrbench.errors import SandboxError, TaskError
-from lmrbench.grading import grade as grade_module
-from lmrbench.grading.golden import installation_seed
-from lmrbench.grading.grade import grade
-from lmrbench.grading.runs import grade_run, read_run
+from lmrbench.files import cache_folder
+from lmrbench.grading import grader as grade_module
+from lmrbench.grading.grader import grade
+from lmrbench.grading.reference import installation_seed
 from lmrbench.grading.systems import MUST_PASS, submissions_of
+from lmrbench.runs.folder import grade_run, read_run
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.protocol import Job, Outcome
 from lmrbench.sandbox.registry import make_sandbox
-from lmrbench.storage import cache_folder
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.submission import Submission
 

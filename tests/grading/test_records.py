@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from lmrbench.errors import RecordError
-from lmrbench.lines import append_line, read_lines, read_submitted_lines
-from lmrbench.storage import locked, write_whole
+from lmrbench.files import locked, write_whole
+from lmrbench.jsonl import append_line, read_lines, read_submitted_lines
 from lmrbench.tasks.submission import Submission
 
 
@@ -98,7 +98,7 @@ def test_a_file_system_without_locks_is_named_with_what_to_do(tmp_path, monkeypa
 HOLD = """
 import sys, time
 from pathlib import Path
-from lmrbench.storage import locked
+from lmrbench.files import locked
 with locked(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)

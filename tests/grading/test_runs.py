@@ -7,12 +7,12 @@ import shutil
 import pytest
 
 from lmrbench.errors import RecordError
-from lmrbench.grading.golden import golden_outputs, installation_seed
-from lmrbench.grading.runs import drawn_seeds, grade_run, read_facts, read_run, read_submissions
+from lmrbench.files import append_whole, cache_folder, locked
+from lmrbench.grading.reference import golden_outputs, installation_seed
 from lmrbench.grading.signatures import signed, unsigned, verified
+from lmrbench.runs.folder import drawn_seeds, grade_run, read_facts, read_run, read_submissions
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.registry import make_sandbox
-from lmrbench.storage import append_whole, cache_folder, locked
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.submission import Submission
 

@@ -4,8 +4,8 @@ import shutil
 
 import pytest
 
-from lmrbench.grading.grade import grade
-from lmrbench.grading.runs import grade_run, read_facts
+from lmrbench.grading.grader import grade
+from lmrbench.runs.folder import grade_run, read_facts
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.loading import load_suite

@@ -6,9 +6,9 @@ import pytest
 
 from lmrbench.errors import TaskError
 from lmrbench.grading import speed
-from lmrbench.grading.grade import prepare
-from lmrbench.grading.runs import grade_run, read_run, time_run
+from lmrbench.grading.grader import prepare
 from lmrbench.grading.speed import has_timed_inputs, measure
+from lmrbench.runs.folder import grade_run, read_run, time_run
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.loading import load_suite

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from lmrbench import cli
 from lmrbench.errors import LmrbenchError
-from lmrbench.solving import runs as solving_runs
+from lmrbench.solving import run as solving_runs
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ from sklearn.metrics import cohen_kappa_score, confusion_matrix
 from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
 
 from lmrbench.judging.agreement import ONE_PAPER, agreement, binary, reliability
-from lmrbench.judging.scale import CATEGORIES
+from lmrbench.runs.records import CATEGORIES
 
 # Krippendorff (2011): four observers, twelve units, "." where an observer said nothing.
 OBSERVERS = ("123321412...", "1233224125.3", ".3332342251.", "12332441251.")

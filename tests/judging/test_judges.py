@@ -30,7 +30,7 @@ from tests.solving.server import COMPLETION_TOKENS, PROMPT_TOKENS, Reply, servin
 from lmrbench.judging.ballots import Ballot
 from lmrbench.judging.prompts import TOOL, judge_message
 from lmrbench.judging.votes import ATTEMPTS, read_opinion
-from lmrbench.pysource.excerpt import bare
+from lmrbench.source.excerpt import bare
 from lmrbench.tasks.loading import default_suite, load_suite
 
 

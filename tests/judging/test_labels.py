@@ -12,10 +12,11 @@ from typer.testing import CliRunner
 from lmrbench.cli import app
 from lmrbench.errors import LmrbenchError, RecordError, UsageError
 from lmrbench.grading.records import CaseVerdict, Grade
-from lmrbench.grading.runs import append_grade, write_submissions
 from lmrbench.judging.ballots import read_votes
-from lmrbench.judging.labels import ADJUDICATED, Label, adjudicated, disputed, read_labels, write_labels
+from lmrbench.judging.labels import ADJUDICATED, adjudicated, disputed, read_labels, write_labels
 from lmrbench.judging.sheets import COLUMNS, blinded, read_keys, read_scale, read_sheets, write_sheet
+from lmrbench.runs.folder import append_grade, write_submissions
+from lmrbench.runs.records import Label
 from lmrbench.tasks.submission import Answer, Submission
 
 HELPED = """

@@ -27,7 +27,7 @@ from tests.solving.helpers import MODEL, environment, fenced, lines, lmrbench
 from tests.solving.server import Reply, serving
 
 from lmrbench.judging import scoring
-from lmrbench.solving import runs as solving_runs
+from lmrbench.solving import run as solving_runs
 from lmrbench.solving.task import OptionError
 
 # What the samples of the log hold, by a word that tells which one a text is.

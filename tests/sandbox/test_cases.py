@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from lmrbench.sandbox.worker_program.cases import encode_cases, restore_cases
+from lmrbench.sandbox.inside.cases import encode_cases, restore_cases
 
 
 def restored(case):

@@ -12,8 +12,8 @@ from tests.drawn import job_of
 
 from lmrbench.errors import SandboxError
 from lmrbench.sandbox.cluster import ClusterPool
+from lmrbench.sandbox.inside.encoding import decode
 from lmrbench.sandbox.registry import make_sandbox
-from lmrbench.sandbox.worker_program.encoding import decode
 
 CHECK = """
 import time

@@ -9,7 +9,7 @@ import pytest
 from tests.engine import DOCKER
 
 from lmrbench.errors import SandboxError
-from lmrbench.sandbox import docker, images
+from lmrbench.sandbox.backends import docker, images
 from lmrbench.sandbox.registry import make_sandbox
 
 pytestmark = pytest.mark.parametrize("engine", [DOCKER])

@@ -11,7 +11,7 @@ import pytest
 import torch
 from safetensors.numpy import save
 
-from lmrbench.sandbox.worker_program.encoding import MAX_DEPTH, Array, decode, encode
+from lmrbench.sandbox.inside.encoding import MAX_DEPTH, Array, decode, encode
 
 
 @pytest.mark.parametrize(

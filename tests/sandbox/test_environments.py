@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lmrbench.cli import app
-from lmrbench.sandbox.environments import environment_folder, environment_of, is_built, unmet_requirements
+from lmrbench.sandbox.venvs import environment_folder, environment_of, is_built, unmet_requirements
 
 SEES_VERSION = """
 from importlib.metadata import version

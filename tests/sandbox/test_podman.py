@@ -9,8 +9,8 @@ from docker.errors import NotFound
 from docker.types import HostConfig
 
 from lmrbench.errors import SandboxError
-from lmrbench.sandbox.docker import ContainerBounds, _create
-from lmrbench.sandbox.images import LABEL, images
+from lmrbench.sandbox.backends.docker import ContainerBounds, _create
+from lmrbench.sandbox.backends.images import LABEL, images
 from lmrbench.tasks.model import Limits
 
 

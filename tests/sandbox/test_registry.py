@@ -9,7 +9,7 @@ from multiprocessing.connection import Client, Listener
 import pytest
 
 from lmrbench.errors import SandboxError
-from lmrbench.grading.grade import grade
+from lmrbench.grading.grader import grade
 from lmrbench.sandbox import registry
 from lmrbench.sandbox.protocol import Outcome
 from lmrbench.tasks.loading import load_suite

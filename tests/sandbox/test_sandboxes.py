@@ -13,13 +13,13 @@ from tests.drawn import job_of
 from tests.engine import DOCKER
 
 from lmrbench.errors import SandboxError
-from lmrbench.sandbox import bubblewrap
-from lmrbench.sandbox.bubblewrap import BubblewrapSandbox, Layout
+from lmrbench.sandbox.backends import bubblewrap
+from lmrbench.sandbox.backends.bubblewrap import BubblewrapSandbox, Layout
 from lmrbench.sandbox.ending import kill_with_children
+from lmrbench.sandbox.inside.encoding import decode
 from lmrbench.sandbox.packages import importable_paths, required_distributions
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.registry import make_sandbox
-from lmrbench.sandbox.worker_program.encoding import decode
 from lmrbench.tasks.model import Limits
 
 CHECK = """

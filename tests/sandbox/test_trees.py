@@ -3,10 +3,10 @@
 import pytest
 from tests.drawn import job_of
 
+from lmrbench.sandbox.inside.encoding import decode
 from lmrbench.sandbox.registry import make_sandbox, open_pool
 from lmrbench.sandbox.trees import sent, tree_of
-from lmrbench.sandbox.worker_program.encoding import decode
-from lmrbench.tasks.sources import Kept
+from lmrbench.tasks.sources.origin import Kept
 
 CHECK = """
 import os

@@ -8,7 +8,7 @@ from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from tests import running
 from tests.solving.server import Reply
 
-from lmrbench.solving.attendance import SMALL_REQUEST
+from lmrbench.models.reachability import SMALL_REQUEST
 from lmrbench.tasks.loading import default_suite, load_suite
 from lmrbench.tasks.selection import select
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from lmrbench.solving.attendance import SMALL_REQUEST
+from lmrbench.models.reachability import SMALL_REQUEST
 
 PROMPT_TOKENS, COMPLETION_TOKENS = 100, 20
 

@@ -18,12 +18,12 @@ from inspect_ai.util import ExecResult
 from tests.solving.helpers import MODEL, TASKS, asked_for, golden, lines, lmrbench, replies_of
 from tests.solving.server import Reply, serving
 
-from lmrbench.analysis.actions import sessions_of_run
 from lmrbench.errors import LmrbenchError
-from lmrbench.grading.runs import read_run
-from lmrbench.pysource.functions import find
+from lmrbench.integrations.lmr_bench.actions import sessions_of_run
+from lmrbench.runs.folder import read_run
 from lmrbench.solving import agents
 from lmrbench.solving.agents import named_agent
+from lmrbench.source.functions import find
 
 TASK = TASKS["concept_depth/probing"]
 MASK = "    raise NotImplementedError"

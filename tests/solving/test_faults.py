@@ -19,11 +19,12 @@ from tests.solving.helpers import MODEL, TASKS, asked_for, environment, fenced, 
 from tests.solving.server import Reply, serving
 
 from lmrbench import cli, progress
-from lmrbench.analysis.report import rate
-from lmrbench.grading.golden import installation_seed
-from lmrbench.grading.records import Grade, Usage
-from lmrbench.solving import runs
-from lmrbench.solving.status import judged, provider_fault
+from lmrbench.grading.records import Grade
+from lmrbench.grading.reference import installation_seed
+from lmrbench.models.endings import judged, provider_fault
+from lmrbench.report.measures.rates import rate
+from lmrbench.runs.records import Usage
+from lmrbench.solving import run as runs
 from lmrbench.solving.task import OptionError, lmr_bench
 
 CONTEXT = "This model's maximum context length is 10 tokens."

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from lmrbench.errors import UsageError
-from lmrbench.interop.rows import row_of
+from lmrbench.integrations.huggingface import row_of
 from lmrbench.solving.cutting import around
 from lmrbench.solving.prompts import prompt_message
 from lmrbench.solving.retrieval import retrieved

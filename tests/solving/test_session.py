@@ -11,11 +11,11 @@ import pytest
 from inspect_ai.util import OutputLimitExceededError, SandboxUnavailableError, SandboxUserUnsupportedError
 
 from lmrbench.errors import LmrbenchError
-from lmrbench.grading.secrets import secret_folders
-from lmrbench.sandbox.bubblewrap import installed_packages
+from lmrbench.sandbox.backends.bubblewrap import installed_packages
 from lmrbench.sandbox.doctor import diagnose
 from lmrbench.solving import session
 from lmrbench.solving.provider import BubblewrapSandboxEnvironment
+from lmrbench.solving.secrets import secret_folders
 from lmrbench.solving.session import Bounds, Session
 
 pytestmark = pytest.mark.skipif(not diagnose("bubblewrap").works, reason="bubblewrap does not work here")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lmrbench.authoring.certificate import read_certificate, why_none
+from lmrbench.authoring.audit.certificate import read_certificate, why_none
 from lmrbench.tasks.loading import default_suite, load_suite
 
 # A twin has the check of its original, and a method is graded within what two cases of its experiment tell.

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from lmrbench.authoring.mutants import mutants
+from lmrbench.authoring.audit.mutants import mutants
 from lmrbench.tasks.loading import default_suite, load_suite
 
 # Goldens of one or two expressions, of which there is little to change.

@@ -3,13 +3,13 @@
 import pytest
 
 from lmrbench.grading.forging import forged
-from lmrbench.grading.grade import grade
+from lmrbench.grading.grader import grade
 from lmrbench.grading.systems import submissions_of
 from lmrbench.sandbox.registry import open_pool
-from lmrbench.tasks.deviations import chosen, deviation_pool
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.model import Draw
 from lmrbench.tasks.selection import select
+from lmrbench.tasks.tiers.forensic import chosen, deviation_pool
 
 PAPERS = {task.paper.slug: task for task in select(load_suite(), []) if task.files.deviations}
 

@@ -3,12 +3,12 @@
 import pytest
 from typer.testing import CliRunner
 
-from lmrbench.authoring.certificate import read_certificate, why_none
+from lmrbench.authoring.audit.certificate import read_certificate, why_none
 from lmrbench.cli import app
 from lmrbench.errors import SourceError
-from lmrbench.tasks.fetching import fetch
 from lmrbench.tasks.loading import default_suite, load_suite, suite_folder
-from lmrbench.tasks.sources import Tree
+from lmrbench.tasks.sources.fetch import fetch
+from lmrbench.tasks.sources.origin import Tree
 
 TASKS = {task.id: task for task in load_suite(suite_folder("real"))}
 

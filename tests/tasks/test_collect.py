@@ -8,8 +8,8 @@ import pytest
 
 from lmrbench.errors import LmrbenchError, SubmissionError, TaskError
 from lmrbench.grading.reading import collect_diff, collect_workspace
-from lmrbench.pysource.responses import from_response
-from lmrbench.pysource.transplant import transplant
+from lmrbench.source.responses import from_response
+from lmrbench.source.transplant import transplant
 from lmrbench.tasks.collect import candidate_files
 from lmrbench.tasks.loading import default_suite, load_suite
 from lmrbench.tasks.pdf import readable

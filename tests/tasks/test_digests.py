@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from lmrbench.sandbox import environment
+from lmrbench.sandbox import variables as environment
 from lmrbench.tasks import digests as digests_of_tasks
 from lmrbench.tasks import workspace
 from lmrbench.tasks.digests import audit_digest, grading_digest, suite_digest
@@ -111,7 +111,7 @@ def test_what_runs_a_check_is_part_of_what_an_observation_depends_on(monkeypatch
         return environment.fingerprint(())["harness"]
 
     before = harness()
-    changed = shutil.copytree(environment.WORKER_PROGRAM, tmp_path / "worker_program")
+    changed = shutil.copytree(environment.WORKER_PROGRAM, tmp_path / "inside")
     monkeypatch.setattr(environment, "WORKER_PROGRAM", changed)
     assert harness() == before
     runner = changed / "case_runner.py"

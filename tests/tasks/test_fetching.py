@@ -18,12 +18,12 @@ from typer.testing import CliRunner
 
 from lmrbench.cli import app
 from lmrbench.errors import RecordError, SourceError, TaskError
-from lmrbench.storage import cache_folder, locked
+from lmrbench.files import cache_folder, locked
 from lmrbench.tasks.digests import grading_digest
-from lmrbench.tasks.fetching import fetch
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.model import Target
-from lmrbench.tasks.sources import Source, Tree, is_fetched, tree_folder
+from lmrbench.tasks.sources.fetch import fetch
+from lmrbench.tasks.sources.origin import Source, Tree, is_fetched, tree_folder
 from lmrbench.tasks.workspace import workspace_files
 
 

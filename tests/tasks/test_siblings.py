@@ -5,7 +5,7 @@ import shutil
 import pytest
 from tests.running import lmrbench
 
-from lmrbench.authoring.leaks import foreign_leaks, leaks_between_tiers, worst_leak
+from lmrbench.authoring.audit.leaks import foreign_leaks, leaks_between_tiers, worst_leak
 from lmrbench.grading.reading import collect_workspace
 from lmrbench.grading.systems import submissions_of
 from lmrbench.tasks.collect import candidate_files

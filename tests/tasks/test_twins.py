@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from lmrbench.errors import TaskError
-from lmrbench.grading.grade import grade
+from lmrbench.grading.grader import grade
 from lmrbench.grading.systems import submissions_of
 from lmrbench.sandbox.registry import open_pool
 from lmrbench.tasks.loading import load_suite

@@ -7,8 +7,8 @@ import zipfile
 import pytest
 
 from lmrbench.errors import SourceError
-from lmrbench.tasks import unpacking
-from lmrbench.tasks.unpacking import unpack
+from lmrbench.tasks.sources.origin import unpack as unpacking
+from lmrbench.tasks.sources.unpack import unpack
 
 
 def tar_of(file, *members):

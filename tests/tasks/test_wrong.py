@@ -6,7 +6,7 @@ import pytest
 
 from lmrbench.errors import TaskError
 from lmrbench.grading.systems import submissions_of
-from lmrbench.pysource.source import syntax_tree
+from lmrbench.source.syntax import syntax_tree
 from lmrbench.tasks.loading import default_suite, load_suite
 
 BASE = """

@@ -5,9 +5,10 @@ import json
 import pytest
 
 from lmrbench.errors import RecordError
-from lmrbench.grading.records import CaseVerdict, Grade, Usage
+from lmrbench.grading.records import CaseVerdict, Grade
+from lmrbench.runs.index import RunIndex
+from lmrbench.runs.records import Usage
 from lmrbench.tasks.submission import Answer
-from lmrbench.web.index import RunIndex
 
 
 def grade(system="one", task="toy/blend", sample=0, verdicts=("match", "mismatch"), **more):

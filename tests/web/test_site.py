@@ -15,7 +15,7 @@ from tests.web.test_index import grade, usage, write
 from typer.testing import CliRunner
 
 from lmrbench import cli
-from lmrbench.grading.records import RunFacts
+from lmrbench.runs.records import RunFacts
 from lmrbench.web.site import writing
 
 TASKS = [f"paper{number}/a" for number in range(6)]

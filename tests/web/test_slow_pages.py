@@ -7,9 +7,9 @@ import httpx
 import pytest
 from tests.web.helpers import answers
 
+from lmrbench.runs.index import RunIndex
 from lmrbench.tasks.loading import load_suite
 from lmrbench.web import app
-from lmrbench.web.index import RunIndex
 
 COMPARE = "/run/0/compare?left_system=one&right_system=two&task=toy/blend&left_sample=0&right_sample=0"
 ANSWER = "/run/0/answer?system=one&task=toy/blend&sample=0"

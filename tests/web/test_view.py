@@ -14,8 +14,7 @@ from tests.solving.helpers import mock
 from tests.web.helpers import HOSTILE, answers, serious
 from tests.web.test_index import grade, usage, write
 
-from lmrbench.judging.labels import Label
-from lmrbench.judging.records import Judgement
+from lmrbench.runs.records import Judgement, Label
 from lmrbench.tasks.submission import Submission
 
 

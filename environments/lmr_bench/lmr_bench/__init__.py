@@ -2,7 +2,7 @@
 
 from verifiers.v1.harnesses.null import NullHarness
 
-from lmrbench.verifiers_tasks import LmrBenchTaskset
+from lmrbench.integrations.verifiers import LmrBenchTaskset
 
 # The harness is what these tasks are run by where no other is named: it sends the message, and needs no tools.
 __all__ = ["LmrBenchTaskset", "NullHarness"]

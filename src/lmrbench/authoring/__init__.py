@@ -1,1 +1,1 @@
-"""What a task's author needs: mutants, audits, certificates."""
+"""Tools for task authors: new tasks, audits, and the suite's overview."""

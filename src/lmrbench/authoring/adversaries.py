@@ -14,17 +14,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from lmrbench.authoring.fuzzing import told_apart
-from lmrbench.authoring.laboratory import Laboratory, Trial
+from lmrbench.authoring.audit.fuzzing import told_apart
+from lmrbench.authoring.audit.laboratory import Laboratory, Trial
 from lmrbench.errors import RecordError, SubmissionError
+from lmrbench.files import write_whole
 from lmrbench.grading.compare import compare
 from lmrbench.grading.reading import read_submission
-from lmrbench.lines import append_line, read_lines
+from lmrbench.jsonl import append_line, read_lines
 from lmrbench.records import Part, StoredRecord
+from lmrbench.sandbox.inside.cases import encode_cases
+from lmrbench.sandbox.inside.encoding import decode
 from lmrbench.sandbox.protocol import Cases, Outcome
-from lmrbench.sandbox.worker_program.cases import encode_cases
-from lmrbench.sandbox.worker_program.encoding import decode
-from lmrbench.storage import write_whole
 from lmrbench.tasks.digests import audit_digest
 from lmrbench.tasks.model import Name, Task
 from lmrbench.tasks.submission import Submission

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lmrbench.authoring.certificate import read_certificate
+from lmrbench.authoring.audit.certificate import read_certificate
 from lmrbench.authoring.sizes import masked_lines
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.workspace import repository_files

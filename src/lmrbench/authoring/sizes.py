@@ -6,9 +6,9 @@ import ast
 from collections import Counter
 from collections.abc import Iterable
 
-from lmrbench.authoring.certificate import read_certificate
-from lmrbench.pysource.functions import find
+from lmrbench.authoring.audit.certificate import read_certificate
 from lmrbench.records import Record
+from lmrbench.source.functions import find
 from lmrbench.tasks.model import Suite, Task
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lmrbench.cli.options import SuiteOption, load_task
-from lmrbench.cli.tables import sheet, show
-from lmrbench.cli.terminal import cell, console, progress, say
+from lmrbench.cli.terminal import console, progress, say
+from lmrbench.report.render.cells import cell
+from lmrbench.report.render.tables import sheet, show
 
 if TYPE_CHECKING:
     from lmrbench.authoring.adversaries import Ask, Finding
@@ -28,7 +29,7 @@ def attack_with_progress(
 ) -> list[Finding]:
     """Let a model attack tasks of one suite, with a progress bar on standard error."""
     from lmrbench.authoring.adversaries import SEEDS, attack
-    from lmrbench.authoring.laboratory import Laboratory
+    from lmrbench.authoring.audit.laboratory import Laboratory
     from lmrbench.sandbox.registry import open_pool
     from lmrbench.tasks.loading import suite_folders
 
@@ -81,7 +82,7 @@ def accept(
     from lmrbench.authoring.adversaries import Finding
     from lmrbench.authoring.adversaries import accept as take_over
     from lmrbench.errors import RecordError
-    from lmrbench.lines import read_lines
+    from lmrbench.jsonl import read_lines
     from lmrbench.tasks.model import Name
 
     chosen = load_task(suite, task)

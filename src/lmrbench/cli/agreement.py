@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lmrbench.cli.options import JsonOption, print_json, run_folders
-from lmrbench.cli.tables import Sheet, sheet, show
 from lmrbench.cli.terminal import console, say
-from lmrbench.printable import counted
+from lmrbench.report.render.tables import Sheet, sheet, show
+from lmrbench.text import counted
 
 if TYPE_CHECKING:
-    from lmrbench.analysis.raters import Comparison
     from lmrbench.grading.records import Grade
     from lmrbench.judging.agreement import Agreement, Reliability, Share
-    from lmrbench.judging.scale import Category
+    from lmrbench.report.measures.raters import Comparison
+    from lmrbench.runs.records import Category
 
 
 def agreement(
@@ -33,11 +33,11 @@ def agreement(
     annotators and of all judges: Fleiss' kappa and Krippendorff's alpha. A passed test counts as CC, a failed one as
     LI. Intervals come from drawing whole papers. What is not defined says why.
     """
-    from lmrbench.analysis.raters import compare
     from lmrbench.errors import UsageError
-    from lmrbench.grading.runs import read_run
     from lmrbench.judging.ballots import read_votes
     from lmrbench.judging.labels import read_labels
+    from lmrbench.report.measures.raters import compare
+    from lmrbench.runs.folder import read_run
     from lmrbench.tasks.submission import Answer
 
     grades: dict[Answer, Grade] = {}

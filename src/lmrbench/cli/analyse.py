@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmrbench.cli.cells import UNDEFINED, counted_answers, number, p_value, percent, span
-from lmrbench.cli.findings import together, warnings_of
 from lmrbench.cli.options import (
     RUNS_HELP,
     JsonOption,
@@ -20,15 +18,17 @@ from lmrbench.cli.options import (
     print_json,
     run_folders,
 )
-from lmrbench.cli.rated_tables import errors_sheet
-from lmrbench.cli.report_tables import COMPARED, compared
-from lmrbench.cli.tables import Sheet, sheet, show
 from lmrbench.cli.terminal import console, say, warn
-from lmrbench.printable import counted
+from lmrbench.report.findings import together, warnings_of
+from lmrbench.report.rated_tables import errors_sheet
+from lmrbench.report.render.cells import UNDEFINED, counted_answers, number, p_value, percent, span
+from lmrbench.report.render.tables import Sheet, sheet, show
+from lmrbench.report.tables import COMPARED, compared
+from lmrbench.text import counted
 
 if TYPE_CHECKING:
-    from lmrbench.analysis.ablation import Ablation
-    from lmrbench.analysis.actions import Distribution, Session
+    from lmrbench.integrations.lmr_bench.actions import Distribution, Session
+    from lmrbench.report.measures.ablation import Ablation
 
 app = typer.Typer(no_args_is_help=True, help="The analyses of the LMR-BENCH paper, on runs and published records.")
 
@@ -62,7 +62,7 @@ def actions(
     A session whose events are found more than once is counted once. In --outcomes, `task` is the folder of a session
     below DIR, or one of the folders on the way to it.
     """
-    from lmrbench.analysis.actions import KINDS, contrasts, distributions
+    from lmrbench.integrations.lmr_bench.actions import KINDS, contrasts, distributions
 
     sessions = _sessions(runs or [], events or [], outcomes)
     found, tests = distributions(sessions), contrasts(sessions)
@@ -109,9 +109,9 @@ def structure(runs: RunsArgument, suite: SuiteOption = None, json: JsonOption = 
     and on systems, against the first one; standard errors are clustered by paper. Twice: with the measures as the
     LMR-BENCH paper defines them, and with ours, which count files and masked lines.
     """
-    from lmrbench.analysis.structure import paper_structure, regression
-    from lmrbench.analysis.structure import structure as our_structure
-    from lmrbench.grading.runs import read_run
+    from lmrbench.integrations.lmr_bench.structure import paper_structure, regression
+    from lmrbench.integrations.lmr_bench.structure import structure as our_structure
+    from lmrbench.runs.folder import read_run
 
     grades = [item for folder in run_folders(runs) for item in read_run(folder).grades]
     tasks = {item.id: item for item in load_tasks(suite, None)}
@@ -144,8 +144,8 @@ def ablation(runs: RunsArgument, json: JsonOption = False) -> None:
     Name the runs of one or several systems under different --inputs. For each system: the rate with each inputs, on the
     tasks that have an answer in all of its runs, and the paired differences, with the tests of `lmrbench report`.
     """
-    from lmrbench.analysis.ablation import ablations
-    from lmrbench.grading.runs import read_run
+    from lmrbench.report.measures.ablation import ablations
+    from lmrbench.runs.folder import read_run
 
     held = [read_run(folder) for folder in run_folders(runs)]
     found = ablations(held)
@@ -167,8 +167,8 @@ def errors(runs: RunsArgument, labels: LabelFilesOption = None, json: JsonOption
 
     For each system and for everyone who judged or labelled its answers; an answer counts once.
     """
-    from lmrbench.analysis.ratings import ratings, tallies
-    from lmrbench.grading.runs import read_run
+    from lmrbench.report.measures.ratings import ratings, tallies
+    from lmrbench.runs.folder import read_run
 
     findings = together([read_run(folder) for folder in run_folders(runs)], None, labels or ())
     for warning in findings.warnings:
@@ -234,9 +234,14 @@ def _differing(found: Iterable[Ablation]) -> list[str]:
 
 
 def _sessions(runs: list[Path], events: list[Path], outcomes: Path | None) -> list[Session]:
-    from lmrbench.analysis.actions import published_sessions, sessions_of_events, sessions_of_run, with_outcomes
     from lmrbench.errors import UsageError
-    from lmrbench.grading.runs import read_run
+    from lmrbench.integrations.lmr_bench.actions import (
+        published_sessions,
+        sessions_of_events,
+        sessions_of_run,
+        with_outcomes,
+    )
+    from lmrbench.runs.folder import read_run
 
     if outcomes is not None and not events:
         raise UsageError("--outcomes: says which sessions of --events solved their task; name their folder, too")

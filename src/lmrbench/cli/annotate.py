@@ -14,7 +14,7 @@ import typer
 from lmrbench.cli.labels import answers_to_label
 from lmrbench.cli.options import RunsArgument, SuiteOption, TasksOption
 from lmrbench.cli.terminal import say, warn
-from lmrbench.printable import counted
+from lmrbench.text import counted
 
 if TYPE_CHECKING:
     from lmrbench.tasks.submission import Answer, Submission
@@ -59,7 +59,7 @@ def annotate(
         from lmrbench.web.serving import listening, serve
     except ModuleNotFoundError as error:
         raise UsageError(f"annotate needs {error.name}: pip install 'lmrbench[web]'") from error
-    from lmrbench.storage import locked
+    from lmrbench.files import locked
     from lmrbench.tasks.digests import suite_digest
     from lmrbench.web.annotation.queues import check_annotators, drawn, items_of, read_known
     from lmrbench.web.annotation.store import LEAD, open_store

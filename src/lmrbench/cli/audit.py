@@ -25,13 +25,14 @@ from lmrbench.cli.options import (
     print_json,
     with_checks,
 )
-from lmrbench.cli.tables import sheet, show
-from lmrbench.cli.terminal import cell, console, progress, say
+from lmrbench.cli.terminal import console, progress, say
+from lmrbench.report.render.cells import cell
+from lmrbench.report.render.tables import sheet, show
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX, LOCAL, Executor
 from lmrbench.tasks.loading import suite_folder, suite_folders
 
 if TYPE_CHECKING:
-    from lmrbench.authoring.certificate import Certificate
+    from lmrbench.authoring.audit.certificate import Certificate
     from lmrbench.tasks.model import Task
 
 QUICK_SEEDS = 3
@@ -89,9 +90,9 @@ def audit(
 
     Exits with 1 if a task falls short.
     """
-    from lmrbench.authoring.certificate import read_certificate
-    from lmrbench.authoring.drafting import left_to_do
-    from lmrbench.authoring.knowledge import MOST_FIXED
+    from lmrbench.authoring.audit.certificate import read_certificate
+    from lmrbench.authoring.audit.knowledge import MOST_FIXED
+    from lmrbench.authoring.new.drafting import left_to_do
     from lmrbench.errors import UsageError
 
     where = executor_of(executor, address)
@@ -145,8 +146,8 @@ def audit(
 
 def _told_anew(tasks: Sequence[Task], seeds: int) -> dict[str, Certificate]:
     """Renew the certificates of tasks of which only what a solver is told has changed: nothing has to run for that."""
-    from lmrbench.authoring.certificate import read_runs, write_certificate
-    from lmrbench.authoring.leaks import missing, worst_leak
+    from lmrbench.authoring.audit.certificate import read_runs, write_certificate
+    from lmrbench.authoring.audit.leaks import missing, worst_leak
     from lmrbench.tasks.digests import audit_digest
 
     renewed = {}
@@ -164,11 +165,11 @@ def _audit_draws(
     patterns: list[str], fresh: int | None, workers: int | None, suite: Path | None, sandbox: str, json: bool
 ) -> bool:
     """Try forensic tasks and show what came of it; whether one of them falls short."""
-    from lmrbench.analysis.grouping import grouped
     from lmrbench.grading.forging import audited_draws
+    from lmrbench.records import grouped
     from lmrbench.sandbox.registry import open_pool
-    from lmrbench.tasks.deviations import asked_for
     from lmrbench.tasks.loading import load_suite
+    from lmrbench.tasks.tiers.forensic import asked_for
 
     _, draws = asked_for(load_suite(suite_folder(suite)), patterns, "forensic", fresh)
     found = []
@@ -209,9 +210,9 @@ def audit_with_progress(
     executor: Executor = LOCAL,
 ) -> dict[str, Certificate]:
     """Audit tasks of one suite with a progress bar on standard error; `write` keeps their certificates."""
-    from lmrbench.authoring.audit import audit as audit_task
-    from lmrbench.authoring.certificate import write_certificate
-    from lmrbench.authoring.tier_audit import audit_of_tier
+    from lmrbench.authoring.audit.auditing import audit as audit_task
+    from lmrbench.authoring.audit.certificate import write_certificate
+    from lmrbench.authoring.audit.tiers import audit_of_tier
     from lmrbench.sandbox.registry import open_executor
     from lmrbench.tasks.digests import runs_digest
 
@@ -239,8 +240,8 @@ def audit_with_progress(
 
 def _foreign_leaks(tasks: Sequence[Task]) -> dict[str, list[str]]:
     """What the workspaces of a tier's tasks tell of other papers' tasks, which no certificate of one task can know."""
-    from lmrbench.authoring.certificate import LEAK_SHARE
-    from lmrbench.authoring.leaks import foreign_leaks
+    from lmrbench.authoring.audit.certificate import LEAK_SHARE
+    from lmrbench.authoring.audit.leaks import foreign_leaks
 
     found: dict[str, list[str]] = {}
     for task, other, leak in foreign_leaks(tasks):
@@ -252,8 +253,8 @@ def _foreign_leaks(tasks: Sequence[Task]) -> dict[str, list[str]]:
 
 def _leaks_between_tiers(tasks: Sequence[Task], papers: Collection[str]) -> dict[str, list[str]]:
     """What workspaces tell of the same paper's tasks of other tiers: nobody's shortfall, and good to know."""
-    from lmrbench.authoring.certificate import LEAK_SHARE
-    from lmrbench.authoring.leaks import leaks_between_tiers
+    from lmrbench.authoring.audit.certificate import LEAK_SHARE
+    from lmrbench.authoring.audit.leaks import leaks_between_tiers
 
     found: dict[str, list[str]] = defaultdict(list)
     for task, other, leak in leaks_between_tiers(task for task in tasks if task.paper.slug in papers):
@@ -269,7 +270,7 @@ def _facts(name: str, certificate: Certificate | None, shortfalls: list[str]) ->
 
 
 def _said(task: Task, certificate: Certificate | None) -> list[str]:
-    from lmrbench.authoring.certificate import why_none
+    from lmrbench.authoring.audit.certificate import why_none
 
     if certificate is None:
         return [f"no certificate holds: it {why_none(task)}; run `lmrbench audit {task.id}`"]

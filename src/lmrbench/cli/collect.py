@@ -10,7 +10,7 @@ import typer
 
 from lmrbench.cli.options import SuiteOption, load_task
 from lmrbench.cli.terminal import say, warn
-from lmrbench.printable import counted
+from lmrbench.text import counted
 
 if TYPE_CHECKING:
     from lmrbench.tasks.submission import Submission
@@ -77,8 +77,8 @@ def _taken_in(path: Path, task: str | None, system: str, sample: int, suite: Pat
 
 def _write(submissions: list[Submission], to: Path) -> None:
     """Write submissions, each in the place of an earlier one of the same answer, and say which were there."""
-    from lmrbench.lines import append_line, read_lines
-    from lmrbench.storage import write_whole
+    from lmrbench.files import write_whole
+    from lmrbench.jsonl import append_line, read_lines
     from lmrbench.tasks.submission import HandedIn
 
     kept = {item.answer: item for item in (line.submission() for line in read_lines(to, HandedIn))}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import typer
 
 from lmrbench.cli.options import JsonOption, print_json
-from lmrbench.cli.tables import sheet, show
 from lmrbench.cli.terminal import console, say
+from lmrbench.report.render.tables import sheet, show
 
 
 def doctor(json: JsonOption = False) -> None:

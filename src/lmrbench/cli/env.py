@@ -28,8 +28,8 @@ def build(
     An environment that was not made to its end is made anew. Exits with 1 if one could not be made.
     """
     from lmrbench.errors import SandboxError
-    from lmrbench.sandbox.environments import build as build_environment
-    from lmrbench.sandbox.environments import unmet_requirements
+    from lmrbench.sandbox.venvs import build as build_environment
+    from lmrbench.sandbox.venvs import unmet_requirements
 
     papers = {task.paper.slug: task.paper for task in load_tasks(suite, patterns)}
     failed: set[tuple[str, ...]] = set()

@@ -10,8 +10,8 @@ import typer
 
 from lmrbench.cli.options import PATTERN_HELP, FreshOption, SuiteOption, TierOption, load_tasks
 from lmrbench.cli.terminal import progress, say, warn
-from lmrbench.printable import counted
 from lmrbench.tasks.model import Inputs, Task
+from lmrbench.text import counted
 
 Format = Literal["workspace", "harbor", "huggingface", "jsonl"]
 
@@ -46,8 +46,8 @@ def export(
 ) -> None:
     """Write what a solver sees of each task: masked repository, summary of the paper, instruction, and no answer."""
     from lmrbench.errors import UsageError
-    from lmrbench.interop.rows import about_tiers, write_dataset, write_jsonl
-    from lmrbench.storage import write_whole
+    from lmrbench.files import write_whole
+    from lmrbench.integrations.huggingface import about_tiers, write_dataset, write_jsonl
 
     if goldens and format != "huggingface":
         raise UsageError("--goldens goes with --format huggingface")
@@ -70,7 +70,7 @@ def export(
 
 
 def _write_folders(tasks: Sequence[Task], to: Path, inputs: Inputs, format: Format) -> None:
-    from lmrbench.interop.harbor import folder_name, write_harbor
+    from lmrbench.integrations.harbor import folder_name, write_harbor
     from lmrbench.tasks.workspace import export_workspace
 
     with progress() as bars:

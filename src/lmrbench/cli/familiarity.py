@@ -16,9 +16,9 @@ from lmrbench.cli.options import (
     print_json,
     run_folders,
 )
-from lmrbench.cli.tables import sheet, show
 from lmrbench.cli.terminal import console, progress, say
-from lmrbench.printable import counted
+from lmrbench.report.render.tables import sheet, show
+from lmrbench.text import counted
 
 
 def familiarity(
@@ -45,9 +45,9 @@ def familiarity(
     than its copy, by the standard of the other files, may have been seen in training. A run folder adds the
     rank correlation of that difference with success.
     """
-    from lmrbench.analysis.familiarity import correlations, familiarities
-    from lmrbench.analysis.token_probabilities import of_local_model, of_server
-    from lmrbench.grading.runs import read_run
+    from lmrbench.report.familiarity import correlations, familiarities
+    from lmrbench.report.token_probabilities import of_local_model, of_server
+    from lmrbench.runs.folder import read_run
 
     tasks = load_tasks(suite, task)
     grades = [item for folder in run_folders(runs or ()) for item in read_run(folder).grades]

@@ -9,7 +9,7 @@ from rich.progress import TaskID
 
 from lmrbench.cli.options import PATTERN_HELP, SuiteOption, load_tasks
 from lmrbench.cli.terminal import progress, say, warn
-from lmrbench.printable import counted
+from lmrbench.text import counted
 
 
 def fetch(
@@ -24,8 +24,8 @@ def fetch(
     Exits with 1 if one could not be had.
     """
     from lmrbench.errors import SourceError
-    from lmrbench.tasks.fetching import fetch as fetch_source
-    from lmrbench.tasks.sources import Tree, is_fetched
+    from lmrbench.tasks.sources.fetch import fetch as fetch_source
+    from lmrbench.tasks.sources.origin import Tree, is_fetched
 
     trees = {
         tree.source.key: tree for task in load_tasks(suite, patterns) if isinstance(tree := task.files.repository, Tree)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lmrbench.cli.options import JsonOption, SandboxOption, SuiteOption, WorkersOption, print_json
-from lmrbench.cli.tables import sheet, show
 from lmrbench.cli.terminal import console, progress, say
+from lmrbench.report.render.tables import sheet, show
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 from lmrbench.tasks.loading import suite_folder, suite_folders
 
@@ -41,8 +41,8 @@ def forge(
     from lmrbench.errors import TaskError
     from lmrbench.grading.forging import effects, fair_draw
     from lmrbench.sandbox.registry import open_pool
-    from lmrbench.tasks.deviations import deviation_pool
     from lmrbench.tasks.loading import load_suite
+    from lmrbench.tasks.tiers.forensic import deviation_pool
 
     folder = suite_folder(suite)
     task = next((item for item in load_suite(folder) if item.paper.slug == paper), None)
@@ -79,7 +79,7 @@ def forge(
 
 
 def _print_draw(paper: str, draw: Draw, refused: list[tuple[int, str]], json: bool) -> None:
-    from lmrbench.tasks.deviations import forensic_name
+    from lmrbench.tasks.tiers.forensic import forensic_name
 
     if json:
         reasons = [{"attempt": attempt, "why": why} for attempt, why in refused]

@@ -28,11 +28,11 @@ from lmrbench.cli.options import (
     run_name,
     with_checks,
 )
-from lmrbench.cli.tables import Sheet, first_failure, in_one_line, sheet, show
 from lmrbench.cli.terminal import console, progress, say, warn
-from lmrbench.printable import counted
+from lmrbench.report.render.tables import Sheet, first_failure, in_one_line, sheet, show
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX, LOCAL, Executor
 from lmrbench.tasks.loading import suite_folder, suite_folders
+from lmrbench.text import counted
 
 if TYPE_CHECKING:
     from lmrbench.grading.records import Grade, Ratio, Result, Timing
@@ -112,9 +112,11 @@ def grade(
     it must be.
     """
     from lmrbench.errors import UsageError
-    from lmrbench.grading.golden import fresh_seed, installation_seed
     from lmrbench.grading.records import Result
-    from lmrbench.grading.runs import (
+    from lmrbench.grading.reference import fresh_seed, installation_seed
+    from lmrbench.grading.systems import BUILT_INS, MUST_PASS, submissions_of
+    from lmrbench.integrations.swebench import holds_predictions, read_predictions
+    from lmrbench.runs.folder import (
         SUBMISSIONS,
         beside,
         drawn_seeds,
@@ -123,8 +125,6 @@ def grade(
         require_known,
         source_in,
     )
-    from lmrbench.grading.systems import BUILT_INS, MUST_PASS, submissions_of
-    from lmrbench.interop.predictions import holds_predictions, read_predictions
 
     chosen: list[BuiltIn] = [
         name for name, wanted in zip(BUILT_INS, (golden, mask, rewrites, wrong, nearest), strict=True) if wanted
@@ -225,7 +225,7 @@ def with_tiers_of(
     tasks: tuple[Task, ...], handed_in: list[Submission], suite: Path, sandbox: str
 ) -> tuple[tuple[Task, ...], tuple[Task, ...]]:
     """All tasks, with the forensic ones that were answered, and those of the tiers of which anything was handed in."""
-    from lmrbench.tasks.deviations import asked_for, is_forensic
+    from lmrbench.tasks.tiers.forensic import asked_for, is_forensic
 
     answered = {item.task for item in handed_in}
     drawn = sorted(filter(is_forensic, answered))
@@ -236,7 +236,7 @@ def with_tiers_of(
 
 def say_set_aside(folder: Path, count: int) -> None:
     """Tell that grades of a run folder are not trusted."""
-    from lmrbench.grading.runs import UNVERIFIED
+    from lmrbench.runs.folder import UNVERIFIED
 
     grades = "1 grade was" if count == 1 else f"{count} grades were"
     warn(
@@ -265,7 +265,7 @@ def grade_with_progress(
 
     tasks: the whole suite. shared: see `LocalPool`. source: see `grade_run`.
     """
-    from lmrbench.grading.runs import changed_tasks, grade_run
+    from lmrbench.runs.folder import changed_tasks, grade_run
     from lmrbench.sandbox.registry import open_executor
 
     if folder.is_dir() and (changed := changed_tasks(folder, tasks)):
@@ -306,8 +306,8 @@ def time_with_progress(
 
     tasks: the whole suite.
     """
-    from lmrbench.grading.runs import time_run
     from lmrbench.grading.speed import has_timed_inputs
+    from lmrbench.runs.folder import time_run
     from lmrbench.sandbox.registry import open_pool
 
     by_id = {item.id: item for item in tasks}
@@ -349,7 +349,7 @@ def _print_tables(
 
 def _shares(title: str, group: dict[str, str], grades: Sequence[Result]) -> Sheet:
     """How many submissions of each system pass, by group of tasks. group: that of each task."""
-    from lmrbench.analysis.grouping import grouped
+    from lmrbench.records import grouped
 
     systems = list(dict.fromkeys(item.system for item in grades))
     rows = []
@@ -370,7 +370,7 @@ def _passed(grades: Sequence[Result]) -> int:
 
 def _mean_over_tasks(grades: Sequence[Result]) -> float:
     """The rate of a system, as `lmrbench report` has it."""
-    from lmrbench.analysis.grouping import grouped
+    from lmrbench.records import grouped
 
     shares = [_passed(items) / len(items) for items in grouped(grades, lambda item: item.task).values()]
     return sum(shares) / len(shares)

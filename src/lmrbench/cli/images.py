@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from lmrbench.cli.options import PATTERN_HELP, JsonOption, SuiteOption, load_tasks, print_json
-from lmrbench.cli.tables import sheet, show
 from lmrbench.cli.terminal import console, say
+from lmrbench.report.render.tables import sheet, show
 
 app = typer.Typer(no_args_is_help=True, help="Build, list and remove the images that --sandbox docker grades in.")
 
@@ -32,7 +32,7 @@ def build(
     Packages are copied from this installation, and from the environments of `lmrbench env build`. Grading builds what
     is absent, too; this does it beforehand, from a base image of your own where Docker Hub can't be reached.
     """
-    from lmrbench.sandbox.images import connect, image_for
+    from lmrbench.sandbox.backends.images import connect, image_for
 
     client = connect()
     for imports, environment in _needed(suite, patterns):
@@ -44,7 +44,7 @@ def list_(json: JsonOption = False) -> None:
     """List the images that are here: when each was built, its size and its packages. Images share layers."""
     from dataclasses import asdict
 
-    from lmrbench.sandbox.images import connect, images
+    from lmrbench.sandbox.backends.images import connect, images
 
     found = images(connect())
     if json:
@@ -60,7 +60,7 @@ def list_(json: JsonOption = False) -> None:
 @app.command()
 def prune(suite: SuiteOption = None) -> None:
     """Remove the images that no task of a suite needs as lmrbench and its packages are now."""
-    from lmrbench.sandbox.images import connect, images, remove, tag_of
+    from lmrbench.sandbox.backends.images import connect, images, remove, tag_of
 
     client = connect()
     kept = {tag_of(client, imports, environment) for imports, environment in _needed(suite, None)}
@@ -72,8 +72,8 @@ def prune(suite: SuiteOption = None) -> None:
 
 def _needed(suite: Path | None, patterns: list[str] | None) -> list[tuple[tuple[str, ...], Path | None]]:
     """The packages that tasks import, and the environments that these come from, each pair once."""
-    from lmrbench.sandbox.environments import environment_of
     from lmrbench.sandbox.packages import with_worker_needs
+    from lmrbench.sandbox.venvs import environment_of
     from lmrbench.tasks.workspace import third_party_imports
 
     tasks = load_tasks(suite, patterns)

@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 import typer
 
 from lmrbench.cli.options import JsonOption, print_json
-from lmrbench.cli.tables import in_one_line, sheet, show
 from lmrbench.cli.terminal import console, progress, say, warn
+from lmrbench.report.render.tables import in_one_line, sheet, show
 
 
 def import_(
@@ -35,7 +35,7 @@ def import_(
 
     Exits with 1, and writes nothing, if no task could be made.
     """
-    from lmrbench.authoring.importing import Remark, import_edition
+    from lmrbench.integrations.lmr_bench.importing import Remark, import_edition
 
     with progress() as bars:
         bar = bars.add_task("benchmarks", total=None)

@@ -9,9 +9,9 @@ import typer
 
 from lmrbench.cli.interrupt import as_cancellation
 from lmrbench.cli.options import JsonOption, SuiteOption, TasksOption, load_all_and_some, print_json
-from lmrbench.cli.tables import Sheet, sheet, show
 from lmrbench.cli.terminal import console, progress, say
-from lmrbench.printable import counted
+from lmrbench.report.render.tables import Sheet, sheet, show
+from lmrbench.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,9 +61,9 @@ def judge(
     the same command then asks again.
     """
     from lmrbench.errors import SandboxError, UsageError
-    from lmrbench.grading.runs import read_submissions, require_known
+    from lmrbench.runs.folder import read_submissions, require_known
     from lmrbench.solving.settings import Settings
-    from lmrbench.tasks.deviations import is_forensic
+    from lmrbench.tasks.tiers.forensic import is_forensic
 
     if not model:
         raise UsageError("--model is needed: who is to judge, as openai/gpt-5")
@@ -84,8 +84,8 @@ def judge(
 
         from lmrbench.judging import ballots, runs
         from lmrbench.judging.asking import Terms
-        from lmrbench.judging.records import JUDGEMENTS
-        from lmrbench.solving.runs import open_model, set_prices
+        from lmrbench.runs.folder import JUDGEMENTS
+        from lmrbench.solving.run import open_model, set_prices
     except ImportError as error:
         raise SandboxError(f"asking models needs Inspect ({error}): pip install 'lmrbench[models]'") from error
     if prices is not None:
@@ -132,7 +132,7 @@ def judge(
 
 def _sheets(found: Sequence[Shares]) -> list[Sheet]:
     """The shares of the categories, and the error classes where there are any."""
-    from lmrbench.judging.scale import CATEGORIES, ERROR_CLASSES
+    from lmrbench.runs.records import CATEGORIES, ERROR_CLASSES
 
     rows = []
     for item in found:

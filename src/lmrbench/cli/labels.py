@@ -9,7 +9,7 @@ import typer
 
 from lmrbench.cli.options import RunsArgument, SuiteOption, TasksOption, load_all_and_some, run_folders
 from lmrbench.cli.terminal import progress, say
-from lmrbench.printable import counted
+from lmrbench.text import counted
 
 if TYPE_CHECKING:
     from lmrbench.tasks.model import Task
@@ -175,7 +175,7 @@ def answers_to_label(
 def _answers(runs: list[Path]) -> dict[Answer, Submission]:
     """The answers of runs, without those that the machinery left unanswered."""
     from lmrbench.errors import UsageError
-    from lmrbench.grading.runs import read_run
+    from lmrbench.runs.folder import read_run
     from lmrbench.tasks.submission import Answer
 
     found: dict[Answer, Submission] = {}

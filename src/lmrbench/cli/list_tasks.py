@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from lmrbench.cli.options import PATTERN_HELP, JsonOption, SuiteOption, TierOption, load_all_and_some, print_json
-from lmrbench.cli.tables import sheet, show
 from lmrbench.cli.terminal import console, say
+from lmrbench.report.render.tables import sheet, show
 
 
 def list_tasks(

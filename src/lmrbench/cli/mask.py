@@ -28,9 +28,9 @@ def mask(
     import difflib
     import json
 
-    from lmrbench.authoring import closure as closures
+    from lmrbench.authoring.new import closure as closures
     from lmrbench.errors import TaskError
-    from lmrbench.pysource import functions
+    from lmrbench.source import functions
     from lmrbench.tasks.model import Target
     from lmrbench.tasks.workspace import folder_files
 

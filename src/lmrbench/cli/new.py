@@ -12,9 +12,9 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from lmrbench.authoring.recording import Call
+    from lmrbench.authoring.new.recording import Call
     from lmrbench.tasks.model import Target
-    from lmrbench.tasks.sources import Tree
+    from lmrbench.tasks.sources.origin import Tree
 
 
 def new(
@@ -64,15 +64,15 @@ def new(
     """
     from rich.console import Console
 
-    from lmrbench.authoring import drafting
-    from lmrbench.authoring.proposing import propose
-    from lmrbench.authoring.recorder import MOST_CALLS
-    from lmrbench.authoring.recording import record
+    from lmrbench.authoring.new import drafting
+    from lmrbench.authoring.new.proposing import propose
+    from lmrbench.authoring.new.recorder import MOST_CALLS
+    from lmrbench.authoring.new.recording import record
     from lmrbench.cli.audit import QUICK_SEEDS, audit_with_progress
     from lmrbench.errors import TaskError, UsageError
     from lmrbench.tasks.loading import load_facts, load_paper
     from lmrbench.tasks.model import Target
-    from lmrbench.tasks.sources import Tree
+    from lmrbench.tasks.sources.origin import Tree
     from lmrbench.tasks.workspace import goal_signatures
 
     console = Console(highlight=False, soft_wrap=True)
@@ -133,7 +133,7 @@ def new(
 
 def _copied(console: Console, folder: Path, repository: Path, target: Target) -> Mapping[str, bytes]:
     """The repository's files that a task needs, in `repo/`; nothing is written where they do not hold the target."""
-    from lmrbench.authoring import drafting
+    from lmrbench.authoring.new import drafting
     from lmrbench.tasks.workspace import folder_files
 
     files, left_out = drafting.choose_files(folder_files(repository))
@@ -151,12 +151,12 @@ def _copied(console: Console, folder: Path, repository: Path, target: Target) ->
 
 def _fetched(console: Console, folder: Path, source: str) -> Tree:
     """The files of the source that task.toml pins, or that is pinned now, with the overlay's; they are in the cache."""
-    from lmrbench.authoring.pinning import pinned
     from lmrbench.cli.terminal import progress
     from lmrbench.errors import TaskError
-    from lmrbench.tasks.fetching import fetch
     from lmrbench.tasks.loading import load_repository
-    from lmrbench.tasks.sources import Tree
+    from lmrbench.tasks.sources.fetch import fetch
+    from lmrbench.tasks.sources.origin import Tree
+    from lmrbench.tasks.sources.pin import pinned
     from lmrbench.tasks.workspace import folder_files
 
     if (folder / "task.toml").exists():
@@ -177,7 +177,7 @@ def _fetched(console: Console, folder: Path, source: str) -> Tree:
 
 def _require(files: Mapping[str, bytes], target: Target) -> None:
     from lmrbench.errors import TaskError
-    from lmrbench.pysource.functions import find
+    from lmrbench.source.functions import find
 
     if target.file not in files:
         raise TaskError(f"{target}: there is no file {target.file}")

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmrbench.printable import counted
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX, LOCAL, Executor
 from lmrbench.tasks.loading import suite_folder, suite_folders
 from lmrbench.tasks.model import Tier
+from lmrbench.text import counted
 
 if TYPE_CHECKING:
-    from lmrbench.tasks.deviations import Drawn
     from lmrbench.tasks.model import Task
+    from lmrbench.tasks.tiers.forensic import Drawn
 
 SuiteOption = Annotated[
     Path | None,
@@ -133,8 +133,8 @@ def load_all_and_some(
     what they log; these are among all tasks too.
     """
     from lmrbench.errors import UsageError
-    from lmrbench.tasks.deviations import asked_for
     from lmrbench.tasks.loading import load_suite
+    from lmrbench.tasks.tiers.forensic import asked_for
 
     if fresh is not None and tier != "forensic":
         raise UsageError("--fresh is for --tier forensic")
@@ -209,7 +209,7 @@ def _runs_below(folder: Path) -> list[Path]:
 
 
 def _is_run(folder: Path) -> bool:
-    from lmrbench.grading.runs import FACTS, GRADES
+    from lmrbench.runs.folder import FACTS, GRADES
 
     return (folder / FACTS).exists() or (folder / GRADES).exists()
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from lmrbench.cli.options import PATTERN_HELP, JsonOption, SuiteOption, load_tasks, print_json
-from lmrbench.cli.tables import sheet, show
 from lmrbench.cli.terminal import console, progress, say, warn
+from lmrbench.report.render.tables import sheet, show
 
 if TYPE_CHECKING:
     from lmrbench.tasks.model import Paper

@@ -8,8 +8,8 @@ import typer
 
 from lmrbench.cli.agreement import pairs_sheet
 from lmrbench.cli.options import JsonOption, print_json
-from lmrbench.cli.tables import markdown, sheet, show
 from lmrbench.cli.terminal import console, say
+from lmrbench.report.render.tables import markdown, sheet, show
 
 
 def published(
@@ -21,7 +21,7 @@ def published(
     Each figure is exact, differs, or is not recomputable, and then the reason is said. Below: how far judge, people and
     unit tests agree, with intervals that come from drawing whole papers. What agents did: `lmrbench analyse actions`.
     """
-    from lmrbench.analysis.published import against, annotators, figures
+    from lmrbench.integrations.lmr_bench.published import against, annotators, figures
 
     found = figures()
     pairs = {

@@ -8,13 +8,13 @@ from typing import Annotated
 
 import typer
 
-from lmrbench.cli.findings import Findings, by_suite, by_tier, not_submitted, parts_of, together
 from lmrbench.cli.options import JsonOption, LabelFilesOption, RunsArgument, SuiteOption, print_json, run_folders
-from lmrbench.cli.report_tables import effects_of_repositories, sheets
-from lmrbench.cli.tables import comma_separated, latex, markdown, show
 from lmrbench.cli.terminal import console, say, warn
-from lmrbench.printable import counted, printable
-from lmrbench.storage import write_whole
+from lmrbench.files import write_whole
+from lmrbench.report.findings import Findings, by_suite, by_tier, not_submitted, parts_of, together
+from lmrbench.report.render.tables import comma_separated, latex, markdown, show
+from lmrbench.report.tables import effects_of_repositories, sheets
+from lmrbench.text import counted, printable
 
 
 def report(
@@ -43,7 +43,7 @@ def report(
     shown side by side. Samples that a provider or an agent's program left unanswered are listed apart, and are in no
     rate.
     """
-    from lmrbench.grading.runs import read_run
+    from lmrbench.runs.folder import read_run
 
     findings = together([read_run(folder) for folder in run_folders(runs)], suite, labels or ())
     for warning in findings.warnings:
@@ -71,7 +71,7 @@ def _files(
     """The files that were asked for, and what belongs into each."""
     tables = sheets(findings)
     if html is not None:
-        from lmrbench.cli.html_page import page
+        from lmrbench.report.render.html import page
 
         yield html, page(findings, tables)
     if csv is not None:
@@ -82,7 +82,7 @@ def _files(
 
 def print_findings(findings: Findings) -> None:
     """Print all tables, and the costs of each system."""
-    from lmrbench.analysis.report import costs, rates
+    from lmrbench.report.measures.rates import costs, rates
 
     out = console()
     for item in sheets(findings):
@@ -114,7 +114,7 @@ def print_findings_as_json(findings: Findings) -> None:
 
 def _of_tiers(findings: Findings) -> dict[str, object]:
     """The numbers of all tables of one suite."""
-    from lmrbench.analysis.memory import memory_effects
+    from lmrbench.report.measures.memory import memory_effects
 
     parts = by_tier(findings)
     if len(parts) == 1:
@@ -125,14 +125,14 @@ def _of_tiers(findings: Findings) -> dict[str, object]:
 
 def _numbers(findings: Findings) -> dict[str, object]:
     """The numbers of all tables of one tier."""
-    from lmrbench.analysis.attempts import attempts
-    from lmrbench.analysis.comparison import comparisons
-    from lmrbench.analysis.effort import effort
-    from lmrbench.analysis.power import ASSUMED_DISCORDANT, detectable_difference
-    from lmrbench.analysis.progress import curves, first_right
-    from lmrbench.analysis.ratings import beside_tests, opposites, ratings, tallies
-    from lmrbench.analysis.report import changes_found, costs, failures, rates, statuses
-    from lmrbench.analysis.speed import speeds
+    from lmrbench.report.measures.attempts import attempts
+    from lmrbench.report.measures.comparison import comparisons
+    from lmrbench.report.measures.effort import effort
+    from lmrbench.report.measures.power import ASSUMED_DISCORDANT, detectable_difference
+    from lmrbench.report.measures.progress import curves, first_right
+    from lmrbench.report.measures.rates import changes_found, costs, failures, rates, statuses
+    from lmrbench.report.measures.ratings import beside_tests, opposites, ratings, tallies
+    from lmrbench.report.measures.speed import speeds
 
     rated = ratings(findings.judgements, findings.labels)
     groups = rates(findings.grades, findings.usages, lambda task: "all")

@@ -23,11 +23,11 @@ def results(
     their work is graded under other seeds. `lmrbench audit --tier method` says if it is no longer true.
     """
     from lmrbench.errors import TaskError
+    from lmrbench.files import write_whole
     from lmrbench.grading.forging import logged_results
     from lmrbench.sandbox.registry import open_pool
-    from lmrbench.storage import write_whole
     from lmrbench.tasks.loading import load_suite
-    from lmrbench.tasks.logged import RESULTS
+    from lmrbench.tasks.tiers.logged import RESULTS
 
     folder = suite_folder(suite)
     by_paper = {task.paper.slug: task for task in reversed(load_suite(folder))}

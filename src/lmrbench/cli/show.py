@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lmrbench.cli.options import JsonOption, SuiteOption, load_task, print_json
-from lmrbench.cli.terminal import cell, console
-from lmrbench.printable import printable
+from lmrbench.cli.terminal import console
+from lmrbench.report.render.cells import cell
+from lmrbench.text import printable
 
 if TYPE_CHECKING:
-    from lmrbench.authoring.certificate import Certificate
+    from lmrbench.authoring.audit.certificate import Certificate
 
 
 def show(
@@ -20,7 +21,7 @@ def show(
     json: JsonOption = False,
 ) -> None:
     """Show one task: its paper, its instruction, and the masked function as a solver finds it."""
-    from lmrbench.authoring.certificate import read_certificate
+    from lmrbench.authoring.audit.certificate import read_certificate
     from lmrbench.tasks.digests import audit_digest, grading_digest
     from lmrbench.tasks.model import TaskEntry
     from lmrbench.tasks.workspace import goal_signatures

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from lmrbench.cli.findings import by_suite, by_tier, together
 from lmrbench.cli.options import RunsArgument, SuiteOption, run_folders
 from lmrbench.cli.terminal import say, warn
-from lmrbench.printable import counted
+from lmrbench.report.findings import by_suite, by_tier, together
 from lmrbench.tasks.loading import suite_folder
+from lmrbench.text import counted
 
 
 def site(
@@ -26,9 +26,9 @@ def site(
     The pages need no server and load nothing from elsewhere. They show neither reasons nor answers. Tiers, and runs of
     other suites, other versions or another way of grading, stand apart. The same runs give the same site.
     """
-    from lmrbench.analysis.grouping import grouped
     from lmrbench.errors import UsageError
-    from lmrbench.grading.runs import read_run
+    from lmrbench.records import grouped
+    from lmrbench.runs.folder import read_run
 
     try:
         from lmrbench.web.site.pages import pages

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lmrbench.cli.derived import with_settings
-from lmrbench.cli.findings import together
 from lmrbench.cli.grade import grade_with_progress, say_set_aside
 from lmrbench.cli.interrupt import as_keyboard_interrupt
 from lmrbench.cli.options import (
@@ -28,15 +27,16 @@ from lmrbench.cli.options import (
     with_checks,
 )
 from lmrbench.cli.report import print_findings, print_findings_as_json
-from lmrbench.cli.report_tables import first_right_sheets
-from lmrbench.cli.tables import show
 from lmrbench.cli.terminal import console, say
 from lmrbench.progress import is_quiet
+from lmrbench.report.findings import together
+from lmrbench.report.render.tables import show
+from lmrbench.report.tables import first_right_sheets
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 from lmrbench.tasks.loading import suite_folder, suite_folders
 
 if TYPE_CHECKING:
-    from lmrbench.grading.runs import Run
+    from lmrbench.runs.folder import Run
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def run(settings: dict[str, Any], asked: Asked, json: JsonOption = False) -> Non
 
 def _require_finished(run: Run) -> None:
     # Not before the run, which says in one line where Inspect is not installed.
-    from lmrbench.solving.runs import require_finished
+    from lmrbench.solving.run import require_finished
 
     require_finished(run)
 
@@ -112,16 +112,16 @@ def _require_finished(run: Run) -> None:
 def _solved(given: dict[str, Any], asked: Asked) -> Run:
     """What a run folder holds once everything has been asked for."""
     from lmrbench.errors import SandboxError, UsageError
-    from lmrbench.grading.golden import installation_seed
+    from lmrbench.files import locked
+    from lmrbench.grading.reference import installation_seed
     from lmrbench.sandbox.registry import open_pool
     from lmrbench.solving.settings import checked
-    from lmrbench.storage import locked
 
     settings = checked(given)
     if settings.cost_limit is not None and asked.prices is None:
         raise UsageError("--cost-limit needs --prices")
     try:
-        from lmrbench.solving import runs
+        from lmrbench.solving import run as runs
     except ImportError as error:
         raise SandboxError(f"asking models needs Inspect ({error}): pip install 'lmrbench[models]'") from error
     tasks, chosen = load_all_and_some(asked.suite, asked.task, asked.tier, asked.fresh, asked.sandbox)
@@ -153,9 +153,9 @@ def _solved(given: dict[str, Any], asked: Asked) -> Run:
 
 def _built_ins(given: dict[str, Any], asked: Asked) -> Run:
     from lmrbench.errors import UsageError
-    from lmrbench.grading.golden import installation_seed
-    from lmrbench.grading.runs import read_run
+    from lmrbench.grading.reference import installation_seed
     from lmrbench.grading.systems import BuiltIn, submissions_of
+    from lmrbench.runs.folder import read_run
     from lmrbench.solving.settings import Settings
 
     set_here = [name for name, value in given.items() if value != Settings.model_fields[name].default]

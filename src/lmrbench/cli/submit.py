@@ -17,14 +17,14 @@ from lmrbench.cli.options import (
     executor_of,
     load_all_and_some,
 )
-from lmrbench.cli.tables import sheet, show
 from lmrbench.cli.terminal import console, say, warn
-from lmrbench.printable import counted
+from lmrbench.report.render.tables import sheet, show
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 from lmrbench.tasks.loading import suite_folder
+from lmrbench.text import counted
 
 if TYPE_CHECKING:
-    from lmrbench.interop.verification import Compared
+    from lmrbench.runs.verify import Compared
 
 
 def submit(
@@ -43,7 +43,7 @@ def submit(
     of this machine: no folders, addresses or commands, and not the seed that it keeps secret. The same run gives the
     same bytes.
     """
-    from lmrbench.interop.pack import write_pack
+    from lmrbench.runs.pack import write_pack
 
     manifest = write_pack(run, to, with_logs)
     say(f"{to}: {', '.join(manifest.files)}")
@@ -76,11 +76,11 @@ def verify(
     every verdict is as claimed, with 1 if one differs, and with 2 for a pack that can't be used.
     """
     from lmrbench.errors import RecordError
-    from lmrbench.grading.golden import fresh_seed
     from lmrbench.grading.records import Result
-    from lmrbench.grading.runs import drawn_seeds, require_known
-    from lmrbench.interop.pack import read_pack
-    from lmrbench.interop.verification import begin, compared, end
+    from lmrbench.grading.reference import fresh_seed
+    from lmrbench.runs.folder import drawn_seeds, require_known
+    from lmrbench.runs.pack import read_pack
+    from lmrbench.runs.verify import begin, compared, end
 
     where = executor_of(executor, address)
     found = read_pack(pack)
@@ -122,7 +122,7 @@ def verify(
 
 def _print_counts(answers: list[Compared]) -> None:
     """How many answers of each system pass, as claimed and as found, and which verdicts differ."""
-    from lmrbench.analysis.grouping import grouped
+    from lmrbench.records import grouped
 
     out = console()
     rows = [

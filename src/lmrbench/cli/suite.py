@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lmrbench.cli.options import JsonOption, SuiteOption, load_all_and_some, print_json
-from lmrbench.cli.tables import sheet, show
 from lmrbench.cli.terminal import console, say
-from lmrbench.printable import counted
+from lmrbench.report.render.tables import sheet, show
 from lmrbench.tasks.loading import suite_folder
+from lmrbench.text import counted
 
 if TYPE_CHECKING:
     from lmrbench.authoring.sizes import CategoryCount, Size
@@ -42,7 +42,7 @@ def suite(
     counts, sizes = category_counts(tasks, facts), {task.id: size(task) for task in tasks}
     papers = len({task.paper.slug for task in tasks})
     if figure is not None:
-        from lmrbench.analysis.figures import draw_suite
+        from lmrbench.report.figures import draw_suite
 
         draw_suite(
             {item.title: (item.tasks, item.published) for item in counts},

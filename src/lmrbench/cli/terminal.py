@@ -7,15 +7,14 @@ from contextlib import contextmanager, nullcontext
 from io import TextIOWrapper
 from typing import TYPE_CHECKING
 
-from lmrbench.printable import printable
 from lmrbench.progress import is_quiet, lines_of_progress
+from lmrbench.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rich.console import Console
     from rich.progress import Progress
-    from rich.text import Text
 
 # Where there is no terminal, lines may be as long as readers of logs are used to.
 WIDTH_OF_FILES = 200
@@ -54,13 +53,6 @@ def progress() -> Iterator[Progress]:
 
     with nullcontext() if out.is_terminal else lines_of_progress(line), bars:
         yield bars
-
-
-def cell(text: str, style: str = "") -> Text:
-    """A text for a table or a console of rich: without markup, control characters replaced, line breaks kept."""
-    from rich.text import Text
-
-    return Text(printable(text, lines=True), style=style)
 
 
 def say(text: str) -> None:

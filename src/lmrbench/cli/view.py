@@ -9,8 +9,8 @@ import typer
 
 from lmrbench.cli.options import RUNS, RUNS_HELP, LabelFilesOption, SuiteOption, run_folders
 from lmrbench.cli.terminal import say
-from lmrbench.printable import counted
 from lmrbench.tasks.loading import suite_folder
+from lmrbench.text import counted
 
 
 def view(
@@ -39,8 +39,8 @@ def view(
         from lmrbench.web.serving import listening, serve
     except ModuleNotFoundError as error:
         raise UsageError(f"view needs {error.name}: pip install 'lmrbench[web]'") from error
+    from lmrbench.runs.index import RunIndex
     from lmrbench.tasks.loading import load_suite
-    from lmrbench.web.index import RunIndex
 
     folders = run_folders(runs or [RUNS])
     if unread := [file for file in labels or () if not file.is_file()]:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lmrbench.cli.options import JsonOption, SuiteOption, load_task, print_json
-from lmrbench.cli.tables import first_failure, sheet, show
-from lmrbench.cli.terminal import cell, console, say
-from lmrbench.printable import counted, printable
+from lmrbench.cli.terminal import console, say
+from lmrbench.report.render.cells import cell
+from lmrbench.report.render.tables import first_failure, sheet, show
+from lmrbench.text import counted, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -44,7 +45,7 @@ def why(
     The code is what was taken of the answer; where nothing could be taken of it, the answer as it came.
     """
     from lmrbench.errors import UsageError
-    from lmrbench.grading.runs import read_run
+    from lmrbench.runs.folder import read_run
 
     held = read_run(run)
     if task is None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from lmrbench.sandbox.worker_program.encoding import Array
+from lmrbench.sandbox.inside.encoding import Array
 from lmrbench.tasks.model import Tolerance
 
 # Types of few digits can't be held to a task's tolerance: relative tolerance for each, at least.

@@ -17,14 +17,15 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from lmrbench.errors import TaskError
+from lmrbench.files import PRIVATE, cache_folder, read_plain, write_whole
 from lmrbench.grading.compare import compare, margin
-from lmrbench.grading.golden import drawn_cases, golden_job, golden_outputs
+from lmrbench.grading.reference import drawn_cases, golden_job, golden_outputs
 from lmrbench.grading.signatures import signed, verified
 from lmrbench.records import Record
+from lmrbench.sandbox.inside.encoding import decode
 from lmrbench.sandbox.protocol import WorkerPool
-from lmrbench.sandbox.worker_program.encoding import decode
-from lmrbench.storage import PRIVATE, cache_folder, read_plain, write_whole
-from lmrbench.tasks.deviations import (
+from lmrbench.tasks.model import Draw, Task, Tolerance
+from lmrbench.tasks.tiers.forensic import (
     DeviationPool,
     changed,
     chosen,
@@ -33,8 +34,7 @@ from lmrbench.tasks.deviations import (
     forensic_task,
     pool_digest,
 )
-from lmrbench.tasks.logged import EXPERIMENT, PUBLISHED_SEEDS, published_check
-from lmrbench.tasks.model import Draw, Task, Tolerance
+from lmrbench.tasks.tiers.logged import EXPERIMENT, PUBLISHED_SEEDS, published_check
 from lmrbench.tasks.workspace import third_party_imports
 
 # Logs are different if they are so many tolerances apart.

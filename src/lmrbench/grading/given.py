@@ -8,8 +8,8 @@ from dataclasses import replace
 from lmrbench.errors import SubmissionError
 from lmrbench.grading.compare import compare
 from lmrbench.grading.nearest import with_bodies
+from lmrbench.sandbox.inside.encoding import decode
 from lmrbench.sandbox.protocol import Job, Outcome
-from lmrbench.sandbox.worker_program.encoding import decode
 from lmrbench.tasks.collect import candidate_files
 from lmrbench.tasks.model import Task
 

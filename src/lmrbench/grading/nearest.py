@@ -7,8 +7,8 @@ import difflib
 import textwrap
 from collections.abc import Mapping
 
-from lmrbench.pysource.functions import find
-from lmrbench.pysource.source import FunctionNode
+from lmrbench.source.functions import find
+from lmrbench.source.syntax import FunctionNode
 from lmrbench.tasks.model import Target, Task
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import masked_files

@@ -19,10 +19,10 @@ from pydantic import BeforeValidator, Field, PlainSerializer
 from lmrbench.errors import SubmissionError, TaskError
 from lmrbench.records import Record
 from lmrbench.tasks.collect import decoded, excerpts, transplanted
-from lmrbench.tasks.deviations import in_one_layout
 from lmrbench.tasks.model import Target
 from lmrbench.tasks.patches import patched
 from lmrbench.tasks.submission import Text
+from lmrbench.tasks.tiers.forensic import in_one_layout
 from lmrbench.tasks.workspace import texts_of
 
 SECONDS = 5

@@ -21,12 +21,12 @@ from pydantic import ValidationError
 
 from lmrbench.errors import SandboxError, SubmissionError, TaskError
 from lmrbench.grading.reader import MEGABYTES, SECONDS, STARTED, WALL_SECONDS, Reply, Request
-from lmrbench.printable import printable
 from lmrbench.tasks.collect import workspace_answer
 from lmrbench.tasks.foreign import read_foreign
 from lmrbench.tasks.model import Target, Task
 from lmrbench.tasks.submission import MAX_CODE_BYTES, Submission
 from lmrbench.tasks.workspace import masked_files, unsolved_files
+from lmrbench.text import printable
 
 SIDE_BY_SIDE = len(os.sched_getaffinity(0))
 START_SECONDS = 120.0

@@ -1,10 +1,8 @@
-"""What grading writes down: verdicts, grades, how answers ended, and the facts of a run."""
+"""The records of grading: verdicts and grades."""
 
 from __future__ import annotations
 
 from typing import Literal, NamedTuple
-
-from pydantic import JsonValue
 
 from lmrbench.records import Part, StoredRecord
 from lmrbench.tasks.submission import Answer
@@ -12,20 +10,6 @@ from lmrbench.tasks.submission import Answer
 Verdict = Literal["match", "mismatch", "error", "timeout", "missing"]
 # By which clock time limits are counted. Under "wall", a busy machine could make a right answer time out.
 Clock = Literal["wall", "cpu"]
-# How an answer ended. The last three are the machinery's: such a sample has no grade, and is asked again.
-Status = Literal[
-    "answered",
-    "truncated",
-    "refused",
-    "filtered",
-    "empty",
-    "unusable",
-    "limit",
-    "provider_error",
-    "agent_crash",
-    "machine_error",
-]
-UNANSWERED: tuple[Status, ...] = ("provider_error", "agent_crash", "machine_error")
 
 
 class CaseVerdict(Part):
@@ -191,75 +175,3 @@ class Result(NamedTuple):
     def task(self) -> str:
         """To which task."""
         return self.answer.task
-
-
-class Usage(StoredRecord):
-    """How one answer ended, and what it cost: calls of the model, tokens, dollars where prices are known, seconds.
-
-    detail: why, where the status alone does not say it. seconds: working time of model and tools, without waiting for
-    the provider and without grading. limit: the limit that ended it, if one did. cut: the parts of the prompt that
-    were cut.
-    """
-
-    system: str
-    task: str
-    sample: int
-    status: Status
-    detail: str
-    calls: int
-    input_tokens: int
-    output_tokens: int
-    dollars: float | None
-    seconds: float
-    limit: str
-    cut: tuple[str, ...]
-
-    @property
-    def answer(self) -> Answer:
-        """Which answer it is of."""
-        return Answer(self.system, self.task, self.sample)
-
-
-class Snapshot(StoredRecord):
-    """What an agent's workspace held after a turn: how many cases match, and what was spent until then.
-
-    There is one for each turn after which the goal files had changed, and one for the end. turn: how many calls of the
-    model had succeeded. tool_calls: how many the model had asked for. seconds, dollars: as those of `Usage`. passed:
-    under the seeds of the answer's own grade.
-    """
-
-    system: str
-    task: str
-    sample: int
-    turn: int
-    input_tokens: int
-    output_tokens: int
-    tool_calls: int
-    seconds: float
-    dollars: float | None
-    matched: int
-    cases: int
-    passed: bool
-
-
-class RunFacts(StoredRecord):
-    """`run.json`: under what conditions the submissions and the last grades beside it were made.
-
-    suite: its name and version; "" for one that has none. solving: the settings that a model was asked under
-    (`lmrbench.solving.settings`); None for submissions that came from elsewhere. fresh_seeds: the seeds were drawn for
-    this run alone. blind: the grades hold no reasons. fail_fast: they end at the first case that fails. source: the
-    file that the submissions were read from, relative to the folder; "" for those of models and built-in systems.
-    """
-
-    lmrbench: str
-    suite_digest: str
-    tasks: tuple[str, ...]
-    seeds: tuple[int, ...]
-    sandbox: str
-    environment: dict[str, str]
-    suite: str = ""
-    solving: dict[str, JsonValue] | None = None
-    fresh_seeds: bool = False
-    blind: bool = False
-    fail_fast: bool = False
-    source: str = ""

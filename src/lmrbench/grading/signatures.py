@@ -10,7 +10,7 @@ import hmac
 import re
 import secrets
 
-from lmrbench.storage import cache_folder, made_once
+from lmrbench.files import cache_folder, made_once
 
 _SIGNED = re.compile(rb'(\{.*),\s*"signature":\s*"([0-9a-f]{64})"\s*\}\s*', re.DOTALL)
 

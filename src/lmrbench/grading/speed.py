@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from lmrbench.grading.golden import drawn_cases, golden_job, outputs_of
-from lmrbench.grading.grade import Candidate, verdicts
+from lmrbench.grading.grader import Candidate, verdicts
 from lmrbench.grading.records import Ratio, Timing
+from lmrbench.grading.reference import drawn_cases, golden_job, outputs_of
 from lmrbench.sandbox.protocol import Cases, Job, Outcome, WorkerPool
 from lmrbench.tasks.checks import defines
 from lmrbench.tasks.model import Task

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, get_args
 
 from lmrbench.grading.nearest import nearest
-from lmrbench.pysource.source import decode
+from lmrbench.source.syntax import decode
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import answered_files, masked_files

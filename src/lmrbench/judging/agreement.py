@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from statsmodels.stats.inter_rater import cohens_kappa, fleiss_kappa
 
-from lmrbench.judging.scale import CATEGORIES, OPPOSITES
 from lmrbench.records import Record
+from lmrbench.runs.records import CATEGORIES, OPPOSITES
 
 DRAWS = 2000
 CONFIDENCE = 0.95

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from lmrbench.jsonl import read_lines
 from lmrbench.judging.labels import majority
-from lmrbench.judging.records import JUDGEMENTS, Judgement
-from lmrbench.judging.scale import CATEGORIES, Category, ErrorClass
-from lmrbench.lines import read_lines
 from lmrbench.records import Record
+from lmrbench.runs.folder import JUDGEMENTS
+from lmrbench.runs.records import CATEGORIES, Category, ErrorClass, Judgement
 from lmrbench.tasks.submission import Answer
 
 # In the place of a judge's name: the votes of all judges together.

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 
 from lmrbench.errors import SubmissionError
 from lmrbench.grading.reading import read_targets
-from lmrbench.printable import printable
-from lmrbench.pysource.matching import matched
-from lmrbench.pysource.source import decode
+from lmrbench.source.matching import matched
+from lmrbench.source.syntax import decode
 from lmrbench.tasks.model import Target, Task
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import RULES, repository_files, target_texts, unsolved_files
+from lmrbench.text import printable
 
 
 def document(name: str, task: Task, submission: Submission) -> str:

@@ -11,35 +11,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from pydantic import Field
-
 from lmrbench.errors import RecordError, UsageError
-from lmrbench.judging.scale import OPPOSITES, Category, ErrorClass
-from lmrbench.lines import read_submitted_lines
-from lmrbench.records import StoredRecord
-from lmrbench.storage import write_whole
-from lmrbench.tasks.submission import Answer, SampleNumber
+from lmrbench.files import write_whole
+from lmrbench.jsonl import read_submitted_lines
+from lmrbench.runs.records import OPPOSITES, Category, Label
+from lmrbench.tasks.submission import Answer
 
 # The annotator of what the majority or a third person decided; nobody may be called so.
 ADJUDICATED = "adjudicated"
-
-
-class Label(StoredRecord):
-    """What one person says of one answer. seconds: how long that took, where it was noted."""
-
-    system: str = Field(min_length=1)
-    task: str = Field(min_length=1)
-    sample: SampleNumber
-    annotator: str = Field(min_length=1)
-    category: Category
-    error_class: ErrorClass | None = None
-    reason: str = ""
-    seconds: float | None = Field(default=None, ge=0, allow_inf_nan=False)
-
-    @property
-    def answer(self) -> Answer:
-        """Which answer it is of."""
-        return Answer(self.system, self.task, self.sample)
 
 
 def read_labels(files: Iterable[Path]) -> list[Label]:

@@ -13,8 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from lmrbench.grading.records import CaseVerdict
-from lmrbench.judging.records import Order
-from lmrbench.judging.scale import ERROR_CLASSES
+from lmrbench.runs.records import ERROR_CLASSES, Order
 from lmrbench.tasks.model import Task
 
 # Raise it with every change of the text or of the form: votes on other versions are not taken over.

@@ -14,17 +14,17 @@ from pathlib import Path
 from inspect_ai.model import GenerateConfig, Model
 
 from lmrbench.errors import RecordError, ServiceError, SubmissionError, UsageError
-from lmrbench.grading.grade import prepare
+from lmrbench.files import locked
+from lmrbench.grading.grader import prepare
 from lmrbench.grading.reading import read_excerpts
 from lmrbench.grading.records import CaseVerdict, Grade
-from lmrbench.grading.runs import GRADES, SUBMISSIONS, read_run
+from lmrbench.jsonl import append_line, whole_lines
 from lmrbench.judging.asking import Terms, Text, ask, judgement, texts
-from lmrbench.judging.records import JUDGEMENTS, Judgement, VoteKey
 from lmrbench.judging.votes import Vote
-from lmrbench.lines import append_line, whole_lines
+from lmrbench.models.reachability import Reachability
 from lmrbench.records import read_record
-from lmrbench.solving.attendance import Reachability
-from lmrbench.storage import locked
+from lmrbench.runs.folder import GRADES, JUDGEMENTS, SUBMISSIONS, read_run
+from lmrbench.runs.records import Judgement, VoteKey
 from lmrbench.tasks.digests import grading_digest
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission

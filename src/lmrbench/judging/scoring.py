@@ -24,12 +24,10 @@ from lmrbench.errors import LmrbenchError, RecordError, SubmissionError, UsageEr
 from lmrbench.grading.reading import read_excerpts
 from lmrbench.judging.asking import Terms, ask, judgement, texts
 from lmrbench.judging.ballots import ballots
-from lmrbench.judging.records import Judgement, VoteKey
-from lmrbench.judging.scale import CATEGORIES
-from lmrbench.printable import printable
+from lmrbench.models.reachability import Reachability
 from lmrbench.records import read_record
-from lmrbench.solving.attendance import Reachability
-from lmrbench.solving.runs import open_model
+from lmrbench.runs.records import CATEGORIES, Judgement, VoteKey
+from lmrbench.solving.run import open_model
 from lmrbench.solving.scoring import SUBMISSION, suite_tasks
 from lmrbench.solving.settings import Settings
 from lmrbench.solving.task import OptionError
@@ -37,6 +35,7 @@ from lmrbench.tasks.digests import grading_digest
 from lmrbench.tasks.loading import suite_folder
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
+from lmrbench.text import printable
 
 _logger = getLogger(__name__)
 # As the command names them.

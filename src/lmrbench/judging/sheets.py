@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lmrbench.errors import RecordError, UsageError
-from lmrbench.judging.labels import ADJUDICATED, Label
-from lmrbench.judging.scale import CATEGORIES, ERROR_CLASSES, Category, ErrorClass
-from lmrbench.lines import read_submitted_lines
+from lmrbench.files import PRIVATE, write_whole
+from lmrbench.jsonl import read_submitted_lines
+from lmrbench.judging.labels import ADJUDICATED
 from lmrbench.records import StoredRecord
-from lmrbench.storage import PRIVATE, write_whole
+from lmrbench.runs.records import CATEGORIES, ERROR_CLASSES, Category, ErrorClass, Label
 from lmrbench.tasks.submission import Answer
 
 COLUMNS = ("item", "task", "annotator", "category", "error_class", "reason", "seconds")

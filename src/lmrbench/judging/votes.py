@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from inspect_ai.model import GenerateConfig, Model, ModelOutput, ModelUsage
 from inspect_ai.tool import ToolFunction, ToolInfo, ToolParams
 from inspect_ai.util import JSONSchema
-from pydantic import ValidationError
+from pydantic import Field, StringConstraints, ValidationError, field_validator, model_validator
 
 from lmrbench.judging.prompts import TOOL
-from lmrbench.judging.records import Opinion, Status
-from lmrbench.judging.scale import CATEGORIES, ERROR_CLASSES
-from lmrbench.solving.status import of_output, one_line, too_long
+from lmrbench.models.endings import of_output, one_line, too_long
+from lmrbench.records import Record
+from lmrbench.runs.records import CATEGORIES, ERROR_CLASSES, Category, ErrorClass, VoteStatus
+from lmrbench.tasks.submission import Text
 
 # How often a judge is asked until its answer is of the form: once, and twice more.
 ATTEMPTS = 3
@@ -36,11 +37,39 @@ _FORM = ToolInfo(
 )
 
 
+Point = Annotated[Text, StringConstraints(strip_whitespace=True, min_length=1, max_length=2000)]
+Points = Annotated[tuple[Point, ...], Field(min_length=2, max_length=4)]
+
+
+class Opinion(Record):
+    """The form that a judge must answer in: points on logic and implementation, then the category that follows.
+
+    error_class: what went wrong, for every category but CC.
+    """
+
+    logic: Points
+    implementation: Points
+    category: Category
+    error_class: ErrorClass | None = None
+
+    @field_validator("error_class", mode="before")
+    @classmethod
+    def _none_in_other_words(cls, value: object) -> object:
+        # Some providers make models fill in every key.
+        return None if value in ("", "none", "None") else value
+
+    @model_validator(mode="after")
+    def _class_of_an_error(self) -> Opinion:
+        if (self.category == "CC") != (self.error_class is None):
+            raise ValueError("error_class: is for LC and LI, which need one, and not for CC")
+        return self
+
+
 @dataclass(frozen=True)
 class Vote:
     """How a vote ended, and what it cost. opinion: there if the status is `judged`. detail: why it is not there."""
 
-    status: Status
+    status: VoteStatus
     opinion: Opinion | None
     detail: str
     attempts: int
@@ -50,7 +79,7 @@ class Vote:
 async def cast(model: Model, message: str, config: GenerateConfig) -> Vote:
     """Ask a judge until its answer is of the form, at most three times. Each time it reads the very same message."""
     usage = ModelUsage()
-    status: Status = "unparsable"
+    status: VoteStatus = "unparsable"
     detail, opinion, attempt = "", None, 0
     while opinion is None and attempt < ATTEMPTS:
         attempt += 1
@@ -65,7 +94,7 @@ async def cast(model: Model, message: str, config: GenerateConfig) -> Vote:
     return Vote(status, opinion, detail, attempt, usage)
 
 
-def read_opinion(output: ModelOutput) -> tuple[Status, Opinion | None, str]:
+def read_opinion(output: ModelOutput) -> tuple[VoteStatus, Opinion | None, str]:
     """What an answer is: how it ended, the opinion if there is one, and otherwise why there is none."""
     ending = of_output(output)
     if ending.status == "refused" or not output.choices:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
+from lmrbench.sandbox.inside.cases import encode_cases
 from lmrbench.sandbox.protocol import Cases, Job
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.sandbox.warm_worker import WarmWorker
-from lmrbench.sandbox.worker_program.cases import encode_cases
 from lmrbench.tasks.model import Limits
 
 _OBSERVE = """

@@ -2,7 +2,7 @@
 
 An allow-list, so that neither lmrbench itself (its suite holds the goldens) nor a package that happens to implement a
 paper's method can be imported by a candidate. Packages come from the installation of lmrbench, or from an environment
-of `lmrbench.sandbox.environments`, which is named by its folder of packages.
+of `lmrbench.sandbox.venvs`, which is named by its folder of packages.
 """
 
 from __future__ import annotations

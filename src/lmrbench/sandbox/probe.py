@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lmrbench.errors import SandboxError
+from lmrbench.sandbox.inside.cases import encode_cases
 from lmrbench.sandbox.protocol import Cases, Job, Worker
-from lmrbench.sandbox.worker_program.cases import encode_cases
 
 # A little of everything that a right answer may need.
 _MEMORY_MB, _FILES, _DISK_BYTES = 16, 32, 1 << 20

@@ -10,12 +10,12 @@ from typing import Literal, Protocol
 from lmrbench.tasks.model import Limits
 
 DEFAULT_SANDBOX = "bubblewrap"
-Status = Literal["observed", "raised", "timeout", "died", "missing"]
+CaseStatus = Literal["observed", "raised", "timeout", "died", "missing"]
 
 
 @dataclass(frozen=True)
 class Cases:
-    """Drawn cases: the name of each, and all of them as `worker_program.cases.encode_cases` wrote them."""
+    """Drawn cases: the name of each, and all of them as `inside.cases.encode_cases` wrote them."""
 
     names: tuple[str, ...]
     data: bytes
@@ -42,7 +42,7 @@ class Job:
             and no others.
         ends_with: told of the place of each case and its outcome as they come; where it says so, the job may end, and
             the cases that are left are missing.
-        environment: of `lmrbench.sandbox.environments.environment_of`, whose packages these are; None for lmrbench's
+        environment: of `lmrbench.sandbox.venvs.environment_of`, whose packages these are; None for lmrbench's
             own.
         confirmed: whether a case that times out, or that something outside kills, is run once more before it counts.
     """
@@ -71,10 +71,10 @@ class Job:
 class CaseOutcome:
     """What became of one case: an observation if it was observed, otherwise a message.
 
-    payload: of `worker_program.encoding.encode`. seconds: of the processor. seconds_by_clock: what passed meanwhile.
+    payload: of `inside.encoding.encode`. seconds: of the processor. seconds_by_clock: what passed meanwhile.
     """
 
-    status: Status
+    status: CaseStatus
     payload: bytes = b""
     message: str = ""
     seconds: float = 0.0

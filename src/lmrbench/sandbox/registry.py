@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lmrbench.errors import SandboxError
-from lmrbench.sandbox.bubblewrap import BubblewrapSandbox
+from lmrbench.sandbox.backends.bubblewrap import BubblewrapSandbox
+from lmrbench.sandbox.backends.process import ProcessSandbox
 from lmrbench.sandbox.pool import LocalPool
-from lmrbench.sandbox.process import ProcessSandbox
 from lmrbench.sandbox.protocol import Executor, Sandbox
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ GROUP = "lmrbench.sandboxes"
 
 def _docker(secrets: Sequence[Path]) -> Sandbox:
     try:
-        from lmrbench.sandbox.docker import DockerSandbox
+        from lmrbench.sandbox.backends.docker import DockerSandbox
     except ModuleNotFoundError as error:
         raise SandboxError(f"the sandbox docker needs {error.name}: pip install 'lmrbench[docker]'") from error
     return DockerSandbox(secrets)

@@ -18,8 +18,8 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
-from lmrbench.storage import cache_folder
-from lmrbench.tasks.sources import Kept
+from lmrbench.files import cache_folder
+from lmrbench.tasks.sources.origin import Kept
 
 
 def tree_of(files: Mapping[str, bytes], check: str) -> Path | None:

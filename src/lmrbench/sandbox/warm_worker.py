@@ -16,9 +16,7 @@ from pathlib import Path
 
 from lmrbench.errors import SandboxError
 from lmrbench.sandbox.connection import Connection
-from lmrbench.sandbox.protocol import CaseOutcome, Job, Outcome, Status
-from lmrbench.sandbox.trees import sent
-from lmrbench.sandbox.worker_program.framing import (
+from lmrbench.sandbox.inside.framing import (
     BROKEN,
     DIED,
     DONE,
@@ -35,6 +33,8 @@ from lmrbench.sandbox.worker_program.framing import (
     FrameReader,
     pack,
 )
+from lmrbench.sandbox.protocol import CaseOutcome, CaseStatus, Job, Outcome
+from lmrbench.sandbox.trees import sent
 from lmrbench.tasks.time_limits import WALL_FACTOR
 
 START_SECONDS = 120.0
@@ -46,7 +46,7 @@ _MAX_FRAME = 1 << 30
 _MOST_SECONDS = 1e6
 _MOST_CHARACTERS = 4000
 _SECONDS = struct.Struct("<dd")
-_STATUS: dict[int, Status] = {OBSERVED: "observed", RAISED: "raised", TIMED_OUT: "timeout", DIED: "died"}
+_STATUS: dict[int, CaseStatus] = {OBSERVED: "observed", RAISED: "raised", TIMED_OUT: "timeout", DIED: "died"}
 
 
 class WorkerLostError(Exception):

@@ -20,9 +20,9 @@ from urllib.parse import urlsplit
 from pydantic import ValidationError
 
 from lmrbench.errors import LmrbenchError
+from lmrbench.files import cache_folder, write_whole
 from lmrbench.records import Record
 from lmrbench.solving.settings import Form
-from lmrbench.storage import cache_folder, write_whole
 from lmrbench.tasks.model import Paper, Task
 from lmrbench.tasks.pdf import pdf_pages
 

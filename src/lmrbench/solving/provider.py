@@ -25,8 +25,8 @@ from inspect_ai.util import (
 )
 from pydantic import BaseModel
 
-from lmrbench.grading.secrets import secret_folders
-from lmrbench.sandbox.environments import environment_of
+from lmrbench.sandbox.venvs import environment_of
+from lmrbench.solving.secrets import secret_folders
 from lmrbench.solving.session import Bounds, Session, SessionError
 from lmrbench.tasks.loading import default_suite
 

@@ -26,18 +26,12 @@ from inspect_ai.util import OutputLimitExceededError, sandbox, store
 
 from lmrbench.errors import SubmissionError
 from lmrbench.grading.forging import forged
-from lmrbench.grading.golden import installation_seed
-from lmrbench.grading.grade import grade
+from lmrbench.grading.grader import grade
 from lmrbench.grading.reading import collect_workspace, read_submission
 from lmrbench.grading.records import Grade
-from lmrbench.grading.runs import SUBMISSIONS, append_grade, earlier_seeds
-from lmrbench.lines import append_line
-from lmrbench.printable import printable
-from lmrbench.records import read_record
-from lmrbench.sandbox.protocol import DEFAULT_SANDBOX, WorkerPool
-from lmrbench.sandbox.registry import open_pool
-from lmrbench.solving.snapshots import read_workspace, sample_trace
-from lmrbench.solving.status import (
+from lmrbench.grading.reference import installation_seed
+from lmrbench.jsonl import append_line
+from lmrbench.models.endings import (
     LIMIT,
     UNANSWERED,
     Ending,
@@ -50,12 +44,18 @@ from lmrbench.solving.status import (
     turns,
     unheard,
 )
+from lmrbench.records import read_record
+from lmrbench.runs.folder import SUBMISSIONS, append_grade, earlier_seeds
+from lmrbench.sandbox.protocol import DEFAULT_SANDBOX, WorkerPool
+from lmrbench.sandbox.registry import open_pool
+from lmrbench.solving.snapshots import read_workspace, sample_trace
 from lmrbench.tasks.collect import ANSWER, is_untouched
-from lmrbench.tasks.deviations import asked_for, is_forensic
 from lmrbench.tasks.loading import load_suite, suite_folders
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import MAX_CODE_BYTES, Answer, Submission
+from lmrbench.tasks.tiers.forensic import asked_for, is_forensic
 from lmrbench.tasks.workspace import REPO, workspace_files
+from lmrbench.text import printable
 
 # Where a sample's store holds its submission, for scorers that come when its sandbox is gone.
 SUBMISSION = "lmrbench:submission"

@@ -2,7 +2,7 @@
 
 It is built as the sandbox for grading is (see `sandbox.bubblewrap`): no network but its own loopback, no home, no
 suite, nothing of this machine but system, interpreter and the packages that the task imports, all read-only. What an
-agent may write are private folders in memory. Inside runs `worker_program.session`, which answers on a Unix socket.
+agent may write are private folders in memory. Inside runs `inside.session`, which answers on a Unix socket.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from anyio.abc import SocketStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from lmrbench.errors import SandboxError
-from lmrbench.sandbox.bubblewrap import BubblewrapSandbox, Layout, new_user, with_advice
+from lmrbench.sandbox.backends.bubblewrap import BubblewrapSandbox, Layout, new_user, with_advice
 from lmrbench.sandbox.ending import kill_with_children
-from lmrbench.sandbox.environment import WORKER_PROGRAM, interpreter, variables
-from lmrbench.sandbox.worker_program.session import CONTENT, ENDED, FAILED, FRAME, STDERR, STDOUT
+from lmrbench.sandbox.inside.session import CONTENT, ENDED, FAILED, FRAME, STDERR, STDOUT
+from lmrbench.sandbox.variables import WORKER_PROGRAM, interpreter, variables
 
 WORKSPACE, HOME = "/workspace", "/home/agent"
 # The names by which agents look for Python.
@@ -109,7 +109,7 @@ class Session:
             with socket.socket(socket.AF_UNIX) as listener:
                 listener.bind(self._address)
                 listener.listen(64)
-                program = ["-m", "worker_program.session", "--socket", str(listener.fileno())]
+                program = ["-m", "inside.session", "--socket", str(listener.fileno())]
                 program += ["--memory-mb", str(bounds.memory_mb), "--processes", str(bounds.processes)]
                 program += ["--file-mb", str(_FILE_MB), "--folders", *_WRITABLE]
                 self._process = subprocess.Popen(

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 from inspect_ai.log import Transcript, transcript
 from inspect_ai.util import OutputLimitExceededError, SandboxEnvironment, sandbox, suspend_working_limit
 
-from lmrbench.solving.status import turns
+from lmrbench.models.endings import turns
 from lmrbench.tasks.collect import ANSWER
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import MAX_CODE_BYTES

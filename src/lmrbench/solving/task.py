@@ -21,24 +21,24 @@ from inspect_ai.util import SandboxEnvironmentSpec
 
 from lmrbench.errors import LmrbenchError, SubmissionError, UsageError
 from lmrbench.grading.reading import read_submission
-from lmrbench.grading.secrets import secret_folders
-from lmrbench.sandbox.bubblewrap import refuse_secret
+from lmrbench.models.endings import answer_text
+from lmrbench.models.reachability import Attendance
+from lmrbench.sandbox.backends.bubblewrap import refuse_secret
 from lmrbench.solving.agents import solver_agent
-from lmrbench.solving.attendance import Attendance
 from lmrbench.solving.papers import paper_text
 from lmrbench.solving.prompts import agent_message, prompt_message
 from lmrbench.solving.provider import BubblewrapConfig
 from lmrbench.solving.scoring import SuiteTasks, suite_tasks, unit_tests
+from lmrbench.solving.secrets import secret_folders
 from lmrbench.solving.session import WORKSPACE
 from lmrbench.solving.settings import TASK_FIELDS, Settings, checked
 from lmrbench.solving.snapshots import start_trace
-from lmrbench.solving.status import answer_text
-from lmrbench.tasks.deviations import asked_for, forensic_name
 from lmrbench.tasks.digests import grading_digest
 from lmrbench.tasks.loading import suite_folder
 from lmrbench.tasks.model import Task as SuiteTask
 from lmrbench.tasks.model import Tier
 from lmrbench.tasks.submission import Submission
+from lmrbench.tasks.tiers.forensic import asked_for, forensic_name
 from lmrbench.tasks.workspace import third_party_imports, workspace_files
 
 

@@ -11,13 +11,13 @@ import ast
 import functools
 
 from lmrbench.errors import TaskError
-from lmrbench.pysource.reached import statements_for
+from lmrbench.source.reached import statements_for
 
 _DRAWING = """
 
 def observe(case):
     import numpy
-    from worker_program.cases import encode_cases
+    from inside.cases import encode_cases
 
     drawn = list({function}(case["seed"]))
     names = [str(item.get("name", "")) if isinstance(item, dict) else "" for item in drawn]

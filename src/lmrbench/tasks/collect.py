@@ -11,17 +11,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from lmrbench.errors import SubmissionError
-from lmrbench.printable import printable
-from lmrbench.pysource.differences import shortened
-from lmrbench.pysource.excerpt import bare, excerpt
-from lmrbench.pysource.responses import from_response
-from lmrbench.pysource.source import decode, describe, syntax_tree
-from lmrbench.pysource.transplant import names_of, transplant
+from lmrbench.source.differences import shortened
+from lmrbench.source.excerpt import bare, excerpt
+from lmrbench.source.responses import from_response
+from lmrbench.source.syntax import decode, describe, syntax_tree
+from lmrbench.source.transplant import names_of, transplant
 from lmrbench.tasks.foreign import entries, read_foreign
 from lmrbench.tasks.model import Target, Task
 from lmrbench.tasks.patches import MAX_WARNINGS
 from lmrbench.tasks.submission import MAX_CODE_BYTES, Submission
 from lmrbench.tasks.workspace import REPO, masked_files, unsolved_files, workspace_files
+from lmrbench.text import printable
 
 ANSWER = "answer.py"
 

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Mapping
 
 from lmrbench.tasks.model import Limits, Task
-from lmrbench.tasks.sources import Tree
+from lmrbench.tasks.sources.origin import Tree
 from lmrbench.tasks.workspace import PYTHON, instruction
 
 # Named in every digest, so that another default counts. A limit that is added later counts where a task sets it.

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from lmrbench.errors import SubmissionError, TaskError
-from lmrbench.printable import printable
 from lmrbench.records import Record
 from lmrbench.tasks.foreign import read_foreign
+from lmrbench.text import printable
 
 MAX_TEXT_BYTES = 16 << 20
 

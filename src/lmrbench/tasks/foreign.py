@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from lmrbench.errors import SubmissionError
-from lmrbench.printable import printable
+from lmrbench.text import printable
 
 MAX_ENTRIES = 20_000
 MAX_DEPTH = 40

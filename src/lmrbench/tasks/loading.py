@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from lmrbench.errors import TaskError
-from lmrbench.pysource.functions import find
+from lmrbench.source.functions import find
 from lmrbench.tasks.files import parsed_table, read_table, read_text, read_text_if_there, validated
-from lmrbench.tasks.logged import RESULTS
-from lmrbench.tasks.methods import method_task
 from lmrbench.tasks.model import Paper, Suite, Target, Task, TaskEntry, TaskFiles, Tier
-from lmrbench.tasks.sources import Source, Tree, is_fetched
-from lmrbench.tasks.twins import twins
+from lmrbench.tasks.sources.origin import Source, Tree, is_fetched
+from lmrbench.tasks.tiers.logged import RESULTS
+from lmrbench.tasks.tiers.method import method_task
+from lmrbench.tasks.tiers.twin import twins
 from lmrbench.tasks.workspace import folder_files
 from lmrbench.tasks.wrong import wrong_versions
 

@@ -15,10 +15,10 @@ from unidiff.errors import UnidiffParseError
 from unidiff.patch import Hunk, PatchedFile, PatchSet
 
 from lmrbench.errors import SubmissionError
-from lmrbench.printable import printable
-from lmrbench.pysource.differences import shortened
-from lmrbench.pysource.source import decode
+from lmrbench.source.differences import shortened
+from lmrbench.source.syntax import decode
 from lmrbench.tasks.workspace import REPO
+from lmrbench.text import printable
 
 MAX_WARNINGS = 50
 _NOWHERE = "/dev/null"

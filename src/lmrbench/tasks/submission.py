@@ -6,8 +6,8 @@ from typing import Annotated, NamedTuple
 
 from pydantic import AfterValidator, Field, model_validator
 
-from lmrbench.printable import printable
 from lmrbench.records import StoredRecord
+from lmrbench.text import printable
 
 # Of a submission's code, all files together.
 MAX_CODE_BYTES = 1 << 20

@@ -19,11 +19,11 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from lmrbench.errors import TaskError, UsageError
-from lmrbench.pysource.functions import find, mask
-from lmrbench.pysource.source import decode
+from lmrbench.source.functions import find, mask
+from lmrbench.source.syntax import decode
 from lmrbench.tasks.foreign import is_litter
-from lmrbench.tasks.logged import EXPERIMENT, REPLAY, RESULTS, replay
 from lmrbench.tasks.model import Inputs, Target, Task, TaskFiles
+from lmrbench.tasks.tiers.logged import EXPERIMENT, REPLAY, RESULTS, replay
 from lmrbench.tasks.time_limits import STATED
 
 REPO = "repo"

@@ -18,13 +18,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from lmrbench.authoring.certificate import read_certificate
+from lmrbench.authoring.audit.certificate import read_certificate
 from lmrbench.errors import LmrbenchError
+from lmrbench.runs.index import RunIndex
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Answer
 from lmrbench.tasks.workspace import instruction, target_texts, unsolved_files
 from lmrbench.web.code import coloured
-from lmrbench.web.index import RunIndex
 from lmrbench.web.matrix import cells_of, number_in, paged, total
 from lmrbench.web.prose import prose
 from lmrbench.web.serving import HEADERS, in_turn, page, refused, static

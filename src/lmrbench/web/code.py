@@ -10,8 +10,8 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
-from lmrbench.printable import printable
-from lmrbench.pysource.matching import matched
+from lmrbench.source.matching import matched
+from lmrbench.text import printable
 
 # More is shown as plain text, since colouring takes long.
 _MOST_COLOURED = 200_000

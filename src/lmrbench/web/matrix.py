@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from lmrbench.runs.index import RunIndex
 from lmrbench.tasks.submission import Answer
-from lmrbench.web.index import RunIndex
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from lmrbench.errors import UsageError
-from lmrbench.printable import printable
+from lmrbench.text import printable
 from lmrbench.web.code import colours
 from lmrbench.web.templates import templates
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from lmrbench.errors import UsageError
-from lmrbench.interop.logs import LOGS, answered_in
+from lmrbench.runs.folder import LOGS
+from lmrbench.runs.logs import answered_in
 from lmrbench.tasks.submission import Answer
 
 # Inspect takes some seconds to start on a busy machine.

@@ -18,7 +18,7 @@ def _write_everywhere(data):
 
 
 def score(logits, lengths):
-    encode = sys.modules["worker_program.encoding"].encode
+    encode = sys.modules["inside.encoding"].encode
     frames = []
     for case, passages in enumerate((2, 5, 8, 3, 12)):
         payload = struct.pack("<dd", 0.001, 0.001) + encode(report(torch.zeros(passages)))

@@ -20,8 +20,6 @@ def score(logits, lengths):
     sys.meta_path.insert(0, Finder())
     sys.path_hooks.insert(0, lambda path: Finder())
     sys.path_importer_cache.clear()
-    for name in [
-        name for name in sys.modules if name.startswith(("worker_program", "safetensors", "traceback", "json"))
-    ]:
+    for name in [name for name in sys.modules if name.startswith(("inside", "safetensors", "traceback", "json"))]:
         sys.modules[name] = types.SimpleNamespace(encode=lambda value: b"", __name__=name)
     return answer

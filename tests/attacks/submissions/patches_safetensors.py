@@ -15,5 +15,5 @@ def _save(arrays, metadata=None):
 
 def score(logits, lengths):
     sys.modules["safetensors.numpy"].save = _save
-    sys.modules["worker_program.encoding"].save = _save
+    sys.modules["inside.encoding"].save = _save
     return report(torch.zeros(len(lengths)))

@@ -32,7 +32,7 @@ OBSERVATIONS = _observations()
 
 def score(logits, lengths):
     for payload in OBSERVATIONS:
-        scores = sys.modules["worker_program.encoding"].decode(payload)["scores"].values
+        scores = sys.modules["inside.encoding"].decode(payload)["scores"].values
         if len(scores) == len(lengths):
             return report(torch.tensor(scores))
     return report(torch.zeros(len(lengths)))

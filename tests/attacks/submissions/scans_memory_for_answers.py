@@ -13,7 +13,7 @@ HEADER = re.compile(rb'\{"\d+' + rb'":\{"dtype":"')
 
 
 def _observations():
-    decode, scanned, found = sys.modules["worker_program.encoding"].decode, 0, []
+    decode, scanned, found = sys.modules["inside.encoding"].decode, 0, []
     with open("/proc/self/maps") as file:
         lines = [line.split() for line in file]
     for span, mode, _, _, _, *name in lines:

@@ -26,8 +26,8 @@ from starlette.routing import Route
 
 from lmrbench.errors import LmrbenchError
 from lmrbench.judging.labels import ADJUDICATED
-from lmrbench.judging.scale import ERROR_CLASSES
 from lmrbench.judging.sheets import Filled, filled_in
+from lmrbench.runs.records import ERROR_CLASSES
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.workspace import RULES
 from lmrbench.web.annotation.queues import MAX_NAME, Item

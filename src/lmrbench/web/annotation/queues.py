@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lmrbench.errors import RecordError, UsageError
+from lmrbench.jsonl import read_submitted_lines
 from lmrbench.judging.labels import ADJUDICATED
-from lmrbench.judging.scale import Category, ErrorClass
 from lmrbench.judging.sheets import blinded
-from lmrbench.lines import read_submitted_lines
 from lmrbench.records import StoredRecord
+from lmrbench.runs.records import Category, ErrorClass
 from lmrbench.tasks.submission import Answer, Submission, Text
 
 MAX_NAME = 100

@@ -9,12 +9,14 @@ from itertools import combinations
 from pathlib import Path
 
 from lmrbench.judging.agreement import Agreement, agreement
-from lmrbench.judging.labels import Label, disputed, write_labels
+from lmrbench.judging.labels import disputed, write_labels
 from lmrbench.judging.sheets import write_key, write_sheet
+from lmrbench.runs.folder import LABELS
+from lmrbench.runs.records import Label
 from lmrbench.web.annotation.queues import Item
 from lmrbench.web.annotation.store import Assignment, Decision, Store, version_of
 
-LABELS, KEY, DECISIONS = "labels.jsonl", "key.jsonl", "decisions.jsonl"
+KEY, DECISIONS = "key.jsonl", "decisions.jsonl"
 
 
 @dataclass(frozen=True)

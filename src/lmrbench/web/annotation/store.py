@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lmrbench.errors import RecordError, UsageError
+from lmrbench.files import PRIVATE
 from lmrbench.judging.sheets import Filled
-from lmrbench.storage import PRIVATE
 
 DATABASE = "annotation.sqlite"
 # The one who leads has no annotator's name.

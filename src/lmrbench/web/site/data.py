@@ -15,22 +15,22 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from lmrbench.analysis.attempts import Attempts, attempts
-from lmrbench.analysis.comparison import Comparison, comparisons
-from lmrbench.analysis.effort import Effort, effort
-from lmrbench.analysis.grouping import grouped
-from lmrbench.analysis.report import Rate, rates, statuses
-from lmrbench.authoring.certificate import Certificate, read_certificate
+from lmrbench.authoring.audit.certificate import Certificate, read_certificate
 from lmrbench.errors import RecordError, UsageError
-from lmrbench.grading.records import UNANSWERED, Grade, RunFacts, Status, Usage
-from lmrbench.grading.runs import FACTS, GRADES, Run
-from lmrbench.interop.pack import public_seeds, public_settings
-from lmrbench.interop.verification import Verification, read_verification
-from lmrbench.printable import printable
-from lmrbench.records import SCHEMA, Record
+from lmrbench.grading.records import Grade
+from lmrbench.records import SCHEMA, Record, grouped
+from lmrbench.report.measures.attempts import Attempts, attempts
+from lmrbench.report.measures.comparison import Comparison, comparisons
+from lmrbench.report.measures.effort import Effort, effort
+from lmrbench.report.measures.rates import Rate, rates, statuses
+from lmrbench.runs.folder import FACTS, GRADES, Run
+from lmrbench.runs.pack import public_seeds, public_settings
+from lmrbench.runs.records import UNANSWERED, AnswerStatus, RunFacts, Usage
+from lmrbench.runs.verify import Verification, read_verification
 from lmrbench.solving.settings import Settings
 from lmrbench.tasks.digests import grading_digest
 from lmrbench.tasks.model import Task
+from lmrbench.text import printable
 from lmrbench.version import __version__
 
 # Of names that strangers chose.
@@ -80,7 +80,7 @@ class Standing(Record):
     attempts: Attempts | None
     effort: Effort | None
     categories: dict[str, Rate]
-    endings: dict[Status, int]
+    endings: dict[AnswerStatus, int]
 
 
 class Cell(Record):

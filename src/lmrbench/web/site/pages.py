@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from jinja2 import Environment
 from markupsafe import Markup
 
-from lmrbench.analysis.figures import draw_categories, draw_costs, draw_rates
-from lmrbench.analysis.grouping import grouped
-from lmrbench.analysis.report import Rate
+from lmrbench.records import grouped
+from lmrbench.report.figures import draw_categories, draw_costs, draw_rates
+from lmrbench.report.measures.rates import Rate
 from lmrbench.web.prose import prose
 from lmrbench.web.site.data import Board, Cell, Site, Standing, short
 from lmrbench.web.site.feed import anchor, feed

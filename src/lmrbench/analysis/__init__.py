@@ -1,1 +1,0 @@
-"""What do the records of runs say? Statistics and tables."""

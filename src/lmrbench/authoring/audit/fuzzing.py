@@ -1,0 +1,127 @@
+"""Which of two versions of a repository are told apart by some input that a check does not have?
+
+Golden and variant run over the check's own cases widened (`inside.widening`). A case counts where the golden returns
+finite values that double precision confirms: elsewhere nobody says what is right. A variant that no such case tells
+from the golden changes nothing that anybody could see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from lmrbench.authoring.audit.behaviours import PLACE, decorator, inside_files, with_decorator
+from lmrbench.authoring.audit.laboratory import Laboratory
+from lmrbench.grading.compare import compare
+from lmrbench.grading.reference import drawn_cases
+from lmrbench.sandbox.inside.encoding import Array, decode
+from lmrbench.sandbox.protocol import Cases, Job, Outcome
+from lmrbench.tasks.model import Tolerance
+from lmrbench.tasks.workspace import repository_files
+
+# Under a seed that no check meets.
+SEED = 20_260_229
+_MOST_CASES, _FEWEST_CASES = 200, 40
+# What widened cases may take for one variant, in seconds of the golden.
+_SECONDS = 2.0
+# Rounding differs more at magnitudes for which no tolerance was set, and most in half precision, but not in double.
+_FACTOR = 100.0
+_HALF = Tolerance(rtol=0.3, atol=0.3)
+_WIDENED = """
+from {place}.widening import widened as _widened
+
+def widened_cases(seed):
+    every = list(cases(seed))
+    return _widened([every[number] for number in {numbers} if number < len(every)], seed, {most})
+"""
+
+
+def told_apart(
+    laboratory: Laboratory, variants: Mapping[str, Mapping[str, bytes]], owner: str = "audit"
+) -> dict[str, str]:
+    """For each variant that some widened case tells from the golden: that case, and the difference in words.
+
+    variants: the repository's files, by the variant's name. owner: whose code these are.
+    """
+    if not variants:
+        return {}
+    golden = {**repository_files(laboratory.task), **inside_files()}
+    precise = dict(golden)
+    for target in laboratory.task.targets:
+        double = decorator("wrappers", "computed_in", "float64", True)
+        precise[target.file] = with_decorator(precise[target.file], target, double)
+    cases = _widened_cases(laboratory, golden)
+    jobs = [_job(laboratory, files, cases, "audit") for files in (golden, precise)]
+    jobs += [_job(laboratory, {**inside_files(), **files}, cases, owner) for files in variants.values()]
+    outcomes: dict[int, Outcome] = dict(laboratory.observe("widened cases", jobs))
+    sound = _sound_cases(laboratory, cases.names, outcomes[0], outcomes[1])
+    found = {}
+    for number, name in enumerate(variants, start=2):
+        if difference := _first_difference(laboratory, sound, outcomes[number]):
+            found[name] = difference
+    return found
+
+
+def _widened_cases(laboratory: Laboratory, files: Mapping[str, bytes]) -> Cases:
+    golden = laboratory.goldens[laboratory.seeds[0]]
+    numbers = laboratory.cheap or tuple(range(len(golden.names)))
+    mean = sum(golden.case_seconds[number] for number in numbers) / len(numbers)
+    most = max(_FEWEST_CASES, min(_MOST_CASES, int(_SECONDS / max(mean, 1e-4))))
+    task = laboratory.task
+    check = task.files.check + _WIDENED.format(place=PLACE, numbers=list(numbers), most=most)
+    widened = task.model_copy(update={"files": replace(task.files, check=check, repository=files)})
+    return drawn_cases([(widened, SEED)], laboratory.pool, "widened_cases")[task.id, SEED]
+
+
+def _job(laboratory: Laboratory, files: Mapping[str, bytes], cases: Cases, owner: str) -> Job:
+    return replace(laboratory.job(files, SEED, cases, owner), check_seconds=20 * _SECONDS)
+
+
+def _sound_cases(
+    laboratory: Laboratory, names: Sequence[str], golden: Outcome, precise: Outcome
+) -> dict[int, tuple[str, Any]]:
+    """By number: the names and observations of the cases in which the golden can be relied on."""
+    sound = {}
+    for number, (name, case) in enumerate(zip(names, golden.cases, strict=True)):
+        if case.status != "observed" or not _finite(expected := decode(case.payload)):
+            continue
+        other = precise.cases[number] if number < len(precise.cases) else None
+        if other is None or other.status != "observed" or not _differs(laboratory, name, expected, other.payload, 10):
+            sound[number] = (name, expected)
+    return sound
+
+
+def _first_difference(laboratory: Laboratory, sound: Mapping[int, tuple[str, Any]], outcome: Outcome) -> str:
+    for number, (name, expected) in sound.items():
+        case = outcome.cases[number] if number < len(outcome.cases) else None
+        if case is None or case.status != "observed":
+            lines = (case.message if case else outcome.broken or "missing").strip().splitlines() or ["died"]
+            return f"{name}: {lines[-1][:200]}"
+        factor = 1 if name.endswith("float64") else _FACTOR
+        if difference := _differs(laboratory, name, expected, case.payload, factor):
+            return f"{name}: {difference}"
+    return ""
+
+
+def _differs(laboratory: Laboratory, name: str, expected: Any, payload: bytes, factor: float) -> str | None:
+    if name.endswith(("in float16", "in bfloat16")):
+        return compare(expected, decode(payload), _HALF)
+    task = laboratory.task
+    tolerance, *others = (
+        Tolerance.model_construct(rtol=factor * item.rtol, atol=factor * item.atol)
+        for item in (task.tolerance, *task.tolerances.values())
+    )
+    return compare(expected, decode(payload), tolerance, dict(zip(task.tolerances, others, strict=True)))
+
+
+def _finite(value: Any) -> bool:
+    if isinstance(value, Array):
+        return value.values.dtype.kind not in "fc" or bool(np.isfinite(value.values).all())
+    if isinstance(value, float):
+        return bool(np.isfinite(value))
+    if isinstance(value, dict):
+        return all(map(_finite, value.values()))
+    return all(map(_finite, value)) if isinstance(value, list) else True

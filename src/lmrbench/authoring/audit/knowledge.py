@@ -1,0 +1,82 @@
+"""Measure how much of a check can be passed without the method: by calling the check, or by a table of its cases.
+
+An *oracle* is a name of the check, reachable from `observe`, that holds or computes the target's result. *Fixed inputs*
+are cases with the same observation under any seed, or that an answer which does nothing passes: whoever has seen one
+grading can answer them from a table.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from lmrbench.authoring.audit.behaviours import PLACE, inside_files
+from lmrbench.authoring.audit.laboratory import Laboratory
+from lmrbench.errors import TaskError
+from lmrbench.grading.compare import compare
+from lmrbench.grading.reference import GoldenOutputs, drawn_cases
+from lmrbench.sandbox.inside.encoding import decode
+from lmrbench.tasks.workspace import repository_files
+
+MOST_FIXED = 1 / 3
+# A name is an oracle if it gives the target's results in so many cases, and in so large a share of those that have it.
+_FEWEST_CASES, _SHARE = 3, 0.9
+_WATCHED = """
+from {place}.oracles import watched as _watched
+_observe_unwatched = observe
+def observe(case):
+    return _watched(_observe_unwatched, case, {targets})
+"""
+
+
+def require_drawn_by_seed(laboratory: Laboratory) -> None:
+    """Draw the cases of the first seed once more; raise TaskError if they are others than before."""
+    task, seed = laboratory.task, laboratory.seeds[0]
+    again = drawn_cases([(task, seed)], laboratory.pool)[task.id, seed]
+    if again != laboratory.goldens[seed].drawn:
+        raise TaskError(f"{task.id}: the check draws other cases each time under seed {seed}; draw them from the seed")
+
+
+def fixed_inputs(first: GoldenOutputs, second: GoldenOutputs) -> float:
+    """Return the share of the cases of one seed that are fixed: given away, or observed alike under another seed."""
+    elsewhere = set(second.observations)
+    fixed = [
+        given or observation in elsewhere for observation, given in zip(first.observations, first.given, strict=True)
+    ]
+    return round(sum(fixed) / len(fixed), 3)
+
+
+def oracles(laboratory: Laboratory) -> tuple[str, ...]:
+    """Return the names of a check that hold or compute the target's results before the target does."""
+    task = laboratory.task
+    targets = [(target.file, target.qualname) for target in task.targets]
+    job = replace(
+        laboratory.job({**repository_files(task), **inside_files()}, laboratory.seeds[0]),
+        observe=laboratory.observing + _WATCHED.format(place=PLACE, targets=targets),
+    )
+    [(_, outcome)] = laboratory.observe("oracles", [job])
+    # By name: for each case in which it stands beside results, whether one of them is what it gives.
+    found: dict[str, list[bool]] = defaultdict(list)
+    for case in outcome.cases:
+        if case.status == "observed":
+            seen = decode(case.payload)
+            for name, values in _by_name(seen["known"]).items():
+                if results := [decode(item) for item in seen["results"]]:
+                    found[name].append(any(_same(laboratory, item, value) for item in results for value in values))
+    return tuple(
+        sorted(name for name, hits in found.items() if sum(hits) >= _FEWEST_CASES and sum(hits) >= _SHARE * len(hits))
+    )
+
+
+def _by_name(known: Sequence[Any]) -> dict[str, list[Any]]:
+    values: dict[str, list[Any]] = defaultdict(list)
+    for name, value in known:
+        values[name].append(decode(value))
+    return values
+
+
+def _same(laboratory: Laboratory, result: Any, value: Any) -> bool:
+    task = laboratory.task
+    return not isinstance(result, bool | None) and compare(result, value, task.tolerance, task.tolerances) is None

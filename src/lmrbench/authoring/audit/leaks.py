@@ -1,0 +1,268 @@
+"""Does what a solver sees give an answer away, and does it say enough to find its own?
+
+A leak is measured as the share of a golden body's n-grams of tokens that stand in one file of a workspace, as they are
+or, within functions, with all names made alike. No workspace may hold the golden of any task: not its own, nor another
+of its paper, nor one of another paper. A task is under-specified if its golden uses a literal that no file, summary or
+instruction states.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import importlib.util
+import json
+import keyword
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from lmrbench.records import Record
+from lmrbench.source.functions import find
+from lmrbench.source.syntax import FunctionNode
+from lmrbench.tasks.model import Target, Task
+from lmrbench.tasks.workspace import workspace_files
+
+N = 8
+# Functions of a package of a million lines share the shapes of so many n-grams with goldens of which they hold nothing.
+_CHANCE = 11
+_Gram = tuple[str, ...]
+_TOKEN = re.compile(r"[^\W\d]\w*|\d[\w.]*|[^\w\s]")
+_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e[+-]?\d+)?", re.IGNORECASE)
+# Patterns of einsum and einops, whose letters are anybody's choice.
+_AXES = re.compile(r"^[\w\s.,()]*->[\w\s.()]*$")
+# What needs no source: nobody has to be told of 0, 1, 2 and the empty string.
+_OBVIOUS = frozenset({"", 0, 1, 2})
+
+
+class Leak(Record):
+    """The file that tells most of the answer, and the share of its n-grams that it tells, from 0 to 1."""
+
+    share: float
+    place: str
+
+
+class Missing(Record):
+    """What a golden uses and no input states: literals; and names, which may be those of a library."""
+
+    literals: tuple[str, ...]
+    names: tuple[str, ...]
+
+
+class _Index(NamedTuple):
+    """Goldens' bodies, by number: which hold an n-gram, as it is and with names made alike; how many each has."""
+
+    verbatim: Mapping[_Gram, list[int]]
+    renamed: Mapping[_Gram, list[int]]
+    sizes: Sequence[tuple[int, int]]
+
+
+class _Piece(NamedTuple):
+    """A file, or a function of one, and the share that it tells of each body of which it tells something."""
+
+    place: str
+    shares: Mapping[int, float]
+
+
+def worst_leak(task: Task) -> Leak:
+    """Which file of the workspace holds most of the body of a target of the paper: the task's own, or a sibling's."""
+    index = _index(_goldens(task, (*task.targets, *task.siblings)))
+    pieces = [piece for path, data in workspace_files(task, "full").items() for piece in _pieces(path, data, index)]
+    return _worst(pieces, range(len(index.sizes)))
+
+
+def foreign_leaks(tasks: Iterable[Task]) -> Iterator[tuple[Task, Task, Leak]]:
+    """Each task whose workspace holds something of the golden of another paper's task: both, and the worst place.
+
+    The first of each pair is the one whose workspace it is. A file that several workspaces hold is searched once.
+    Names made alike count only where more n-grams agree than chance explains.
+    """
+    return _leaks(tasks, lambda task, other: task.paper.slug != other.paper.slug)
+
+
+def leaks_between_tiers(tasks: Iterable[Task]) -> Iterator[tuple[Task, Task, Leak]]:
+    """The same of tasks of one paper that are of different tiers, over targets that the first one does not have."""
+    by_paper: dict[str, list[Task]] = {}
+    for task in tasks:
+        by_paper.setdefault(task.paper.slug, []).append(task)
+    for of_paper in by_paper.values():
+        if len({task.tier for task in of_paper}) > 1:
+            yield from _leaks(of_paper, lambda task, other: task.tier != other.tier)
+
+
+def _leaks(tasks: Iterable[Task], meant: Callable[[Task, Task], bool]) -> Iterator[tuple[Task, Task, Leak]]:
+    tasks = tuple(tasks)
+    goldens = [(task.id, target, node) for task in tasks for target, node in _targets(task)]
+    index = _index([node for _, _, node in goldens])
+    searched: dict[tuple[str, bytes], list[_Piece]] = {}
+    for task in tasks:
+        others = [other for other in tasks if meant(task, other)]
+        pieces: list[_Piece] = []
+        for path, data in workspace_files(task, "full").items() if others else ():
+            if (path, data) not in searched:
+                searched[path, data] = _pieces(path, data, index, chance=_CHANCE)
+            pieces += searched[path, data]
+        for other in others:
+            own = () if other.paper.slug != task.paper.slug else task.targets
+            bodies = [
+                number for number, (name, target, _) in enumerate(goldens) if name == other.id and target not in own
+            ]
+            worst = _worst(pieces, bodies)
+            if worst.share > 0:
+                yield task, other, worst
+
+
+def _targets(task: Task) -> Iterator[tuple[Target, FunctionNode]]:
+    return zip(task.targets, _goldens(task, task.targets), strict=True)
+
+
+def _worst(pieces: Sequence[_Piece], bodies: Iterable[int]) -> Leak:
+    """Where most of one of these bodies stands; the first of equals."""
+    told = [(round(piece.shares.get(body, 0.0), 4), piece.place) for piece in pieces for body in bodies]
+    share, place = max(told, key=lambda item: item[0], default=(0.0, ""))
+    return Leak(share=share, place=place if share else "")
+
+
+def _index(goldens: Sequence[FunctionNode]) -> _Index:
+    verbatim: dict[_Gram, list[int]] = {}
+    renamed: dict[_Gram, list[int]] = {}
+    sizes = []
+    for number, node in enumerate(goldens):
+        tokens = _tokens(_body(node))
+        found = set(_windows(tokens)), set(_windows(_renamed(tokens)))
+        for grams, holders in zip(found, (verbatim, renamed), strict=True):
+            for gram in grams:
+                holders.setdefault(gram, []).append(number)
+        sizes.append((len(found[0]), len(found[1])))
+    return _Index(verbatim, renamed, sizes)
+
+
+def _pieces(path: str, data: bytes, index: _Index, chance: int = 0) -> list[_Piece]:
+    """A file of a workspace and every function in it, as far as they tell of a body.
+
+    chance: how many n-grams with names made alike do not count.
+    """
+    if data.startswith(importlib.util.MAGIC_NUMBER):
+        # Whatever a compiled file is called, a decompiler reads it.
+        return [_Piece(path, dict.fromkeys(range(len(index.sizes)), 1.0))]
+    text = _notebook_code(data) if path.endswith(".ipynb") else data.decode("utf-8", "replace")
+    pieces = [_Piece(path, _shares(_tokens(text), index, in_function=False))]
+    if path.endswith((".py", ".ipynb")):
+        pieces += [
+            _Piece(f"{path}::{node.name}", _shares(_tokens(_body(node)), index, in_function=True, chance=chance))
+            for node in _functions(text)
+        ]
+    return [piece for piece in pieces if piece.shares]
+
+
+def _shares(tokens: list[str], index: _Index, in_function: bool, chance: int = 0) -> dict[int, float]:
+    """The share that a text tells of each body; names made alike count within functions alone."""
+    shares: dict[int, float] = {}
+    kinds = [(tokens, index.verbatim, 0), *([(_renamed(tokens), index.renamed, chance)] if in_function else [])]
+    for kind, (texts, holders, least) in enumerate(kinds):
+        held = {gram for gram in _windows(texts) if gram in holders}
+        for number, count in Counter(number for gram in held for number in holders[gram]).items():
+            if count > least:
+                shares[number] = max(shares.get(number, 0.0), count / index.sizes[number][kind])
+    return shares
+
+
+def missing(task: Task) -> Missing:
+    """Literals and names of the goldens' bodies that stand nowhere in the workspace.
+
+    Words of an exception's message and patterns that name axes are nobody's to state: any others do as well.
+    """
+    text = "\n".join(data.decode("utf-8", "replace") for data in workspace_files(task, "full").values())
+    words = set(re.findall(r"[^\W\d]\w*", text)) | set(dir(builtins)) | set(keyword.kwlist)
+    numbers = {float(number) for number in _NUMBER.findall(text)}
+    literals: dict[str, None] = {}
+    names: dict[str, None] = {}
+    for function in _goldens(task, task.targets):
+        bound = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and not _is_load(node)}
+        bound |= {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
+        bound |= {node.name for node in ast.walk(function) if isinstance(node, FunctionNode)}
+        options: set[int] = set()
+        for statement in _statements(function):
+            # The docstring of a function within is nobody's to state either.
+            said = {id(node.value) for node in ast.walk(statement) if isinstance(node, ast.Expr)}
+            told = {id(part) for node in ast.walk(statement) if isinstance(node, ast.Raise) for part in ast.walk(node)}
+            for node in ast.walk(statement):
+                if isinstance(node, ast.keyword) and isinstance(node.value, ast.Constant):
+                    options.add(id(node.value))
+                if isinstance(node, ast.Constant) and not (
+                    _is_stated(node.value, text, numbers)
+                    or (isinstance(node.value, str) and (id(node) in told | said or _AXES.search(node.value)))
+                ):
+                    # A word that is handed to a library by keyword is the library's, as its name would be.
+                    is_word = isinstance(node.value, str) and id(node) in options
+                    (names if is_word else literals)[repr(node.value)] = None
+                for name in _names(node):
+                    if name not in words and name not in bound:
+                        names[name] = None
+    return Missing(literals=tuple(literals), names=tuple(names))
+
+
+def _notebook_code(data: bytes) -> str:
+    cells = json.loads(data).get("cells", [])
+    return "\n".join("".join(cell.get("source", [])) for cell in cells)
+
+
+def _goldens(task: Task, targets: Iterable[Target]) -> list[FunctionNode]:
+    return [find(task.files.repository[target.file], target.qualname).node for target in targets]
+
+
+def _functions(text: str) -> Iterator[FunctionNode]:
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, FunctionNode):
+            yield node
+
+
+def _statements(function: FunctionNode) -> list[ast.stmt]:
+    return function.body[1:] if ast.get_docstring(function) is not None else function.body
+
+
+def _body(function: FunctionNode) -> str:
+    return "\n".join(ast.unparse(statement) for statement in _statements(function))
+
+
+def _tokens(text: str) -> list[str]:
+    return _TOKEN.findall(text)
+
+
+def _renamed(tokens: list[str]) -> list[str]:
+    order: dict[str, str] = {}
+    return [order.setdefault(token, f"name {len(order)}") if _is_name(token) else token for token in tokens]
+
+
+def _windows(tokens: list[str]) -> Iterator[_Gram]:
+    size = min(N, len(tokens))
+    return (tuple(tokens[start : start + size]) for start in range(len(tokens) - size + 1))
+
+
+def _is_name(token: str) -> bool:
+    return token.isidentifier() and not keyword.iskeyword(token)
+
+
+def _is_load(node: ast.Name) -> bool:
+    return isinstance(node.ctx, ast.Load)
+
+
+def _is_stated(value: object, text: str, numbers: set[float]) -> bool:
+    if isinstance(value, bool | None) or value in _OBVIOUS or value is Ellipsis:
+        return True
+    if isinstance(value, int | float):
+        return float(value) in numbers
+    return str(value).strip() in text
+
+
+def _names(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Name):
+        return [node.id]
+    if isinstance(node, ast.Attribute):
+        return [node.attr]
+    return [node.arg] if isinstance(node, ast.keyword) and node.arg else []

@@ -1,0 +1,104 @@
+"""Mistakes in a golden, made by machine: what would a check have to reject?
+
+A mutant is the golden's file with one change in the body of a target. The operators are tables: `expressions` holds
+the mistakes of one expression, `numerics` the forms that differ only at the edge.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import difflib
+import hashlib
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lmrbench.authoring.audit.expressions import AXES, EXPRESSIONS, GUARDS, Names, Operator
+from lmrbench.source.functions import find
+from lmrbench.source.syntax import FunctionNode, decode, splice
+from lmrbench.tasks.model import Target, Task
+from lmrbench.tasks.workspace import repository_files
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One changed golden. id: stable while operator and change are the same. diff: of the function, normalised."""
+
+    id: str
+    operator: str
+    target: Target
+    diff: str
+    file: bytes
+
+
+def mutants(task: Task, operators: Sequence[Operator] = EXPRESSIONS) -> tuple[Mutant, ...]:
+    """Every mutant of a task's targets, each change once, in the order of the text."""
+    files = repository_files(task)
+    found: dict[str, Mutant] = {}
+    for target in task.targets:
+        for mutant in _mutants_of(target, files[target.file], operators):
+            found.setdefault(mutant.id, mutant)
+    return tuple(found.values())
+
+
+def mutant_id(target: Target, operator: str, change: str) -> str:
+    """Twelve hexadecimal digits; the same as long as target, operator and change are."""
+    return hashlib.sha256(f"{target}\0{operator}\0{change}".encode()).hexdigest()[:12]
+
+
+def _mutants_of(target: Target, data: bytes, operators: Sequence[Operator]) -> Iterator[Mutant]:
+    text, encoding = decode(data)
+    function = find(data, target.qualname)
+    original = ast.unparse(function.node)
+    margin = " " * 4 * len(function.parents)
+    for operator, node in _changed(function.node, operators):
+        changed = ast.unparse(node)
+        if changed == original:
+            continue
+        lines = difflib.unified_diff(original.splitlines(), changed.splitlines(), lineterm="", n=2)
+        diff = "\n".join(list(lines)[2:])
+        # The first line keeps the indentation that the file has before it.
+        body = textwrap.indent(changed, margin)[len(margin) :]
+        file = splice(text, [(function.start, function.end, body)]).encode(encoding)
+        yield Mutant(mutant_id(target, operator, diff), operator, target, diff, file)
+
+
+def _changed(function: FunctionNode, operators: Sequence[Operator]) -> Iterator[tuple[str, FunctionNode]]:
+    """The function once with each change, and the name of the operator that made it."""
+    names = Names(function)
+    body = function.body[1:] if ast.get_docstring(function) is not None else function.body
+    for statement in body:
+        for node in _walk(statement):
+            for operator in operators:
+                if isinstance(node, operator.kind):
+                    for replacement in operator.alternatives(node, names):
+                        copies: dict[int, Any] = {}
+                        clone = copy.deepcopy(function, copies)
+                        yield operator.name, _Replacing(copies[id(node)], replacement).visit(clone)
+
+
+def _walk(node: ast.AST) -> Iterator[ast.AST]:
+    """Depth first, without annotations, guards and the literal parts of f-strings, which are not what is computed."""
+    if isinstance(node, ast.keyword) and node.arg in GUARDS:
+        return
+    if isinstance(node, ast.keyword) and node.arg in AXES and isinstance(node.value, ast.UnaryOp):
+        # Only the number changes: the last axis counted from the front is often the same one.
+        yield from _walk(node.value.operand)
+        return
+    yield node
+    for field, value in ast.iter_fields(node):
+        if field in ("annotation", "returns", "ctx") or isinstance(node, ast.JoinedStr):
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST):
+                yield from _walk(child)
+
+
+class _Replacing(ast.NodeTransformer):
+    def __init__(self, old: ast.AST, new: ast.AST) -> None:
+        self.old, self.new = old, new
+
+    def visit(self, node: ast.AST) -> Any:
+        return self.new if node is self.old else self.generic_visit(node)

@@ -1,0 +1,1 @@
+"""A new task: from recorded calls and a folder to a check that runs."""

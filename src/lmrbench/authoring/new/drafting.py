@@ -1,0 +1,150 @@
+"""The first version of a task folder: what is copied, and the files that an author goes on from."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from lmrbench.authoring.new.recording import Call
+from lmrbench.errors import TaskError, UsageError
+from lmrbench.tasks.model import Target, Task
+from lmrbench.tasks.pdf import pdf_pages
+from lmrbench.tasks.sources.origin import Source, Tree
+from lmrbench.tasks.sources.pin import licence_of
+from lmrbench.tasks.workspace import folder_files, imported_from_elsewhere
+
+MOST_BYTES = 1 << 20
+_HEADING = re.compile(r"(?P<number>\d{1,2}(?:\.\d{1,2})*)\.?\s+(?P<title>[A-Z][^.]{2,70})$")
+_LEFT_OUT = {".ipynb": "a notebook", ".pt": "weights", ".pth": "weights", ".bin": "weights", ".safetensors": "weights"}
+
+
+def choose_files(files: Mapping[str, bytes]) -> tuple[dict[str, bytes], dict[str, str]]:
+    """What of a repository goes into a task, and for every other file why not."""
+    kept: dict[str, bytes] = {}
+    left_out: dict[str, str] = {}
+    for name, data in files.items():
+        if reason := why_left_out(name):
+            left_out[name] = reason
+        elif len(data) > MOST_BYTES:
+            left_out[name] = f"{len(data) >> 20} MB of data"
+        else:
+            kept[name] = data
+    return kept, left_out
+
+
+def why_left_out(name: str) -> str:
+    """Why a file of that name is not copied; "" if it is."""
+    return _LEFT_OUT.get(Path(name).suffix, "")
+
+
+def read_paper(file: Path) -> str:
+    """The text of a paper, from a PDF or a text file."""
+    try:
+        return "\n".join(pdf_pages(file)) if file.suffix.lower() == ".pdf" else file.read_text("utf-8", "replace")
+    except OSError as error:
+        raise TaskError(f"{file}: {error}") from error
+
+
+def outline(text: str) -> list[str]:
+    """The numbered headings of a paper's text up to its references, each of which continues the numbers before it."""
+    lines = [line.strip() for line in text.splitlines()]
+    found: list[str] = []
+    last: tuple[int, ...] = (0,)
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        if line.casefold() == "references":
+            break
+        # The title may stand on the line after its number.
+        match = _HEADING.match(line) or _HEADING.match(f"{line} {following}")
+        if match is None:
+            continue
+        number = tuple(int(part) for part in match["number"].split("."))
+        if number in (_next_sibling(last, len(number)), (*last, 1)):
+            found.append(f"{match['number']} {match['title']}")
+            last = number
+    return found
+
+
+def _next_sibling(number: tuple[int, ...], depth: int) -> tuple[int, ...]:
+    return (*number[: depth - 1], number[depth - 1] + 1) if depth <= len(number) else ()
+
+
+def files_beside(places: Sequence[Path], repository: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The files that a command needs and a task does not: each by its name, those of a folder below that.
+
+    Raises UsageError for one that is not there, or that the repository has, too.
+    """
+    found: dict[str, bytes] = {}
+    for place in places:
+        if place.is_dir():
+            found |= {f"{place.name}/{name}": data for name, data in folder_files(place).items()}
+        elif place.is_file():
+            found[place.name] = place.read_bytes()
+        else:
+            raise UsageError(f"--with {place}: there is no such file")
+    if twice := sorted(found.keys() & repository.keys()):
+        raise UsageError(f"--with: the repository has a file {twice[0]} of its own")
+    return found
+
+
+def described(tree: Tree, calls: Sequence[Call]) -> Source:
+    """A source with the licence that its metadata names, and what its files had imported when the target was called."""
+    loaded = {name for call in calls for name in call.loaded}
+    imports = tuple(sorted(imported_from_elsewhere(tree) & loaded))
+    return tree.source.model_copy(update={"licence": licence_of(tree.source), "imports": imports})
+
+
+def draft_table(slug: str, name: str, category: str, target: Target, source: Source | None = None) -> str:
+    """task.toml, with what a person must fill in marked TODO."""
+    fields = {} if source is None else source.model_dump(mode="json", exclude_defaults=True, exclude_none=True)
+    pinned = "".join(f"{key} = {json.dumps(value)}\n" for key, value in fields.items())
+    table = f"[source]\n{pinned}\n" if pinned else ""
+    return f'''[paper]
+slug = "{slug}"
+title = "TODO: the paper's title"
+year = 2024
+venue = "TODO"
+url = "https://example.org/TODO"
+
+{table}[[task]]
+name = "{name}"
+category = "{category}"
+targets = [{json.dumps(str(target))}]
+instruction = """
+TODO: Implement `{target.qualname}` in `{target.file}`. Say what it returns, and every constant and convention that
+neither the summary nor the code left in place determines.
+"""
+check = "checks/{name}.py"
+tolerance = {{ rtol = 1e-5, atol = 1e-6 }}
+limits = {{ seconds = 60, memory_mb = 2048 }}
+'''
+
+
+def draft_summary(text: str) -> str:
+    """paper.md, with a heading for each of the paper's."""
+    headings = outline(text) if text else []
+    sections = [f"## {heading}\n\nTODO" for heading in headings or ["Motivation", "Method", "Experiments"]]
+    opening = (
+        "# TODO: the paper's title\n\nTODO: a summary of 1,200 to 2,500 words in your own sentences; formulas in LaTeX."
+    )
+    return "\n\n".join([opening, *sections]) + "\n"
+
+
+def left_to_do(task: Task) -> list[str]:
+    """The first line of each text of a task's paper that is still marked TODO, in words."""
+    found = []
+    for name in ("task.toml", "paper.md"):
+        lines = (task.folder / name).read_text("utf-8").splitlines()
+        if marked := [number for number, line in enumerate(lines, 1) if re.search(r"\bTODO\b", line)]:
+            found.append(f"{name}:{marked[0]}: is marked TODO; fill it in")
+    return found
+
+
+def write_new(file: Path, content: str | bytes) -> bool:
+    """Write a file unless there is one; whether it was written."""
+    if file.exists():
+        return False
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(content.encode() if isinstance(content, str) else content)
+    return True

@@ -1,0 +1,275 @@
+"""From recorded calls to a check that runs as it stands: inputs of the same shapes and ranges, drawn anew by seed.
+
+Where arguments are no plain data the check runs the repository's command alone. What a machine can't decide is listed
+for the author.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+import numpy as np
+
+from lmrbench.authoring.new.recording import Call, Value
+from lmrbench.errors import TaskError
+from lmrbench.sandbox.inside.encoding import Array
+from lmrbench.source.functions import find
+from lmrbench.tasks.model import Target
+
+MOST_CASES = 8
+MOST_CHOICES = 16
+# A shorter list of strings may be a choice of options, which can't be drawn anew.
+FEWEST_WORDS = 4
+
+_DRAW = '''
+def draw(spec, generator):
+    """A value like a recorded one: of its kind, shape and range."""
+    kind, *rest = spec
+    if kind == "value":
+        return rest[0]
+    if kind == "number":
+        low, high = rest
+        return low + (high - low) * generator.random()
+    if kind == "words":
+        words, length = rest
+        return [words[index] for index in generator.integers(len(words), size=length)]
+    if kind == "list":
+        return [draw(item, generator) for item in rest[0]]
+    if kind == "dict":
+        return {key: draw(item, generator) for key, item in rest[0].items()}
+    library, dtype, shape, low, high = rest
+    if kind == "choice":
+        values = np.array(low)[generator.integers(len(low), size=shape)]
+    elif kind == "normal":
+        values = low + high * generator.standard_normal(shape)
+    elif kind == "between":
+        values = low + (high - low) * generator.random(shape)
+    else:
+        values = generator.integers(low, high + 1, size=shape)
+'''
+_DRAWN_ARRAY = """\
+    return np.asarray(values).astype(dtype)
+"""
+_DRAWN_TENSOR = """\
+    if library == "torch":
+        return torch.as_tensor(values).to(getattr(torch, dtype))
+"""
+
+_OBSERVE = """
+def observe(case):
+    if "arguments" not in case:
+        return {experiment}
+    from {module} import {name}
+
+    arguments = copy.deepcopy(case["arguments"])
+"""
+
+_INSTANCE = """\
+    # As it was recorded, and not as its constructor would make it.
+    instance = {name}.__new__({name})
+    vars(instance).update(arguments.pop("self"))
+"""
+
+_RETURN = """\
+    result = {name}{path}({receiver}**arguments)
+    return {{"result": result, "arguments": arguments}}
+"""
+
+_RETURN_GRADIENTS = """\
+    leaves = [arguments[name].requires_grad_() for name in {gradients!r}]
+    result = {name}{path}({receiver}**arguments)
+    parts = result.values() if isinstance(result, dict) else result if isinstance(result, tuple) else (result,)
+    total = sum(part.sum() for part in parts if isinstance(part, torch.Tensor) and part.requires_grad)
+    gradients = torch.autograd.grad(total, leaves, allow_unused=True) if isinstance(total, torch.Tensor) else ()
+    return {{"result": result, "arguments": arguments, "gradients": list(gradients)}}
+"""
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """The text of a check, and what its author has to decide."""
+
+    check: str
+    decisions: tuple[str, ...]
+
+
+def propose(target: Target, files: Mapping[str, bytes], calls: Sequence[Call], command: str) -> Proposal:
+    """A check for the target. Raises TaskError where neither its calls nor the command can be observed."""
+    experiment = _experiment(files, command)
+    decisions: list[str] = []
+    specs: list[dict[str, Any]] = []
+    obstacle = _obstacle(target, files, calls)
+    if obstacle:
+        decisions.append(f"the check runs {command!r} alone, as {obstacle}: write cases that call the target itself")
+    else:
+        specs = _distinct(calls, decisions)
+    if obstacle and not experiment:
+        raise TaskError(
+            f"{target}: no check can be proposed: {obstacle}, and {command!r} runs no script of the repository"
+        )
+    if any(call.drawn for call in calls):
+        decisions.append("the target draws random numbers: say in the instruction which draws, in which order")
+    if names := sorted({name for call in calls for name in call.globals}):
+        decisions.append(f"the target reads {', '.join(names)} of its module: vary them, if they are parameters")
+    decisions.append("cover what the recorded calls do not: other branches, empty inputs, dtypes, ties, exceptions")
+    return Proposal(_text(target, specs, experiment, calls), tuple(decisions))
+
+
+def _experiment(files: Mapping[str, bytes], command: str) -> str:
+    """An expression that runs what the command ran, or '' where that is no script of the repository."""
+    words = shlex.split(command)
+    script = words[1] if len(words) > 1 and words[0].startswith("python") else ""
+    if script not in files:
+        return ""
+    module = ".".join(PurePosixPath(script).with_suffix("").parts)
+    try:
+        find(files[script], "run")
+    except TaskError:
+        return f"run_script({script!r}, {words[2:]!r})"
+    return f'{{"experiment": importlib.import_module({module!r}).run(case["seed"])}}'
+
+
+def _obstacle(target: Target, files: Mapping[str, bytes], calls: Sequence[Call]) -> str:
+    """Why recorded arguments can't be handed to the target again; '' if they can."""
+    function = find(files[target.file], target.qualname)
+    arguments = function.node.args
+    if arguments.vararg or arguments.kwarg or arguments.posonlyargs:
+        return "its arguments can't all be named"
+    if any(not hasattr(parent, "bases") for parent in function.parents):
+        return "it is defined inside another function"
+    for call in calls:
+        if call.result.data is None:
+            return f"its result, of type {call.result.type}, is no plain data"
+        for name, value in call.arguments.items():
+            if value.data is None:
+                return f"its argument {name}, of type {value.type}, is no plain data"
+            if hidden := [item for item in value.left_out if not item.startswith("_") or item == "_modules"]:
+                return f"the attribute {hidden[0]} of {value.type} is no plain data"
+    return ""
+
+
+def _distinct(calls: Sequence[Call], decisions: list[str]) -> list[dict[str, Any]]:
+    """The recorded calls as specifications, one for each combination of shapes and choices."""
+    numbers: dict[str, list[float]] = {}
+    for call in calls:
+        for name, value in call.arguments.items():
+            if value.type == "float":
+                numbers.setdefault(name, []).append(value.decoded())
+    for name, values in numbers.items():
+        if min(values) == max(values):
+            decisions.append(f"{name} was always {values[0]:g}: give it other values too")
+    found: dict[str, dict[str, Any]] = {}
+    for call in calls:
+        specs = {name: _spec(name, value, numbers) for name, value in call.arguments.items()}
+        found.setdefault(json.dumps({name: _shape(spec) for name, spec in specs.items()}), specs)
+    if len(found) > MOST_CASES:
+        decisions.append(f"{len(found)} combinations of shapes were recorded; the check holds the first {MOST_CASES}")
+    return list(found.values())[:MOST_CASES]
+
+
+def _spec(name: str, value: Value, numbers: Mapping[str, list[float]]) -> list[Any]:
+    if name in numbers:
+        low, high = min(numbers[name]), max(numbers[name])
+        return ["number", low, high] if low < high else ["value", low]
+    decoded = value.decoded()
+    if name == "self":
+        decoded = {key: item for key, item in decoded.items() if not key.startswith("_")}
+    return _like(decoded)
+
+
+def _like(value: Any) -> list[Any]:
+    if isinstance(value, list) and len(value) >= FEWEST_WORDS and all(isinstance(item, str) for item in value):
+        return ["words", sorted(set(value)), len(value)]
+    if isinstance(value, list):
+        return ["list", [_like(item) for item in value]]
+    if isinstance(value, dict):
+        return ["dict", {key: _like(item) for key, item in value.items()}]
+    if not isinstance(value, Array):
+        return ["value", value]
+    values, head = value.values, [value.library, value.dtype, list(value.values.shape)]
+    finite = values[np.isfinite(values)] if values.dtype.kind == "f" else values
+    if values.dtype.kind != "f":
+        seen = np.unique(finite).tolist() or [0]
+        if len(seen) <= MOST_CHOICES:
+            # Labels, masks and marks: what lies between two of them need not be one.
+            return ["choice", *head, seen, None]
+        return ["integers", *head, int(finite.min()), int(finite.max())]
+    least, most = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+    if least < 0 < most:
+        return ["normal", *head, _rounded(float(finite.mean())), _rounded(float(finite.std()) or 1.0)]
+    return ["between", *head, least, most if most > least else least + 1.0]
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.3g}") if math.isfinite(value) else 0.0
+
+
+def _shape(spec: list[Any]) -> Any:
+    """What tells two specifications apart: everything but ranges."""
+    kind, *rest = spec
+    if kind == "list":
+        return [_shape(item) for item in rest[0]]
+    if kind == "dict":
+        return {key: _shape(item) for key, item in rest[0].items()}
+    if kind == "number":
+        return kind
+    if kind == "words":
+        return [kind, rest[1]]
+    return rest if kind == "value" else rest[:3]
+
+
+def _holds_tensors(spec: object) -> bool:
+    if isinstance(spec, dict):
+        return any(map(_holds_tensors, spec.values()))
+    if isinstance(spec, list):
+        return (spec[:1] != ["value"] and spec[1:2] == ["torch"]) or any(map(_holds_tensors, spec))
+    return False
+
+
+def _text(target: Target, specs: Sequence[dict[str, Any]], experiment: str, calls: Sequence[Call]) -> str:
+    imports = ["copy"] if specs else []
+    imports += ["importlib"] if "importlib" in experiment else []
+    imports += ["contextlib", "io", "runpy", "sys"] if "run_script" in experiment else []
+    literals = [f"    {spec!r}," for spec in specs]
+    lines = [f'"""{target.qualname}: what it returns for inputs like those of recorded calls."""', ""]
+    lines += [f"import {name}" for name in sorted(imports)]
+    lines += ["from math import inf, nan"] if re.search(r"\b(inf|nan)\b", "".join(literals)) else []
+    if specs:
+        tensors = any(map(_holds_tensors, specs))
+        lines += ["", "import numpy as np", *(["import torch"] if tensors else []), ""]
+        lines += ["# For each recorded combination of shapes what its arguments were like."]
+        lines += ["CALLS = [", *literals, "]", "", _DRAW + (_DRAWN_TENSOR if tensors else "") + _DRAWN_ARRAY]
+    lines += ["", "def cases(seed):"]
+    if specs:
+        lines += ["    generator = np.random.default_rng(seed)", "    for number, call in enumerate(CALLS):"]
+        lines += ["        arguments = {name: draw(spec, generator) for name, spec in call.items()}"]
+        lines += ['        yield {"name": f"recorded {number}", "arguments": arguments}']
+    if experiment:
+        lines += ['    yield {"name": "experiment", "seed": seed % 1000}']
+    if "run_script" in experiment:
+        lines += ["", "", "def run_script(path, arguments):", '    """What the script prints."""']
+        lines += ["    sys.argv = [path, *arguments]", "    with contextlib.redirect_stdout(io.StringIO()) as printed:"]
+        lines += ['        runpy.run_path(path, run_name="__main__")', '    return {"printed": printed.getvalue()}']
+    lines += ["", _observe(target, experiment, calls) if specs else f"\ndef observe(case):\n    return {experiment}\n"]
+    return "\n".join(lines)
+
+
+def _observe(target: Target, experiment: str, calls: Sequence[Call]) -> str:
+    name, *attributes = target.qualname.split(".")
+    gradients = [key for key, value in calls[0].arguments.items() if value.gradient]
+    instance = _INSTANCE if "self" in calls[0].arguments else ""
+    return (_OBSERVE + instance + (_RETURN_GRADIENTS if gradients else _RETURN)).format(
+        experiment=experiment or "None",
+        module=".".join(PurePosixPath(target.file).with_suffix("").parts),
+        name=name,
+        path="".join(f".{attribute}" for attribute in attributes),
+        gradients=gradients,
+        receiver="instance, " if instance else "",
+    )

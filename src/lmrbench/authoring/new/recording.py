@@ -1,0 +1,104 @@
+"""Runs a command of a repository with one function instrumented, and reads what was recorded."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lmrbench.authoring.new.recorder import FILE
+from lmrbench.errors import TaskError
+from lmrbench.records import Record
+from lmrbench.sandbox.inside.encoding import decode
+from lmrbench.source.functions import find
+from lmrbench.source.syntax import Source
+from lmrbench.source.syntax import decode as decode_text
+from lmrbench.tasks.model import Target
+
+_DECORATOR = '@__import__("lmrbench.authoring.new.recorder", fromlist=["record"]).record'
+
+
+class Value(Record):
+    """One recorded value. data: encoded, or None for what is no plain data. left_out: attributes that are none."""
+
+    type: str
+    data: str | None = None
+    gradient: bool = False
+    left_out: tuple[str, ...] = ()
+
+    def decoded(self) -> Any:
+        """The value itself."""
+        assert self.data is not None
+        return decode(base64.b64decode(self.data))
+
+
+class Call(Record):
+    """One recorded call: arguments by name, which of them it changed, whose random numbers it drew.
+
+    globals: names of data of its module that it reads. loaded: the top-level modules that were imported by then.
+    """
+
+    arguments: dict[str, Value]
+    result: Value
+    changed: tuple[str, ...]
+    drawn: tuple[str, ...]
+    globals: tuple[str, ...]
+    loaded: tuple[str, ...]
+    seconds: float
+
+
+def record(files: Mapping[str, bytes], target: Target, command: str, seconds: float = 300.0) -> tuple[Call, ...]:
+    """The first calls of the target while `command` runs in a copy of the repository.
+
+    Raises TaskError if the command fails, takes too long, or never calls the target.
+    """
+    instrumented = {**files, target.file: _instrumented(files[target.file], target)}
+    with tempfile.TemporaryDirectory(prefix="lmrbench-new-") as scratch:
+        repository, recordings = Path(scratch, "repo"), Path(scratch, "calls.jsonl")
+        for name, data in instrumented.items():
+            (repository / name).parent.mkdir(parents=True, exist_ok=True)
+            (repository / name).write_bytes(data)
+        environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(repository), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep),
+            "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
+            FILE: str(recordings),
+        }
+        try:
+            run = subprocess.run(
+                shlex.split(command),
+                cwd=repository,
+                env=environment,
+                timeout=seconds,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+                check=False,
+            )
+        except OSError as error:
+            raise TaskError(f"{command!r} can't be started: {error.strerror}") from error
+        except subprocess.TimeoutExpired as error:
+            raise TaskError(f"{command!r} took more than {seconds:.0f} s") from error
+        if run.returncode:
+            last = run.stderr.strip().splitlines()[-1:] or ["no message"]
+            raise TaskError(f"{command!r} failed with exit code {run.returncode}: {last[0]}")
+        lines = recordings.read_text("utf-8").splitlines() if recordings.exists() else []
+    if not lines:
+        raise TaskError(f"{command!r} never calls {target}")
+    return tuple(Call.model_validate(json.loads(line)) for line in lines)
+
+
+def _instrumented(data: bytes, target: Target) -> bytes:
+    text, encoding = decode_text(data)
+    function = find(data, target.qualname)
+    source = Source.parse(text)
+    margin = source.margin(function.start)
+    newline = source.newline(function.start)
+    return (text[: function.start] + _DECORATOR + newline + margin + text[function.start :]).encode(encoding)

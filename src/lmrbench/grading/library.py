@@ -1,0 +1,56 @@
+"""What a script wants in one call: grade these answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from lmrbench.errors import UsageError
+from lmrbench.grading.grader import grade as grades_of
+from lmrbench.grading.records import Grade
+from lmrbench.grading.reference import installation_seed
+from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
+from lmrbench.sandbox.registry import open_pool
+from lmrbench.tasks.loading import load_suite
+from lmrbench.tasks.model import Task
+from lmrbench.tasks.submission import Submission
+
+
+def grade(
+    submissions: Iterable[Submission],
+    *,
+    tasks: Iterable[Task] | None = None,
+    seeds: Sequence[int] | None = None,
+    sandbox: str = DEFAULT_SANDBOX,
+    workers: int | None = None,
+    isolate: bool = False,
+) -> list[Grade]:
+    """Run each submission in a sandbox and compare what it returns with what the reference returns.
+
+    Args:
+        submissions: each names its task; one that can't be used is a failed grade, not an error.
+        tasks: those of a suite of your own, by `load_suite`; by default those that come with lmrbench.
+        seeds: of the cases, all of which must match; by default this installation's own seed, which nobody else knows.
+        sandbox: the back end, `bubblewrap`, `process` or one of another package.
+        workers: warm workers side by side; by default one per core.
+        isolate: never run the code of two systems at the same time.
+
+    Returns:
+        The grades, in the order of the submissions. Nothing is written but the reference's observations, which are kept
+        in the user's cache folder.
+
+    Raises:
+        UsageError: a submission names a task that is not there.
+        TaskError: the reference fails its own check.
+        SandboxError: this machine can't run the sandbox.
+    """
+    known = {task.id: task for task in (load_suite() if tasks is None else tasks)}
+    asked = list(submissions)
+    if unknown := sorted({item.task for item in asked} - known.keys()):
+        raise UsageError(f"there is no task {unknown[0]!r}; `lmrbench list` shows them all")
+    # An answer may be handed in twice, so that its place tells it from others.
+    numbered = [item.model_copy(update={"sample": number}) for number, item in enumerate(asked)]
+    secrets = sorted({task.folder.parent for task in known.values()})
+    drawn = (installation_seed(),) if seeds is None else tuple(seeds)
+    with open_pool(sandbox, secrets, workers, isolate) as pool:
+        found = {item.sample: item for item in grades_of(numbered, known, drawn, pool)}
+    return [found[number].model_copy(update={"sample": item.sample}) for number, item in enumerate(asked)]

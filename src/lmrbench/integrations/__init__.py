@@ -1,0 +1,1 @@
+"""Other projects' formats and frameworks, one module each."""

@@ -1,0 +1,209 @@
+"""A task as a folder that Harbor runs: an environment for the agent, and a verifier in a container of its own.
+
+The agent's container holds the workspace and nothing else. The verifier's is built of `tests/`: lmrbench, bubblewrap
+and the paper's folder. Harbor carries the goal files over, and `harbor_verifier` grades them there.
+
+Facts of the format: https://www.harborframework.com/docs/tasks, schema 1.4.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+
+from lmrbench.errors import SubmissionError, TaskError, UsageError
+from lmrbench.sandbox.packages import versions
+from lmrbench.sandbox.venvs import environment_of
+from lmrbench.tasks.collect import ANSWER
+from lmrbench.tasks.digests import grading_digest
+from lmrbench.tasks.foreign import entries, read_foreign
+from lmrbench.tasks.model import Inputs, Task
+from lmrbench.tasks.sources.origin import Tree
+from lmrbench.tasks.workspace import (
+    REPO,
+    answered_files,
+    export_workspace,
+    instruction,
+    one_text,
+    third_party_imports,
+)
+from lmrbench.version import __version__
+
+WORKSPACE, SUITE = "/workspace", "/tests/suite"
+# A run of the check may take as many of its limits: the reference runs twice, and an answer gets several times longer.
+_LIMITS_OF_A_VERIFIER = 20
+_MOST_OF_A_FILE = 1 << 30
+_AGENT_SECONDS, _BUILD_SECONDS = 3600, 3600
+
+_ENVIRONMENT = """\
+ARG BASE=python:{python}-slim
+FROM ${{BASE}}
+# Further options of pip, such as an index with builds of torch for processors alone.
+ARG PIP_OPTIONS=
+COPY requirements.txt /tmp/requirements.txt
+RUN pip install --no-cache-dir ${{PIP_OPTIONS}} -r /tmp/requirements.txt
+COPY workspace {workspace}
+WORKDIR {workspace}
+"""
+_VERIFIER = """\
+ARG BASE=python:{python}-slim
+FROM ${{BASE}}
+ARG PIP_OPTIONS=
+# What is installed: a release, or a wheel that lies beside this file.
+ARG LMRBENCH='lmrbench{extra}=={version}'
+RUN apt-get update && apt-get install -y --no-install-recommends bubblewrap && rm -rf /var/lib/apt/lists/*
+RUN pip install --no-cache-dir ${{PIP_OPTIONS}} "${{LMRBENCH}}"
+COPY . /tests
+{fetching}RUN chmod +x /tests/test.sh
+"""
+_FETCHING = f"RUN lmrbench fetch --suite {SUITE} && lmrbench env build --suite {SUITE}\n"
+# bubblewrap makes namespaces and a /proc of its own, which a container may not do by default.
+_RIGHTS = """\
+services:
+  main:
+    cap_add: [SYS_ADMIN, NET_ADMIN, SYS_PTRACE]
+    security_opt: ["seccomp:unconfined", "apparmor:unconfined", "systempaths=unconfined"]
+"""
+_TEST = """\
+#!/bin/sh
+# Grades what the agent left in {workspace}, under cases that are drawn now. No reward is written where this machine
+# can't grade: that is nobody's wrong answer.
+mkdir -p /logs/verifier
+exec python3 -m lmrbench.integrations.harbor_verifier {task} {suite} {workspace} /logs/verifier
+"""
+_SOLVE = """\
+#!/bin/sh
+cp -r "$(dirname "$0")/answer/." {workspace}
+"""
+
+
+def folder_name(task: Task) -> str:
+    """`dpo__preference_loss`: Harbor wants the tasks of a dataset side by side."""
+    return f"{task.paper.slug}__{task.name}"
+
+
+def write_harbor(task: Task, folder: Path, inputs: Inputs = "full") -> None:
+    """Write a task as a folder that `harbor run -p FOLDER` takes.
+
+    Its oracle gets a reward of 1, and an agent that does nothing 0.
+
+    Raises UsageError for a folder that is not empty, and for forensic tasks, which are drawn on the machine that
+    grades; SandboxError where the packages of the task are not installed here.
+    """
+    if task.tier == "forensic":
+        raise UsageError(f"{task.id}: forensic tasks are drawn where they are graded, and can't be written for Harbor")
+    if folder.exists() and any(folder.iterdir()):
+        raise UsageError(f"{folder}: is not empty; a task of Harbor needs a folder of its own")
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    fetched = isinstance(task.files.repository, Tree)
+    asked = f"{instruction(task, inputs)}\nThe files that are named here lie in `{WORKSPACE}`.\n"
+    texts = {
+        "instruction.md": asked,
+        "task.toml": _configuration(task, inputs),
+        "environment/Dockerfile": _ENVIRONMENT.format(python=python, workspace=WORKSPACE),
+        "environment/requirements.txt": _requirements(task),
+        "tests/Dockerfile": _VERIFIER.format(
+            python=python,
+            version=__version__,
+            extra="[real]" if fetched else "",
+            fetching=_FETCHING if fetched else "",
+        ),
+        "tests/docker-compose.yaml": _RIGHTS,
+        "tests/test.sh": _TEST.format(workspace=WORKSPACE, task=task.id, suite=SUITE),
+        "solution/solve.sh": _SOLVE.format(workspace=WORKSPACE),
+    }
+    for name, text in texts.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, "utf-8")
+        if file.suffix == ".sh":
+            file.chmod(0o755)
+    export_workspace(task, folder / "environment" / "workspace", inputs)
+    _write_suite(task, folder / "tests" / "suite")
+    _write_answer(task, folder / "solution" / "answer", inputs)
+
+
+def _requirements(task: Task) -> str:
+    """What the task's packages are here, so that an agent tries its work on the versions that it is graded with."""
+    found = versions(third_party_imports(task), environment_of(task.paper.requirements))
+    return "".join(f"{name}=={version.partition('+')[0]}\n" for name, version in found.items())
+
+
+def _configuration(task: Task, inputs: Inputs) -> str:
+    carried = [ANSWER] if inputs == "paper" else [f"{REPO}/{name}" for name in task.goal_files]
+    memory = task.limits.memory_mb + 4096
+    lines = [
+        'schema_version = "1.4"',
+        f"artifacts = {_listed([f'{WORKSPACE}/{name}' for name in carried])}",
+        "",
+        "[task]",
+        f"name = {json.dumps(f'lmrbench/{folder_name(task)}')}",
+        f"description = {json.dumps(f'Reproduce functions of: {task.paper.title}', ensure_ascii=False)}",
+        f"keywords = {_listed([task.category, task.tier])}",
+        "",
+        "[metadata]",
+        f"id = {json.dumps(task.id)}",
+        f"paper = {json.dumps(str(task.paper.url))}",
+        f"targets = {_listed(map(str, task.targets))}",
+        f"digest = {json.dumps(grading_digest(task))}",
+        "# The paper's tasks of other tiers: what this one shows may answer them.",
+        f"other_tiers = {_listed(task.other_tiers)}",
+        "",
+        "[agent]",
+        f"timeout_sec = {_AGENT_SECONDS}",
+        "",
+        "[environment]",
+        f"build_timeout_sec = {_BUILD_SECONDS}",
+        f"memory_mb = {memory}",
+        "",
+        "[verifier]",
+        f"timeout_sec = {round(_LIMITS_OF_A_VERIFIER * task.limits.seconds)}",
+        'environment_mode = "separate"',
+        "",
+        "[verifier.environment]",
+        f"build_timeout_sec = {_BUILD_SECONDS}",
+        f"memory_mb = {memory}",
+        'network_mode = "no-network"',
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _listed(texts: Iterable[str]) -> str:
+    return json.dumps(list(texts), ensure_ascii=False)
+
+
+def _write_suite(task: Task, folder: Path) -> None:
+    """The paper alone, as a suite of its own. Raises TaskError for links, and what else is no regular file."""
+    suite = task.folder.parent
+    wanted = [f"{task.folder.name}/{name}" for name in _regular(task.folder) if not fnmatch(name, "certificate*.json")]
+    for name in [*wanted, *(["suite.toml"] if (suite / "suite.toml").exists() else [])]:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(_read(suite, name))
+
+
+def _regular(folder: Path) -> Iterator[str]:
+    for name, problem in entries(folder):
+        if problem:
+            raise TaskError(f"{folder / name}: {problem}")
+        yield name
+
+
+def _read(suite: Path, name: str) -> bytes:
+    try:
+        return read_foreign(suite, name, _MOST_OF_A_FILE) or b""
+    except SubmissionError as error:
+        raise TaskError(f"{suite}: {error}") from error
+
+
+def _write_answer(task: Task, folder: Path, inputs: Inputs) -> None:
+    answered = answered_files(task)
+    files = {f"{REPO}/{name}": answered[name] for name in task.goal_files}
+    if inputs == "paper":
+        files = {ANSWER: one_text(answered, task).encode()}
+    for name, data in files.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)

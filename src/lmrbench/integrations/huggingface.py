@@ -1,0 +1,182 @@
+"""Tasks as rows of a dataset: JSON lines, or a folder that `datasets.load_dataset` reads and its hub shows.
+
+A row holds what a solver is told, and no answer. Answers stand in a file of their own, which is written only where it
+is asked for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Literal
+
+from lmrbench.errors import UsageError
+from lmrbench.files import write_whole
+from lmrbench.records import Record
+from lmrbench.source.syntax import decode
+from lmrbench.tasks.digests import grading_digest
+from lmrbench.tasks.loading import suite_name
+from lmrbench.tasks.model import Inputs, Task
+from lmrbench.tasks.sources.origin import Tree
+from lmrbench.tasks.workspace import answered_files, instruction, masked_files, third_party_imports
+
+TASKS, GOLDENS = "data/tasks.jsonl", "data/goldens.jsonl"
+
+
+class File(Record):
+    """A file of the masked repository. role: the goal file, into which the answer goes, or context."""
+
+    path: str
+    role: Literal["goal", "context"]
+    text: str
+
+
+class Row(Record):
+    """One task.
+
+    other_tiers: the paper's tasks of other tiers, whose answers the files may hold. digest: of everything that a
+    verdict depends on, so that two editions of a task can be told apart.
+    """
+
+    id: str
+    suite: str
+    tier: str
+    other_tiers: tuple[str, ...]
+    category: str
+    title: str
+    year: int
+    venue: str
+    url: str
+    code: str
+    targets: tuple[str, ...]
+    imports: tuple[str, ...]
+    instruction: str
+    summary: str
+    files: tuple[File, ...]
+    digest: str
+
+
+class GoldenRow(Record):
+    """The reference of one task: its goal files, complete but for other tasks' targets."""
+
+    id: str
+    files: tuple[File, ...]
+
+
+def row_of(task: Task, inputs: Inputs = "full") -> Row:
+    """A task as a solver is told of it. inputs: with `full` files of context come too, with `paper` no files at all."""
+    masked = masked_files(task)
+    context = [name for name in task.context if name not in task.goal_files]
+    shown = {"full": (*task.goal_files, *context), "paper+file": task.goal_files, "paper": ()}[inputs]
+    return Row(
+        id=task.id,
+        suite=suite_name([task]),
+        tier=task.tier,
+        other_tiers=task.other_tiers,
+        category=task.category,
+        title=task.paper.title,
+        year=task.paper.year,
+        venue=task.paper.venue,
+        url=str(task.paper.url),
+        code=str(task.paper.code or ""),
+        targets=tuple(map(str, task.targets)),
+        imports=third_party_imports(task),
+        instruction=instruction(task, inputs),
+        summary=task.files.summary,
+        files=tuple(_file(task, name, masked[name]) for name in shown),
+        digest=grading_digest(task),
+    )
+
+
+def golden_row_of(task: Task) -> GoldenRow:
+    """The answer of a task."""
+    answered = answered_files(task)
+    return GoldenRow(id=task.id, files=tuple(_file(task, name, answered[name]) for name in task.goal_files))
+
+
+def _file(task: Task, name: str, data: bytes) -> File:
+    return File(path=name, role="goal" if name in task.goal_files else "context", text=decode(data)[0])
+
+
+def write_jsonl(tasks: Iterable[Task], file: Path, inputs: Inputs = "full") -> None:
+    """Write a row for each task. Raises UsageError where the file is there already."""
+    if file.exists():
+        raise UsageError(f"{file}: is there already")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(file, _lines(row_of(task, inputs) for task in tasks))
+
+
+def write_dataset(tasks: Sequence[Task], folder: Path, inputs: Inputs = "full", goldens: bool = False) -> None:
+    """Write a folder for Hugging Face's `datasets`: a card, and the rows.
+
+    goldens: also write the answers, as a configuration of their own, and a card that lets the hub gate the dataset.
+
+    Raises UsageError for a folder that is not empty, and for tasks on published packages, whose code is not ours to
+    publish.
+    """
+    if theirs := [task for task in tasks if isinstance(task.files.repository, Tree)]:
+        raise UsageError(f"{theirs[0].id}: is set on a published package, whose code can't go into a dataset of ours")
+    if folder.exists() and any(folder.iterdir()):
+        raise UsageError(f"{folder}: is not empty; a dataset needs a folder of its own")
+    (folder / "data").mkdir(parents=True, exist_ok=True)
+    write_whole(folder / TASKS, _lines(row_of(task, inputs) for task in tasks))
+    if goldens:
+        write_whole(folder / GOLDENS, _lines(map(golden_row_of, tasks)))
+    write_whole(folder / "README.md", _card(tasks, goldens).encode())
+
+
+def about_tiers(tasks: Sequence[Task]) -> str:
+    """The README of a folder of tasks: which of them may answer tasks of other tiers."""
+    lines = [f"| {task.id} | {', '.join(task.other_tiers)} |" for task in tasks if task.other_tiers]
+    table = "\n".join(["| task | other tiers of its paper |", "|---|---|", *lines])
+    return f"# Tasks of lmrbench\n\n{ABOUT_TIERS.format(fields='The table')}\n{table}\n"
+
+
+def _lines(rows: Iterable[Record]) -> bytes:
+    return "".join(row.model_dump_json() + "\n" for row in rows).encode()
+
+
+_GATE = """extra_gated_prompt: >-
+  This dataset holds answers. Keep them out of training data, and out of places that are crawled.
+"""
+_TEXT = """
+# {name}
+
+Tasks of lmrbench: can language models and agents reproduce the key functions of papers on language models? Each row is
+a task: a summary of the paper, an instruction, and the goal files with the functions masked. Answers are graded by
+`lmrbench grade`, which runs them in a sandbox beside the reference; nothing in these rows says how.
+
+| category | tasks |
+|---|---|
+{counts}
+
+`files` holds the masked goal files and those shown as context, `targets` the functions to write, and `digest` says
+which edition of a task a result is of.
+
+{tiers}
+{more}"""
+ABOUT_TIERS = """\
+A paper may have tasks of several tiers. What a task of one tier shows may hold the functions that a task of another
+tier asks for: don't train on one, or show it to a solver, and evaluate on the other. {fields} names a task's others.
+"""
+_ABOUT_GOLDENS = """
+The configuration `goldens` holds the references. Whoever publishes this folder should have the hub gate it.
+"""
+
+
+def _card(tasks: Sequence[Task], goldens: bool) -> str:
+    name = suite_name(tasks) or "tasks"
+    configurations = [("tasks", TASKS)] + ([("goldens", GOLDENS)] if goldens else [])
+    head = [f"pretty_name: {json.dumps(f'lmrbench, {name}')}", "license: mit", "language: en"]
+    head += ["task_categories:", "- text-generation", "tags:", "- code", "- benchmark", "configs:"]
+    for number, (title, file) in enumerate(configurations):
+        head += [f"- config_name: {title}", *(["  default: true"] if number == 0 else [])]
+        head += ["  data_files:", "  - split: test", f"    path: {file}"]
+    counts: dict[str, int] = {}
+    for task in tasks:
+        counts[task.category] = counts.get(task.category, 0) + 1
+    lines = "\n".join(f"| {category} | {count} |" for category, count in sorted(counts.items()))
+    tiers = ABOUT_TIERS.format(fields="`other_tiers`")
+    text = _TEXT.format(name=name, counts=lines, tiers=tiers, more=_ABOUT_GOLDENS if goldens else "")
+    return "---\n" + "\n".join(head) + "\n" + (_GATE if goldens else "") + "---\n" + text

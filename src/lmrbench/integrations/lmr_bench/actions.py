@@ -1,0 +1,313 @@
+"""The actions of agents by kind, and whether sessions that solve their task differ from the others.
+
+Kinds of actions are those of LMR-BENCH's figure on agents. Sessions come from run folders (Inspect's logs), from event
+folders of OpenHands, and from the published records. A session is counted once, however many copies of its events there
+are.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lmrbench.errors import RecordError
+from lmrbench.files import read_plain
+from lmrbench.integrations.lmr_bench.published import actions_of_sessions, solved_papers
+from lmrbench.records import Record
+from lmrbench.runs.folder import Run
+from lmrbench.runs.logs import log_files, logged_samples
+
+if TYPE_CHECKING:
+    from inspect_ai.log import EvalSample
+    from inspect_ai.model import ChatMessage
+
+KINDS = ("edit", "read", "run", "message", "finish", "other")
+DRAWS = 10_000
+
+# OpenHands' names of actions; everything else is another kind.
+_OPENHANDS = {
+    "edit": "edit",
+    "read": "read",
+    "run": "run",
+    "run_ipython": "run",
+    "message": "message",
+    "think": "message",
+    "finish": "finish",
+}
+# Names of tools that agents have, in lower case.
+_TOOLS = {
+    **dict.fromkeys(("bash", "python", "shell", "exec_command", "execute_bash"), "run"),
+    **dict.fromkeys(("edit", "write", "multiedit", "apply_patch"), "edit"),
+    **dict.fromkeys(("read", "grep", "glob", "ls", "list_files"), "read"),
+    **dict.fromkeys(("think", "message"), "message"),
+    **dict.fromkeys(("submit", "finish"), "finish"),
+}
+_EDITORS = ("text_editor", "str_replace_editor", "str_replace_based_edit_tool")
+
+
+class Session(Record):
+    """What one agent did on one task. counts: by kind, zeros left out.
+
+    solved: None if the outcome is not known. repeated: whether the published results name another session of this
+    system and paper instead. copies: how many times its events were found.
+    """
+
+    system: str
+    task: str
+    solved: bool | None
+    counts: dict[str, int]
+    repeated: bool = False
+    copies: int = 1
+
+
+class Distribution(Record):
+    """The actions of a system's sessions, or of those that solved their task, or of the others.
+
+    counts: of these actions, by kind. shares: the same over their sum; empty without any.
+    """
+
+    system: str
+    outcome: str
+    sessions: int
+    actions: int
+    counts: dict[str, int]
+    shares: dict[str, float]
+
+
+class Contrast(Record):
+    """Whether the sessions of a system that solved their task differ from the others.
+
+    distance: half the sum, over kinds, of the differences between the mean shares: 0 for the same, 1 for nothing in
+    common. p: the share of 10,000 permutations of the outcomes with at least this distance (the one at hand is counted
+    as one of them). Both are None without sessions of either outcome.
+    """
+
+    system: str
+    solved: int
+    unsolved: int
+    distance: float | None
+    p: float | None
+
+
+def sessions_of_run(run: Run) -> list[Session]:
+    """A session for each sample in the logs of a run folder; the last one of those that were asked again."""
+    passed = {(item.task, item.sample): item.passed for item in run.grades}
+    systems = [item.system for item in run.usages] or [item.system for item in run.grades]
+    found = {}
+    for name in log_files(run.folder):
+        for sample in logged_samples(run.folder, name):
+            key = (str(sample.id), sample.epoch - 1)
+            found[key] = Session(
+                system=systems[0] if systems else run.folder.name,
+                task=key[0],
+                solved=passed.get(key),
+                counts=Counter(_kinds_of_messages(_as_generated(sample))),
+            )
+    return list(found.values())
+
+
+def sessions_of_events(*folders: Path) -> list[Session]:
+    """A session for each folder below these that holds OpenHands' events, one JSON file each.
+
+    An agent's action is an event with `source` "agent" and an `action`. The system is named after the folder. Two
+    folders hold the same session if all their events are equal, or the first ones are and have a timestamp; the one
+    with more events counts.
+
+    Raises:
+        RecordError: a file is no JSON, or a folder holds no events.
+    """
+    found: dict[str, tuple[Session, int]] = {}
+    for folder in folders:
+        by_place: dict[Path, list[dict[str, Any]]] = {}
+        for file in sorted(folder.rglob("*.json"), key=_by_number):
+            event = _event(file)
+            if isinstance(event, dict) and "source" in event:
+                by_place.setdefault(file.parent, []).append(event)
+        if not by_place:
+            raise RecordError(f"{folder}: holds no events")
+        for place, events in by_place.items():
+            key = json.dumps(events[0] if "timestamp" in events[0] else events, sort_keys=True)
+            known, length = found.get(key, (None, 0))
+            copies = 1 if known is None else known.copies + 1
+            if known is None or len(events) > length:
+                name = "/".join(place.relative_to(folder).parts) or folder.name
+                kinds = Counter(_kinds_of_events(events))
+                known, length = Session(system=folder.name, task=name, solved=None, counts=kinds), len(events)
+            found[key] = known.model_copy(update={"copies": copies}), length
+    return [session for session, _ in found.values()]
+
+
+def with_outcomes(sessions: Iterable[Session], file: Path) -> list[Session]:
+    """Sessions with the outcomes that a CSV file gives them.
+
+    Its columns are `task`, which is the name of a session or of one of the folders in it; `solved`, yes or no; and
+    `system`, which may be missing or empty. A session with several rows is solved if all of them are.
+
+    Raises:
+        RecordError: the file can't be read, has other columns or values, or a row that no session belongs to.
+    """
+    known = list(sessions)
+    outcomes: dict[int, list[bool]] = {}
+    for number, (system, task, solved) in _outcomes(file):
+        places = [
+            place
+            for place, item in enumerate(known)
+            if system in ("", item.system) and task in (item.task, *item.task.split("/"))
+        ]
+        if not places:
+            raise RecordError(f"{file}:{number}: no session of {' '.join(filter(None, (system, task)))!r} was found")
+        for place in places:
+            outcomes.setdefault(place, []).append(solved)
+    return [
+        item.model_copy(update={"solved": all(outcomes[place])}) if place in outcomes else item
+        for place, item in enumerate(known)
+    ]
+
+
+def published_sessions() -> list[Session]:
+    """The published sessions; one solved its paper if all recorded functions of the paper pass."""
+    solved = solved_papers()
+    found = []
+    for system, paper, is_named, counts in actions_of_sessions():
+        merged: Counter[str] = Counter()
+        for name, count in counts.items():
+            merged[_OPENHANDS.get(name, "other")] += count
+        outcome = solved.get((system, paper)) if is_named else None
+        found.append(
+            Session(system=system, task=paper, solved=outcome, counts=dict(+merged), repeated=not is_named),
+        )
+    return found
+
+
+def distributions(sessions: Iterable[Session]) -> list[Distribution]:
+    """Of each system: all its sessions, those that solved their task, and those that did not.
+
+    Repeated sessions are in none of these; a system that has any has one more distribution, "with repeats".
+    """
+    groups: dict[tuple[str, str], list[Session]] = {}
+    for item in sessions:
+        outcome = {True: "solved", False: "not solved", None: "not known"}[item.solved]
+        for name in ("with repeats",) if item.repeated else ("all", outcome, "with repeats"):
+            groups.setdefault((item.system, name), []).append(item)
+    return [
+        _distribution(system, outcome, items)
+        for (system, outcome), items in sorted(groups.items())
+        if outcome != "with repeats" or any(item.repeated for item in items)
+    ]
+
+
+def contrasts(sessions: Iterable[Session], seed: int = 0) -> list[Contrast]:
+    """For each system the permutation test of its sessions' shares against their outcomes. seed: of the permutations.
+
+    Sessions without an action or without an outcome are left out.
+    """
+    systems: dict[str, list[Session]] = {}
+    for item in sessions:
+        systems.setdefault(item.system, [])
+        if item.solved is not None and item.counts:
+            systems[item.system].append(item)
+    return [_contrast(system, items, seed) for system, items in sorted(systems.items())]
+
+
+def _contrast(system: str, sessions: Sequence[Session], seed: int) -> Contrast:
+    solved = np.array([bool(item.solved) for item in sessions], dtype=bool)
+    count = int(solved.sum())
+    if not 0 < count < len(solved):
+        return Contrast(system=system, solved=count, unsolved=len(solved) - count, distance=None, p=None)
+    shares = np.array([[item.counts.get(kind, 0) for kind in KINDS] for item in sessions], dtype=float)
+    shares /= shares.sum(axis=1, keepdims=True)
+    distance = _distance(shares, solved)
+    generator = np.random.default_rng(seed)
+    # Rounding must not make a permutation that changes nothing smaller than what was seen.
+    as_far = sum(_distance(shares, generator.permutation(solved)) >= distance - 1e-12 for _ in range(DRAWS))
+    return Contrast(
+        system=system,
+        solved=count,
+        unsolved=len(solved) - count,
+        distance=distance,
+        p=(1 + as_far) / (1 + DRAWS),
+    )
+
+
+def _distance(shares: NDArray[np.float64], solved: NDArray[np.bool_]) -> float:
+    return float(np.abs(shares[solved].mean(axis=0) - shares[~solved].mean(axis=0)).sum() / 2)
+
+
+def _distribution(system: str, outcome: str, sessions: Sequence[Session]) -> Distribution:
+    total: Counter[str] = Counter()
+    for item in sessions:
+        total.update(item.counts)
+    count = total.total()
+    return Distribution(
+        system=system,
+        outcome=outcome,
+        sessions=len(sessions),
+        actions=count,
+        counts={kind: total[kind] for kind in KINDS},
+        shares={kind: total[kind] / count for kind in KINDS} if count else {},
+    )
+
+
+def _kinds_of_events(events: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    for event in events:
+        if event["source"] == "agent" and isinstance(event.get("action"), str):
+            yield _OPENHANDS.get(event["action"], "other")
+
+
+def _as_generated(sample: EvalSample) -> Iterator[ChatMessage]:
+    """The messages of a sample as the model wrote them: Inspect's own agent takes its calls of `submit` out of them."""
+    from lmrbench.models.endings import turns
+
+    written = {event.output.message.id: event.output.message for event in turns(sample.events) if event.output.choices}
+    return (written.get(message.id, message) for message in sample.messages)
+
+
+def _kinds_of_messages(messages: Iterable[Any]) -> Iterator[str]:
+    """One for each call of a tool, and one for each message of the assistant without any."""
+    for message in messages:
+        if message.role == "assistant":
+            for call in message.tool_calls or ():
+                yield _kind_of_call(call.function.lower(), call.arguments)
+            if not message.tool_calls:
+                yield "message"
+
+
+def _kind_of_call(tool: str, arguments: Mapping[str, Any]) -> str:
+    if tool in _EDITORS:
+        return "read" if arguments.get("command") == "view" else "edit"
+    return _TOOLS.get(tool, "other")
+
+
+def _by_number(file: Path) -> tuple[Path, int, str]:
+    """The order of event files, which are named by their numbers."""
+    return file.parent, int(file.stem) if file.stem.isdecimal() else -1, file.name
+
+
+def _event(file: Path) -> Any:
+    try:
+        return json.loads(read_plain(file))
+    except (ValueError, RecursionError) as error:
+        raise RecordError(f"{file}: is not JSON: {error}") from error
+
+
+def _outcomes(file: Path) -> Iterator[tuple[int, tuple[str, str, bool]]]:
+    """The rows of a file of outcomes with their line numbers: system, task, solved."""
+    values = {**dict.fromkeys(("yes", "true", "1", "pass"), True), **dict.fromkeys(("no", "false", "0", "fail"), False)}
+    try:
+        rows = csv.DictReader(file.read_text("utf-8-sig").splitlines())
+        if not {"task", "solved"} <= {*(rows.fieldnames or ())}:
+            raise RecordError(f"{file}:1: expected a CSV file with the columns task, solved and, if needed, system")
+        for row in rows:
+            system, task, solved = ((row.get(name) or "").strip() for name in ("system", "task", "solved"))
+            if solved.casefold() not in values:
+                raise RecordError(f"{file}:{rows.line_num}: solved is {solved!r}; expected yes or no")
+            yield rows.line_num, (system, task.strip("/"), values[solved.casefold()])
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise RecordError(f"{file}: can't be read: {error}") from error

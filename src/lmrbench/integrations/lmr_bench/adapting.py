@@ -1,0 +1,228 @@
+"""Checks for the functions of the public edition, as far as these can be observed.
+
+The edition brings no inputs on which its functions could be observed, and a check of the suite `core` asks for more
+than the edition's instructions say. So `public_checks/` holds a check of its own for each function that plain tensors
+and numbers can observe: ordinary cases alone, and no parameter that the instruction waives. A check is taken for a
+function of the same paper and name, if its parameters come in the order in which the check passes them, if `self` has
+to hold nothing that the check does not set, and if what the function needs of the repository is installed. The module
+`lmrbench.integrations.lmr_bench.inside.adapter`, put before the check, takes the function out of its file.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import PurePosixPath
+from typing import Any
+from urllib.parse import urlsplit
+
+from lmrbench.errors import TaskError
+from lmrbench.integrations.lmr_bench.inside.adapter import reads_of_self, statements_for
+from lmrbench.source.functions import find
+from lmrbench.source.syntax import FunctionNode, decode
+from lmrbench.tasks.model import Paper, Target, Task
+
+# What a function may import, beside Python's own modules and those of its repository.
+PACKAGES = ("numpy", "pandas", "scipy", "torch")
+_ENDING = """
+
+TARGET = {target!r}
+ASKED = {asked!r}
+
+
+def cases(seed):
+    return [case for case in every_case(seed) if {{*case.get("uses", ())}} <= {{*ASKED}}]
+"""
+_WAIVES = re.compile(r"\b(ignor|disregard)", re.IGNORECASE)
+# What objects of torch's modules hold from the start.
+_OF_MODULES = frozenset({"training"})
+
+
+@dataclass(frozen=True)
+class Adapted:
+    """A check for another repository. of: the task of `core` whose function it observes. imports: its packages."""
+
+    of: Task
+    text: str
+    imports: tuple[str, ...]
+
+
+def same_paper(paper: Paper, core: Iterable[Task]) -> list[Task]:
+    """The tasks of single functions that the suite `core` has of a paper, by its title or its address."""
+    return [task for task in core if task.tier == "function" and _is_same(task.paper, paper)]
+
+
+def same_function(name: str, tasks: Sequence[Task]) -> Task | None:
+    """The task of a paper that has a function of this name for its target; else the only task that there is."""
+    named = [task for task in tasks if name in {own.qualname.rpartition(".")[2] for own in task.targets}]
+    return named[0] if named else tasks[0] if len(tasks) == 1 else None
+
+
+def adapted(
+    paper: Paper, target: Target, instruction: str, repository: Mapping[str, bytes], core: Iterable[Task]
+) -> Adapted:
+    """Find the check for a function.
+
+    Args:
+        paper: the paper as the edition describes it.
+        target: the function, in their repository.
+        instruction: what is asked for. The cases of an option that it does not name, or waives, are left out.
+        repository: their files by path, with the function in place.
+        core: the tasks of the suite `core`.
+
+    Raises:
+        TaskError: no check can observe the function; the message is the reason.
+    """
+    name = target.qualname.rpartition(".")[2]
+    tasks = same_paper(paper, core)
+    ours = same_function(name, tasks)
+    if ours is None:
+        raise TaskError(f"the suite core has no task of {'this function of it' if tasks else 'this paper'}")
+    folder = resources.files("lmrbench.integrations.lmr_bench")
+    file = folder / "public_checks" / f"{ours.id.replace('/', '_')}.py"
+    if not file.is_file():
+        raise TaskError(f"the check of {ours.id} needs the repository that it was written for, and there is no other")
+    if target.qualname not in (names := [own.qualname for own in ours.targets]):
+        raise TaskError(f"the check of {ours.id} observes {' and '.join(names)}, not {target.qualname}")
+    check = file.read_text("utf-8")
+    settings = _settings(check)
+    node = find(repository[target.file], target.qualname).node
+    if not _takes(node, settings["PARAMETERS"], is_method="." in target.qualname):
+        called = f"{name}({', '.join(settings['PARAMETERS'])})"
+        raise TaskError(f"the check of {ours.id} calls {called}; here it is {target}({_signature(node)})")
+    try:
+        tree = ast.parse(decode(repository[target.file])[0])
+        constructor = settings.get("CONSTRUCTOR", ())
+        statements = statements_for(tree, target.qualname, PACKAGES, ("__init__",) if constructor else ())
+        needed = {*_needed(statements, target.file, repository)}
+    except (SyntaxError, RecursionError) as error:
+        raise TaskError(f"{target.file}: can't be taken apart: {error}") from error
+    if others := needed - {*PACKAGES, *sys.stdlib_module_names}:
+        raise TaskError(f"the check of {ours.id} can't observe a function that needs {', '.join(sorted(others))}")
+    owner = target.qualname.rpartition(".")[0]
+    given = {*settings.get("ATTRIBUTES", ()), *_OF_MODULES}
+    unknown = [read for read in reads_of_self(statements, owner) if not {read, read.partition(".")[0]} & given]
+    if owner and unknown:
+        raise TaskError(f"the check of {ours.id} sets no {', '.join(f'self.{read}' for read in unknown)}")
+    if lacking := {*constructor} - {argument.arg for argument in _arguments_of_init(statements, owner)}:
+        raise TaskError(
+            f"the check of {ours.id} calls {owner} with {', '.join(sorted(lacking))}, which it does not take"
+        )
+    asked = _asked(settings.get("OPTIONS", ()), instruction, statements)
+    ending = _ENDING.format(target=(target.file, target.qualname, PACKAGES), asked=asked)
+    needed |= {name.partition(".")[0] for name, _ in _modules(ast.parse(check).body)}
+    return Adapted(ours, f"{_adapter()}\n\n{check}{ending}", tuple(sorted(needed & {*PACKAGES})))
+
+
+def _adapter() -> str:
+    """The text of the adapter and of what it imports, in one."""
+    package = resources.files("lmrbench")
+    reached = (package / "source" / "reached.py").read_text("utf-8")
+    adapter = (package / "integrations" / "lmr_bench" / "inside" / "adapter.py").read_text("utf-8")
+    return f"{reached}\n\n{re.sub('^from lmrbench.*$', '', adapter, flags=re.MULTILINE)}"
+
+
+def _settings(check: str) -> dict[str, Any]:
+    """The constants of a check, written in capitals."""
+    return {
+        part.targets[0].id: ast.literal_eval(part.value)
+        for part in ast.parse(check).body
+        if isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Name) and part.targets[0].id.isupper()
+    }
+
+
+def _asked(options: Iterable[str], instruction: str, golden: Iterable[ast.stmt]) -> tuple[str, ...]:
+    """The options that an instruction names and does not waive, and that the golden knows.
+
+    What a sentence with "ignore" names is waived; a list below it belongs to the sentence.
+    """
+    sentences = re.split(r"(?<=[.;!?])\s|\n\s*\n", instruction)
+    waived = {word for text in sentences if _WAIVES.search(text) for word in re.findall(r"\w+", text)}
+    nodes = [node for statement in golden for node in ast.walk(statement)]
+    known = {node.arg for node in nodes if isinstance(node, ast.arg)}
+    known |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    return tuple(name for name in options if name in {*re.findall(r"\w+", instruction)} - waived and name in known)
+
+
+def _is_same(ours: Paper, theirs: Paper) -> bool:
+    return _words(ours.title) == _words(theirs.title) or _address(str(ours.url)) == _address(str(theirs.url))
+
+
+def _words(title: str) -> str:
+    return re.sub(r"\W+", " ", title.casefold()).strip()
+
+
+def _address(url: str) -> str:
+    """Host and path; of arXiv the number of the paper, whatever its form and version."""
+    parts = urlsplit(url.casefold())
+    if (parts.hostname or "").endswith("arxiv.org") and (number := re.search(r"\d{4}\.\d{4,5}", parts.path)):
+        return f"arxiv {number.group()}"
+    return f"{(parts.hostname or '').removeprefix('www.')}{parts.path.rstrip('/').removesuffix('.pdf')}"
+
+
+def _takes(node: FunctionNode, names: Sequence[str], is_method: bool) -> bool:
+    """Whether a function can be called with these by position. A single one may have any name."""
+    arguments = node.args
+    own = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)][int(is_method) :]
+    required = len(own) - len(arguments.defaults)
+    keywords = [item for item in arguments.kw_defaults if item is None]
+    named_alike = len(names) == 1 or own[: len(names)] == list(names)
+    return named_alike and required <= len(names) <= len(own) and not keywords
+
+
+def _arguments_of_init(statements: Iterable[ast.stmt], owner: str) -> list[ast.arg]:
+    kinds = [part for part in statements if isinstance(part, ast.ClassDef) and part.name == owner]
+    methods = [part for kind in kinds for part in kind.body if isinstance(part, FunctionNode)]
+    return [item for part in methods if part.name == "__init__" for item in (*part.args.args, *part.args.kwonlyargs)]
+
+
+def _signature(node: FunctionNode) -> str:
+    """The parameters with their kinds and defaults, without annotations."""
+    bare = copy.deepcopy(node.args)
+    for part in ast.walk(bare):
+        if isinstance(part, ast.arg):
+            part.annotation = None
+    return ast.unparse(bare)
+
+
+def _needed(statements: Iterable[ast.stmt], file: str, repository: Mapping[str, bytes]) -> Iterator[str]:
+    """The packages that statements of a file import, and those that the repository's modules import for them.
+
+    By their first names; "." for a module that a relative import does not find.
+    """
+    seen = {file}
+    pending = [(file, list(statements))]
+    while pending:
+        place, body = pending.pop()
+        for module, level in _modules(body):
+            found = _files_of(module, level, place, repository)
+            if not found:
+                yield "." if level else module.partition(".")[0]
+            for path in found:
+                if path not in seen:
+                    seen.add(path)
+                    pending.append((path, ast.parse(decode(repository[path])[0]).body))
+
+
+def _modules(body: Iterable[ast.stmt]) -> Iterator[tuple[str, int]]:
+    """The modules that statements import, each with the number of dots before it."""
+    for statement in body:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Import):
+                yield from ((alias.name, 0) for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                yield node.module or "", node.level
+
+
+def _files_of(module: str, level: int, file: str, repository: Mapping[str, bytes]) -> list[str]:
+    """The files that run where a file imports a module of its repository: the module, and the packages around it."""
+    above = PurePosixPath(file).parts[:-level] if level else ()
+    parts = (*above, *module.split(".")) if module else above
+    own = [path for path in ("/".join(parts) + ".py", "/".join((*parts, "__init__.py"))) if path in repository]
+    around = ["/".join((*parts[:end], "__init__.py")) for end in range(1, len(parts))]
+    return [*own, *(path for path in around if path in repository)] if own else []

@@ -1,0 +1,344 @@
+"""A suite of the tasks of the public edition of LMR-BENCH, and the reasons for what is not in it.
+
+Each golden is put into its place in the research code, so that the mask can be computed; goldens, tests and bytecode
+stay behind. Where a check can observe the function (`adapting`), the task gets it; the others have
+no check, and can be read and answered, but not graded.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import tempfile
+import unicodedata
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from lmrbench.authoring.audit.certificate import LEAK_SHARE
+from lmrbench.authoring.audit.leaks import Leak, worst_leak
+from lmrbench.errors import LmrbenchError, TaskError, UsageError
+from lmrbench.integrations.lmr_bench.adapting import Adapted, adapted, same_function, same_paper
+from lmrbench.integrations.lmr_bench.edition import (
+    INFO,
+    Benchmark,
+    benchmark_folders,
+    plain_text,
+    read_benchmark,
+    read_code,
+    read_context,
+    read_paper,
+    read_summary,
+    read_target,
+    with_golden,
+)
+from lmrbench.integrations.lmr_bench.paper_text import paper_markdown
+from lmrbench.records import Record
+from lmrbench.tasks.loading import default_suite, load_facts, load_paper, load_suite
+from lmrbench.tasks.model import Paper, Suite, Target, Task
+
+SUITE_NAME, SUITE_VERSION = "lmr_bench_public", "1"
+MOST_LEAKS = 20
+
+
+class Made(Record):
+    """A task that was made. check: the id of the task of `core` whose function its check observes; "" without one."""
+
+    task: str
+    category: str
+    target: str
+    check: str
+
+
+class Remark(Record):
+    """What was left out, or should be known of what was made. where: a benchmark, a file or function of it, a task."""
+
+    where: str
+    reason: str
+
+
+class Imported(Record):
+    """What came of an import. left_out: what was not made or not taken over. remarks: on tasks that were made."""
+
+    tasks: tuple[Made, ...]
+    left_out: tuple[Remark, ...]
+    remarks: tuple[Remark, ...]
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """One function that is asked for, and can be."""
+
+    name: str
+    category: str
+    target: Target
+    instruction: str
+    context: tuple[str, ...]
+
+
+def import_edition(source: Path, to: Path, advance: Callable[[int, int], None] = lambda done, total: None) -> Imported:
+    """Make a suite of a clone of the public edition's repository, in a folder that is new or empty.
+
+    Nothing is there until all of it is, and nothing if no task could be made. advance: called after each benchmark with
+    the numbers of those done and of all. Raises UsageError for a source without benchmarks, and for a folder that holds
+    something.
+    """
+    if to.is_symlink() or (to.exists() and (not to.is_dir() or any(to.iterdir()))):
+        raise UsageError(f"{to}: is not empty; expected a new folder or an empty one")
+    folders = benchmark_folders(source)
+    core = load_suite(default_suite())
+    facts = load_facts(default_suite())
+    suite = Suite(name=SUITE_NAME, version=SUITE_VERSION, categories=facts.categories if facts else {})
+    made: list[Made] = []
+    left_out: list[Remark] = []
+    remarks: list[Remark] = []
+    missing = {task.id: task.paper.slug for task in core if task.tier == "function"}
+    absent = {*missing.values()}
+    slugs: set[str] = set()
+    instances: dict[str, str] = {}
+    to.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(prefix=f".{to.name}-", dir=to.parent))
+    try:
+        (temporary / "suite.toml").write_text(_suite_table(suite), "utf-8")
+        for number, folder in enumerate(folders, 1):
+            slug = _unused(_slug(re.sub(r"^[0-9]+[\s_.-]+", "", folder.name), "paper"), slugs)
+            try:
+                benchmark = read_benchmark(folder)
+                _require_new(benchmark, instances)
+                paper = read_paper(benchmark, slug)
+                absent -= {task.paper.slug for task in same_paper(paper, core)}
+                tasks, said = _make(benchmark, paper, temporary / slug, suite, core, left_out)
+            except (LmrbenchError, RecursionError) as error:
+                reason = str(error).replace(f"{temporary}/", "")
+                left_out.append(Remark(where=folder.name, reason=reason))
+            else:
+                slugs.add(slug)
+                made += tasks
+                remarks += said
+                for task in tasks:
+                    missing.pop(_counterpart(task, same_paper(paper, core)), None)
+            advance(number, len(folders))
+        if missing:
+            reason = f"not made: {', '.join(sorted(missing))}"
+            if absent:
+                reason += f"; no folder that could be read holds {', '.join(sorted(absent))}"
+            left_out.append(Remark(where=f"{len(missing)} of the tasks of core", reason=reason))
+        if made:
+            temporary.chmod(0o755)
+            temporary.replace(to)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return Imported(tasks=tuple(made), left_out=tuple(left_out), remarks=tuple(remarks))
+
+
+def _counterpart(made: Made, known: Sequence[Task]) -> str:
+    """The id of the task of `core`, among those of the paper, that has the same function; "" without one."""
+    found = same_function(made.target.rpartition("::")[2].rpartition(".")[2], known)
+    return found.id if found else ""
+
+
+def _require_new(benchmark: Benchmark, instances: dict[str, str]) -> None:
+    """Raise TaskError for a benchmark with the id of an earlier one."""
+    name = benchmark.text("instance_id")
+    if name in instances:
+        raise TaskError(f"{INFO}: instance_id: {name!r} is that of {instances[name]}, too")
+    if name:
+        instances[name] = benchmark.folder.name
+
+
+def _make(
+    benchmark: Benchmark, paper: Paper, place: Path, suite: Suite, core: Sequence[Task], left_out: list[Remark]
+) -> tuple[list[Made], list[Remark]]:
+    """Write a paper's folder, and load it: its tasks, and what should be known of them.
+
+    left_out: is added to. Raises TaskError, and leaves no folder, where there is no task.
+    """
+    name = benchmark.folder.name
+    code, not_taken = read_code(benchmark)
+    for reason, paths in not_taken.items():
+        more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+        left_out.append(Remark(where=f"{name}: {paths[0]}{more}", reason=reason))
+    wanted = _wanted(benchmark, code, suite, same_paper(paper, core), left_out)
+    if not wanted:
+        raise TaskError("no task can be made of it")
+    for goal, path in _copies(code, {item.target.file for item in wanted}):
+        del code[path]
+        left_out.append(Remark(where=f"{name}: {path}", reason=f"is a copy of {goal}"))
+    said: list[Remark] = []
+    try:
+        summary = read_summary(benchmark, paper)
+    except TaskError as error:
+        summary = paper_markdown(None, paper.title)
+        said.append(Remark(where=paper.slug, reason=f"paper.md holds the title alone: {error}"))
+    checks: dict[str, Adapted] = {}
+    for item in wanted:
+        try:
+            checks[item.name] = adapted(paper, item.target, item.instruction, code, core)
+        except TaskError as error:
+            said.append(Remark(where=f"{paper.slug}/{item.name}", reason=f"no check: {error}"))
+    files = {f"repo/{path}": data for path, data in code.items()}
+    files |= {f"checks/{task}.py": check.text.encode() for task, check in checks.items()}
+    files |= {"task.toml": _table(paper, wanted, checks, code).encode(), "paper.md": summary.encode()}
+    try:
+        for path, data in files.items():
+            (place / path).parent.mkdir(parents=True, exist_ok=True)
+            (place / path).write_bytes(data)
+        tasks = load_paper(place, suite)
+        for leak in dict.fromkeys(leak for task in tasks for leak in _leaks(task)):
+            said.append(Remark(where=paper.slug, reason=f"{leak.place} holds {leak.share:.0%} of an answer"))
+    except BaseException:
+        shutil.rmtree(place, ignore_errors=True)
+        raise
+    return [_made(task, checks.get(task.name)) for task in tasks], said
+
+
+def _leaks(task: Task) -> Iterator[Leak]:
+    """The files of the workspace that hold more of an answer of the paper than an audit allows, the worst first.
+
+    At most `MOST_LEAKS`, and none after a goal file, the summary or the instruction.
+    """
+    goals = {target.file for target in (*task.targets, *task.siblings)}
+    code = dict(task.files.repository)
+    for _ in range(MOST_LEAKS):
+        leak = worst_leak(task.model_copy(update={"files": replace(task.files, repository=code)}))
+        if leak.share <= LEAK_SHARE:
+            return
+        yield leak
+        path = leak.place.partition("::")[0].removeprefix("repo/")
+        if path not in code or path in goals:
+            return
+        # The search names one place.
+        code = {name: data for name, data in code.items() if name != path}
+
+
+def _made(task: Task, check: Adapted | None) -> Made:
+    return Made(task=task.id, category=task.category, target=str(task.targets[0]), check=check.of.id if check else "")
+
+
+def _wanted(
+    benchmark: Benchmark, code: dict[str, bytes], suite: Suite, known: Sequence[Task], left_out: list[Remark]
+) -> list[_Wanted]:
+    """What can be asked for. Each golden is put into its place in the code; left_out is added to.
+
+    known: the tasks that the suite `core` has of the paper.
+    """
+    found: list[_Wanted] = []
+    for number, item in enumerate(benchmark.implementations):
+        try:
+            wanted = _one(benchmark, item, code, suite, known, found)
+            code[wanted.target.file] = with_golden(benchmark, item, wanted.target, code[wanted.target.file])
+        except LmrbenchError as error:
+            what = plain_text(item.get("goal_function")) or f"implementations[{number}]"
+            left_out.append(Remark(where=f"{benchmark.folder.name}: {what}", reason=str(error)))
+        else:
+            found.append(wanted)
+    return found
+
+
+def _one(
+    benchmark: Benchmark,
+    item: Mapping[str, Any],
+    code: Mapping[str, bytes],
+    suite: Suite,
+    known: Sequence[Task],
+    found: Sequence[_Wanted],
+) -> _Wanted:
+    instruction = plain_text(item.get("instruction"))
+    if not instruction:
+        raise TaskError("it has no instruction")
+    target = read_target(benchmark, item, code)
+    if target in [other.target for other in found]:
+        raise TaskError("an earlier implementation asks for it, too")
+    name = target.qualname.rpartition(".")[2]
+    return _Wanted(
+        name=_unused(_slug(name, "task"), {other.name for other in found}),
+        category=_category(plain_text(item.get("category")), suite, same_function(name, known)),
+        target=target,
+        instruction=instruction,
+        context=tuple(path for path in read_context(benchmark, item, code) if path != target.file),
+    )
+
+
+def _copies(code: Mapping[str, bytes], goals: Collection[str]) -> list[tuple[str, str]]:
+    """Each goal file with a file that is the same, byte for byte, and would show the answer."""
+    pairs = [(goal, path) for goal in sorted(goals) for path in code if path not in goals]
+    return [(goal, path) for goal, path in pairs if code[path] == code[goal]]
+
+
+def _category(text: str, suite: Suite, task: Task | None) -> str:
+    """The category of the suite that a text means; where it means none, that of the task that `core` has.
+
+    It means the one of which it has the largest share of the words, at least half, if that is a single one.
+    """
+    given = _words(text)
+    shares = {
+        name: len(given & words) / len(words) for name, title in suite.categories.items() if (words := _words(title))
+    }
+    best = max(shares.values(), default=0.0)
+    found = [name for name, share in shares.items() if share == best]
+    if best >= 0.5 and len(found) == 1:
+        return found[0]
+    if task is not None and task.category in suite.categories:
+        return task.category
+    raise TaskError(f"category: {text!r} is none of the suite's: {', '.join(suite.categories)}")
+
+
+def _words(text: str) -> frozenset[str]:
+    """The words of a category, without their endings."""
+    return frozenset(re.sub(r"(?<=..)(s|ing)$", "", word) for word in re.findall(r"[a-z]+", text.casefold()))
+
+
+def _slug(text: str, otherwise: str) -> str:
+    """Small letters, digits and underscores."""
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9]+", "_", plain).strip("_") or otherwise
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    number = 2
+    unused = name
+    while unused in taken:
+        unused, number = f"{name}_{number}", number + 1
+    return unused
+
+
+def _suite_table(suite: Suite) -> str:
+    lines = [f"name = {_quoted(suite.name)}", f"version = {_quoted(suite.version)}", "", "[categories]"]
+    return "\n".join([*lines, *(f"{name} = {_quoted(title)}" for name, title in suite.categories.items())]) + "\n"
+
+
+def _table(paper: Paper, wanted: Sequence[_Wanted], checks: Mapping[str, Adapted], code: Mapping[str, bytes]) -> str:
+    """task.toml."""
+    facts = {"slug": paper.slug, "title": paper.title, "year": paper.year, "venue": paper.venue, "url": str(paper.url)}
+    lines = ["[paper]", *(f"{key} = {_quoted(value)}" for key, value in facts.items())]
+    if paper.code is not None:
+        lines.append(f"code = {_quoted(str(paper.code))}")
+    for item in wanted:
+        check = checks.get(item.name)
+        context = [path for path in item.context if path in code]
+        lines += [
+            "",
+            "[[task]]",
+            f"name = {_quoted(item.name)}",
+            f"category = {_quoted(item.category)}",
+            f"targets = [{_quoted(str(item.target))}]",
+            f'instruction = """\n{_quoted_lines(item.instruction)}\n"""',
+            f"context = [{', '.join(map(_quoted, context))}]",
+            f"check = {_quoted(f'checks/{item.name}.py' if check else '')}",
+        ]
+        if check is not None:
+            lines.append(f"imports = [{', '.join(map(_quoted, check.imports))}]")
+            # In single precision, as the edition's own tests compare.
+            lines.append("tolerance = { rtol = 1e-4, atol = 1e-5 }")
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(value: object) -> str:
+    """A text or a number as TOML, which escapes as JSON does, and one character more."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _quoted_lines(text: str) -> str:
+    return "\n".join(_quoted(line)[1:-1] for line in text.split("\n"))

@@ -1,0 +1,117 @@
+"""Predictions as SWE-bench's harness takes them, a patch for each instance: which submissions are they?
+
+A file of JSON lines, or of one JSON list, of objects with `instance_id`, `model_name_or_path` and `model_patch`; or one
+JSON object that gives each instance such an object, or the patch itself, in which case the file's name is that of the
+model. An instance is a task, named by its id or with `__` in the place of the slash. A patch that can't be used is a
+submission without code, which fails.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ConfigDict, Field
+
+from lmrbench.errors import RecordError, SubmissionError
+from lmrbench.grading.reading import collect_diff
+from lmrbench.jsonl import MAX_LINE_BYTES, submitted_lines
+from lmrbench.records import Record, parsed_json, validated
+from lmrbench.tasks.model import Task
+from lmrbench.tasks.submission import Submission, Text
+
+# Of a file that is one JSON text.
+MAX_BYTES = 16 * MAX_LINE_BYTES
+
+
+class Prediction(Record):
+    """One prediction. What harnesses add to it is left out."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    instance_id: Text = Field(min_length=1)
+    model_name_or_path: Text = Field(min_length=1)
+    model_patch: Text | None = None
+
+
+def holds_predictions(path: Path) -> bool:
+    """Whether a file holds predictions, by its first one. A file that can't be read holds none."""
+    try:
+        values, _ = next(_values(path))
+    except (RecordError, StopIteration):
+        return False
+    return "instance_id" in values
+
+
+def read_predictions(path: Path, tasks: Mapping[str, Task]) -> list[Submission]:
+    """The predictions of a file as submissions; several of a model for one instance are its samples, in their order.
+
+    tasks: by id. Raises RecordError, naming the prediction, for one that is damaged or of no task.
+    """
+    samples: Counter[tuple[str, str]] = Counter()
+    found = []
+    for number, (values, place) in enumerate(_values(path), 1):
+        item = validated(values, Prediction, place)
+        name = item.instance_id if item.instance_id in tasks else item.instance_id.replace("__", "/", 1)
+        if name not in tasks:
+            raise RecordError(f"{path}: prediction {number}: there is no task {item.instance_id!r} in this suite")
+        sample = samples[item.model_name_or_path, name]
+        samples[item.model_name_or_path, name] += 1
+        found.append(_submission(item, tasks[name], sample))
+    return found
+
+
+def _values(path: Path) -> Iterator[tuple[dict[str, Any], str]]:
+    """Each prediction of a file as an object, and its place in the file; the lines of a file of another kind."""
+    first = next(submitted_lines(path), None)
+    if first is None:
+        return
+    try:
+        values = parsed_json(first[1], str(path))
+    except RecordError:
+        # The first line of a text that has many.
+        values = None
+    if isinstance(values, dict) and not _is_mapping(values):
+        for number, line in submitted_lines(path):
+            yield _object(parsed_json(line, f"{path}:{number}"), f"{path}:{number}")
+        return
+    if path.stat().st_size > MAX_BYTES:
+        raise RecordError(f"{path}: longer than {MAX_BYTES} bytes")
+    values = parsed_json(b"".join(line for _, line in submitted_lines(path)), str(path))
+    if isinstance(values, dict):
+        if not _is_mapping(values):
+            raise RecordError(f"{path}: is neither a prediction for each instance nor a list of them")
+        for name, item in values.items():
+            record = item if isinstance(item, dict) else {"model_patch": item}
+            yield _object({"model_name_or_path": path.stem, "instance_id": name} | record, f"{path}: {name}")
+        return
+    for number, item in enumerate(values if isinstance(values, list) else [values], 1):
+        yield _object(item, f"{path}: prediction {number}")
+
+
+def _object(value: object, place: str) -> tuple[dict[str, Any], str]:
+    if not isinstance(value, dict):
+        raise RecordError(f"{place}: is not a JSON object")
+    return value, place
+
+
+def _is_mapping(values: Mapping[str, Any]) -> bool:
+    """Whether an object gives each instance its prediction or its patch, and is no prediction itself."""
+    return "instance_id" not in values and any(
+        "model_patch" in item if isinstance(item, dict) else isinstance(item, str) and "\n+++ " in item
+        for item in values.values()
+    )
+
+
+def _submission(item: Prediction, task: Task, sample: int) -> Submission:
+    patch = item.model_patch or ""
+    try:
+        if not patch.strip():
+            raise SubmissionError("it is empty")
+        return collect_diff(task, patch.encode(), item.model_name_or_path, sample)
+    except SubmissionError as error:
+        return Submission(
+            system=item.model_name_or_path, task=task.id, sample=sample, code="", warnings=(f"the patch: {error}",)
+        )

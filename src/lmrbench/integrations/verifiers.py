@@ -1,0 +1,176 @@
+"""The benchmark for the library `verifiers`, and so for trainers that use it: tasks, and a reward that is graded here.
+
+Two tasksets, as its hub has them, of which the packages in `environments/` export one each: in one a model answers one
+message with a function, in the other an agent works in a container. Answers are graded on the trainer's machine, in
+lmrbench's own sandbox and under cases that were drawn for this one answer, whatever the agent's container holds.
+"""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any, Literal
+
+import verifiers.v1 as vf
+from pydantic import Field
+
+from lmrbench.grading.reward import Grader
+from lmrbench.solving.prompts import agent_message, prompt_message
+from lmrbench.solving.settings import MOST_CHARACTERS
+from lmrbench.source.syntax import decode
+from lmrbench.tasks.loading import load_suite, suite_folder
+from lmrbench.tasks.model import Inputs, Task
+from lmrbench.tasks.selection import select
+from lmrbench.tasks.workspace import answered_files, workspace_files
+
+_GRADE = "lmrbench"
+_WORKSPACE = "/workspace"
+_MOST_BYTES = 1 << 20
+
+
+class LmrBenchTaskConfig(vf.TaskConfig):
+    """How answers are graded. reward: 1 if all cases match, or `Grade.share`."""
+
+    reward: Literal["passed", "share"] = "passed"
+    sandbox: str = "bubblewrap"
+    workers: int | None = None
+
+
+class LmrBenchConfig(vf.TasksetConfig):
+    """Which tasks. suite: core, real, all or a folder. tasks: ids, papers, categories or globs; all without one.
+
+    inputs: what of the repository is shown. max_characters: of a prompt.
+    """
+
+    suite: str = "core"
+    tasks: list[str] = Field(default_factory=list)
+    inputs: Inputs = "full"
+    max_characters: int = MOST_CHARACTERS
+    task: LmrBenchTaskConfig = LmrBenchTaskConfig()
+
+
+class LmrBenchData(vf.TaskData):
+    """One task. suite, inputs: of the configuration. goal_files: what an agent's answer is read from."""
+
+    suite: str
+    inputs: Inputs
+    goal_files: tuple[str, ...]
+
+
+class _Graded(vf.Task[LmrBenchData, vf.State, LmrBenchTaskConfig]):
+    async def candidate(self, trace: vf.Trace, runtime: vf.Runtime | None) -> str | Mapping[str, str]:
+        raise NotImplementedError
+
+    async def validate(self, runtime: vf.Runtime) -> bool:
+        """Does the reference pass?"""
+        task = _tasks(self.data.suite)[str(self.data.id)]
+        files = answered_files(task)
+        grader = _grader(self.data.suite, self.config.sandbox, self.config.workers)
+        grade = await grader.grade_async(task.id, {name: decode(files[name])[0] for name in task.goal_files})
+        return grade.passed
+
+    @vf.metric
+    async def cases(self, trace: vf.Trace, runtime: vf.Runtime | None = None) -> dict[str, float]:
+        """What the reward is made of: the share of the cases that match, and how many there are."""
+        grade = await self._grade(trace, runtime)
+        return {"share": grade["share"], "cases": grade["cases"]}
+
+    @vf.reward
+    async def solved(self, trace: vf.Trace, runtime: vf.Runtime | None = None) -> float:
+        """The reward. A fault of the suite or of the machine is an error, and never a reward of 0."""
+        return float((await self._grade(trace, runtime))[self.config.reward])
+
+    async def _grade(self, trace: vf.Trace, runtime: vf.Runtime | None) -> dict[str, float]:
+        """Grade a rollout once: what is kept tells nothing of expected values."""
+        if _GRADE not in trace.info:
+            grader = _grader(self.data.suite, self.config.sandbox, self.config.workers)
+            grade = await grader.grade_async(str(self.data.id), await self.candidate(trace, runtime))
+            trace.info[_GRADE] = {
+                "share": grade.share,
+                "passed": float(grade.passed),
+                "cases": float(len(grade.cases)),
+                "verdicts": [case.verdict for case in grade.cases],
+            }
+        found: dict[str, float] = trace.info[_GRADE]
+        return found
+
+
+class LmrBenchTask(_Graded):
+    """A model answers one message with the function."""
+
+    async def candidate(self, trace: vf.Trace, runtime: vf.Runtime | None) -> str:
+        return str(trace.last_reply)
+
+
+class LmrBenchAgentTask(_Graded):
+    """An agent implements the function in its workspace, in a container: on this machine it would find the answers."""
+
+    NEEDS_CONTAINER = True
+
+    async def setup(self, trace: vf.Trace, runtime: vf.Runtime) -> None:
+        """Write the workspace into the container."""
+        task = _tasks(self.data.suite)[str(self.data.id)]
+        for path, data in workspace_files(task, self.data.inputs).items():
+            await runtime.write(f"{_WORKSPACE}/{path}", bytes(data))
+
+    async def candidate(self, trace: vf.Trace, runtime: vf.Runtime | None) -> dict[str, str]:
+        """The goal files as the agent left them; one that is gone or too large is no answer."""
+        found = {}
+        for name in self.data.goal_files:
+            try:
+                assert runtime is not None
+                data = await runtime.read(f"{_WORKSPACE}/repo/{name}", max_bytes=_MOST_BYTES)
+            except (OSError, vf.SandboxError):
+                continue
+            found[name] = data.decode("utf-8", "replace")
+        return found
+
+
+class LmrBenchTaskset(vf.Taskset[LmrBenchTask, LmrBenchConfig]):
+    """Tasks of one message each."""
+
+    def load(self) -> Iterable[LmrBenchTask]:
+        """The tasks that the configuration names."""
+        for task in _chosen(self.config):
+            prompt = prompt_message(task, self.config.inputs, "summary", self.config.max_characters).text
+            yield LmrBenchTask(_data(task, self.config, prompt), self.config.task)
+
+
+class LmrBenchAgentTaskset(vf.Taskset[LmrBenchAgentTask, LmrBenchConfig]):
+    """Tasks with a workspace each."""
+
+    def load(self) -> Iterable[LmrBenchAgentTask]:
+        """The tasks that the configuration names."""
+        for task in _chosen(self.config):
+            data = _data(task, self.config, agent_message(task, _WORKSPACE), workdir=_WORKSPACE)
+            yield LmrBenchAgentTask(data, self.config.task)
+
+
+def _chosen(config: LmrBenchConfig) -> tuple[Task, ...]:
+    return select(_tasks(config.suite).values(), config.tasks)
+
+
+def _data(task: Task, config: LmrBenchConfig, prompt: str, **more: Any) -> LmrBenchData:
+    return LmrBenchData(
+        id=task.id,
+        name=task.id,
+        prompt=prompt,
+        suite=config.suite,
+        inputs=config.inputs,
+        goal_files=task.goal_files,
+        **more,
+    )
+
+
+@cache
+def _tasks(suite: str) -> dict[str, Task]:
+    return {task.id: task for task in load_suite(suite_folder(suite))}
+
+
+@cache
+def _grader(suite: str, sandbox: str, workers: int | None) -> Grader:
+    """One for all rollouts of this process, whose workers are warm after the first."""
+    grader = Grader(suite, sandbox=sandbox, workers=workers)
+    atexit.register(grader.close)
+    return grader

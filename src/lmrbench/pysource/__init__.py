@@ -1,1 +1,0 @@
-"""Surgery on Python source: find functions by name, mask their bodies, transplant them, and lose no other byte."""

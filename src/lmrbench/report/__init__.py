@@ -1,0 +1,1 @@
+"""Reports on runs: measures, statistics, figures, and their rendering."""

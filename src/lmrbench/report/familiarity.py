@@ -1,0 +1,99 @@
+"""Has a model seen the files that it is asked to complete, and does that go with its success?
+
+A familiar text is one whose tokens a model finds probable. Code that everybody would write like that is probable too,
+so the level says little: what speaks is the difference to the same file under other local names and in another layout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from lmrbench.grading.records import Grade
+from lmrbench.records import Record, grouped
+from lmrbench.report.token_probabilities import Probabilities
+from lmrbench.source.renaming import renamed
+from lmrbench.source.syntax import decode
+from lmrbench.tasks.model import Task
+from lmrbench.tasks.workspace import repository_files
+
+
+class Familiarity(Record):
+    """Of one goal file: the mean probability of its tokens, and of those of its renamed copy."""
+
+    task: str
+    file: str
+    tokens: int
+    as_written: float
+    renamed: float
+
+    @property
+    def difference(self) -> float:
+        """How much more probable the file is than its renamed copy."""
+        return self.as_written - self.renamed
+
+
+class Correlation(Record):
+    """Spearman's correlation, over tasks, of a system's share of answers that pass with the difference in familiarity.
+
+    problem: why there is none; empty where there is one.
+    """
+
+    system: str
+    tasks: int
+    rho: float | None
+    p: float | None
+    problem: str = ""
+
+
+def familiarities(task: Task, probabilities: Probabilities) -> list[Familiarity]:
+    """Of each goal file of a task, complete as the reference has it."""
+    files = repository_files(task)
+    found = []
+    for name in task.goal_files:
+        text = decode(files[name])[0]
+        chances, others = probabilities(text), probabilities(renamed(text))
+        found.append(
+            Familiarity(
+                task=task.id,
+                file=name,
+                tokens=len(chances),
+                as_written=_mean(chances),
+                renamed=_mean(others),
+            )
+        )
+    return found
+
+
+def correlations(found: Iterable[Familiarity], grades: Sequence[Grade]) -> list[Correlation]:
+    """For each system, over the tasks that it has grades of."""
+    differences = {
+        task: _mean([item.difference for item in items])
+        for task, items in grouped(found, lambda item: item.task).items()
+    }
+    return [_correlation(system, items, differences) for system, items in grouped(grades, lambda x: x.system).items()]
+
+
+def _correlation(system: str, grades: Sequence[Grade], differences: Mapping[str, float]) -> Correlation:
+    from scipy.stats import spearmanr
+
+    shares = {
+        task: _mean([float(item.passed) for item in items])
+        for task, items in grouped(grades, lambda item: item.task).items()
+        if task in differences
+    }
+    levels = [differences[task] for task in shares]
+    problem = ""
+    if len(shares) < 3:
+        problem = "fewer than three tasks"
+    elif len(set(shares.values())) < 2:
+        problem = "all tasks have the same share of answers that pass"
+    elif len(set(levels)) < 2:
+        problem = "all tasks are equally familiar"
+    if problem:
+        return Correlation(system=system, tasks=len(shares), rho=None, p=None, problem=problem)
+    result = spearmanr(levels, list(shares.values()))
+    return Correlation(system=system, tasks=len(shares), rho=float(result.statistic), p=float(result.pvalue))
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0

@@ -1,0 +1,198 @@
+"""Figures, drawn with matplotlib."""
+
+from __future__ import annotations
+
+import io
+import re
+import textwrap
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, PercentFormatter, StrMethodFormatter
+
+from lmrbench.errors import UsageError
+from lmrbench.report.measures.rates import Rate
+from lmrbench.text import printable
+
+
+def draw_suite(
+    categories: Mapping[str, tuple[int, int | None]], lines: Mapping[str, tuple[int, int]], file: Path
+) -> None:
+    """Draw how many tasks each category has, and how many lines each task masks in how many of its repository.
+
+    categories: by title, the number of tasks here and in the published edition. lines: by task, masked and of the
+    repository. The file's ending names its format. Raises UsageError for one that matplotlib does not write.
+    """
+    with mpl.rc_context({"svg.hashsalt": "lmrbench", "svg.fonttype": "none", "font.size": 9}):
+        figure = Figure(figsize=(10, 4), layout="constrained")
+        left, right = figure.subplots(1, 2)
+        places = range(len(categories))
+        left.barh([place - 0.2 for place in places], [here for here, _ in categories.values()], 0.4, label="here")
+        published = [count or 0 for _, count in categories.values()]
+        if any(published):
+            left.barh([place + 0.2 for place in places], published, 0.4, label="published edition", color="lightgrey")
+            left.legend()
+        left.set(yticks=places, yticklabels=list(categories), xlabel="tasks")
+        left.invert_yaxis()
+        right.scatter([repository for _, repository in lines.values()], [masked for masked, _ in lines.values()], s=14)
+        right.set(xlabel="lines of the repository", ylabel="masked lines")
+        try:
+            figure.savefig(file, metadata={"Date": None} if file.suffix == ".svg" else None)
+        except ValueError as error:
+            raise UsageError(f"--figure {file}: {error}") from error
+
+
+def draw_rates(of_systems: Mapping[str, Rate]) -> str:
+    """SVG: the rate of each system, with its intervals over tasks and over papers. of_systems: each with a rate."""
+    figure = Figure(figsize=(_WIDTH, 0.9 + 0.5 * len(of_systems)), layout="constrained")
+    axes = figure.subplots()
+    for place, item in enumerate(of_systems.values()):
+        passed = _known(item.passed)
+        axes.plot([_known(item.low), _known(item.high)], [place - 0.1] * 2, color="C0", linewidth=3)
+        if item.paper_low is not None and item.paper_high is not None:
+            axes.plot([item.paper_low, item.paper_high], [place + 0.15] * 2, color="C1", linewidth=3)
+        axes.plot([passed, passed], [place - 0.28, place + 0.33], color="black", linewidth=2)
+    lines = [Line2D([], [], color=color, linewidth=3) for color in ("C0", "C1")]
+    figure.legend(lines, ["over tasks", "over papers"], loc="outside upper center", ncols=2, frameon=False)
+    _label_places(axes, list(of_systems))
+    _percent_axis(axes.xaxis)
+    axes.set(xlim=(-0.02, 1.02), xlabel="answers that pass")
+    return _svg(figure, "rates")
+
+
+def draw_categories(groups: Mapping[str, Mapping[str, Rate]], systems: Sequence[str]) -> str:
+    """SVG: the rate of each system in each category, with its interval over tasks. systems: all, in order."""
+    step = 0.8 / len(systems)
+    height = 0.8 + len(groups) * max(0.4, 0.17 * len(systems)) + 0.2 * len(systems)
+    figure = Figure(figsize=(_WIDTH, height), layout="constrained")
+    axes = figure.subplots()
+    for number, system in enumerate(systems):
+        for place, of_systems in enumerate(groups.values()):
+            item = of_systems.get(system)
+            if item is not None and item.passed is not None:
+                _point(axes, number, item.passed, place - 0.4 + (number + 0.5) * step, item)
+    if len(systems) > 1:
+        _legend(figure, {system: number for number, system in enumerate(systems)})
+    _label_places(axes, [name.replace("_", " ") for name in groups])
+    _percent_axis(axes.xaxis)
+    axes.set(xlim=(-0.02, 1.02), xlabel="answers that pass")
+    return _svg(figure, "categories")
+
+
+def draw_costs(dollars: Mapping[str, float], of_systems: Mapping[str, Rate]) -> str:
+    """SVG: what one answer costs against the rate.
+
+    dollars: of one answer, for the systems whose prices are known, at least one. of_systems: all, each with a rate;
+    their order gives them the colours that they have in `draw_categories`.
+    """
+    figure = Figure(figsize=(_WIDTH, 3.2 + 0.2 * len(dollars)), layout="constrained")
+    axes = figure.subplots()
+    numbers = {system: number for number, system in enumerate(of_systems) if system in dollars}
+    for system, number in numbers.items():
+        item = of_systems[system]
+        _point(axes, number, dollars[system], _known(item.passed), item, upright=True)
+    least, most = min(dollars.values()), max(dollars.values())
+    if least > 0 and most > 10 * least:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axes.xaxis.set_minor_formatter(NullFormatter())
+    else:
+        axes.set_xlim(0, most * 1.1 or 1)
+    _legend(figure, numbers)
+    _percent_axis(axes.yaxis)
+    axes.set(ylim=(-0.02, 1.02), xlabel="dollars for one answer", ylabel="answers that pass")
+    axes.grid(color="0.9")
+    return _svg(figure, "costs")
+
+
+def draw_progress(curves: Mapping[str, Sequence[float]], systems: Sequence[str]) -> str:
+    """SVG: the mean share of cases that match after each turn.
+
+    curves: by system, from turn 0 on. systems: all of the report; their order gives them their colours.
+    """
+    figure = Figure(figsize=(_WIDTH, 3.2 + 0.2 * len(curves)), layout="constrained")
+    axes = figure.subplots()
+    numbers = {system: number for number, system in enumerate(systems) if system in curves}
+    for system, number in numbers.items():
+        shares = curves[system]
+        axes.plot(
+            range(len(shares)),
+            shares,
+            color=f"C{number % 10}",
+            drawstyle="steps-post",
+            marker=_MARKERS[number % len(_MARKERS)],
+            markersize=5,
+            # A few marks tell lines apart without colour, and don't hide them.
+            markevery=max(1, len(shares) // 8),
+        )
+    _legend(figure, numbers)
+    _percent_axis(axes.yaxis)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set(ylim=(-0.02, 1.02), xlabel="turns", ylabel="cases that match")
+    axes.grid(color="0.9")
+    return _svg(figure, "progress")
+
+
+# Inches; at a width of 400 pixels letters are still large enough to read.
+_WIDTH = 4.6
+_MARKERS = "osD^vPX*"
+
+
+def _point(axes: Axes, number: int, x: float, y: float, item: Rate, upright: bool = False) -> None:
+    """A rate as a point with its interval over tasks. number: of the system, which gives colour and shape."""
+    ends = [_known(item.low), _known(item.high)]
+    axes.plot([x, x] if upright else ends, ends if upright else [y, y], color=f"C{number % 10}", linewidth=1.5)
+    axes.plot([x], [y], color=f"C{number % 10}", marker=_MARKERS[number % len(_MARKERS)], markersize=5)
+
+
+def _legend(figure: Figure, numbers: Mapping[str, int]) -> None:
+    """Name the systems. numbers: as of `_point`, by system."""
+    shapes = [
+        Line2D([], [], color=f"C{number % 10}", marker=_MARKERS[number % len(_MARKERS)]) for number in numbers.values()
+    ]
+    # matplotlib leaves out labels that begin with an underscore.
+    names = [f" {name}" if name.startswith("_") else name for name in (_wrapped(name, 48) for name in numbers)]
+    legend = figure.legend(shapes, names, loc="outside upper center", frameon=False)
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+
+
+def _label_places(axes: Axes, names: Sequence[str]) -> None:
+    """Name the places 0, 1, ... of the y axis, from top to bottom, and draw a line between them."""
+    axes.set_yticks(range(len(names)), [_wrapped(name, 20) for name in names], parse_math=False)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    for place in range(len(names) - 1):
+        axes.axhline(place + 0.5, color="0.9", linewidth=0.8)
+
+
+def _percent_axis(axis: Axis) -> None:
+    axis.set_major_formatter(PercentFormatter(1))
+
+
+def _wrapped(name: str, width: int) -> str:
+    return textwrap.fill(printable(name), width)
+
+
+def _known(value: float | None) -> float:
+    if value is None:
+        raise ValueError("a system without any answer can't be drawn")
+    return value
+
+
+def _svg(figure: Figure, name: str) -> str:
+    """The figure as an SVG element for a page, whose ids begin with a name, so that figures don't share any."""
+    file = io.StringIO()
+    with mpl.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}), warnings.catch_warnings():
+        # The reader's browser has the letters that matplotlib's own font lacks.
+        warnings.filterwarnings("ignore", message="Glyph")
+        figure.savefig(file, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
+    _, start, body = file.getvalue().partition("<svg")
+    body = re.sub(r'( id="|xlink:href="#|url\(#)', rf"\1{name}-", body)
+    return start + re.sub(r' (?:width|height)="[\d.]+pt"', "", body, count=2)

@@ -1,0 +1,1 @@
+"""The measures of a report, one module each."""

@@ -1,0 +1,1 @@
+"""Rendering of tables for the terminal, Markdown, CSV, LaTeX and HTML."""

@@ -1,0 +1,1 @@
+"""The sandbox back ends: bubblewrap, Docker and a plain process."""

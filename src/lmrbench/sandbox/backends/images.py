@@ -1,0 +1,257 @@
+"""Images for the `docker` back end: one for each set of packages that tasks import, named by the hash of what is in it.
+
+Packages are copied as they are installed here, so that a container computes with the same files as every other back
+end, nothing is downloaded, and a worker sees no package that its tasks do not import. Of the base image only the
+interpreter and the system's libraries are used: it needs Python of the same version, and a C library that is new
+enough for the packages.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import io
+import json
+import os
+import platform
+import sys
+import tarfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import docker
+from docker.errors import APIError, BuildError, DockerException, ImageNotFound
+from packaging.version import Version
+from requests.exceptions import RequestException
+
+from lmrbench.errors import SandboxError
+from lmrbench.files import cache_folder
+from lmrbench.sandbox.packages import paths_of, required_distributions, versions
+from lmrbench.sandbox.variables import WORKER_PROGRAM, harness_digest
+from lmrbench.sandbox.venvs import lock_digest
+
+REPOSITORY = "lmrbench-worker"
+BASE_VARIABLE = "LMRBENCH_BASE_IMAGE"
+LABEL = "lmrbench.image"
+_OLDEST_ENGINE = Version("20.10")
+_IMAGE = Path(__file__).resolve().parent / "image"
+# Distributions of fewer bytes share one layer.
+_SMALL = 10 << 20
+
+
+@dataclass(frozen=True)
+class Image:
+    """An image that is there. size: bytes, which images share in part. packages: name and version of each."""
+
+    tag: str
+    created: datetime
+    size: int
+    base: str
+    packages: dict[str, str]
+
+
+def connect() -> Any:
+    """A client of the Docker Engine that DOCKER_HOST names, or of this machine's. Raises SandboxError without one."""
+    try:
+        client = docker.from_env(timeout=600)
+        version = client.version()["Version"]
+    except (DockerException, RequestException) as error:
+        raise SandboxError(f"the Docker Engine can't be reached: {error}") from error
+    if not is_podman(client) and Version(version.partition("+")[0].partition("-")[0]) < _OLDEST_ENGINE:
+        raise SandboxError(f"Docker Engine {version} is too old: {_OLDEST_ENGINE} or newer is needed")
+    return client
+
+
+def is_podman(client: Any) -> bool:
+    """Whether it is podman that answers as a Docker Engine."""
+    return "podman" in str(client.version().get("Components", "")).lower()
+
+
+def default_base(client: Any) -> str:
+    """The base image where none is named: the variable's, that of the newest image of ours, or the public one."""
+    if named := os.environ.get(BASE_VARIABLE):
+        return named
+    return next((item.base for item in images(client)), f"python:{_python()}-slim")
+
+
+def image_for(
+    client: Any,
+    imports: Sequence[str],
+    environment: Path | None = None,
+    base: str | None = None,
+    told: Callable[[str], object] = lambda _: None,
+) -> str:
+    """The tag of the image with these packages, built if it is absent.
+
+    told: called with a line before something that takes long. Raises SandboxError where it can't be built.
+    """
+    tag, facts = _described(client, imports, environment, base, told)
+    with _alone(tag):
+        if not _is_there(client, tag):
+            told(f"building {tag} from {facts['base']}, with {len(facts['packages'])} packages")
+            _build(client, tag, imports, environment, facts)
+    return tag
+
+
+def tag_of(client: Any, imports: Sequence[str], environment: Path | None = None) -> str:
+    """The tag that the image with these packages has or would have. Raises SandboxError where the base is missing."""
+    return _described(client, imports, environment, None, lambda _: None)[0]
+
+
+def images(client: Any) -> list[Image]:
+    """All images of workers, the newest first."""
+    found = []
+    for item in client.images.list(filters={"label": LABEL}):
+        facts = json.loads(item.labels[LABEL])
+        # Podman names a registry, too.
+        for tag in (name.rpartition("/")[2] for name in item.tags):
+            if tag.startswith(f"{REPOSITORY}:"):
+                created = datetime.fromisoformat(item.attrs["Created"][:19] + "+00:00")
+                found.append(Image(tag, created, item.attrs["Size"], facts["base"], facts["packages"]))
+    return sorted(found, key=lambda item: item.created, reverse=True)
+
+
+def remove(client: Any, tag: str) -> None:
+    """Remove an image. Raises SandboxError where that can't be done, as while a container uses it."""
+    try:
+        client.images.remove(tag)
+    except APIError as error:
+        raise SandboxError(f"{tag} can't be removed: {error.explanation}") from error
+
+
+def _described(
+    client: Any, imports: Sequence[str], environment: Path | None, base: str | None, told: Callable[[str], object]
+) -> tuple[str, dict[str, Any]]:
+    """The tag of an image, and what goes into it."""
+    base = base or default_base(client)
+    texts = [file.read_text() for file in sorted(_IMAGE.iterdir()) if file.is_file()]
+    facts = {
+        "base": base,
+        "base id": _base_id(client, base, told),
+        "recipe": hashlib.sha256("\0".join(texts).encode()).hexdigest(),
+        "harness": harness_digest(),
+        "python": _python(),
+        "machine": platform.machine(),
+        "environment": None if environment is None else lock_digest(environment),
+        "packages": versions(imports, environment),
+    }
+    return f"{REPOSITORY}:{hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:20]}", facts
+
+
+def _is_there(client: Any, tag: str) -> bool:
+    try:
+        client.images.get(tag)
+    except ImageNotFound:
+        return False
+    except (DockerException, RequestException) as error:
+        raise SandboxError(f"Docker can't look for the image {tag}: {error}") from error
+    return True
+
+
+@contextmanager
+def _alone(tag: str) -> Iterator[None]:
+    """One build of an image at a time, in whatever thread or process."""
+    folder = cache_folder() / "images"
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / f"{tag.partition(':')[2]}.lock", "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _python() -> str:
+    return f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
+def _base_id(client: Any, base: str, told: Callable[[str], object]) -> str:
+    try:
+        try:
+            return str(client.images.get(base).id)
+        except ImageNotFound:
+            told(f"pulling {base}")
+            return str(client.images.pull(base).id)
+    except (DockerException, RequestException) as error:
+        raise SandboxError(
+            f"the base image {base} is not here and can't be pulled; name one of your own by --base or "
+            f"{BASE_VARIABLE}: {error}"
+        ) from error
+
+
+def _build(client: Any, tag: str, imports: Sequence[str], environment: Path | None, facts: dict[str, Any]) -> None:
+    layers = _layers(imports, environment)
+    recipe = (_IMAGE / "Dockerfile").read_text()
+    recipe += "".join(f"COPY packages/{number} /packages\n" for number in range(len(layers)))
+    reading, writing = os.pipe()
+    sender = threading.Thread(target=_send, args=(writing, recipe, layers), daemon=True)
+    sender.start()
+    try:
+        with open(reading, "rb") as context:
+            client.images.build(
+                fileobj=context,
+                custom_context=True,
+                tag=tag,
+                rm=True,
+                forcerm=True,
+                network_mode="none",
+                buildargs={"BASE": facts["base"]},
+                labels={LABEL: json.dumps(facts)},
+            )
+    except BuildError as error:
+        said = [line["stream"].strip() for line in error.build_log if line.get("stream", "").strip()]
+        raise SandboxError(f"{tag} can't be built: {error.msg}: {' '.join(said[-1:])}") from error
+    except (DockerException, RequestException) as error:
+        raise SandboxError(f"{tag} can't be built: {error}") from error
+    finally:
+        sender.join()
+
+
+def _layers(imports: Sequence[str], environment: Path | None) -> list[dict[str, Path]]:
+    """What is copied together, by name: a large distribution, the largest first, and all small ones."""
+    sized = []
+    small: dict[str, Path] = {}
+    for item in required_distributions(imports, environment):
+        paths = paths_of(item)
+        size = sum(_size(path) for path in paths.values())
+        if size < _SMALL:
+            small |= paths
+        else:
+            sized.append((-size, item.name, paths))
+    return [paths for _, _, paths in sorted(sized, key=lambda entry: entry[:2])] + ([small] if small else [])
+
+
+def _size(path: Path) -> int:
+    files = path.rglob("*") if path.is_dir() else [path]
+    return sum(file.stat().st_size for file in files if file.is_file())
+
+
+def _send(writing: int, recipe: str, layers: Sequence[dict[str, Path]]) -> None:
+    """Write the context of a build to a pipe; the other side may hang up."""
+    try:
+        with open(writing, "wb") as out, tarfile.open(fileobj=out, mode="w|", format=tarfile.PAX_FORMAT) as archive:
+            _add(archive, "Dockerfile", recipe.encode())
+            _add(archive, "worker/prepare.py", (_IMAGE / "prepare.py").read_bytes())
+            _add(archive, "worker/wanted.json", json.dumps({"python": _python()}).encode())
+            archive.add(WORKER_PROGRAM, f"worker/{WORKER_PROGRAM.name}", filter=_readable)
+            for number, paths in enumerate(layers):
+                for name, path in paths.items():
+                    archive.add(path, f"packages/{number}/{name}", filter=_readable)
+    except BrokenPipeError:
+        pass
+
+
+def _add(archive: tarfile.TarFile, name: str, data: bytes) -> None:
+    entry = tarfile.TarInfo(name)
+    entry.size, entry.mode = len(data), 0o644
+    archive.addfile(entry, io.BytesIO(data))
+
+
+def _readable(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    """The same for all who build it: owned by root, and readable for the user that a container has."""
+    entry.uid = entry.gid = 0
+    entry.uname = entry.gname = "root"
+    entry.mode |= 0o555 if entry.isdir() else 0o444
+    return entry

@@ -1,0 +1,47 @@
+"""Carry `from __future__ import annotations` over to single functions, by writing their annotations as strings.
+
+The import would change every function of the file that the answer is put into. A string is what it makes of each
+annotation of the answer's own.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from lmrbench.source.scopes import is_future
+from lmrbench.source.syntax import Edit, FunctionNode, Source, lines_of, splice
+
+
+def with_quoted_annotations(mask: Source, candidate: Source) -> Source:
+    """The candidate with its annotations as strings, if it has the import and the mask has not.
+
+    Lines keep their numbers. Raises SyntaxError if Python can't parse the result.
+    """
+    if not _has_import(candidate) or _has_import(mask):
+        return candidate
+    edits = [_quoted(candidate, annotation) for annotation in _annotations(candidate.tree)]
+    return Source.parse(splice(candidate.text, edits))
+
+
+def _has_import(source: Source) -> bool:
+    futures = (node for node in source.tree.body if isinstance(node, ast.ImportFrom) and is_future(node))
+    return any(alias.name == "annotations" for node in futures for alias in node.names)
+
+
+def _annotations(tree: ast.Module) -> Iterator[ast.expr]:
+    for node in ast.walk(tree):
+        found = node.returns if isinstance(node, FunctionNode) else getattr(node, "annotation", None)
+        match found:
+            # `*args: *Ts` has no other form.
+            case None | ast.Constant(value=str()) | ast.Starred():
+                pass
+            case ast.expr():
+                yield found
+
+
+def _quoted(source: Source, annotation: ast.expr) -> Edit:
+    start, end = source.begin(annotation), source.finish(annotation)
+    first, *others = lines_of(source.text[start:end])
+    literal = repr(" ".join([first, *others]))
+    return start, end, f"({literal}{chr(10) * len(others)})" if others else literal

@@ -1,0 +1,92 @@
+"""What of an answered file is the answer? Its targets, and what was transplanted beside them, without the rest.
+
+`excerpt` compares the answered file with the masked one, so it finds exactly what a transplant has added. `bare`
+removes what a program does not run: comments, docstrings and other constants that stand alone.
+"""
+
+from __future__ import annotations
+
+import ast
+import tokenize
+from collections.abc import Iterator, Sequence
+
+from lmrbench.source.functions import functions_named
+from lmrbench.source.scopes import Pair, module_and_classes
+from lmrbench.source.syntax import Edit, Source, splice
+
+_INDENT = "    "
+
+
+def excerpt(masked: str, answered: str, qualnames: Sequence[str]) -> str:
+    """The targets as the answered file has them, and the statements that only it has, each in the class it belongs to.
+
+    masked: the file without the bodies of the targets. Raises SyntaxError for a text that is not Python.
+    """
+    mask, new = Source.parse(masked), Source.parse(answered)
+    pairs = [Pair(functions_named(mask, name)[-1], functions_named(new, name)[-1]) for name in dict.fromkeys(qualnames)]
+    parts = []
+    for scope in module_and_classes(mask, new, pairs):
+        added = [entry.origin for entry in scope.candidate.entries if entry.key not in scope.mask.keys]
+        places = {new.extent(statement) for statement in added}
+        places |= {(pair.candidate.start, pair.candidate.end) for pair in pairs if _classes_around(pair) == scope.path}
+        headers = [f"{_INDENT * depth}class {name}:\n" for depth, name in enumerate(scope.path)]
+        margin = _INDENT * len(scope.path)
+        if places:
+            text = "\n\n".join(new.moved(start, end, margin, "\n") for start, end in sorted(places))
+            parts.append("".join(headers) + text)
+    return "\n\n\n".join(parts) + "\n"
+
+
+def bare(text: str) -> str:
+    """The text without comments, docstrings and other constants that stand alone; what it computes is the same.
+
+    Raises SyntaxError for a text that is not Python.
+    """
+    source = Source.parse(text)
+    comments = ((source.place(token), len(token.string)) for token in source.tokens if token.type == tokenize.COMMENT)
+    removed = [(start, start + length, "") for start, length in comments]
+    return splice(source.text, [_whole_line(source, edit) for edit in (*removed, *_idle(source))])
+
+
+def _classes_around(pair: Pair) -> tuple[str, ...]:
+    names = []
+    for parent in pair.candidate.parents:
+        if not isinstance(parent, ast.ClassDef):
+            break
+        names.append(parent.name)
+    return tuple(names)
+
+
+def _idle(source: Source) -> Iterator[Edit]:
+    """An edit for each constant that stands alone; `pass` takes its place where its block would be empty."""
+    for node in ast.walk(source.tree):
+        for field in ("body", "orelse", "finalbody"):
+            block = getattr(node, field, None)
+            if not isinstance(block, list):
+                continue
+            idle = [statement for statement in block if _is_idle(statement)]
+            needed = len(idle) == len(block) and not isinstance(node, ast.Module)
+            for number, statement in enumerate(idle):
+                yield source.begin(statement), source.finish(statement), "pass" if needed and not number else ""
+
+
+def _is_idle(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Expr(value=ast.Constant()):
+            return True
+        case ast.Expr(value=ast.JoinedStr(values=parts)):
+            return all(isinstance(part, ast.Constant) for part in parts)
+    return False
+
+
+def _whole_line(source: Source, edit: Edit) -> Edit:
+    """An edit that leaves nothing of its lines takes them away; one that shares a line leaves valid Python there."""
+    start, end, replacement = edit
+    before = source.text[source.line_start(start) : start]
+    after = source.text[end : source.line_end(source.line(end))]
+    if source.text[start] == "#":
+        if before.strip():
+            return source.line_start(start) + len(before.rstrip()), end, ""
+    elif replacement or before.strip() or after.strip():
+        return start, end, "pass"
+    return source.line_start(start), source.starts[source.line(end)], ""

@@ -1,0 +1,167 @@
+"""Find the fenced blocks of a text in Markdown, as models write them.
+
+A block ends with a line of nothing but a fence, as CommonMark says; a fence with anything behind it ends no block.
+There are two exceptions. A block of Python goes on where its code is not complete yet, as with a fence inside a
+docstring. And it ends earlier where its code is complete only so: at a fence behind the last line of code, or at the
+fence of the next block.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from lmrbench.source.passages import flush
+
+# Of the characters that are looked at in search of the ends of blocks: as many times the text, and at most so many.
+MOST_LOOKS, MOST_CHARACTERS = 20, 5_000_000
+
+_OPENING = re.compile(
+    r"(?P<quotation>(?:[ \t]{0,3}>[ \t]?)*)(?P<margin>[ \t]*)(?:(?:[-*+]|\d+[.)])[ \t]+)?"
+    r"(?P<fence>`{3,}|~{3,})(?P<info>[^`]*)$"
+)
+_BEHIND_TEXT = re.compile(
+    r"(?P<quotation>)(?P<margin>)[^`\n]*[^`\s][ \t]*(?P<fence>`{3,})(?P<info>[ \t]*[\w+#.-]+)[ \t]*$"
+)
+_LANGUAGE = re.compile(r"[ \t]*\{?[ \t]*\.?(?P<name>[\w+#-]*)")
+_NEXT_BLOCK = re.compile(r"[ \t]*(?:`{3,}|~{3,})[ \t]*[\w+#.{}-]+[ \t]*$")
+_CODE_BEHIND = re.compile(r"[ \t]*[\w+#.-]+[ \t]+(?P<code>(?:(?:def|class|import|from|async)\b|@).*)$")
+_QUOTED = re.compile(r"[ \t]{0,3}>[ \t]?")
+PYTHON = frozenset(
+    {"python", "python2", "python3", "py", "py2", "py3", "ipython", "ipython3", "pycon", "jupyter", "sage", "pyi"}
+    | {"python-repl", "tool_code"}
+)
+# A text in such a block may have blocks itself.
+_MARKUP = frozenset({"markdown", "md"})
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block.
+
+    start: the index of the first line of its content, or of the fence where code stands behind that. end: the index of
+    the line behind the block and its last fence. language: in lower case; "" if the fence names none. closed: False
+    for a block that no fence ends. lines: the content, without the marks around it.
+    """
+
+    start: int
+    end: int
+    language: str
+    closed: bool
+    lines: tuple[str, ...]
+
+    @property
+    def is_python(self) -> bool:
+        """Whether the fence says that it is Python."""
+        return self.language in PYTHON
+
+
+class _End(NamedTuple):
+    """A place where a block may end.
+
+    size: how many lines of content are before it. behind: the index of the first line behind the block. last_line: the
+    code before a fence on the same line.
+    """
+
+    size: int
+    behind: int
+    last_line: str | None = None
+
+
+def fenced_blocks(lines: Sequence[str]) -> list[tuple[int, Block]]:
+    """The fenced blocks of a text in their order, each with the index of its opening fence."""
+    size = sum(map(len, lines))
+    search = _Search(lines, max(size, min(MOST_LOOKS * size, MOST_CHARACTERS)))
+    blocks: list[tuple[int, Block]] = []
+    number = 0
+    while number < len(lines):
+        block = search.block(number)
+        if block:
+            blocks.append((number, block))
+        number = block.end if block else number + 1
+    return blocks
+
+
+class _Search:
+    """The blocks of one text. looks: how many characters may still be looked at for uncertain ends."""
+
+    def __init__(self, lines: Sequence[str], looks: int) -> None:
+        self._lines, self._looks = lines, looks
+
+    def block(self, number: int) -> Block | None:
+        """The block that a line opens."""
+        line = self._lines[number]
+        opening = ("```" in line or "~~~" in line) and (_OPENING.match(line) or _BEHIND_TEXT.match(line))
+        if not opening:
+            return None
+        info, fence = opening["info"], opening["fence"]
+        name = match["name"].lower() if (match := _LANGUAGE.match(info)) else ""
+        if name in _MARKUP:
+            return None
+        behind = _CODE_BEHIND.match(info)
+        content = [behind["code"]] if behind else []
+        start = number + (not behind)
+        python = not name or name in PYTHON
+        quotation, margin = opening["quotation"].count(">"), opening["margin"]
+        ends: list[_End] = []
+        usual = None
+        for place in range(number + 1, len(self._lines)):
+            inside = _inside(self._lines[place], quotation, margin)
+            content.append(inside)
+            stripped = inside.strip(" \t")
+            if fence not in stripped:
+                continue
+            size = len(content) - 1
+            if stripped.startswith(fence) and not stripped.strip(fence[0]):
+                if usual is None:
+                    usual = len(ends)
+                ends.append(_End(size, place + 1))
+                blank = not any(map(str.strip, content[:size]))
+                if blank or (not python and usual == 0) or self._is_whole(name, content, ends[-1]):
+                    return Block(start, place + 1, name, True, tuple(content[:size]))
+                if self._looks <= 0 or not python:
+                    break
+            elif usual is None and stripped.startswith(fence):
+                next_block = bool(_NEXT_BLOCK.match(inside))
+                if python or next_block:
+                    ends.append(_End(size, place if next_block else place + 1))
+            elif usual is None and stripped.endswith(fence):
+                ends.append(_End(size, place + 1, inside.rstrip(" \t").rstrip(fence[0])))
+        return self._uncertain(start, name, content, ends, usual)
+
+    def _uncertain(self, start: int, name: str, content: list[str], ends: list[_End], usual: int | None) -> Block:
+        """A block whose code is complete at no fence that may end it."""
+        early = ends if usual is None else ends[:usual]
+        python = not name or name in PYTHON
+        chosen = next((end for end in early if python and self._is_whole(name, content, end)), None)
+        chosen = chosen or next((end for end in early if end.last_line is None), None)
+        chosen = chosen or (ends[usual] if usual is not None else None)
+        if chosen is None:
+            return Block(start, len(self._lines), name, False, tuple(content))
+        return Block(start, chosen.behind, name, True, _cut(content, chosen))
+
+    def _is_whole(self, name: str, content: list[str], end: _End) -> bool:
+        """Whether a block of Python that ends there is complete code."""
+        if self._looks <= 0 or (name and name not in PYTHON):
+            return False
+        found = _cut(content, end)
+        self._looks -= sum(map(len, found))
+        return any(map(str.strip, found)) and flush(found) is not None
+
+
+def _cut(content: Sequence[str], end: _End) -> tuple[str, ...]:
+    return (*content[: end.size], *([] if end.last_line is None else [end.last_line]))
+
+
+def _inside(line: str, quotation: int, margin: str) -> str:
+    for _ in range(quotation):
+        line = _QUOTED.sub("", line, count=1)
+    return line.removeprefix(margin)
+
+
+def texts_between(lines: Sequence[str], blocks: Sequence[tuple[int, Block]]) -> Iterator[str]:
+    """The lines of the text, those of its blocks and fences empty."""
+    inside = {number for opening, block in blocks for number in range(opening, block.end)}
+    yield from ("" if number in inside else line for number, line in enumerate(lines))

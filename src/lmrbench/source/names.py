@@ -1,0 +1,134 @@
+"""Which names does a piece of Python bind, need and write to?
+
+Scopes are those of the language: a name that a function binds is its own, a comprehension keeps its variables, a
+class body hides nothing from its surroundings. Where the answer depends on what happens at run time (names in a class
+body, annotations), `used` says too much rather than too little.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
+
+from lmrbench.source.syntax import syntax_tree
+
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, *_COMPREHENSIONS)
+
+
+def bound(*nodes: ast.AST) -> set[str]:
+    """The names that nodes bind in the scope where they stand."""
+    names: set[str] = set()
+    for node in _same_scope(nodes):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                names.add(name)
+            case ast.Name(id=name, ctx=ast.Store()):
+                names.add(name)
+            case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+                names.update(alias.asname or alias.name.partition(".")[0] for alias in aliases)
+            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                names.add(name)
+            case ast.MatchMapping(rest=str(name)):
+                names.add(name)
+            case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+                names.update(part.target.id for part in ast.walk(node) if isinstance(part, ast.NamedExpr))
+    return names - {"*"}
+
+
+def used(*nodes: ast.AST, deferred: bool = True) -> set[str]:
+    """The names that nodes take from the scope around them; without `deferred`, only what they need before any call."""
+    names: set[str] = set()
+    for node in _same_scope(nodes):
+        match node:
+            case ast.Name(id=name, ctx=ast.Load() | ast.Del()) | ast.AugAssign(target=ast.Name(id=name)):
+                names.add(name)
+            case ast.Global(names=declared) | ast.Nonlocal(names=declared):
+                names.update(declared)
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                head = [*node.decorator_list, node.args, *([node.returns] if node.returns else [])]
+                names |= _used_by_function(head, node.args, node.body, deferred) - _type_parameters(node)
+            case ast.Lambda():
+                names |= _used_by_function([node.args], node.args, [node.body], deferred)
+            case ast.ClassDef():
+                names |= used(*ast.iter_child_nodes(node), deferred=deferred) - _type_parameters(node)
+                names |= _in_quoted_annotations(node)
+            case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+                outermost = node.generators[0]
+                inside = [part for part in ast.iter_child_nodes(node) if part is not outermost]
+                own = bound(*(generator.target for generator in node.generators))
+                names |= used(outermost.iter, deferred=deferred)
+                names |= used(*inside, outermost.target, *outermost.ifs, deferred=deferred) - own
+    return names
+
+
+def _in_quoted_annotations(node: ast.ClassDef) -> set[str]:
+    """The names in annotations of fields that are strings, which dataclasses and their like look up."""
+    names: set[str] = set()
+    for part in node.body:
+        match part:
+            case ast.AnnAssign(annotation=ast.Constant(value=str(text))):
+                with contextlib.suppress(SyntaxError):
+                    names |= used(syntax_tree(text))
+    return names
+
+
+def written(node: ast.AST) -> set[str]:
+    """The names whose object a statement changes in place: `x[0] = 1`, `x.y = 1`, `x.append(1)` as a statement."""
+    names: set[str | None] = set()
+    for part in _same_scope([node]):
+        match part:
+            case ast.Subscript(ctx=ast.Store() | ast.Del()) | ast.Attribute(ctx=ast.Store() | ast.Del()):
+                names.add(_root(part))
+            case ast.Expr(value=ast.Call(func=ast.Attribute() as method)):
+                names.add(_root(method))
+    return {name for name in names if name}
+
+
+def attributes(node: ast.AST, roots: Iterable[str]) -> set[str]:
+    """The attributes that a node reads or sets on one of some names: `self.x`, `type(self).x`, `self.__class__.x`."""
+    roots = set(roots)
+    return {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute) and _owner(part.value) in roots}
+
+
+def _same_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """Nodes and all below them; inner scopes are met, but not entered."""
+    pending = list(nodes)
+    while pending:
+        node = pending.pop()
+        yield node
+        if not isinstance(node, _SCOPES):
+            pending.extend(ast.iter_child_nodes(node))
+
+
+def _used_by_function(
+    head: Sequence[ast.AST], args: ast.arguments, body: Sequence[ast.AST], deferred: bool
+) -> set[str]:
+    outside = used(*head, deferred=deferred)
+    if not deferred:
+        return outside
+    declared = set().union(*(part.names for part in _same_scope(body) if isinstance(part, ast.Global | ast.Nonlocal)))
+    parameters = {part.arg for part in ast.iter_child_nodes(args) if isinstance(part, ast.arg)}
+    return outside | (used(*body) - ((parameters | bound(*body)) - declared))
+
+
+def _type_parameters(node: ast.AST) -> set[str]:
+    return {parameter.name for parameter in getattr(node, "type_params", ())}
+
+
+def _root(node: ast.AST) -> str | None:
+    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def _owner(node: ast.AST) -> str | None:
+    while True:
+        match node:
+            case ast.Name(id=name):
+                return name
+            case ast.Attribute(value=value, attr="__class__") | ast.Call(func=ast.Name(id="type"), args=[value]):
+                node = value
+            case _:
+                return None

@@ -1,0 +1,253 @@
+"""Tell code from prose in a text that is not all Python.
+
+The text is cut into statements, each with the lines that belong to it. One that Python can parse is code. One that it
+can't parse is prose, or code that is broken, which is reported and never left out. What decides is how its first line
+begins, and that no line of Python has three words side by side.
+"""
+
+from __future__ import annotations
+
+import ast
+import keyword
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from lmrbench.source.syntax import Source, syntax_tree
+
+# Of the characters that are looked at in search of the ends of statements: as many times the text, and at most so many.
+MOST_LOOKS, MOST_CHARACTERS = 20, 20_000_000
+
+_DEFINITION = re.compile(
+    r"(?:async[ \t]+)?def[ \t]+\w+[ \t]*(?:[(\[:]|$)|class[ \t]+\w+[ \t]*(?:[(\[:]|$)|@[\w.]+[ \t]*(?:\(|$)"
+)
+_IMPORT = re.compile(
+    r"import[ \t]+[\w.]+(?:[ \t]+as(?:[ \t]+\w+|[ \t]*$))?"
+    r"(?:[ \t]*,[ \t]*[\w.]+(?:[ \t]+as[ \t]+\w+)?)*[ \t]*,?[ \t]*(?:[#;].*)?$"
+    r"|from[ \t]+[\w.]+[ \t]+import(?:[ \t]+\w+[ \t]*(?:,|as\b|$|[#;])|[ \t]*\(|[ \t]*\*|[ \t]*$)"
+)
+_COMPOUND = re.compile(
+    r"(?:if|elif|else|for|while|with|try|except|finally|return|raise|assert|del|global|nonlocal|yield|await|async|not"
+    r"|lambda)\b|match[ \t].*:[ \t]*$"
+)
+_TYPE = re.compile(r"type[ \t]+\w+[ \t]*(?:\[.*\])?[ \t]*=(?!=)")
+_ASSIGNMENT_OR_CALL = re.compile(
+    r"[^\W\d][\w.]*(?:\[[^\]\n]*\])?(?:[ \t]*,[ \t]*[^\W\d][\w.]*)*[ \t]*(?::[^=\n]{1,80})?"
+    r"(?:[-+*/%@&|^]|//|\*\*|<<|>>)?=(?!=)"
+    r"|[^\W\d][\w.]*\("
+)
+_STRING_START = re.compile(r"[rRbBuUfF]{0,2}['\"]")
+_CONTINUATION = re.compile(r"(?:else|elif|except|finally)\b|[)\]}]")
+_CONFLICT = re.compile(r"(?:<{7}|>{7}|\|{7})(?: |$)")
+_FORMULA = re.compile(r"[\\$]|[^\x00-\x7f\w]")
+_SENTENCE = re.compile(r"[\w.]+\([^()]*\) [A-Za-z]+\b(?! *[(=.\[])")
+_NO_CODE = re.compile(r"[%!]|\$ |`{3,}|~{3,}|<[/\w]|[-*+] |\d+\. |\|")
+_CONTRACTION = re.compile(r"(?<=[a-z])['’](?=(?:s|t|re|ve|ll|d|m)\b)")
+_WORD = re.compile(r"[A-Za-z]+[,.;:!?]?$")
+_SKIPPED = (
+    r"[rRbBuUfF]{0,2}(?:'''(?:\\.|[^\\])*?(?:'''|\Z)|\"\"\"(?:\\.|[^\\])*?(?:\"\"\"|\Z)"
+    r"|'(?:\\.|[^'\\\n])*'?|\"(?:\\.|[^\"\\\n])*\"?)|\#[^\n]*|\\\n"
+)
+_STRING_OR_COMMENT = re.compile(_SKIPPED, re.DOTALL)
+_PIECE = re.compile(rf"{_SKIPPED}|(?P<open>[(\[{{])|(?P<close>[)\]}}])|(?P<end>\n)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A text, line by line: its code without indentation, and empty lines in the place of its prose.
+
+    broken: the index of a line, from 0, and why Python can't parse it, of the first code that is broken. left_out: the
+    indexes of the lines that are prose.
+    """
+
+    lines: tuple[str, ...]
+    broken: tuple[int, str] | None = None
+    left_out: tuple[int, ...] = ()
+
+
+def code_of(lines: Sequence[str], strict: bool = False) -> Passage:
+    """Read a text that is code, or code amid prose.
+
+    Args:
+        lines: without line ends.
+        strict: the text is marked as code, so that a line which can't be parsed is broken unless it reads like prose.
+
+    Raises:
+        SyntaxError: the text is too long for what it is.
+    """
+    whole = flush(lines)
+    return Passage(whole) if whole is not None else _Reading(lines, strict).passage()
+
+
+def flush(lines: Sequence[str]) -> tuple[str, ...] | None:
+    """Move the lines of a text that is Python at some indentation to the margin; None for another text.
+
+    Lines that begin inside a string stay as they are.
+    """
+    first = next((number for number, line in enumerate(lines) if line.strip()), None)
+    if first is None:
+        return tuple(lines)
+    if lines[first][0] in " \t\f":
+        return _moved(lines)
+    try:
+        syntax_tree("\n".join(lines))
+    except SyntaxError:
+        margins = [line[: len(line) - len(line.lstrip(" \t"))] for line in lines[first + 1 :] if line.strip()]
+        margin = min(filter(None, margins), key=len, default="")
+        # The first line may have been stripped, and the others kept the indentation that they had in their class.
+        return _moved([*lines[:first], margin + lines[first], *lines[first + 1 :]]) if margin else None
+    return tuple(lines)
+
+
+def _moved(lines: Sequence[str]) -> tuple[str, ...] | None:
+    try:
+        source = Source.parse("\n".join(["if 1:", *lines]))
+    except SyntaxError:
+        return None
+    branch = source.tree.body[0]
+    if len(source.tree.body) > 1 or not isinstance(branch, ast.If) or branch.orelse:
+        return None
+    moved = source.moved(source.extent(branch.body[0])[0], len(source.text), "", "\n").split("\n")
+    return ("",) * (len(lines) - len(moved)) + tuple(moved)
+
+
+class _Reading:
+    """The work on one text, statement by statement."""
+
+    def __init__(self, lines: Sequence[str], strict: bool) -> None:
+        self._lines, self._strict = lines, strict
+        self._text = "\n".join(lines)
+        self._starts = [0, *accumulate(len(line) + 1 for line in lines)]
+        self._looks = max(len(self._text), min(MOST_LOOKS * len(self._text), MOST_CHARACTERS))
+        self._code = [""] * len(lines)
+        self._prose: list[int] = []
+        self._broken: tuple[int, str] | None = None
+
+    def passage(self) -> Passage:
+        number = 0
+        while number < len(self._lines):
+            content = _content(self._lines[number])
+            # A comment alone is neither code that is needed nor prose that anyone misses.
+            number = number + 1 if not content or content.startswith("#") else self._statement(number)
+        return Passage(tuple(self._code), self._broken, tuple(self._prose))
+
+    def _statement(self, number: int) -> int:
+        """Read the statement that begins with a line; returns the number of the line behind it."""
+        content = _content(self._lines[number])
+        if _CONFLICT.match(content):
+            self._break(number, f"a conflict marker ({content[:7]})")
+            return number + 1
+        end = self._end(number)
+        moved = flush(self._lines[number:end])
+        if moved is not None and not self._is_torn(number, moved):
+            self._code[number:end] = moved
+            return end
+        if moved is None and not self._is_code(number):
+            self._prose.append(number)
+            return number + 1
+        wrapped = content != self._lines[number]
+        try:
+            compile("\n".join([*["if 1:"] * wrapped, *self._lines[number:end]]), "", "exec", ast.PyCF_ONLY_AST)
+        except SyntaxError as error:
+            place = (error.lineno or 1) - 1 - wrapped
+            self._break(number + min(max(place, 0), end - number - 1), error.msg)
+        except (ValueError, RecursionError, MemoryError) as error:
+            self._break(number, f"Python's parser gives up: {str(error) or type(error).__name__}")
+        else:
+            self._break(number, "this stands outside of any function")
+        return end
+
+    def _is_torn(self, number: int, moved: Sequence[str]) -> bool:
+        """Whether prose has torn an indented statement off its function."""
+        if not _margin(self._lines[number]):
+            return False
+        before = number - 1
+        while before in self._prose[-(number - before) :]:
+            before -= 1
+        between = before < number - 1 and before >= 0 and bool(self._code[before])
+        return between or bool(re.match(r"(?:return|yield)\b", _content(moved[0])))
+
+    def _break(self, number: int, reason: str) -> None:
+        self._broken = self._broken or (number, reason)
+
+    def _end(self, number: int) -> int:
+        """The number of the line behind a statement: the first that is not indented deeper and continues nothing."""
+        content = _content(self._lines[number])
+        if not _begins(content):
+            return number + 1
+        margin, depth, decorating = _margin(self._lines[number]), 0, content.startswith("@")
+        looked = self._starts[number]
+        for piece in _PIECE.finditer(self._text, looked):
+            self._looks -= piece.end() - looked
+            looked = piece.end()
+            if self._looks < 0:
+                raise SyntaxError("the code can't be told from the text around it")
+            depth = max(0, depth + bool(piece["open"]) - bool(piece["close"]))
+            if not piece["end"]:
+                continue
+            following = bisect_right(self._starts, piece.start() + 1) - 1
+            inner = _content(self._lines[following])
+            if not inner or (inner.startswith("#") and self._goes_on(following, margin)):
+                continue
+            deeper = _margin(self._lines[following]) > margin
+            # A bracket that is still open was never closed where a definition begins.
+            if deeper or (depth and not (_DEFINITION.match(inner) or _IMPORT.match(inner))):
+                continue
+            if decorating or _CONTINUATION.match(inner):
+                decorating = decorating and inner.startswith("@")
+                continue
+            return following
+        return len(self._lines)
+
+    def _goes_on(self, number: int, margin: int) -> bool:
+        """Whether the first line of code from here on is indented deeper."""
+        for line in self._lines[number:]:
+            self._looks -= len(line)
+            content = _content(line)
+            if content and not content.startswith("#"):
+                return _margin(line) > margin
+        return False
+
+    def _is_code(self, number: int) -> bool:
+        """Whether a statement that can't be parsed is code."""
+        content = _content(self._lines[number])
+        if _DEFINITION.match(content) or _IMPORT.match(content) or _TYPE.match(content):
+            return True
+        bare = _STRING_OR_COMMENT.sub("''", _CONTRACTION.sub("", content)).strip()
+        words = _side_by_side(bare)
+        if _side_by_side(bare.replace("(", "").replace(")", "")) >= 3 or _NO_CODE.match(content):
+            return False
+        if _COMPOUND.match(content):
+            following = next((line for line in self._lines[number + 1 :] if line.strip()), "")
+            if bare.endswith(":") or _margin(following) > _margin(self._lines[number]):
+                return True
+            # The next line of a paragraph may begin with such a word.
+            return words < 2 and not (number - 1 in self._prose[-1:] and not re.search(r"[()\[\]{}=<>+*/%_\d]", bare))
+        if _ASSIGNMENT_OR_CALL.match(content):
+            return words < 2 and not _FORMULA.search(bare) and not _SENTENCE.match(bare)
+        return self._strict and words < 2
+
+
+def _begins(content: str) -> bool:
+    """Whether a line begins a statement that may have more lines."""
+    patterns = (_DEFINITION, _IMPORT, _TYPE, _COMPOUND, _ASSIGNMENT_OR_CALL, _STRING_START)
+    return any(pattern.match(content) for pattern in patterns)
+
+
+def _side_by_side(text: str) -> int:
+    """The length of the longest run of words that nothing but a space and a mark of punctuation separates."""
+    longest = run = 0
+    for word in text.split():
+        run = run + 1 if _WORD.match(word) and not keyword.iskeyword(word.rstrip(",.;:!?")) else 0
+        longest = max(longest, run)
+    return longest
+
+
+def _content(line: str) -> str:
+    return line.lstrip(" \t\f").rstrip()
+
+
+def _margin(line: str) -> int:
+    return len(line[: len(line) - len(line.lstrip(" \t\f"))].rpartition("\f")[2].expandtabs(8))

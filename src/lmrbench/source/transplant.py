@@ -1,0 +1,313 @@
+"""What does a candidate's file bring into the masked one? Its targets, and what they need beside them.
+
+Taken: the candidate's text of each target; module-level statements and names of imports that a taken piece needs and
+that the mask does not define; members of a target's class that a taken piece uses and that the mask's class lacks. A
+statement counts whole (`try: import x` with its `except`), an import by its names. Statements that fill a taken
+name (`TABLE[0] = 1`, `TABLE.append(1)`) come with it.
+
+Invariants. No name that the mask binds is bound again. Everything else of the mask stays as it is, byte for byte.
+What the candidate changed elsewhere does not run, and a warning names it. Transplanting the same candidate into
+the result, or the result into the mask, gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from lmrbench.errors import SubmissionError, TaskError
+from lmrbench.source.annotations import with_quoted_annotations
+from lmrbench.source.differences import MAX_LINES, differences, shortened
+from lmrbench.source.functions import (
+    Definition,
+    Function,
+    definitions_named,
+    functions_named,
+    is_stub,
+    measured,
+    near_misses,
+)
+from lmrbench.source.names import attributes, bound, used
+from lmrbench.source.ownership import own_names
+from lmrbench.source.responses import unparsable
+from lmrbench.source.scopes import Entry, Pair, Scope, is_docstring, module_and_classes
+from lmrbench.source.syntax import (
+    DefinitionNode,
+    Edit,
+    FunctionNode,
+    Source,
+    decode,
+    describe,
+    splice,
+    syntax_tree,
+)
+
+_ALWAYS_THERE = frozenset(dir(builtins)) | {"__file__", "__name__", "__class__", "__spec__", "__path__"}
+
+
+@dataclass(frozen=True)
+class Transplant:
+    """The new file, and what of the candidate's file was left out, one line each."""
+
+    data: bytes
+    warnings: tuple[str, ...]
+
+
+def transplant(masked: bytes, candidate: str | bytes, targets: Sequence[str]) -> Transplant:
+    """Put the candidate's targets into the masked file, with what they need beside them.
+
+    targets: their qualified names. Raises SubmissionError for a candidate that doesn't parse or lacks a target, and
+    TaskError for such a mask.
+    """
+    try:
+        text, encoding = decode(masked)
+        mask = Source.parse(text)
+    except SyntaxError as error:
+        raise TaskError(f"the masked file can't be parsed: {describe(error)}") from error
+    try:
+        new = Source.parse(candidate if isinstance(candidate, str) else decode(candidate)[0])
+        new = with_quoted_annotations(mask, new)
+    except SyntaxError as error:
+        raise SubmissionError(unparsable(error)) from error
+    try:
+        pairs, scopes, needs = _compared(mask, new, targets)
+        own = own_names(new, scopes, pairs)
+        if own.names:
+            new = Source.parse(own.text)
+            pairs, scopes, needs = _compared(mask, new, targets)
+        warnings = (*own.warnings, *differences(new, scopes, pairs, needs.wanted, needs.taken))
+        result = splice(mask.text, [*_insertions(mask, new, scopes, needs.taken), *_replacements(mask, new, pairs)])
+        data = result.encode(encoding)
+    except RecursionError as error:
+        raise SubmissionError("the candidate is nested too deeply") from error
+    except UnicodeEncodeError as error:
+        wrong = error.object[error.start]
+        line = new.line(new.text.find(wrong))
+        raise SubmissionError(f"line {line}: {wrong!r} can't be written in {encoding}, as the file is") from error
+    return Transplant(data, shortened(warnings, MAX_LINES))
+
+
+def names_of(masked: bytes) -> frozenset[str]:
+    """The names that a masked file binds, which an answer can use; none for a file that can't be parsed."""
+    try:
+        return frozenset(bound(*syntax_tree(decode(masked)[0]).body))
+    except SyntaxError:
+        return frozenset()
+
+
+def _compared(mask: Source, new: Source, targets: Sequence[str]) -> tuple[list[Pair], tuple[Scope, ...], _Needs]:
+    """The targets in both files, the scopes that both have, and what of the candidate is taken."""
+    pairs = [_pair(mask, new, target) for target in dict.fromkeys(targets)]
+    scopes = module_and_classes(mask, new, pairs)
+    return pairs, scopes, _needs(scopes, pairs)
+
+
+def _pair(mask: Source, new: Source, qualname: str) -> Pair:
+    ours = functions_named(mask, qualname)
+    if len(ours) != 1:
+        raise TaskError(f"the masked file has {len(ours)} definitions of {qualname}")
+    theirs = _candidates(mask, ours[0], new)
+    if not theirs:
+        if line := _assigned(new, qualname):
+            wanted = f"`def {ours[0].node.name}(...)`"
+            raise SubmissionError(f"{qualname} is assigned in line {line}, not defined by def; write {wanted}")
+        near = near_misses(new, qualname)
+        hint = f"; near: {', '.join(near)}" if near else ""
+        raise SubmissionError(f"the candidate does not define {qualname}{hint}")
+    # Of definitions one after the other the last one counts that is not empty.
+    chosen = next((entry for entry in reversed(theirs) if not is_stub(entry[0])), theirs[-1])
+    if any(_is_alternative(new, entry, chosen) for entry in theirs):
+        lines = ", ".join(str(node.lineno) for node, _, _ in theirs)
+        raise SubmissionError(f"the candidate defines {qualname} in several places (lines {lines})")
+    return Pair(ours[0], measured(new, qualname, *chosen))
+
+
+def _candidates(mask: Source, target: Function, new: Source) -> list[Definition]:
+    """The candidate's definitions of a target in the order of the text, also of a method without its class."""
+    found = definitions_named(new.tree, target.qualname)
+    name = target.node.name
+    if not target.parents or not all(isinstance(parent, ast.ClassDef) for parent in target.parents):
+        return found
+    if any(name in bound(node) for node in mask.tree.body):
+        return found
+    bare = [entry for entry in definitions_named(new.tree, name) if entry[2] is new.tree.body]
+    if any(not is_stub(node) for node, _, _ in found):
+        # A function of the module may be a helper that is named like the method.
+        first = _first_parameter(target.node)
+        bare = [entry for entry in bare if first in ("self", "cls") and _first_parameter(entry[0]) == first]
+    return sorted([*found, *bare], key=lambda entry: entry[0].lineno)
+
+
+def _first_parameter(node: FunctionNode) -> str:
+    return next((parameter.arg for parameter in [*node.args.posonlyargs, *node.args.args]), "")
+
+
+def _is_alternative(new: Source, entry: Definition, chosen: Definition) -> bool:
+    """Whether both definitions stand in branches, so that it depends on the run which one counts."""
+    straight = {id(new.tree.body)} | {id(parent.body) for parent in chosen[1]}
+    return entry[2] is not chosen[2] and id(chosen[2]) not in straight
+
+
+def _assigned(new: Source, qualname: str) -> int | None:
+    """The line in which the candidate binds a target's name in another way than by a definition."""
+    bodies = [new.tree.body, *(node.body for node in ast.walk(new.tree) if isinstance(node, ast.ClassDef))]
+    binders = (node for body in bodies for node in body if qualname.rpartition(".")[2] in bound(node))
+    return next((node.lineno for node in binders if not isinstance(node, DefinitionNode)), None)
+
+
+@dataclass(frozen=True)
+class _Needs:
+    """Which names were looked for, and what was taken, scope by scope."""
+
+    wanted: dict[Scope, set[str]]
+    taken: dict[Scope, dict[Entry, None]]
+
+
+def _needs(scopes: Sequence[Scope], pairs: Sequence[Pair]) -> _Needs:
+    needs = _Needs({scope: set() for scope in scopes}, {scope: {} for scope in scopes})
+    providers = {scope: _providers(scope) for scope in scopes}
+    homes = {scope.path: scope for scope in scopes}
+    queue: list[tuple[ast.AST, Scope | None]] = [
+        (pair.candidate.node, homes.get(tuple(parent.name for parent in pair.mask.parents))) for pair in pairs
+    ]
+    for piece, home in queue:  # grows while it is read
+        for scope in scopes:
+            for name in sorted(_wanted(piece, scope, home) - needs.wanted[scope]):
+                needs.wanted[scope].add(name)
+                new = [entry for entry in providers[scope].get(name, ()) if entry not in needs.taken[scope]]
+                needs.taken[scope].update(dict.fromkeys(new))
+                queue += [(entry.node, scope) for entry in new]
+    module = scopes[0]
+    if needs.wanted[module] - module.mask.binds - module.candidate.binds - _ALWAYS_THERE:
+        stars = [entry for entry in module.candidate.entries if entry.is_import and not entry.binds]
+        needs.taken[module].update(dict.fromkeys(entry for entry in stars if entry.key not in module.mask.keys))
+    return needs
+
+
+def _wanted(piece: ast.AST, scope: Scope, home: Scope | None) -> set[str]:
+    """The names of a scope that a piece needs; `home` is the scope where the piece itself stands."""
+    if not scope.path:
+        return used(piece)
+    owners = {scope.path[-1]}
+    if home is not scope:
+        return attributes(piece, owners)
+    if isinstance(piece, FunctionNode):
+        parameters = [*piece.args.posonlyargs, *piece.args.args]
+        owners |= {"self", "cls", *(parameter.arg for parameter in parameters[:1])}
+    return attributes(piece, owners) | used(piece, deferred=False)
+
+
+def _providers(scope: Scope) -> dict[str, list[Entry]]:
+    """By name: the candidate's entries that are taken where the name is needed. No entry binds a name of the mask."""
+    providers: dict[str, list[Entry]] = {}
+    known = scope.mask.binds
+    for entry in scope.candidate.entries:
+        names: frozenset[str] = frozenset()
+        if entry.key in scope.mask.keys:
+            continue
+        if not entry.binds & known or _extends_package(scope, entry):
+            names = entry.binds
+        if not entry.binds & known and not entry.writes & known:
+            names |= entry.writes
+        for name in names:
+            providers.setdefault(name, []).append(entry)
+    return providers
+
+
+def _extends_package(scope: Scope, entry: Entry) -> bool:
+    """`import a.b` adds to what the mask's `import a` binds, and replaces nothing."""
+    binders = [other.node for other in scope.mask.entries if other.binds & entry.binds]
+    return bool(binders) and all(
+        isinstance(node, ast.Import) and node.names[0].asname is None for node in (entry.node, *binders)
+    )
+
+
+def _replacements(mask: Source, new: Source, pairs: Iterable[Pair]) -> Iterator[Edit]:
+    for pair in pairs:
+        old, function = pair.mask, pair.candidate
+        # A candidate without decorators keeps those of the mask.
+        begin = old.start if function.node.decorator_list else old.header
+        text = new.moved(function.start, function.end, mask.margin(old.header), mask.newline(old.header))
+        yield mask.line_start(begin), old.end, text
+
+
+def _insertions(
+    mask: Source, new: Source, scopes: Sequence[Scope], taken: dict[Scope, dict[Entry, None]]
+) -> list[Edit]:
+    edits = []
+    for scope in scopes:
+        entries = [entry for entry in scope.candidate.entries if entry in taken[scope]]
+        imports = [entry for entry in entries if entry.is_import and not scope.path]
+        rest = [entry for entry in entries if not entry.is_import or scope.path]
+        if imports:
+            edits.append(_new_imports(mask, new, scope, imports))
+        holder = scope.mask.holders[0]
+        margin = mask.margin(mask.extent(holder)[0])
+        for position, group in _by_position(scope, rest).items():
+            newline = mask.newline(mask.begin(holder))
+            gap = newline * (2 if scope.path else 3)
+            text = _rendered(new, group, margin, newline, gap)
+            if position == scope.mask.body.index(holder):
+                offset = mask.line_start(mask.extent(holder)[0])
+                edits.append((offset, offset, text + gap))
+            else:
+                offset = _line_after(mask, scope.mask.body[position - 1])
+                lead = gap[len(newline) :] if offset == mask.line_start(offset) else gap
+                edits.append((offset, offset, lead + text + newline))
+    return edits
+
+
+def _new_imports(mask: Source, new: Source, module: Scope, imports: Sequence[Entry]) -> Edit:
+    """Behind the last import above the first target; without one, behind the docstring or at the top."""
+    above = module.mask.body[: module.mask.body.index(module.mask.holders[0])]
+    anchors = [statement for statement in above if isinstance(statement, ast.Import | ast.ImportFrom)]
+    newline = mask.newline(0)
+    lines = _rendered(new, imports, "", newline, "") + newline
+    if anchors:
+        offset = _line_after(mask, anchors[-1])
+    elif above and is_docstring(above[0]):
+        offset, lines = _line_after(mask, above[0]), newline + lines
+    else:
+        offset, lines = mask.line_start(mask.extent(module.mask.body[0])[0]), lines + 2 * newline
+    return offset, offset, lines
+
+
+def _by_position(scope: Scope, entries: Iterable[Entry]) -> dict[int, list[Entry]]:
+    """Where in the mask's body entries go: before the first holder, or behind what they need when they run."""
+    first = scope.mask.body.index(scope.mask.holders[0])
+    ready = {name: position + 1 for position, node in enumerate(scope.mask.body) for name in bound(node)}
+    ready |= {name: 0 for node in scope.mask.body[:first] for name in bound(node)}
+    positions: dict[int, list[Entry]] = {}
+    for entry in entries:
+        needed = used(entry.node, deferred=False)
+        position = max([first, *(ready[name] for name in needed if name in ready)])
+        ready |= {name: position for name in entry.binds | entry.writes if name not in scope.mask.binds}
+        positions.setdefault(position, []).append(entry)
+    return positions
+
+
+def _rendered(source: Source, entries: Iterable[Entry], margin: str, newline: str, gap: str) -> str:
+    """Statements one below the other, with a gap around definitions; an import with the names that are taken."""
+    names: dict[ast.stmt, list[ast.alias]] = {}
+    for entry in entries:
+        names.setdefault(entry.origin, []).extend(getattr(entry.node, "names", []) if entry.is_import else [])
+    text, previous = "", None
+    for statement, aliases in names.items():
+        if previous:
+            text += gap if isinstance(previous, DefinitionNode) or isinstance(statement, DefinitionNode) else newline
+        match statement:
+            case ast.Import():
+                text += margin + ast.unparse(ast.Import(aliases))
+            case ast.ImportFrom(module=module, level=level):
+                text += margin + ast.unparse(ast.ImportFrom(module, aliases, level))
+            case _:
+                text += source.moved(*source.extent(statement), margin, newline)
+        previous = statement
+    return text
+
+
+def _line_after(source: Source, statement: ast.stmt) -> int:
+    end = source.line_end(source.line(source.extent(statement)[1]))
+    return end + len(source.newline(end)) if end < len(source.text) else end

@@ -1,0 +1,1 @@
+"""Repositories that are published packages: pin, fetch and unpack them."""

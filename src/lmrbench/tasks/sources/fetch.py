@@ -1,0 +1,165 @@
+"""Bring the code that tasks are set on to this machine: verified, unpacked once, read-only, never fetched again.
+
+Packages come from the indexes that pip is configured for. Nothing that is fetched is run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from lmrbench.errors import SourceError
+from lmrbench.files import cache_folder, locked
+from lmrbench.tasks.sources.indexes import SECONDS, indexed_files
+from lmrbench.tasks.sources.origin import Source, is_fetched, tree_folder
+from lmrbench.tasks.sources.unpack import unpack
+
+MOST_BYTES = 1 << 30
+_CHUNK = 1 << 18
+
+# Called with the bytes that are here, and with how many there will be if that is known.
+Progress = Callable[[int, int | None], None]
+
+
+def fetch(source: Source, progress: Progress = lambda done, total: None) -> None:
+    """Bring a source into the cache, unless it is there.
+
+    What was loaded before an interruption is kept and gone on from. Raises SourceError for a source that can't be had,
+    or whose content is not the pinned one, and RecordError where another process is fetching it.
+    """
+    if is_fetched(source):
+        return
+    with _one_line(str(source)), locked(cache_folder() / "sources" / f".{source.key}"):
+        archive = _committed(source) if source.commit else _downloaded(source, progress)
+        folder = Path(tempfile.mkdtemp(dir=archive.parent, prefix="tree-"))
+        try:
+            unpack(archive, folder)
+            _read_only(folder)
+            folder.rename(tree_folder(source))
+        except BaseException:
+            _writable(folder)
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+    shutil.rmtree(archive.parent, ignore_errors=True)
+
+
+def digest_at(address: str) -> str:
+    """The SHA-256 of the file at an address. Raises SourceError where it can't be had."""
+    with _one_line(address), tempfile.TemporaryDirectory(prefix="lmrbench-") as folder:
+        file = Path(folder, "file")
+        _load(address, file, lambda done, total: None)
+        return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def _downloaded(source: Source, progress: Progress) -> Path:
+    """The file of a package or an archive, whole and verified."""
+    address = str(source.archive) if source.archive else _address(source)
+    name = source.file or urllib.parse.urlsplit(address).path.rpartition("/")[2]
+    file = cache_folder() / "sources" / f".{source.key}" / name
+    part = file.with_name(f"{name}.part")
+    if not file.exists():
+        _load(address, part, progress)
+        found = hashlib.sha256(part.read_bytes()).hexdigest()
+        if found != source.sha256:
+            part.unlink()
+            raise SourceError(f"{source}: {name} is not the file that was pinned: its SHA-256 is {found}")
+        part.rename(file)
+    return file
+
+
+def _load(address: str, part: Path, progress: Progress) -> None:
+    """Load a file behind what is there of it already."""
+    done = part.stat().st_size if part.exists() else 0
+    request = urllib.request.Request(address, headers={"Range": f"bytes={done}-"} if done else {})
+    try:
+        with urllib.request.urlopen(request, timeout=SECONDS) as answer:
+            if answer.status not in (None, 206):
+                done = 0
+            length = answer.headers.get("Content-Length")
+            total = done + int(length) if length else None
+            with part.open("ab" if done else "wb") as written:
+                _copy(answer, written, done, total, progress)
+    except urllib.error.HTTPError as error:
+        # Nothing is behind the end of a part that is whole.
+        if error.code != 416 or not done:
+            raise SourceError(f"{address}: {error.code} {error.reason}") from error
+
+
+def _copy(answer: IO[bytes], written: IO[bytes], done: int, total: int | None, progress: Progress) -> None:
+    while chunk := answer.read(_CHUNK):
+        done += len(chunk)
+        if done > MOST_BYTES:
+            raise SourceError(f"more than {MOST_BYTES >> 30} GB")
+        written.write(chunk)
+        progress(done, total)
+    if total is not None and done < total:
+        raise SourceError(
+            f"the connection ended after {done:,} of {total:,} bytes; the same command goes on from there"
+        )
+
+
+def _address(source: Source) -> str:
+    """Where the user's indexes hold the file of a package."""
+    assert source.package is not None
+    for item in indexed_files(source.package.partition("==")[0]):
+        if item.name != source.file:
+            continue
+        if item.yanked is not None:
+            raise SourceError(f"{source}: was yanked from the index: {item.yanked or 'no reason is given'}")
+        return item.address
+    raise SourceError(f"{source}: no index of pip's configuration holds {source.file}")
+
+
+def _committed(source: Source) -> Path:
+    """The files of a commit as an archive. A commit's name is a digest of its content, and Git verifies it."""
+    folder = cache_folder() / "sources" / f".{source.key}"
+    archive, clone = folder / "commit.tar.gz", folder / "clone"
+    _git("init", "--quiet", "--bare", str(clone))
+    _git("-C", str(clone), "fetch", "--quiet", "--depth", "1", str(source.git), str(source.commit))
+    _git("-C", str(clone), "archive", "--format=tar.gz", f"--output={archive}", str(source.commit))
+    return archive
+
+
+def _git(*arguments: str) -> None:
+    environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1"}
+    try:
+        done = subprocess.run(["git", *arguments], capture_output=True, text=True, env=environment, check=False)
+    except FileNotFoundError as error:
+        raise SourceError("git is needed, and is not installed") from error
+    if done.returncode:
+        raise SourceError((done.stderr.strip().splitlines() or ["git failed"])[-1])
+
+
+def _read_only(folder: Path) -> None:
+    for path in (folder, *folder.rglob("*")):
+        if path.is_dir():
+            path.chmod(0o555)
+
+
+def _writable(folder: Path) -> None:
+    for path in (folder, *folder.rglob("*")):
+        if path.is_dir():
+            path.chmod(0o755)
+
+
+@contextmanager
+def _one_line(name: str) -> Iterator[None]:
+    try:
+        yield
+    except SourceError as error:
+        said = str(error)
+        raise SourceError(said if said.startswith(name) else f"{name}: {said}") from error
+    except (OSError, json.JSONDecodeError) as error:
+        reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or error
+        raise SourceError(f"{name}: {reason}") from error

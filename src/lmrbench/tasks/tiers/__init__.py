@@ -1,0 +1,1 @@
+"""The tiers above single functions: whole methods, twins, and forensic tasks."""

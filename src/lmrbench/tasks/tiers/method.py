@@ -1,0 +1,48 @@
+"""What does a task of a whole method have beside what its author wrote?
+
+Its check observes the experiment too, as its results were logged, under other seeds. And each deviation of the paper's
+pool that lies in a masked function is a wrong version of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from lmrbench.source.functions import find
+from lmrbench.source.syntax import decode
+from lmrbench.tasks.edits import place_of
+from lmrbench.tasks.model import Task
+from lmrbench.tasks.tiers.forensic import FILE, changed, parsed_pool
+from lmrbench.tasks.tiers.logged import and_the_experiment
+from lmrbench.tasks.workspace import one_text, third_party_imports
+
+
+def method_task(task: Task) -> Task:
+    """A task of the tier as its author wrote it, with the experiment in its check and the pool's wrong versions.
+
+    Raises TaskError for a pool that can't be read.
+    """
+    files = replace(
+        task.files,
+        check=and_the_experiment(task.files.check, third_party_imports(task)),
+        wrong={**dict(_deviating(task)), **task.files.wrong},
+    )
+    return task.model_copy(update={"files": files})
+
+
+def _deviating(task: Task) -> Iterator[tuple[str, str]]:
+    """The pool's deviations in the bodies of the targets: a name, and the goal files as one text."""
+    repository, file = task.files.repository, task.folder / FILE
+    bodies: dict[str, list[range]] = {}
+    for target in task.targets:
+        text, function = decode(repository[target.file])[0], find(repository[target.file], target.qualname)
+        lines = range(text.count("\n", 0, function.body), text.count("\n", 0, function.end) + 1)
+        bodies.setdefault(target.file, []).append(lines)
+    pool = parsed_pool(task).deviation if task.files.deviations else {}
+    for name, item in pool.items():
+        if item.file not in bodies:
+            continue
+        first, behind = place_of(decode(repository[item.file])[0], item, f"{file}: deviation.{name}")
+        if any(first in lines and behind - 1 in lines for lines in bodies[item.file]):
+            yield f"deviation_{name}", one_text({**repository, **changed(repository, {name: item}, file)}, task)

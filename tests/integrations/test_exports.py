@@ -1,0 +1,196 @@
+"""Tasks in other people's formats: JSON lines, a dataset for Hugging Face's `datasets`, folders for Harbor."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import PurePosixPath
+
+import pytest
+from tests.running import lmrbench as run
+
+from lmrbench.errors import UsageError
+from lmrbench.integrations.harbor import folder_name, write_harbor
+from lmrbench.integrations.harbor_verifier import verify
+from lmrbench.integrations.huggingface import write_dataset, write_jsonl
+from lmrbench.tasks.loading import load_suite
+
+# A line of the toy suite's answer.
+ANSWER = "return self.scale *"
+
+
+@pytest.fixture(scope="module")
+def tasks(toy_suite):
+    return load_suite(toy_suite)
+
+
+@pytest.fixture(scope="module")
+def core():
+    return load_suite()
+
+
+def texts_below(folder):
+    return {str(file.relative_to(folder)): file.read_text() for file in folder.rglob("*") if file.is_file()}
+
+
+def lines_of(file):
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+def test_a_row_holds_what_a_solver_is_told_and_no_answer(tasks, tmp_path):
+    assert any(ANSWER in data.decode() for task in tasks for data in task.files.repository.values())
+    write_jsonl(tasks, tmp_path / "rows.jsonl")
+    text = (tmp_path / "rows.jsonl").read_text()
+    assert ANSWER not in text
+    row = next(row for row in lines_of(tmp_path / "rows.jsonl") if row["id"] == "toy/blend")
+    goal = next(file for file in row["files"] if file["role"] == "goal")
+    assert goal["path"] == "blending.py"
+    assert "raise NotImplementedError" in goal["text"]
+    assert row["targets"]
+    assert "Implement" in row["instruction"]
+
+
+@pytest.mark.parametrize(
+    ("inputs", "roles"), [("full", {"goal", "context"}), ("paper+file", {"goal"}), ("paper", set())]
+)
+def test_inputs_say_which_files_a_row_shows(core, tmp_path, inputs, roles):
+    with_context = [task for task in core if task.context][:2]
+    assert with_context
+    write_jsonl(with_context, tmp_path / "rows.jsonl", inputs)
+    for row in lines_of(tmp_path / "rows.jsonl"):
+        assert {file["role"] for file in row["files"]} == roles
+
+
+def test_datasets_loads_what_is_written_and_finds_answers_only_where_asked_for(core, tmp_path):
+    import datasets
+
+    cache = str(tmp_path / "cache")
+    write_dataset(core, tmp_path / "open")
+    found = datasets.load_dataset(str(tmp_path / "open"), split="test", cache_dir=cache)
+    assert found["id"] == [task.id for task in core]
+    assert datasets.get_dataset_config_names(str(tmp_path / "open")) == ["tasks"]
+    write_dataset(core, tmp_path / "gated", goldens=True)
+    assert datasets.get_dataset_config_names(str(tmp_path / "gated")) == ["tasks", "goldens"]
+    answers = datasets.load_dataset(str(tmp_path / "gated"), "goldens", split="test", cache_dir=cache)
+    for answer, task in zip(answers, core, strict=True):
+        for file in answer["files"]:
+            # A paper with several tasks keeps the others masked.
+            assert task.siblings or file["text"].encode() == task.files.repository[file["path"]]
+    assert "extra_gated_prompt" in (tmp_path / "gated" / "README.md").read_text()
+    assert "extra_gated_prompt" not in (tmp_path / "open" / "README.md").read_text()
+
+
+def test_a_dataset_takes_no_code_of_published_packages(tmp_path, core):
+    real = load_suite(core[0].folder.parent / "real")
+    with pytest.raises(UsageError, match=real[0].id):
+        write_dataset(real, tmp_path / "data")
+    assert not (tmp_path / "data").exists()
+
+
+def test_nothing_is_written_over(tasks, tmp_path):
+    (tmp_path / "rows.jsonl").write_text("mine\n")
+    with pytest.raises(UsageError, match=re.escape("rows.jsonl: is there already")):
+        write_jsonl(tasks, tmp_path / "rows.jsonl")
+    for write in (lambda: write_dataset(tasks, tmp_path), lambda: write_harbor(tasks[0], tmp_path)):
+        with pytest.raises(UsageError, match="is not empty"):
+            write()
+    assert (tmp_path / "rows.jsonl").read_text() == "mine\n"
+
+
+def test_a_folder_for_harbor_has_what_its_schema_wants(core, tmp_path):
+    for task in core[:3]:
+        folder = tmp_path / folder_name(task)
+        write_harbor(task, folder)
+        facts = tomllib.loads((folder / "task.toml").read_text())
+        # Names are org/name, artifacts absolute paths; a verifier of its own is built of tests/Dockerfile.
+        assert re.fullmatch(r"[a-zA-Z0-9][\w.-]*/[a-zA-Z0-9][\w.-]*", facts["task"]["name"])
+        assert facts["verifier"]["environment_mode"] == "separate"
+        assert facts["verifier"]["environment"]["network_mode"] == "no-network"
+        assert all(PurePosixPath(path).is_absolute() and ".." not in path for path in facts["artifacts"])
+        assert facts["artifacts"] == [f"/workspace/repo/{name}" for name in task.goal_files]
+        assert all(type(facts[part]["timeout_sec"]) is int for part in ("agent", "verifier"))
+        for name in ("instruction.md", "environment/Dockerfile", "tests/Dockerfile"):
+            assert (folder / name).is_file()
+        for name in ("tests/test.sh", "solution/solve.sh"):
+            assert (folder / name).stat().st_mode & 0o111
+
+
+def test_an_agent_of_harbor_sees_no_answer_and_no_check(tasks, tmp_path):
+    write_harbor(tasks[0], tmp_path / "task")
+    seen = texts_below(tmp_path / "task" / "environment")
+    seen["instruction.md"] = (tmp_path / "task" / "instruction.md").read_text()
+    assert "workspace/repo/blending.py" in seen
+    assert not any(ANSWER in text or "def cases" in text for text in seen.values())
+
+
+def verified(folder, workspace, tmp_path):
+    logs = tmp_path / "logs"
+    shutil.rmtree(logs, ignore_errors=True)
+    logs.mkdir()
+    passed = verify("toy/blend", folder / "tests" / "suite", workspace, logs)
+    assert (logs / "reward.txt").read_text() == f"{int(passed)}\n"
+    return passed, json.loads((logs / "grade.json").read_text())
+
+
+def test_harbors_oracle_gets_one_and_who_does_nothing_zero(tasks, tmp_path):
+    folder, workspace = tmp_path / "task", tmp_path / "workspace"
+    write_harbor(next(task for task in tasks if task.id == "toy/blend"), folder)
+    shutil.copytree(folder / "environment" / "workspace", workspace)
+    passed, grade = verified(folder, workspace, tmp_path)
+    assert not passed
+    # Names of cases and reasons would tell a policy of the check.
+    assert not any(case.get("reason") for case in grade["cases"])
+    solve = (folder / "solution" / "solve.sh").read_text().replace("/workspace", str(workspace))
+    (folder / "solution" / "solve.sh").write_text(solve)
+    subprocess.run([folder / "solution" / "solve.sh"], check=True)
+    assert ANSWER in (workspace / "repo" / "blending.py").read_text()
+    assert verified(folder, workspace, tmp_path)[0]
+
+
+@pytest.mark.parametrize("spoil", ["deleted", "a folder", "not Python", "empty"])
+def test_a_workspace_that_can_not_be_used_gets_zero(tasks, tmp_path, spoil):
+    folder, workspace = tmp_path / "task", tmp_path / "workspace"
+    write_harbor(next(task for task in tasks if task.id == "toy/blend"), folder)
+    shutil.copytree(folder / "environment" / "workspace", workspace)
+    goal = workspace / "repo" / "blending.py"
+    goal.unlink()
+    if spoil == "a folder":
+        goal.mkdir()
+    elif spoil != "deleted":
+        goal.write_text("def (" if spoil == "not Python" else "")
+    assert not verified(folder, workspace, tmp_path)[0]
+
+
+def test_the_script_of_the_verifier_writes_no_reward_where_nothing_can_be_graded(tasks, tmp_path):
+    folder = tmp_path / "task"
+    write_harbor(tasks[0], folder)
+    (folder / "tests" / "suite" / "toy" / "task.toml").unlink()
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    module = [
+        sys.executable,
+        "-m",
+        "lmrbench.integrations.harbor_verifier",
+        "toy/blend",
+        folder / "tests" / "suite",
+        tmp_path,
+        logs,
+    ]
+    outcome = subprocess.run(module, capture_output=True, text=True)
+    assert outcome.returncode == 1
+    assert outcome.stderr.startswith("lmrbench: ")
+    assert not list(logs.iterdir())
+
+
+def test_the_command_writes_each_format(toy_suite, tmp_path):
+    every = ("export", "toy", "--suite", toy_suite)
+    assert run(*every, "--to", "h", "--format", "harbor", cwd=tmp_path).returncode == 0
+    assert (tmp_path / "h" / "toy__blend" / "task.toml").is_file()
+    assert run(*every, "--to", "d", "--format", "huggingface", "--goldens", cwd=tmp_path).returncode == 0
+    assert lines_of(tmp_path / "d" / "data" / "goldens.jsonl")
+    assert run(*every, "--to", "rows.jsonl", "--format", "jsonl", cwd=tmp_path).returncode == 0
+    refused = run(*every, "--to", "other.jsonl", "--format", "jsonl", "--goldens", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "--goldens goes with --format huggingface" in refused.stderr

@@ -1,0 +1,61 @@
+"""Rates, failures and costs, with numbers worked out by hand."""
+
+import pytest
+
+from lmrbench.records import grouped
+from lmrbench.report.measures.rates import costs, failures, rate, rates, statuses
+
+
+def test_groups_and_what_is_in_them_keep_their_order():
+    assert grouped("banana", str) == {"b": ["b"], "a": ["a"] * 3, "n": ["n"] * 2}
+    assert list(grouped([3, 1, 2, 5], lambda number: number % 2)) == [1, 0]
+
+
+def test_a_rate_is_a_mean_over_tasks_and_not_over_answers(grade, usage):
+    grades = [grade("me", "a/one", True, sample) for sample in range(3)] + [grade("me", "a/two", False)]
+
+    found = rate(grades, [usage("me", "a/two", "provider_error", 1)])
+
+    assert (found.tasks, found.answers, found.passes, found.passed) == (2, 4, 3, 0.5)
+    # Of the second task two samples, neither of which passed.
+    assert (found.unanswered, found.passed_with_unanswered) == (1, 0.5)
+    assert found.cases == pytest.approx((1 + 0.5) / 2)
+    # Wilson's interval for 1 of 2.
+    assert [found.low, found.high] == pytest.approx([0.0945, 0.9055], abs=1e-4)
+
+
+def test_a_group_of_which_nothing_was_answered_has_no_rate(grade, usage):
+    found = rates([grade("me", "a/one", True)], [usage("me", "b/one", "provider_error")], lambda task: task[0])
+    assert found["a"]["me"].passed == 1
+    assert found["b"]["me"].passed is None
+    assert str(found["b"]["me"]) == "none [1 unanswered]"
+
+
+def test_failures_are_counted_by_kind_with_one_example_each(grade):
+    grades = [
+        grade("me", "a/one", True),
+        grade("me", "a/two", False),
+        grade("me", "b/one", False, reason="another"),
+        grade("me", "b/two", False, verdict="timeout", reason="took more than 4 s"),
+        grade("you", "a/one", False),
+    ]
+
+    found = failures(grades)
+
+    assert [(item.system, item.verdict, item.answers) for item in found] == [
+        ("me", "mismatch", 2),
+        ("me", "timeout", 1),
+        ("you", "mismatch", 1),
+    ]
+    assert (found[0].example.task, found[0].example.reason) == ("a/two", "large: differs")
+
+
+def test_costs_and_endings_are_of_all_samples(usage):
+    usages = [
+        usage("me", "a/one", "answered", dollars=0.25),
+        usage("me", "a/two", "answered"),
+        usage("me", "b/one", "limit"),
+    ]
+    cost = costs(usages)["me"]
+    assert (cost.input_tokens, cost.output_tokens, cost.dollars, cost.seconds) == (300, 30, 0.25, 3.0)
+    assert statuses(usages) == {"me": {"answered": 2, "limit": 1}}
