@@ -26,7 +26,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from lmrbench.grading.reference import drawn_cases, golden_job
+from lmrbench.grading.draw import drawn_cases, reference_job
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.protocol import Cases, Job, Outcome
 from lmrbench.sandbox.registry import make_sandbox
@@ -85,7 +85,7 @@ def jobs_of(tasks: tuple[Task, ...], owner: str) -> list[Job]:
     if missing := [(task, SEED) for task in tasks if task.id not in _drawn]:
         with LocalPool(make_sandbox("process", ()), size=1) as pool:
             _drawn.update({name: cases for (name, _), cases in drawn_cases(missing, pool).items()})
-    return [replace(golden_job(task, SEED, _drawn[task.id]), owner=owner) for task in tasks]
+    return [replace(reference_job(task, SEED, _drawn[task.id]), owner=owner) for task in tasks]
 
 
 def place_of(job: Job, folder: str) -> list[object]:

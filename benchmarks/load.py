@@ -18,10 +18,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from lmrbench.grading.grader import grade
+from lmrbench.grading.grader import Grader
+from lmrbench.grading.plan import GradingPlan
 from lmrbench.grading.systems import submissions_of
-from lmrbench.sandbox.registry import open_pool
-from lmrbench.tasks.loading import default_suite, load_suite, suite_folders
+from lmrbench.tasks.loading import default_suite, load_suite
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
 
@@ -50,12 +50,12 @@ def chosen(tasks: tuple[Task, ...], wrong: int) -> list[Submission]:
     return [*must, *itertools.islice(turns, wrong)]
 
 
-def verdicts(submissions: list[Submission], tasks: tuple[Task, ...], suite: Path) -> tuple[Found, float]:
+def verdicts(submissions: list[Submission], tasks: tuple[Task, ...]) -> tuple[Found, float]:
     """Return the verdict on each answer with its first failure, and the seconds that grading took."""
     began = time.monotonic()
     found: Found = {}
-    with open_pool("bubblewrap", suite_folders(suite)) as pool:
-        for item in grade(submissions, {task.id: task for task in tasks}, (SEED,), pool, fail_fast=True):
+    with Grader({task.id: task for task in tasks}, GradingPlan((SEED,), fail_fast=True)) as grader:
+        for _, item in grader.grade_all(submissions):
             failure = item.first_failure
             found[item.answer] = (item.passed, f"{failure.name}: {failure.verdict}" if failure else "")
     return found, time.monotonic() - began
@@ -71,15 +71,15 @@ def main() -> None:
     arguments = parser.parse_args()
     tasks = tuple(task for task in load_suite(arguments.suite) if task.files.check and task.tier == "function")
     submissions = chosen(tasks, arguments.wrong)
-    verdicts(submissions[:1], tasks, arguments.suite)
-    idle, seconds = verdicts(submissions, tasks, arguments.suite)
+    verdicts(submissions[:1], tasks)
+    idle, seconds = verdicts(submissions, tasks)
     print(
         f"idle: {len(idle)} answers in {seconds:.0f} s, {sum(passed for passed, _ in idle.values())} pass", flush=True
     )
     differing = 0
     for number in range(arguments.repeats):
         with busy(arguments.busy):
-            loaded, seconds = verdicts(submissions, tasks, arguments.suite)
+            loaded, seconds = verdicts(submissions, tasks)
         differ = [answer for answer in idle if idle[answer] != loaded[answer]]
         differing += len(differ)
         print(f"{arguments.busy} busy, {number + 1}: {seconds:.0f} s, {len(differ)} verdicts differ", flush=True)

@@ -34,7 +34,8 @@ from ray.cluster_utils import Cluster
 from rich.console import Console
 from throughput import STEADY_FROM, grown, growth_of, rates_of, standard_error
 
-from lmrbench.grading.grader import grade
+from lmrbench.grading.grader import Grader
+from lmrbench.grading.plan import GradingPlan
 from lmrbench.grading.systems import submissions_of
 from lmrbench.sandbox.cluster import ClusterPool
 from lmrbench.sandbox.packages import with_worker_needs
@@ -102,7 +103,8 @@ def pooled(tasks: Sequence[Task], open_pool: Callable[[], LocalPool | ClusterPoo
     """Grade as the command does, from the start of workers to the last grade."""
     by_id = {task.id: task for task in tasks}
     with open_pool() as pool:
-        for item in grade(list(submissions_of("golden", tasks)), by_id, (SEED,), pool):
+        grader = Grader(by_id, GradingPlan((SEED,)), pool)
+        for _, item in grader.grade_all(list(submissions_of("golden", tasks))):
             if not item.passed:
                 reasons = "; ".join(f"{case.name}: {case.reason}" for case in item.cases if case.verdict != "match")
                 raise SystemExit(f"the golden of {item.task} fails: {reasons}")

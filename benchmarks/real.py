@@ -26,8 +26,8 @@ from rich.console import Console
 from rich.table import Table
 
 from lmrbench.authoring.audit.leaks import worst_leak
-from lmrbench.grading.grader import grade
-from lmrbench.grading.reference import drawn_cases, golden_job, installation_seed
+from lmrbench.grading.draw import drawn_cases, reference_job
+from lmrbench.grading.grader import Grader
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.sandbox.trees import needed_modules
@@ -54,7 +54,7 @@ def command_seconds(*arguments: str) -> float:
 def run_seconds(task: Task, files: Mapping[str, bytes], pool: LocalPool) -> float:
     """Seconds of a run of the check in a warm worker, the median of some rounds."""
     cases = drawn_cases([(task, 0)], pool)[task.id, 0]
-    job = replace(golden_job(task, 0, cases), files=files)
+    job = replace(reference_job(task, 0, cases), files=files)
     seconds = []
     for _ in range(ROUNDS + 1):
         [(_, outcome)] = pool.run([job])
@@ -69,7 +69,7 @@ def grown_megabytes(task: Task, pool: LocalPool) -> float:
     golden = {file: task.files.repository[file].decode() for file in task.goal_files}
     submissions = [Submission(system="many", task=task.id, sample=number, code=golden) for number in range(SUBMISSIONS)]
     sizes = []
-    for found in grade(submissions, {task.id: task}, (installation_seed(),), pool):
+    for _, found in Grader({task.id: task}, pool=pool).grade_all(submissions):
         if not found.passed:
             raise SystemExit("the golden fails")
         sizes.append(_resident_megabytes())

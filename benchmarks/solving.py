@@ -27,10 +27,7 @@ from rich.console import Console
 from rich.table import Table
 from tests.solving.server import Reply, serving
 
-from lmrbench.grading.grader import grade
-from lmrbench.grading.reference import installation_seed
-from lmrbench.sandbox.pool import LocalPool
-from lmrbench.sandbox.registry import make_sandbox
+from lmrbench.grading.grader import Grader
 from lmrbench.solving.prompts import prompt_message
 from lmrbench.solving.task import MOST_CHARACTERS
 from lmrbench.tasks.loading import default_suite, load_suite
@@ -100,11 +97,11 @@ def _bare_loop(base: str, names: list[str], count: int, connections: int) -> Non
         with urllib.request.urlopen(request) as response:
             text = json.load(response)["choices"][0]["message"]["content"]
         submission = Submission(system="bare", task=task.id, sample=sample, code=text)
-        (result,) = grade([submission], by_id, (installation_seed(),), pool)
+        ((_, result),) = grader.grade_all([submission])
         assert result.passed
 
     with (
-        LocalPool(make_sandbox("bubblewrap", [default_suite()])) as pool,
+        Grader(by_id) as grader,
         ThreadPoolExecutor(connections) as threads,
     ):
         list(threads.map(answer, [(task, sample) for sample in range(count) for task in tasks]))

@@ -22,6 +22,8 @@ def blend(self, values):
 def test_these_are_the_public_names():
     assert dir(lmrbench) == [
         "Grade",
+        "Grader",
+        "GradingPlan",
         "LmrbenchError",
         "Run",
         "Submission",

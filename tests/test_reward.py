@@ -14,7 +14,8 @@ import pytest
 
 from lmrbench.errors import SandboxError, UsageError
 from lmrbench.files import cache_folder
-from lmrbench.grading.reward import Grader
+from lmrbench.grading.grader import Grader
+from lmrbench.grading.plan import GradingPlan
 
 RIGHT = """
 def blend(self, values):
@@ -26,7 +27,7 @@ SLOW = "def blend(self, values):\n    import time\n    time.sleep(60 if len(valu
 
 @pytest.fixture
 def grader(toy_suite):
-    with Grader(toy_suite, workers=2) as opened:
+    with Grader(toy_suite, GradingPlan(workers=2)) as opened:
         yield opened
 
 
@@ -108,7 +109,7 @@ def test_a_forked_process_has_workers_of_its_own_and_costs_its_parent_nothing(gr
 
 
 def test_closing_ends_calls_that_are_under_way_without_a_grade(toy_suite):
-    grader = Grader(toy_suite, workers=1)
+    grader = Grader(toy_suite, GradingPlan(workers=1))
     assert grader.grade("toy/blend", RIGHT).passed
     with ThreadPoolExecutor(3) as threads:
         calls = [threads.submit(grader.grade, "toy/blend", SLOW) for _ in range(3)]
@@ -143,5 +144,8 @@ def test_the_example_of_the_page_keeps_what_passes():
 
 @pytest.mark.parametrize("candidate", [None, 3, ["x"], {"blending.py": 3}, {3: "x"}, object()])
 def test_what_is_no_text_is_the_callers_mistake_in_one_line(toy_suite, candidate):
-    with Grader(toy_suite, workers=1) as grader, pytest.raises(UsageError, match=r"^toy/blend: a candidate is a text"):
+    with (
+        Grader(toy_suite, GradingPlan(workers=1)) as grader,
+        pytest.raises(UsageError, match=r"^toy/blend: a candidate is a text"),
+    ):
         grader.grade("toy/blend", candidate)

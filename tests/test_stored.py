@@ -13,12 +13,12 @@ from lmrbench.errors import RecordError
 from lmrbench.grading.records import Grade
 from lmrbench.jsonl import read_lines
 from lmrbench.judging.sheets import BlindedItem
+from lmrbench.models.settings import Settings
 from lmrbench.records import SCHEMA, StoredRecord, read_record
 from lmrbench.runs.folder import read_run
 from lmrbench.runs.pack import Claim, Manifest
 from lmrbench.runs.records import Judgement, Label, RunFacts, Snapshot, Usage
 from lmrbench.runs.verify import Verification
-from lmrbench.solving.settings import Settings
 from lmrbench.tasks.submission import Submission
 from lmrbench.web.annotation.queues import Known
 

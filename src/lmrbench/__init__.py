@@ -1,6 +1,6 @@
-"""lmrbench: can language models and agents reproduce the key functions of NLP papers?
+"""lmrbench measures whether language models and agents can reproduce the key functions of NLP papers.
 
-The names below are the public interface. Each is loaded when it is first used: importing lmrbench costs nothing.
+The names below are the public interface. Each is loaded when it is first used, so importing lmrbench costs nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from lmrbench.version import __version__
 
 if TYPE_CHECKING:
     from lmrbench.errors import LmrbenchError
+    from lmrbench.grading.grader import Grader
     from lmrbench.grading.library import grade
+    from lmrbench.grading.plan import GradingPlan
     from lmrbench.grading.reading import collect
     from lmrbench.grading.records import Grade
     from lmrbench.runs.folder import Run, read_run
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Grade",
+    "Grader",
+    "GradingPlan",
     "LmrbenchError",
     "Run",
     "Submission",
@@ -37,6 +41,8 @@ __all__ = [
 
 _HOMES = {
     "Grade": "lmrbench.grading.records",
+    "Grader": "lmrbench.grading.grader",
+    "GradingPlan": "lmrbench.grading.plan",
     "LmrbenchError": "lmrbench.errors",
     "Run": "lmrbench.runs.folder",
     "Submission": "lmrbench.tasks.submission",

@@ -2,11 +2,11 @@
 
 import pytest
 
-from lmrbench.grading import grader as grade
+from lmrbench.grading import verdicts
 
 
 @pytest.fixture(autouse=True)
 def short_limits(monkeypatch):
     """Two seconds a case and six a check, and ten times as much by the clock."""
-    monkeypatch.setattr(grade, "CASE_SECONDS", 2.0)
-    monkeypatch.setattr(grade, "CHECK_SECONDS", 6.0)
+    monkeypatch.setattr(verdicts, "CASE_SECONDS", 2.0)
+    monkeypatch.setattr(verdicts, "CHECK_SECONDS", 6.0)

@@ -23,10 +23,11 @@ from typing import Any
 import pytest
 from tests.drawn import job_of
 from tests.engine import DOCKER
+from tests.graded import graded
 
-from lmrbench.grading.grader import grade
+from lmrbench.grading.grader import Grader
+from lmrbench.grading.plan import GradingPlan
 from lmrbench.grading.records import Grade
-from lmrbench.grading.reward import Grader
 from lmrbench.sandbox.inside.encoding import decode
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.protocol import Worker
@@ -187,7 +188,7 @@ class Laboratory:
             Submission(system="attacker", task="vault/score", sample=number, code={"scorer.py": code})
             for number, code in enumerate(codes)
         ]
-        return sorted(grade(submissions, self.tasks, seeds, self.pool), key=lambda item: item.sample)
+        return sorted(graded(submissions, self.tasks, seeds, self.pool), key=lambda item: item.sample)
 
     def run(self, files: dict[str, bytes]) -> object:
         """What `look` of probe.py returns, as the next job of the same worker; None if it returns nothing."""
@@ -459,7 +460,7 @@ def test_a_hostile_source_text_is_a_failed_grade(laboratory, source):
 @pytest.mark.parametrize("part", range(4))
 def test_a_policy_that_searches_for_exploits_earns_nothing(part):
     names = [name for name in ATTACKS if not name.startswith("bombs_")][part::4]
-    with Grader(SUITE, workers=1) as grader:
+    with Grader(SUITE, GradingPlan(workers=1)) as grader:
         rewards = {name: grader.grade("vault/score", ATTACKS[name]).share for name in names}
         right = grader.grade("vault/score", GOLDEN).share
 

@@ -3,8 +3,8 @@
 import ast
 
 import pytest
+from tests.graded import graded
 
-from lmrbench.grading.grader import grade
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.checks import observing
@@ -64,6 +64,6 @@ def test_what_observes_has_no_helper_that_holds_the_method(tasks, name):
 def test_a_candidate_that_looks_for_the_checks_own_probe_finds_none(tasks):
     task = tasks["concept_depth/probing"]
     with LocalPool(make_sandbox("bubblewrap", [default_suite()]), size=1) as pool:
-        [found] = grade([Submission(system="attacker", task=task.id, code=ATTACK)], {task.id: task}, (3,), pool)
+        [found] = graded([Submission(system="attacker", task=task.id, code=ATTACK)], {task.id: task}, (3,), pool)
     assert not found.passed
     assert sum("nothing fits the probe" in case.reason for case in found.cases) > len(found.cases) / 2

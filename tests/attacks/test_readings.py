@@ -13,11 +13,11 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.graded import graded
 
 from lmrbench import cli
 from lmrbench.errors import RecordError, SandboxError, SubmissionError
 from lmrbench.grading import reader, reading
-from lmrbench.grading.grader import grade
 from lmrbench.grading.reader import MEGABYTES, WALL_SECONDS
 from lmrbench.jsonl import MAX_LINE_BYTES, append_line, read_submitted_lines
 from lmrbench.judging.documents import document
@@ -105,18 +105,18 @@ def bounded():
     assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024 < MEGABYTES
 
 
-def graded(task, pool, code):
+def grades_of(task, pool, code):
     """The grade of a hand-in, and that of a right one of the same run."""
     codes = {"hostile": code, "innocent": RIGHT}
     submissions = [Submission(system=system, task=task.id, code=given) for system, given in codes.items()]
-    grades = {item.system: item for item in grade(submissions, {task.id: task}, (0,), pool)}
+    grades = {item.system: item for item in graded(submissions, {task.id: task}, (0,), pool)}
     assert grades["innocent"].passed
     return grades["hostile"]
 
 
 @pytest.mark.parametrize("name", HARMLESS)
 def test_what_is_hard_to_read_is_graded_and_ends_nothing(task, pool, bounded, name):
-    result = graded(task, pool, HARMLESS[name])
+    result = grades_of(task, pool, HARMLESS[name])
     assert result.passed, result.first_failure
 
 
@@ -131,7 +131,7 @@ def test_what_is_hard_to_read_is_shown_and_ends_nothing(task, bounded, name):
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_can_not_be_read_fails_alone_and_with_a_reason(task, pool, bounded, name):
-    result = graded(task, pool, REFUSED[name])
+    result = grades_of(task, pool, REFUSED[name])
     assert {case.verdict for case in result.cases} == {"missing"}
     assert 10 < len(result.first_failure.reason.splitlines()[0]) < 400
     assert len(result.first_failure.reason.splitlines()) == 1
@@ -139,7 +139,7 @@ def test_what_can_not_be_read_fails_alone_and_with_a_reason(task, pool, bounded,
 
 @pytest.mark.parametrize("name", EITHER)
 def test_what_takes_too_much_takes_no_more_than_the_bounds(task, pool, bounded, name):
-    graded(task, pool, EITHER[name])
+    grades_of(task, pool, EITHER[name])
 
 
 def readers():
@@ -276,17 +276,17 @@ def test_a_line_of_a_response_ends_where_pythons_tokenizer_ends_it(task, pool):
         commented = RIGHT.replace("    total =", f"    # a{separator}raise ValueError\n    total =")
         quoted = RIGHT.replace("    total =", f'    assert len("a{separator}b") == 3\n    total =')
         for code in (commented, quoted, f"Here:\n\n{commented}\nThat's it.", f"```\n{quoted}```"):
-            assert graded(task, pool, code).passed, (separator, code)
+            assert grades_of(task, pool, code).passed, (separator, code)
 
 
 def test_a_string_of_several_lines_keeps_them_where_a_method_is_put_into_its_class(task, pool):
     code = RIGHT.replace("    total =", '    assert """a\n  b""" == "a\\n  b"\n    total =')
-    assert graded(task, pool, code).passed
+    assert grades_of(task, pool, code).passed
 
 
 def test_a_lone_surrogate_of_a_models_answer_is_no_error(task, pool):
-    assert graded(task, pool, RIGHT.replace("    total =", "    # \ud800\n    total =")).passed
-    assert graded(task, pool, "def blend(self, values): return '\udcff' +").first_failure.verdict == "missing"
+    assert grades_of(task, pool, RIGHT.replace("    total =", "    # \ud800\n    total =")).passed
+    assert grades_of(task, pool, "def blend(self, values): return '\udcff' +").first_failure.verdict == "missing"
 
 
 @pytest.fixture

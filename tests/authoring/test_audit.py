@@ -4,6 +4,7 @@ import json
 import shutil
 
 import pytest
+from tests.graded import graded
 
 from lmrbench.authoring.audit.auditing import audit
 from lmrbench.authoring.audit.certificate import read_certificate, write_certificate
@@ -11,7 +12,6 @@ from lmrbench.authoring.audit.cheats import cheats
 from lmrbench.authoring.audit.knowledge import fixed_inputs, oracles
 from lmrbench.authoring.audit.laboratory import Laboratory
 from lmrbench.errors import TaskError
-from lmrbench.grading.grader import grade
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.loading import load_suite
@@ -55,7 +55,7 @@ def test_a_cheat_that_knows_one_seed_is_right_under_that_seed_alone(paper, pool)
     task = load_suite(paper.parent)[0]
     (known,) = (item for item in cheats(task, known_seed=3) if item.label == "knows one seed")
 
-    passed = [next(iter(grade([known], {task.id: task}, (seed,), pool))).passed for seed in (3, 4)]
+    passed = [next(iter(graded([known], {task.id: task}, (seed,), pool))).passed for seed in (3, 4)]
 
     assert passed == [True, False]
 

@@ -5,6 +5,7 @@ import shutil
 from dataclasses import replace
 
 import pytest
+from tests.graded import graded
 from typer.testing import CliRunner
 
 from lmrbench.authoring.audit.certificate import read_certificate
@@ -13,7 +14,6 @@ from lmrbench.authoring.audit.tiers import audit_of_tier
 from lmrbench.authoring.audit.visibility import visibility
 from lmrbench.cli import app
 from lmrbench.errors import TaskError
-from lmrbench.grading.grader import grade
 from lmrbench.grading.systems import submissions_of
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.protocol import CaseOutcome
@@ -102,7 +102,7 @@ def test_answers_are_graded_by_the_experiment_too_and_a_deviation_of_a_masked_fu
     assert "deviation_from_zero" in task.files.wrong
     assert "deviation_fewer" not in task.files.wrong
     systems = [*submissions_of("golden", [task]), *submissions_of("wrong", [task])]
-    grades = list(grade(systems, {task.id: task}, [0], pool))
+    grades = list(graded(systems, {task.id: task}, [0], pool))
     assert {(item.system, item.passed) for item in grades} == {("golden", True), ("wrong", False)}
     names = [case.name for case in grades[0].cases]
     assert [name for name in names if name.startswith("experiment")] == ["experiment, seed 3", "experiment, seed 4"]

@@ -9,7 +9,7 @@ import typer
 from typer.testing import CliRunner
 
 from lmrbench import cli
-from lmrbench.solving.settings import TASK_FIELDS, Settings
+from lmrbench.models.settings import TASK_FIELDS, Settings
 
 SOURCE = Path(cli.__file__).parents[1]
 COMMAND = typer.main.get_command(cli.app)

@@ -11,9 +11,10 @@ import time
 from collections import Counter
 
 import pytest
+from tests.graded import graded_run
 
 from lmrbench.errors import RecordError
-from lmrbench.runs.folder import grade_run, read_run
+from lmrbench.runs.folder import read_run
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.loading import load_suite
@@ -58,7 +59,7 @@ def _forked(folder, tasks, replay, seed):
     status = 1
     try:
         replay.generator = random.Random(seed)
-        list(grade_run(folder, ANSWERS, tasks, (0,), replay))
+        list(graded_run(folder, ANSWERS, tasks, (0,), replay))
         status = 0
     except RecordError as error:
         status = 4 if "another lmrbench" in str(error) else 1
@@ -75,7 +76,7 @@ def test_of_two_hundred_interleavings_of_kills_and_resumes_none_loses_or_doubles
     tasks, generator = {task.id: task for task in load_suite(toy_suite)}, random.Random(0)
     with LocalPool(make_sandbox("bubblewrap", [toy_suite]), size=1) as pool:
         replay = Replay(pool, generator)
-        list(grade_run(tmp_path / "undisturbed", ANSWERS, tasks, (0,), replay))
+        list(graded_run(tmp_path / "undisturbed", ANSWERS, tasks, (0,), replay))
     endings: Counter[int] = Counter()
     expected = _verdicts(tmp_path / "undisturbed")
     for number in range(25):

@@ -4,12 +4,12 @@ import json
 import shutil
 
 import pytest
+from tests.graded import graded
 from typer.testing import CliRunner
 
 from lmrbench.cli import app
 from lmrbench.errors import TaskError, UsageError
 from lmrbench.grading.forging import effects, fair_draw, forged
-from lmrbench.grading.grader import grade
 from lmrbench.grading.reading import read_in_one_layout
 from lmrbench.sandbox.registry import open_pool
 from lmrbench.solving.prompts import prompt_message
@@ -138,7 +138,7 @@ def test_who_makes_the_changes_passes_and_who_makes_one_of_two_has_found_half(su
                 for name, code in hostile.items()
             ),
         ]
-        found = {item.system: item for item in grade(submissions, {task.id: task}, (7,), workers)}
+        found = {item.system: item for item in graded(submissions, {task.id: task}, (7,), workers)}
     assert {name: item.passed for name, item in found.items()} == {
         "both": True,
         "one": False,

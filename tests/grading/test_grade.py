@@ -1,14 +1,14 @@
 """What passes, what fails and why, over a suite of one small task."""
 
 import pytest
+from tests.graded import graded, graded_run
 
 from lmrbench.errors import SandboxError, TaskError
 from lmrbench.files import cache_folder
 from lmrbench.grading import grader as grade_module
-from lmrbench.grading.grader import grade
-from lmrbench.grading.reference import installation_seed
+from lmrbench.grading.draw import installation_seed
 from lmrbench.grading.systems import MUST_PASS, submissions_of
-from lmrbench.runs.folder import grade_run, read_run
+from lmrbench.runs.folder import read_run
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.protocol import Job, Outcome
 from lmrbench.sandbox.registry import make_sandbox
@@ -36,14 +36,14 @@ def tasks(toy_suite):
 
 def grades_of(pool, tasks, *codes, seeds=(0,)):
     submissions = [Submission(system="me", task="toy/blend", sample=n, code=code) for n, code in enumerate(codes)]
-    grades = {item.sample: item for item in grade(submissions, tasks, seeds, pool)}
+    grades = {item.sample: item for item in graded(submissions, tasks, seeds, pool)}
     return [grades[number] for number in range(len(codes))]
 
 
 @pytest.mark.parametrize("system", MUST_PASS)
 def test_built_in_systems_are_graded_as_they_must_be(pool, tasks, system):
     submissions = list(submissions_of(system, list(tasks.values())))
-    grades = list(grade(submissions, tasks, (0, 1), pool))
+    grades = list(graded(submissions, tasks, (0, 1), pool))
     assert len(grades) == len(submissions) > 0
     assert {item.passed for item in grades} == {MUST_PASS[system]}
 
@@ -63,7 +63,7 @@ def test_equal_content_is_graded_once_and_each_hand_in_gets_its_grade(pool, task
         for sample, code in enumerate((RIGHT, wrong, none, RIGHT))
         for system in ("a", "b")
     ]
-    found = {(item.system, item.sample): item for item in grade(submissions, tasks, (5,), pool)}
+    found = {(item.system, item.sample): item for item in graded(submissions, tasks, (5,), pool)}
     assert {key: item.passed for key, item in found.items()} == {
         (system, sample): sample in (0, 3) for system in "ab" for sample in range(4)
     }
@@ -92,7 +92,7 @@ def test_an_answer_may_end_at_its_first_failure(pool, tasks):
     submissions = [
         Submission(system="me", task="toy/blend", sample=n, code=item) for n, item in enumerate([code, RIGHT])
     ]
-    failed, passed = sorted(grade(submissions, tasks, (0, 1), pool, fail_fast=True), key=lambda item: item.sample)
+    failed, passed = sorted(graded(submissions, tasks, (0, 1), pool, fail_fast=True), key=lambda item: item.sample)
     assert [case.verdict for case in failed.cases] == ["match", "mismatch", "missing", "missing"] * 2
     assert failed.first_failure.reason.startswith("blend: expected ")
     assert failed.cases[2].reason == "not run, since an earlier case had failed"
@@ -200,13 +200,13 @@ def test_the_seed_of_an_installation_is_drawn_once(monkeypatch, tmp_path):
 
 def test_a_run_goes_on_where_it_stopped_and_grades_anew_what_changed(pool, tasks, tmp_path):
     submissions = [Submission(system="me", task="toy/blend", sample=n, code=RIGHT) for n in range(3)]
-    list(grade_run(tmp_path, submissions[:2], tasks, (0,), pool))
+    list(graded_run(tmp_path, submissions[:2], tasks, (0,), pool))
     lines = (tmp_path / "grades.jsonl").read_text().splitlines()
-    list(grade_run(tmp_path, submissions, tasks, (0,), pool))
+    list(graded_run(tmp_path, submissions, tasks, (0,), pool))
     assert (tmp_path / "grades.jsonl").read_text().splitlines()[:2] == lines
     assert len(read_run(tmp_path).grades) == 3
     changed = submissions[0].model_copy(update={"code": RIGHT.replace("0.0", "1.0")})
-    list(grade_run(tmp_path, [changed, *submissions[1:]], tasks, (0,), pool))
+    list(graded_run(tmp_path, [changed, *submissions[1:]], tasks, (0,), pool))
     assert [item.passed for item in sorted(read_run(tmp_path).grades, key=lambda item: item.sample)] == [
         False,
         True,

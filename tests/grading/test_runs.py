@@ -5,12 +5,14 @@ import os
 import shutil
 
 import pytest
+from tests.graded import graded_run
 
 from lmrbench.errors import RecordError
 from lmrbench.files import append_whole, cache_folder, locked
-from lmrbench.grading.reference import golden_outputs, installation_seed
+from lmrbench.grading.draw import installation_seed
+from lmrbench.grading.observe import reference_outputs
 from lmrbench.grading.signatures import signed, unsigned, verified
-from lmrbench.runs.folder import drawn_seeds, grade_run, read_facts, read_run, read_submissions
+from lmrbench.runs.folder import drawn_seeds, read_facts, read_run, read_submissions
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.loading import load_suite
@@ -44,28 +46,28 @@ def answers(*codes):
     return [Submission(system="me", task="toy/blend", sample=number, code=code) for number, code in enumerate(codes)]
 
 
-def graded(folder, submissions, tasks, pool, seeds=(0,), **options):
+def grades_in(folder, submissions, tasks, pool, seeds=(0,), **options):
     aside: list[int] = []
-    grades = list(grade_run(folder, submissions, tasks, seeds, pool, set_aside=aside.append, **options))
+    grades = list(graded_run(folder, submissions, tasks, seeds, pool, set_aside=aside.append, **options))
     return {item.sample: item.passed for item in grades}, aside
 
 
 def test_a_grade_that_was_edited_is_graded_anew_and_said(pool, tasks, tmp_path):
-    assert graded(tmp_path, answers(RIGHT, WRONG), tasks, pool) == ({0: True, 1: False}, [])
+    assert grades_in(tmp_path, answers(RIGHT, WRONG), tasks, pool) == ({0: True, 1: False}, [])
     file = tmp_path / "grades.jsonl"
     forged = file.read_text().replace('"passed":false', '"passed":true').replace('"mismatch"', '"match"')
     file.write_text(forged)
 
-    assert graded(tmp_path, answers(RIGHT, WRONG), tasks, pool) == ({0: True, 1: False}, [1])
+    assert grades_in(tmp_path, answers(RIGHT, WRONG), tasks, pool) == ({0: True, 1: False}, [1])
     assert {item.sample: item.passed for item in read_run(tmp_path).grades} == {0: True, 1: False}
     assert len((tmp_path / "grades.unverified.jsonl").read_text().splitlines()) == 1
-    assert graded(tmp_path, answers(RIGHT, WRONG), tasks, pool)[1] == []
+    assert grades_in(tmp_path, answers(RIGHT, WRONG), tasks, pool)[1] == []
 
 
 def test_a_case_that_timed_out_by_the_wall_clock_is_graded_anew_and_others_of_that_version_are_not(
     pool, tasks, tmp_path
 ):
-    graded(tmp_path, answers(RIGHT, WRONG, RIGHT), tasks, pool)
+    grades_in(tmp_path, answers(RIGHT, WRONG, RIGHT), tasks, pool)
     file = tmp_path / "grades.jsonl"
 
     def stored(change, samples):
@@ -90,29 +92,29 @@ def test_a_case_that_timed_out_by_the_wall_clock_is_graded_anew_and_others_of_th
     stored(timed_out, samples=(0, 2))
 
     # The last one timed out by processor time, which no other program takes away.
-    assert graded(tmp_path, answers(RIGHT, WRONG, RIGHT), tasks, pool) == ({0: True, 1: False, 2: False}, [])
+    assert grades_in(tmp_path, answers(RIGHT, WRONG, RIGHT), tasks, pool) == ({0: True, 1: False, 2: False}, [])
     assert {item.sample: item.passed for item in read_run(tmp_path).grades} == {0: True, 1: False, 2: False}
     assert {item.sample: item.log for item in read_run(tmp_path).grades} == {0: "", 1: "by an earlier version", 2: ""}
     assert len(file.read_text().splitlines()) == 4
-    graded(tmp_path, answers(RIGHT, WRONG, RIGHT), tasks, pool)
+    grades_in(tmp_path, answers(RIGHT, WRONG, RIGHT), tasks, pool)
     assert len(file.read_text().splitlines()) == 4
 
 
 def test_grades_of_another_installation_or_of_none_are_graded_anew(pool, tasks, tmp_path, monkeypatch):
-    graded(tmp_path / "run", answers(RIGHT), tasks, pool)
+    grades_in(tmp_path / "run", answers(RIGHT), tasks, pool)
     lines = (tmp_path / "run" / "grades.jsonl").read_bytes()
     for other in (lines, unsigned(lines.strip()) + b"\n", b'{"system": "of an older version"}\n', b"not JSON\n"):
         (tmp_path / "run" / "grades.jsonl").write_bytes(other)
         with monkeypatch.context() as patch:
             if other == lines:
                 patch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))
-            assert graded(tmp_path / "run", answers(RIGHT), tasks, pool) == ({0: True}, [1])
+            assert grades_in(tmp_path / "run", answers(RIGHT), tasks, pool) == ({0: True}, [1])
 
 
 @pytest.mark.parametrize("name", [".lock", "grades.jsonl", "submissions.jsonl", "run.json", "grades.unverified.jsonl"])
 def test_a_link_in_a_run_folder_is_one_error_and_not_followed(pool, tasks, tmp_path, name):
     run, victim = tmp_path / "run", tmp_path / "victim"
-    graded(run, answers(RIGHT), tasks, pool)
+    grades_in(run, answers(RIGHT), tasks, pool)
     victim.write_text("precious\n")
     if name == "grades.unverified.jsonl":
         append_whole(run / "grades.jsonl", b"{}\n")
@@ -120,19 +122,19 @@ def test_a_link_in_a_run_folder_is_one_error_and_not_followed(pool, tasks, tmp_p
     (run / name).symlink_to(victim)
 
     with pytest.raises(RecordError, match=rf"run/{name}: is a link"):
-        graded(run, answers(RIGHT, WRONG), tasks, pool)
+        grades_in(run, answers(RIGHT, WRONG), tasks, pool)
     assert victim.read_text() == "precious\n"
 
 
 def test_a_pipe_in_a_run_folder_does_not_hold_anybody_up(pool, tasks, tmp_path):
     os.mkfifo(tmp_path / "grades.jsonl")
     with pytest.raises(RecordError, match=r"grades\.jsonl: is no regular file"):
-        graded(tmp_path, answers(RIGHT), tasks, pool)
+        grades_in(tmp_path, answers(RIGHT), tasks, pool)
 
 
 def test_grading_some_submissions_of_a_folder_keeps_the_others(pool, tasks, tmp_path):
-    graded(tmp_path, answers(RIGHT, WRONG), tasks, pool)
-    graded(tmp_path, answers(RIGHT, WRONG)[1:], tasks, pool)
+    grades_in(tmp_path, answers(RIGHT, WRONG), tasks, pool)
+    grades_in(tmp_path, answers(RIGHT, WRONG)[1:], tasks, pool)
 
     assert [item.sample for item in read_submissions(tmp_path)] == [0, 1]
     assert {item.sample: item.passed for item in read_run(tmp_path).grades} == {0: True, 1: False}
@@ -141,16 +143,16 @@ def test_grading_some_submissions_of_a_folder_keeps_the_others(pool, tasks, tmp_
 
 def test_grades_are_those_of_the_seeds_that_the_record_names(pool, tasks, tmp_path):
     for seeds in ((5,), (6, 7), (5,)):
-        graded(tmp_path, answers(RIGHT), tasks, pool, seeds)
+        grades_in(tmp_path, answers(RIGHT), tasks, pool, seeds)
         assert [item.seeds for item in read_run(tmp_path).grades] == [seeds]
     # The third time both were there already.
     assert len((tmp_path / "grades.jsonl").read_text().splitlines()) == 2
 
 
 def test_only_fresh_seeds_that_were_drawn_here_are_drawn_on(pool, tasks, tmp_path):
-    graded(tmp_path, answers(RIGHT), tasks, pool, (5,))
+    grades_in(tmp_path, answers(RIGHT), tasks, pool, (5,))
     assert drawn_seeds(tmp_path) == ()
-    graded(tmp_path, answers(RIGHT), tasks, pool, (6,), fresh_seeds=True)
+    grades_in(tmp_path, answers(RIGHT), tasks, pool, (6,), fresh_seeds=True)
     assert drawn_seeds(tmp_path) == (6,)
     facts = tmp_path / "run.json"
     facts.write_text(facts.read_text().replace("6\n", "7\n", 1))
@@ -159,7 +161,7 @@ def test_only_fresh_seeds_that_were_drawn_here_are_drawn_on(pool, tasks, tmp_pat
 
 def test_a_blind_run_tells_nothing_but_verdicts(pool, tasks, tmp_path):
     printing = WRONG.replace("    return", "    print('a secret of the repository')\n    return")
-    _, aside = graded(tmp_path, answers(printing), tasks, pool, blind=True)
+    _, aside = grades_in(tmp_path, answers(printing), tasks, pool, blind=True)
     text = (tmp_path / "grades.jsonl").read_text()
     (item,) = read_run(tmp_path).grades
 
@@ -169,18 +171,18 @@ def test_a_blind_run_tells_nothing_but_verdicts(pool, tasks, tmp_path):
     assert "expected" not in text
     assert "secret" not in text
     # Taken over as it is, and never mixed with grades that tell more.
-    assert graded(tmp_path, answers(printing), tasks, pool, blind=True) == ({0: False}, [])
+    assert grades_in(tmp_path, answers(printing), tasks, pool, blind=True) == ({0: False}, [])
     with pytest.raises(RecordError, match="holds grades without reasons"):
-        graded(tmp_path, answers(printing), tasks, pool)
+        grades_in(tmp_path, answers(printing), tasks, pool)
 
 
 def test_a_run_of_some_cases_is_not_mixed_with_one_of_all(pool, tasks, tmp_path):
-    assert graded(tmp_path, answers(WRONG), tasks, pool, fail_fast=True) == ({0: False}, [])
-    assert graded(tmp_path, answers(WRONG, RIGHT), tasks, pool, fail_fast=True) == ({0: False, 1: True}, [])
+    assert grades_in(tmp_path, answers(WRONG), tasks, pool, fail_fast=True) == ({0: False}, [])
+    assert grades_in(tmp_path, answers(WRONG, RIGHT), tasks, pool, fail_fast=True) == ({0: False, 1: True}, [])
     (item, _) = read_run(tmp_path).grades
     assert [case.verdict for case in item.cases] == ["mismatch", "missing", "missing", "missing"]
     with pytest.raises(RecordError, match=r"grades that end at the first failure \(--fail-fast\); name another folder"):
-        graded(tmp_path, answers(WRONG), tasks, pool)
+        grades_in(tmp_path, answers(WRONG), tasks, pool)
 
 
 def test_a_signature_covers_every_byte_and_leaves_json():
@@ -198,7 +200,7 @@ def test_a_signature_covers_every_byte_and_leaves_json():
 def test_the_cache_is_closed_to_others(own_cache, pool, tasks, tmp_path):
     installation_seed()
     signed('{"a":1}')
-    golden_outputs(tasks.values(), (1,), pool)
+    reference_outputs(tasks.values(), (1,), pool)
     folder = cache_folder()
     assert folder.stat().st_mode & 0o777 == 0o700
     files = [path for path in folder.rglob("*") if path.is_file()]
@@ -220,14 +222,14 @@ def test_a_cache_of_another_user_is_not_used(own_cache):
 
 
 def test_a_golden_in_the_cache_that_is_damaged_or_not_ours_is_observed_again(own_cache, pool, tasks):
-    before = golden_outputs(tasks.values(), (1,), pool)["toy/blend", 1]
+    before = reference_outputs(tasks.values(), (1,), pool)["toy/blend", 1]
     (file,) = (cache_folder() / "golden").iterdir()
     outputs = json.loads(file.read_bytes())
     fewer = {**outputs, "observations": outputs["observations"][:-1]}
     garbage = {**outputs, "observations": ["AAAA"] * len(outputs["observations"])}
     for damaged in (json.dumps(fewer), json.dumps(garbage), file.read_text()[:-40], ""):
         file.write_text(damaged)
-        again = golden_outputs(tasks.values(), (1,), pool)["toy/blend", 1]
+        again = reference_outputs(tasks.values(), (1,), pool)["toy/blend", 1]
         assert again.observations == before.observations
         assert verified(file.read_bytes()) is not None
 

@@ -3,9 +3,9 @@
 import shutil
 
 import pytest
+from tests.graded import graded, graded_run
 
-from lmrbench.grading.grader import grade
-from lmrbench.runs.folder import grade_run, read_facts
+from lmrbench.runs.folder import read_facts
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.loading import load_suite
@@ -37,8 +37,8 @@ def test_a_package_that_only_another_task_imports_is_not_there(tasks):
     borrows = Submission(system="me", task="toy/blend", code=BORROWS)
     other = Submission(system="me", task="other/blend", code=BORROWS)
     with LocalPool(make_sandbox("bubblewrap", ()), size=1) as pool:
-        (alone,) = grade([borrows], tasks, (0,), pool)
-        together = {item.task: item for item in grade([other, borrows], tasks, (0,), pool)}
+        (alone,) = graded([borrows], tasks, (0,), pool)
+        together = {item.task: item for item in graded([other, borrows], tasks, (0,), pool)}
 
     assert together["other/blend"].passed
     assert not alone.passed
@@ -51,7 +51,7 @@ def test_the_record_of_a_run_names_the_whole_suite_whatever_was_graded(tasks, tm
     submissions = [Submission(system="me", task=name, code=RIGHT) for name in tasks]
     with LocalPool(make_sandbox("bubblewrap", ()), size=1) as pool:
         for name, chosen in (("some", submissions[:1]), ("all", submissions)):
-            list(grade_run(tmp_path / name, chosen, tasks, (0,), pool))
+            list(graded_run(tmp_path / name, chosen, tasks, (0,), pool))
 
     some, every = (read_facts(tmp_path / name) for name in ("some", "all"))
     assert some.suite_digest == every.suite_digest

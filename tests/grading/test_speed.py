@@ -3,12 +3,14 @@
 import shutil
 
 import pytest
+from tests.graded import graded_run
 
 from lmrbench.errors import TaskError
 from lmrbench.grading import speed
-from lmrbench.grading.grader import prepare
+from lmrbench.grading.candidates import prepare
 from lmrbench.grading.speed import has_timed_inputs, measure
-from lmrbench.runs.folder import grade_run, read_run, time_run
+from lmrbench.runs.folder import read_run
+from lmrbench.runs.grading import time_run
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.loading import load_suite
@@ -119,11 +121,11 @@ def test_a_speed_is_kept_with_its_grade_and_not_measured_again(pool, suite, tmp_
     tasks = {task.id: task for task in load_suite(suite)}
     codes = (answer(0.0), answer(0.0, "values = [*values]"))
     submissions = [Submission(system="me", task="toy/blend", sample=n, code=code) for n, code in enumerate(codes)]
-    grades = list(grade_run(tmp_path, submissions, tasks, (0,), pool))
+    grades = list(graded_run(tmp_path, submissions, tasks, (0,), pool))
     # It was stopped after the first answer.
     (first,) = time_run(tmp_path, grades[:1], submissions, tasks, pool)
 
-    resumed = list(grade_run(tmp_path, submissions, tasks, (0,), pool))
+    resumed = list(graded_run(tmp_path, submissions, tasks, (0,), pool))
     both = list(time_run(tmp_path, resumed, submissions, tasks, pool))
 
     assert first in both

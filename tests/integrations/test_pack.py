@@ -11,8 +11,8 @@ from tests import running
 from tests.web.test_index import grade, usage, write
 
 from lmrbench.errors import RecordError, UsageError
+from lmrbench.grading.draw import installation_seed
 from lmrbench.grading.records import Result
-from lmrbench.grading.reference import installation_seed
 from lmrbench.grading.signatures import signed
 from lmrbench.runs import pack
 from lmrbench.runs.folder import read_run, write_facts

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from lmrbench.grading.records import CaseVerdict, Grade
+from lmrbench.models.settings import Settings
 from lmrbench.runs.records import Judgement, Label, RunFacts, Snapshot, Usage
-from lmrbench.solving.settings import Settings
 
 STORED = Path(__file__).parents[1] / "stored" / "schema_1"
 

@@ -7,9 +7,9 @@ from importlib.metadata import EntryPoint, EntryPoints
 from multiprocessing.connection import Client, Listener
 
 import pytest
+from tests.graded import graded
 
 from lmrbench.errors import SandboxError
-from lmrbench.grading.grader import grade
 from lmrbench.sandbox import registry
 from lmrbench.sandbox.protocol import Outcome
 from lmrbench.tasks.loading import load_suite
@@ -111,7 +111,7 @@ def test_a_back_end_of_another_package_on_another_host_grades_as_the_others_do(i
     ]
     assert registry.sandbox_names() == ("bubblewrap", "docker", "process", "broken", "remote")
     with registry.open_pool("remote", [toy_suite], workers=1) as pool:
-        grades = {item.system: item for item in grade(submissions, tasks, (1,), pool)}
+        grades = {item.system: item for item in graded(submissions, tasks, (1,), pool)}
     assert grades["right"].passed
     assert not grades["wrong"].passed
     assert grades["right"].sandbox == "remote"

@@ -19,8 +19,8 @@ from tests.solving.helpers import MODEL, TASKS, asked_for, environment, fenced, 
 from tests.solving.server import Reply, serving
 
 from lmrbench import cli, progress
+from lmrbench.grading.draw import installation_seed
 from lmrbench.grading.records import Grade
-from lmrbench.grading.reference import installation_seed
 from lmrbench.models.endings import judged, provider_fault
 from lmrbench.report.measures.rates import rate
 from lmrbench.runs.records import Usage

@@ -24,7 +24,7 @@ from tests.solving.helpers import (
 from tests.solving.server import COMPLETION_TOKENS, PROMPT_TOKENS, Reply, serving
 
 from lmrbench.errors import RecordError
-from lmrbench.solving.run import set_prices
+from lmrbench.models.opening import set_prices
 from lmrbench.solving.task import lmr_bench
 
 # Tasks whose checks are quick and load no torch.

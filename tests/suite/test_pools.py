@@ -1,9 +1,9 @@
 """The pools of deviations that come with lmrbench, and one of the forensic tasks that are made of them."""
 
 import pytest
+from tests.graded import graded
 
 from lmrbench.grading.forging import forged
-from lmrbench.grading.grader import grade
 from lmrbench.grading.systems import submissions_of
 from lmrbench.sandbox.registry import open_pool
 from lmrbench.tasks.loading import load_suite
@@ -27,6 +27,6 @@ def test_the_reference_of_a_published_draw_passes_and_the_faithful_repository_fa
     with open_pool("bubblewrap", (), 1) as workers:
         task = forged(PAPERS["dpo"], 1, 0, workers)
         submissions = [*submissions_of("golden", [task]), *submissions_of("mask", [task])]
-        found = {item.system: item for item in grade(submissions, {task.id: task}, (5,), workers)}
+        found = {item.system: item for item in graded(submissions, {task.id: task}, (5,), workers)}
     assert (found["golden"].passed, found["golden"].found) == (True, 1.0)
     assert (found["mask"].passed, found["mask"].found) == (False, 0.0)

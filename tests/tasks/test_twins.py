@@ -3,9 +3,9 @@
 import shutil
 
 import pytest
+from tests.graded import graded
 
 from lmrbench.errors import TaskError
-from lmrbench.grading.grader import grade
 from lmrbench.grading.systems import submissions_of
 from lmrbench.sandbox.registry import open_pool
 from lmrbench.tasks.loading import load_suite
@@ -48,7 +48,7 @@ def test_the_original_fails_on_its_twin_and_the_twin_on_the_original(suite):
         for task in (original, twin)
     ]
     with open_pool("bubblewrap", (), 1) as pool:
-        found = grade(
+        found = graded(
             [*answers, *submissions_of("wrong", [twin])], {task.id: task for task in (original, twin)}, (3,), pool
         )
         passed = {(item.system, item.label): item.passed for item in found}

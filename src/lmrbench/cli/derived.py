@@ -10,7 +10,7 @@ from typing import Annotated, Any, get_origin
 import typer
 from pydantic.fields import FieldInfo
 
-from lmrbench.solving.settings import Settings
+from lmrbench.models.settings import Settings
 
 
 def with_settings(command: Callable[..., None]) -> Callable[..., None]:

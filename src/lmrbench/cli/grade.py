@@ -30,11 +30,12 @@ from lmrbench.cli.options import (
 )
 from lmrbench.cli.terminal import console, progress, say, warn
 from lmrbench.report.render.tables import Sheet, first_failure, in_one_line, sheet, show
-from lmrbench.sandbox.protocol import DEFAULT_SANDBOX, LOCAL, Executor
+from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 from lmrbench.tasks.loading import suite_folder, suite_folders
 from lmrbench.text import counted
 
 if TYPE_CHECKING:
+    from lmrbench.grading.plan import GradingPlan
     from lmrbench.grading.records import Grade, Ratio, Result, Timing
     from lmrbench.grading.systems import BuiltIn
     from lmrbench.tasks.model import Task
@@ -112,8 +113,9 @@ def grade(
     it must be.
     """
     from lmrbench.errors import UsageError
+    from lmrbench.grading.draw import fresh_seed, installation_seed
+    from lmrbench.grading.plan import GradingPlan
     from lmrbench.grading.records import Result
-    from lmrbench.grading.reference import fresh_seed, installation_seed
     from lmrbench.grading.systems import BUILT_INS, MUST_PASS, submissions_of
     from lmrbench.integrations.swebench import holds_predictions, read_predictions
     from lmrbench.runs.folder import (
@@ -178,22 +180,18 @@ def grade(
         drawn = (installation_seed() if seed is None else seed,)
     results: list[Result] = []
     whole: dict[Answer, Grade] = {}
-    for made in grade_with_progress(
-        folder,
-        submissions,
-        every_task,
+    plan = GradingPlan(
         drawn,
-        sandbox,
-        workers,
-        suite_folder(suite),
-        wanted is not None,
-        blind,
-        isolate,
-        fail_fast,
-        shared=path is None,
+        fresh_seeds=wanted is not None,
+        fail_fast=fail_fast,
+        blind=blind,
+        sandbox=sandbox,
         executor=where,
-        source=source,
-    ):
+        workers=workers,
+        isolate=isolate,
+        shared=path is None,
+    )
+    for made in grade_with_progress(folder, submissions, every_task, plan, source):
         results.append(Result.of(made))
         if json or (speed and made.passed):
             whole[made.answer] = made
@@ -249,45 +247,34 @@ def grade_with_progress(
     folder: Path,
     submissions: list[Submission],
     tasks: tuple[Task, ...],
-    seeds: tuple[int, ...],
-    sandbox: str,
-    workers: int | None,
-    suite: Path,
-    fresh_seeds: bool = False,
-    blind: bool = False,
-    isolate: bool = False,
-    fail_fast: bool = False,
-    shared: bool = False,
-    executor: Executor = LOCAL,
+    plan: GradingPlan,
     source: str | None = None,
 ) -> Iterator[Grade]:
-    """Grade submissions into a run folder with a progress bar; the grades as they are done.
+    """Grade submissions into a run folder with a progress bar; yield the grades as they are done.
 
-    tasks: the whole suite. shared: see `LocalPool`. source: see `grade_run`.
+    Args:
+        folder: the run folder.
+        submissions: what is graded.
+        tasks: the whole suite.
+        plan: the conditions.
+        source: see `grade_run`.
     """
-    from lmrbench.runs.folder import changed_tasks, grade_run
-    from lmrbench.sandbox.registry import open_executor
+    from lmrbench.grading.grader import Grader
+    from lmrbench.runs.folder import changed_tasks
+    from lmrbench.runs.grading import grade_run
 
     if folder.is_dir() and (changed := changed_tasks(folder, tasks)):
         warn(f"{folder}: graded before these tasks changed, the grades no longer hold: {', '.join(changed)}")
-    with (
-        open_executor(executor, sandbox, suite_folders(suite), workers, isolate, shared) as pool,
-        progress() as bars,
-    ):
+    with Grader({item.id: item for item in tasks}, plan) as grader, progress() as bars:
         needed = {item.task for item in submissions}
-        goldens = bars.add_task("golden", total=len(needed) * len(seeds))
+        goldens = bars.add_task("golden", total=len(needed) * len(grader.seeds))
         bar = bars.add_task("submissions", total=len(submissions))
         for item in grade_run(
             folder=folder,
             submissions=submissions,
-            tasks={item.id: item for item in tasks},
-            seeds=seeds,
-            pool=pool,
+            grader=grader,
             observed=lambda *_: bars.advance(goldens),
             set_aside=lambda count: say_set_aside(folder, count),
-            fresh_seeds=fresh_seeds,
-            blind=blind,
-            fail_fast=fail_fast,
             source=source,
         ):
             bars.advance(bar)
@@ -307,7 +294,7 @@ def time_with_progress(
     tasks: the whole suite.
     """
     from lmrbench.grading.speed import has_timed_inputs
-    from lmrbench.runs.folder import time_run
+    from lmrbench.runs.grading import time_run
     from lmrbench.sandbox.registry import open_pool
 
     by_id = {item.id: item for item in tasks}

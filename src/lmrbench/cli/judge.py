@@ -61,8 +61,8 @@ def judge(
     the same command then asks again.
     """
     from lmrbench.errors import SandboxError, UsageError
+    from lmrbench.models.settings import Settings
     from lmrbench.runs.folder import read_submissions, require_known
-    from lmrbench.solving.settings import Settings
     from lmrbench.tasks.tiers.forensic import is_forensic
 
     if not model:
@@ -84,8 +84,8 @@ def judge(
 
         from lmrbench.judging import ballots, runs
         from lmrbench.judging.asking import Terms
+        from lmrbench.models.opening import open_model, set_prices
         from lmrbench.runs.folder import JUDGEMENTS
-        from lmrbench.solving.run import open_model, set_prices
     except ImportError as error:
         raise SandboxError(f"asking models needs Inspect ({error}): pip install 'lmrbench[models]'") from error
     if prices is not None:

@@ -33,7 +33,7 @@ from lmrbench.report.findings import together
 from lmrbench.report.render.tables import show
 from lmrbench.report.tables import first_right_sheets
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
-from lmrbench.tasks.loading import suite_folder, suite_folders
+from lmrbench.tasks.loading import suite_folder
 
 if TYPE_CHECKING:
     from lmrbench.runs.folder import Run
@@ -113,39 +113,39 @@ def _solved(given: dict[str, Any], asked: Asked) -> Run:
     """What a run folder holds once everything has been asked for."""
     from lmrbench.errors import SandboxError, UsageError
     from lmrbench.files import locked
-    from lmrbench.grading.reference import installation_seed
-    from lmrbench.sandbox.registry import open_pool
-    from lmrbench.solving.settings import checked
+    from lmrbench.grading.grader import Grader
+    from lmrbench.grading.plan import GradingPlan
+    from lmrbench.models.settings import checked
 
     settings = checked(given)
     if settings.cost_limit is not None and asked.prices is None:
         raise UsageError("--cost-limit needs --prices")
     try:
+        from lmrbench.models import opening
         from lmrbench.solving import run as runs
     except ImportError as error:
         raise SandboxError(f"asking models needs Inspect ({error}): pip install 'lmrbench[models]'") from error
     tasks, chosen = load_all_and_some(asked.suite, asked.task, asked.tier, asked.fresh, asked.sandbox)
     chosen = with_checks(chosen)
     if asked.prices is not None:
-        settings = settings.model_copy(update={"prices": runs.set_prices(asked.prices, settings.model)})
+        settings = settings.model_copy(update={"prices": opening.set_prices(asked.prices, settings.model)})
         if settings.cost_limit is not None and not settings.prices:
             raise UsageError(f"--cost-limit: {asked.prices} has no prices of {settings.model}")
-    model = runs.open_model(settings)
-    settings = settings.model_copy(update={"base_url": runs.address(model)})
+    model = opening.open_model(settings)
+    settings = settings.model_copy(update={"base_url": opening.address(model)})
     # Of a model's name, what stands before the last slash names its provider.
     folder = asked.out or RUNS / run_name(settings.system or f"{settings.model.rpartition('/')[2]}-{settings.setting}")
     place = suite_folder(asked.suite).resolve()
     shown = sys.stderr.isatty() and sys.stdout.isatty() and not is_quiet()
-    with locked(folder), as_keyboard_interrupt(), open_pool(asked.sandbox, suite_folders(place), asked.workers) as pool:
+    plan = GradingPlan(() if asked.seed is None else (asked.seed,), sandbox=asked.sandbox, workers=asked.workers)
+    with locked(folder), as_keyboard_interrupt(), Grader({item.id: item for item in tasks}, plan) as grader:
         return runs.solve(
             folder=folder,
             settings=settings,
             model=model,
-            tasks={item.id: item for item in tasks},
+            grader=grader,
             chosen=chosen,
             suite=place,
-            seed=installation_seed() if asked.seed is None else asked.seed,
-            pool=pool,
             display="rich" if shown else "none",
             set_aside=lambda count: say_set_aside(folder, count),
         )
@@ -153,10 +153,10 @@ def _solved(given: dict[str, Any], asked: Asked) -> Run:
 
 def _built_ins(given: dict[str, Any], asked: Asked) -> Run:
     from lmrbench.errors import UsageError
-    from lmrbench.grading.reference import installation_seed
+    from lmrbench.grading.plan import GradingPlan
     from lmrbench.grading.systems import BuiltIn, submissions_of
+    from lmrbench.models.settings import Settings
     from lmrbench.runs.folder import read_run
-    from lmrbench.solving.settings import Settings
 
     set_here = [name for name, value in given.items() if value != Settings.model_fields[name].default]
     if unused := [*set_here, *(["prices"] if asked.prices is not None else [])]:
@@ -166,9 +166,8 @@ def _built_ins(given: dict[str, Any], asked: Asked) -> Run:
     systems: tuple[BuiltIn, ...] = ("golden", "mask", "nearest")
     submissions = [item for system in systems for item in submissions_of(system, chosen)]
     folder = asked.out or RUNS / "built-in"
-    seeds = (installation_seed() if asked.seed is None else asked.seed,)
-    made = grade_with_progress(
-        folder, submissions, every_task, seeds, asked.sandbox, asked.workers, suite_folder(asked.suite), shared=True
-    )
+    seeds = () if asked.seed is None else (asked.seed,)
+    plan = GradingPlan(seeds, sandbox=asked.sandbox, workers=asked.workers, shared=True)
+    made = grade_with_progress(folder, submissions, every_task, plan)
     grades = {item.answer: item for item in made}
     return replace(read_run(folder), grades=tuple(grades[item.answer] for item in submissions))

@@ -76,8 +76,9 @@ def verify(
     every verdict is as claimed, with 1 if one differs, and with 2 for a pack that can't be used.
     """
     from lmrbench.errors import RecordError
+    from lmrbench.grading.draw import fresh_seed
+    from lmrbench.grading.plan import GradingPlan
     from lmrbench.grading.records import Result
-    from lmrbench.grading.reference import fresh_seed
     from lmrbench.runs.folder import drawn_seeds, require_known
     from lmrbench.runs.pack import read_pack
     from lmrbench.runs.verify import begin, compared, end
@@ -92,21 +93,10 @@ def verify(
         raise RecordError(f"{pack}: {unchecked[0]} has no check, so that it can't be graded")
     begin(found, to)
     seeds = (seed,) if seed is not None else drawn_seeds(to) or (fresh_seed(),)
-    results = [
-        Result.of(item)
-        for item in grade_with_progress(
-            to,
-            submissions,
-            every_task,
-            seeds,
-            sandbox,
-            workers,
-            suite_folder(suite),
-            fresh_seeds=seed is None,
-            isolate=isolate,
-            executor=where,
-        )
-    ]
+    plan = GradingPlan(
+        seeds, fresh_seeds=seed is None, sandbox=sandbox, executor=where, workers=workers, isolate=isolate
+    )
+    results = [Result.of(item) for item in grade_with_progress(to, submissions, every_task, plan)]
     answers = compared(found, sorted(results, key=lambda item: item.answer))
     result = end(found, to, answers)
     _print_counts(answers)

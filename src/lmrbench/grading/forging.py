@@ -19,7 +19,8 @@ from pydantic import ValidationError
 from lmrbench.errors import TaskError
 from lmrbench.files import PRIVATE, cache_folder, read_plain, write_whole
 from lmrbench.grading.compare import compare, margin
-from lmrbench.grading.reference import drawn_cases, golden_job, golden_outputs
+from lmrbench.grading.draw import drawn_cases, reference_job
+from lmrbench.grading.observe import reference_outputs
 from lmrbench.grading.signatures import signed, verified
 from lmrbench.records import Record
 from lmrbench.sandbox.inside.encoding import decode
@@ -62,7 +63,7 @@ def logged_results(task: Task, workers: WorkerPool) -> str:
     """What the golden's experiment returns under the published seeds, as JSON: metrics by seed."""
     check = published_check(third_party_imports(task))
     logging = task.model_copy(update={"files": replace(task.files, check=check)})
-    outputs = golden_outputs([logging], [0], workers)[task.id, 0]
+    outputs = reference_outputs([logging], [0], workers)[task.id, 0]
     values = (decode(item)[EXPERIMENT] for item in outputs.observations)
     return json.dumps(dict(zip(map(str, PUBLISHED_SEEDS), values, strict=True)), indent=1) + "\n"
 
@@ -276,7 +277,7 @@ class _Laboratory:
         cases = drawn_cases([(logging, 0)], self.workers)[logging.id, 0]
         jobs = [
             replace(
-                golden_job(logging, 0, cases),
+                reference_job(logging, 0, cases),
                 owner="forging",
                 files={**repository, **changed(repository, {name: self.pool.deviation[name] for name in names})},
             )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from lmrbench.errors import SubmissionError
 from lmrbench.grading.compare import compare
@@ -16,22 +17,22 @@ from lmrbench.tasks.model import Task
 EMPTY_BODIES = ("raise ValueError", "return None")
 
 
-def empty_jobs(task: Task, golden: Job) -> Iterator[Job]:
+def empty_jobs(task: Task, reference: Job) -> Iterator[Job]:
     """Yield the jobs of a task's empty answers.
 
     Args:
         task: what they answer.
-        golden: the job of its golden, whose cases they get.
+        reference: the job of its reference, whose cases they get.
     """
     for files in _empty_answers(task):
-        yield replace(golden, files=files, confirmed=False)
+        yield replace(reference, files=files, confirmed=False)
 
 
-def matches(task: Task, golden: tuple[bytes, ...], outcome: Outcome) -> list[bool]:
-    """Return for each case whether what an empty answer returned is what the golden returned."""
+def matches(task: Task, wanted: Sequence[Any], outcome: Outcome) -> list[bool]:
+    """Return for each case whether an empty answer returned what the reference did; wanted: the latter, decoded."""
     return [
-        case.status == "observed" and not compare(decode(wanted), decode(case.payload), task.tolerance, task.tolerances)
-        for wanted, case in zip(golden, outcome.cases, strict=True)
+        case.status == "observed" and not compare(item, decode(case.payload), task.tolerance, task.tolerances)
+        for item, case in zip(wanted, outcome.cases, strict=True)
     ]
 
 

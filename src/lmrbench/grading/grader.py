@@ -1,143 +1,253 @@
-"""Is each submission right? Transplant it, observe it in a sandbox, compare with the golden, give verdicts.
+"""The door to grading: submissions go in, grades come out, whoever asks.
 
-A case may take ten times the processor time of the golden, and at least 5 s; a whole check five times, and at least
-30 s. Whatever a candidate does is a verdict; only a task's or the machine's fault raises.
+Each submission is transplanted, observed in a sandbox, and compared with what the reference returned for the same
+cases. Whatever a candidate does is a verdict; only a task's or the machine's fault raises.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
+import threading
+import weakref
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from contextlib import ExitStack
+from dataclasses import replace
 from functools import cache
+from pathlib import Path
+from types import TracebackType
 
-from lmrbench.errors import LmrbenchError, SubmissionError
-from lmrbench.grading.compare import compare
-from lmrbench.grading.reading import SIDE_BY_SIDE, read_in_one_layout, read_submission
-from lmrbench.grading.records import CaseVerdict, Grade, Terms, Verdict
-from lmrbench.grading.reference import (
-    GoldenOutputs,
-    environment_digest,
-    golden_job,
-    golden_outputs,
-    require_check,
-)
-from lmrbench.sandbox.inside.encoding import decode
-from lmrbench.sandbox.protocol import CaseOutcome, CaseStatus, Job, Outcome, WorkerPool
+from pydantic import ValidationError
+
+from lmrbench.errors import UsageError
+from lmrbench.grading.candidates import Candidate, prepared, refusal_of
+from lmrbench.grading.draw import fresh_seed, installation_seed, reference_job
+from lmrbench.grading.observe import ReferenceOutputs, environment_digest, reference_outputs, require_check
+from lmrbench.grading.plan import KEPT_IN_TRAINING, GradingPlan
+from lmrbench.grading.reading import read_in_one_layout
+from lmrbench.grading.records import CaseVerdict, Grade, GradeTerms
+from lmrbench.grading.verdicts import JobVerdicts, all_missing, case_seconds, check_seconds, shortened
+from lmrbench.sandbox.protocol import Job, Outcome, WorkerPool
+from lmrbench.sandbox.registry import open_executor
 from lmrbench.tasks.digests import files_digest, grading_digest
+from lmrbench.tasks.loading import load_suite, suite_folder, suite_folders
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.tiers.forensic import share_found
-from lmrbench.tasks.time_limits import CASE_SECONDS, CASE_SLOWER, CHECK_SECONDS, CHECK_SLOWER
-from lmrbench.text import printable
 
-# Of a reason, which may quote what a candidate made up.
-MOST_CHARACTERS = 4000
-# Submissions that are held ready at once. At its end some workers wait for the others.
+# The system of candidates that a policy wrote.
+POLICY = "policy"
+# Submissions that are held ready at once. At the end of each batch some workers wait for the others.
 _WINDOW = 1000
-NOT_RUN = "not run, since an earlier case had failed"
 
-_VERDICTS: dict[CaseStatus, Verdict] = {"raised": "error", "died": "error", "timeout": "timeout", "missing": "missing"}
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A submission made ready: the repository to observe, or why there is none; and its warnings."""
-
-    submission: Submission
-    task: Task
-    files: Mapping[str, bytes] | None
-    refusal: str
-    warnings: tuple[str, ...]
-    digest: str
+_References = Mapping[tuple[str, int], ReferenceOutputs]
 
 
-def prepare(submission: Submission, task: Task) -> Candidate:
-    """Transplant a submission into a fresh mask. One that can't be used is a candidate without files, not an error."""
-    try:
-        files, warnings = read_submission(task, submission)
-    except Exception as error:
-        # What kept it from being collected says more than that there is no code.
-        refusal = _refusal(error) if submission.code or not submission.warnings else submission.warnings[0]
-        text = json.dumps({"code": submission.code, "refusal": refusal}, sort_keys=True)
-        return Candidate(submission, task, None, refusal, submission.warnings, files_digest({"": text.encode()}))
-    return Candidate(submission, task, files, "", (*submission.warnings, *warnings), files_digest(files))
+class Grader:
+    """Grades submissions with its own warm workers. A context manager: leaving it ends all workers.
 
+    Calls may come from any thread, at the same time. A process that is forked from this one gets workers of its own at
+    its first call, and leaves its parent's alone.
 
-def _refusal(error: Exception) -> str:
-    """What an error says of the candidate that it came with; raises it where it is not the candidate's."""
-    if isinstance(error, SubmissionError):
-        return str(error)
-    if isinstance(error, LmrbenchError | OSError | MemoryError):
-        raise error
-    return f"the harness failed on this answer: {type(error).__name__}: {error}"
+    Args:
+        suite: `core`, `real`, `all`, the folder of a suite, or tasks by id.
+        plan: the conditions of the grading.
+        pool: workers that the caller opened and closes; by default the grader opens its own at the first call.
 
-
-def prepared(submissions: Sequence[Submission], tasks: Mapping[str, Task]) -> Iterator[Candidate]:
-    """Make submissions ready, several at a time; the candidates come in their order."""
-    with ThreadPoolExecutor(SIDE_BY_SIDE) as threads:
-        ready = [threads.submit(prepare, item, tasks[item.task]) for item in submissions]
-        try:
-            for candidate in ready:
-                yield candidate.result()
-        finally:
-            for candidate in ready:
-                candidate.cancel()
-
-
-def grade(
-    submissions: Sequence[Submission],
-    tasks: Mapping[str, Task],
-    seeds: Sequence[int],
-    pool: WorkerPool,
-    graded: Iterable[Grade] = (),
-    observed: Callable[[Task, int], None] = lambda task, seed: None,
-    fail_fast: bool = False,
-    goldens_pool: WorkerPool | None = None,
-    keep_goldens: bool = True,
-) -> Iterator[Grade]:
-    """Grade submissions under all seeds; yields the grades as they are done. Equal content is graded once.
-
-    tasks: by id; every submission's task must be there. graded: grades of an earlier run, which are given back at
-    once where they hold for the same candidate, task, seeds, sandbox and environment. observed: called after each
-    golden. fail_fast: under each seed, no case is run after the first one that fails. goldens_pool: where goldens are
-    observed, if not in `pool`. keep_goldens: in the cache. Raises TaskError and SandboxError, which are no candidate's
-    fault.
+    Raises:
+        TaskError: something is wrong with the suite.
     """
-    for name in dict.fromkeys(item.task for item in submissions):
-        require_check(tasks[name])
-    grading = _Grading(tasks, tuple(seeds), pool.sandbox.name)
-    # As compressed text, which takes a fiftieth of the memory.
-    known = {item.terms: _packed(item) for item in graded}
-    left = Counter(map(_content, submissions))
-    goldens: dict[tuple[str, int], GoldenOutputs] = {}
-    first_grades: dict[str, bytes] = {}
-    for some in _windows(submissions):
-        todo: dict[str, list[Candidate]] = defaultdict(list)
-        for candidate in prepared(some, tasks):
-            content = _content(candidate.submission)
-            left[content] -= 1
-            if earlier := known.get(grading.terms(candidate)):
-                yield _unpacked(earlier)
-            elif first := first_grades.get(content):
-                yield _same(_unpacked(first), candidate, grading.terms(candidate))
-            else:
-                todo[content].append(candidate)
-        firsts = [candidates[0] for candidates in todo.values()]
-        needed = {item.task.id: item.task for item in firsts if (item.task.id, seeds[0]) not in goldens}
-        goldens |= golden_outputs(needed.values(), seeds, goldens_pool or pool, observed, keep_goldens)
-        for candidate, cases, outcomes in _observed(firsts, seeds, goldens, pool, fail_fast):
-            content = _content(candidate.submission)
-            made = _grade(candidate, grading.terms(candidate), cases, outcomes)
-            yield made
-            for other in todo[content][1:]:
-                yield _same(made, other, grading.terms(other))
-            if left[content]:
-                first_grades[content] = _packed(made)
-        first_grades = {content: first for content, first in first_grades.items() if left[content]}
+
+    def __init__(
+        self,
+        suite: str | Path | Mapping[str, Task] | None = None,
+        plan: GradingPlan | None = None,
+        pool: WorkerPool | None = None,
+    ) -> None:
+        if isinstance(suite, Mapping):
+            self.tasks, self._hidden = suite, tuple(sorted({task.folder.parent for task in suite.values()}))
+        else:
+            folder = suite_folder(suite)
+            self.tasks, self._hidden = {task.id: task for task in load_suite(folder)}, suite_folders(folder)
+        self.plan = plan or GradingPlan(kept=KEPT_IN_TRAINING)
+        self._given = pool
+        self._closed = False
+        self._lock = threading.Lock()
+        self._opened: tuple[WorkerPool, ExitStack] | None = None
+        self._digests = cache(lambda name: (grading_digest(self.tasks[name]), environment_digest(self.tasks[name])))
+        _graders.add(self)
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds of `grade_all`."""
+        return self.plan.seeds or (installation_seed(),)
+
+    @property
+    def sandbox(self) -> str:
+        """The name of the back end."""
+        return self._given.sandbox.name if self._given else self.plan.sandbox
+
+    def grade(self, task: str, candidate: str | Mapping[str, str]) -> Grade:
+        """Grade one candidate under a fresh seed, as a reward for training.
+
+        A policy that is graded under the same cases again and again may learn them. So each call draws a seed,
+        observes the reference under it, and keeps neither.
+
+        Whatever a candidate is and does comes back as a grade: `share`, of the cases that match, is a shaped reward,
+        and `passed` a strict one. A case that took too long has the verdict `timeout`. Reasons and logs quote what the
+        reference returned: show a policy nothing but `grade.blinded()`.
+
+        Args:
+            task: its id.
+            candidate: a response as a model printed it, the bare functions, or a text for each goal file.
+
+        Raises:
+            UsageError: there is no such task, the candidate is neither a text nor texts by goal file, or the grader is
+                closed.
+            TaskError: the reference fails its own check.
+            SandboxError: this machine can't run the sandbox, or the grader was closed meanwhile.
+        """
+        if task not in self.tasks:
+            raise UsageError(f"there is no task {task!r} in this suite; `tasks` holds them all")
+        ((_, found),) = self._graded([_of_policy(task, candidate)], (fresh_seed(),), keep=False)
+        return found
+
+    async def grade_async(self, task: str, candidate: str | Mapping[str, str]) -> Grade:
+        """Grade one candidate as `grade` does, without blocking the event loop."""
+        return await asyncio.to_thread(self.grade, task, candidate)
+
+    def grade_all(
+        self,
+        submissions: Sequence[Submission],
+        known: Iterable[Grade] = (),
+        observed: Callable[[Task, int], None] = lambda task, seed: None,
+    ) -> Iterator[tuple[int, Grade]]:
+        """Grade submissions under the plan's seeds. Equal content is graded once.
+
+        Args:
+            submissions: each of a task of the suite.
+            known: grades of an earlier run; those that hold for the same candidate, task, seeds, sandbox and
+                environment are given back at once.
+            observed: called after each reference.
+
+        Yields:
+            The number of each submission with its grade, in the order in which they are done.
+
+        Raises:
+            UsageError: the grader is closed.
+            TaskError: a reference fails its own check, or a task has none.
+            SandboxError: this machine can't run the sandbox, or the grader was closed meanwhile.
+        """
+        return self._graded(submissions, self.seeds, self.plan.keep_references, known, observed)
+
+    def close(self) -> None:
+        """End all workers; safe to call twice. Calls that are under way raise SandboxError."""
+        with self._lock:
+            self._closed = True
+            opened, self._opened = self._opened, None
+        if opened is not None:
+            opened[1].close()
+
+    def __enter__(self) -> Grader:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _pool(self) -> WorkerPool:
+        if self._given is not None:
+            return self._given
+        with self._lock:
+            if self._closed:
+                raise UsageError("the grader is closed")
+            if self._opened is None:
+                plan, closing = self.plan, ExitStack()
+                pool = open_executor(
+                    plan.executor, plan.sandbox, self._hidden, plan.workers, plan.isolate, plan.shared, plan.kept
+                )
+                closing.enter_context(pool)
+                self._opened = pool, closing
+            return self._opened[0]
+
+    def _leave_to_the_parent(self) -> None:
+        """In a forked child: drop the parent's workers and its lock, which another thread may have held."""
+        _inherited.append(self._opened)
+        self._lock, self._opened = threading.Lock(), None
+
+    def _graded(
+        self,
+        submissions: Sequence[Submission],
+        seeds: tuple[int, ...],
+        keep: bool,
+        known: Iterable[Grade] = (),
+        observed: Callable[[Task, int], None] = lambda task, seed: None,
+    ) -> Iterator[tuple[int, Grade]]:
+        for name in dict.fromkeys(item.task for item in submissions):
+            require_check(self.tasks[name])
+        pool = self._pool()
+        # Compressed, a grade takes a fiftieth of the memory.
+        held = {item.terms: _packed(item) for item in known}
+        left = Counter(map(_content, submissions))
+        references: dict[tuple[str, int], ReferenceOutputs] = {}
+        first_grades: dict[str, bytes] = {}
+        for window in _windows(submissions):
+            todo: dict[str, list[tuple[int, Candidate]]] = defaultdict(list)
+            for number, candidate in zip(window, prepared([submissions[n] for n in window], self.tasks), strict=True):
+                content = _content(candidate.submission)
+                left[content] -= 1
+                if earlier := held.get(self._terms(candidate, seeds)):
+                    yield number, _unpacked(earlier)
+                elif first := first_grades.get(content):
+                    yield number, self._same(_unpacked(first), candidate, seeds)
+                else:
+                    todo[content].append((number, candidate))
+            firsts = [candidates[0][1] for candidates in todo.values()]
+            needed = {item.task.id: item.task for item in firsts if (item.task.id, seeds[0]) not in references}
+            references |= reference_outputs(needed.values(), seeds, pool, observed, keep)
+            for candidate, cases, outcomes in _observed(firsts, seeds, references, pool, self.plan.fail_fast):
+                content = _content(candidate.submission)
+                (number, _), *others = todo[content]
+                made = _grade(candidate, self._terms(candidate, seeds), cases, outcomes)
+                yield number, made
+                for number, other in others:
+                    yield number, self._same(made, other, seeds)
+                if left[content]:
+                    first_grades[content] = _packed(made)
+            first_grades = {content: first for content, first in first_grades.items() if left[content]}
+
+    def _terms(self, candidate: Candidate, seeds: tuple[int, ...]) -> GradeTerms:
+        """Return what the grade of a candidate would hold for."""
+        submission = candidate.submission
+        task_digest, environment = self._digests(submission.task)
+        return GradeTerms(
+            system=submission.system,
+            task=submission.task,
+            sample=submission.sample,
+            candidate_digest=candidate.digest,
+            task_digest=task_digest,
+            seeds=seeds,
+            sandbox=self.sandbox,
+            environment=environment,
+        )
+
+    def _same(self, first: Grade, candidate: Candidate, seeds: tuple[int, ...]) -> Grade:
+        """Return the grade of a candidate whose content has been graded."""
+        terms, warnings = self._terms(candidate, seeds)._asdict(), tuple(map(shortened, candidate.warnings))
+        return first.model_copy(update={**terms, "label": candidate.submission.label, "warnings": warnings})
+
+
+def _of_policy(task: str, candidate: str | Mapping[str, str]) -> Submission:
+    code = dict(candidate) if isinstance(candidate, Mapping) else candidate
+    try:
+        return Submission(system=POLICY, task=task, code=code)
+    except ValidationError as error:
+        given = "a mapping of other things" if isinstance(code, dict) else type(candidate).__name__
+        raise UsageError(f"{task}: a candidate is a text, or a text for each goal file, not {given}") from error
 
 
 def _packed(item: Grade) -> bytes:
@@ -149,17 +259,17 @@ def _unpacked(data: bytes) -> Grade:
 
 
 def _content(submission: Submission) -> str:
-    """A name for what is graded: submissions with the same are graded once."""
+    """Return a name for what is graded: submissions with the same name are graded once."""
     why_empty = () if submission.code else submission.warnings
     return files_digest({submission.task: json.dumps([submission.code, why_empty], sort_keys=True).encode()})
 
 
-def _windows(submissions: Sequence[Submission]) -> Iterator[Sequence[Submission]]:
-    """So many submissions at a time as are made ready and held at once, all of a system one after the other."""
+def _windows(submissions: Sequence[Submission]) -> Iterator[Sequence[int]]:
+    """Yield the numbers of the submissions that are held at once, those of a system one after the other."""
     places: dict[str, int] = {}
     for item in submissions:
         places.setdefault(item.system, len(places))
-    ordered = sorted(submissions, key=lambda item: places[item.system])
+    ordered = sorted(range(len(submissions)), key=lambda number: places[submissions[number].system])
     for start in range(0, len(ordered), _WINDOW):
         yield ordered[start : start + _WINDOW]
 
@@ -167,148 +277,53 @@ def _windows(submissions: Sequence[Submission]) -> Iterator[Sequence[Submission]
 def _observed(
     candidates: Sequence[Candidate],
     seeds: Sequence[int],
-    goldens: Mapping[tuple[str, int], GoldenOutputs],
+    references: _References,
     pool: WorkerPool,
     fail_fast: bool,
 ) -> Iterator[tuple[Candidate, list[CaseVerdict], list[Outcome]]]:
-    """Run candidates under all seeds; yields each with its verdicts, as they are done."""
-    jobs: list[tuple[int, int]] = []
+    """Run candidates under all seeds; yield each with its verdicts, as they are done."""
+    places: list[tuple[int, int]] = []
+    jobs: list[Job] = []
+    judges: dict[tuple[int, int], JobVerdicts] = {}
     for number, candidate in enumerate(candidates):
+        of_seeds = {seed: references[candidate.task.id, seed] for seed in seeds}
         if candidate.files is None:
-            of_seeds = [(seed, goldens[candidate.task.id, seed]) for seed in seeds]
-            missing = [case for seed, golden in of_seeds for case in _all_missing(golden, seed, candidate.refusal)]
+            missing = [case for seed, item in of_seeds.items() for case in all_missing(item, seed, candidate.refusal)]
             yield candidate, missing, []
-        else:
-            jobs += [(number, seed) for seed in seeds]
+            continue
+        for seed, reference in of_seeds.items():
+            judge = judges[number, seed] = JobVerdicts(candidate.task, seed, reference, fail_fast)
+            places.append((number, seed))
+            jobs.append(_job(candidate, judge))
     found: dict[int, dict[int, Outcome]] = defaultdict(dict)
-    for job, outcome in pool.run([_job(candidates[number], seed, goldens, fail_fast) for number, seed in jobs]):
-        number, seed = jobs[job]
+    for job, outcome in pool.run(jobs):
+        number, seed = places[job]
         found[number][seed] = outcome
         if len(found[number]) == len(seeds):
-            candidate, outcomes = candidates[number], found.pop(number)
+            outcomes = found.pop(number)
             cases: list[CaseVerdict] = []
             for seed in seeds:
-                golden = goldens[candidate.task.id, seed]
+                judge = judges.pop((number, seed))
                 try:
-                    cases += verdicts(candidate.task, seed, golden, outcomes[seed], fail_fast)
+                    cases += judge.of(outcomes[seed])
                 except Exception as error:
-                    cases += _all_missing(golden, seed, _refusal(error))
-            yield candidate, cases, [outcomes[seed] for seed in seeds]
+                    cases += all_missing(judge.reference, seed, refusal_of(error))
+            yield candidates[number], cases, [outcomes[seed] for seed in seeds]
 
 
-class _Grading:
-    """Under what the grades of one call are made; what depends on a task alone is computed once."""
-
-    def __init__(self, tasks: Mapping[str, Task], seeds: tuple[int, ...], sandbox: str) -> None:
-        self.seeds = seeds
-        self.sandbox = sandbox
-        self._of_task = cache(lambda name: (grading_digest(tasks[name]), environment_digest(tasks[name])))
-
-    def terms(self, candidate: Candidate) -> Terms:
-        """What the grade of a candidate would hold for."""
-        submission = candidate.submission
-        task_digest, environment = self._of_task(submission.task)
-        return Terms(
-            system=submission.system,
-            task=submission.task,
-            sample=submission.sample,
-            candidate_digest=candidate.digest,
-            task_digest=task_digest,
-            seeds=self.seeds,
-            sandbox=self.sandbox,
-            environment=environment,
-        )
-
-
-def _same(first: Grade, candidate: Candidate, terms: Terms) -> Grade:
-    """The grade of a candidate whose content has been graded."""
-    warnings = tuple(map(_said, candidate.warnings))
-    return first.model_copy(update={**terms._asdict(), "label": candidate.submission.label, "warnings": warnings})
-
-
-def _job(
-    candidate: Candidate, seed: int, goldens: Mapping[tuple[str, int], GoldenOutputs], fail_fast: bool = False
-) -> Job:
-    golden = goldens[candidate.task.id, seed]
-
-    def fails(number: int, case: CaseOutcome) -> bool:
-        in_golden = number < len(golden.observations)
-        return in_golden and _verdict(candidate.task, golden.observations[number], case)[0] != "match"
-
+def _job(candidate: Candidate, judge: JobVerdicts) -> Job:
     assert candidate.files is not None
     return replace(
-        golden_job(candidate.task, seed, golden.drawn),
+        reference_job(candidate.task, judge.seed, judge.reference.drawn),
         owner=f"system {candidate.submission.system}",
         files=candidate.files,
-        check_seconds=check_seconds(golden),
-        case_seconds=case_seconds(golden),
-        ends_with=fails if fail_fast else None,
+        check_seconds=check_seconds(judge.reference),
+        case_seconds=case_seconds(judge.reference),
+        ends_with=judge.fails if judge.fail_fast else None,
     )
 
 
-def check_seconds(golden: GoldenOutputs) -> float:
-    """Return the processor seconds that a candidate may take for all cases together."""
-    return max(CHECK_SECONDS, CHECK_SLOWER * golden.seconds)
-
-
-def case_seconds(golden: GoldenOutputs) -> list[float]:
-    """Return the processor seconds that a candidate may take for each case."""
-    return [max(CASE_SECONDS, CASE_SLOWER * seconds) for seconds in golden.case_seconds]
-
-
-def verdicts(
-    task: Task, seed: int, golden: GoldenOutputs, outcome: Outcome, fail_fast: bool = False
-) -> Iterator[CaseVerdict]:
-    """The verdict on each case of a candidate's job, against what the golden returned under the same seed."""
-    if outcome.broken is not None:
-        # The golden ran under the same check, so whatever broke it here came with the candidate.
-        yield from _all_missing(golden, seed, outcome.broken.strip())
-        return
-    failed = False
-    for index, (name, payload) in enumerate(zip(golden.names, golden.observations, strict=True)):
-        case = outcome.cases[index] if index < len(outcome.cases) else CaseOutcome("missing")
-        if fail_fast and failed:
-            # A back end may have run it all the same.
-            case = CaseOutcome("missing", message=NOT_RUN)
-        verdict, reason = _verdict(task, payload, case)
-        failed = failed or verdict != "match"
-        yield CaseVerdict(
-            seed=seed,
-            case=index,
-            name=name,
-            verdict=verdict,
-            reason=reason,
-            seconds=case.seconds,
-            given=golden.given[index],
-        )
-
-
-def _verdict(task: Task, golden: bytes, case: CaseOutcome) -> tuple[Verdict, str]:
-    if case.status != "observed":
-        return _VERDICTS[case.status], _said(case.message) or "no observation arrived"
-    try:
-        observation = decode(case.payload)
-    except ValueError as error:
-        return "error", _said(str(error))
-    difference = compare(decode(golden), observation, task.tolerance, task.tolerances)
-    return ("mismatch", _said(difference)) if difference else ("match", "")
-
-
-def _said(text: str) -> str:
-    """What a candidate said, fit for a terminal and a table: its head and tail, without control characters."""
-    text = text.strip()
-    if len(text) > MOST_CHARACTERS:
-        text = f"{text[:500]} ... {text[-MOST_CHARACTERS + 500 :]}"
-    return printable(text, lines=True)
-
-
-def _all_missing(golden: GoldenOutputs, seed: int, reason: str) -> Iterator[CaseVerdict]:
-    for index, name in enumerate(golden.names):
-        given = golden.given[index]
-        yield CaseVerdict(seed=seed, case=index, name=name, verdict="missing", reason=_said(reason), given=given)
-
-
-def _grade(candidate: Candidate, terms: Terms, cases: Sequence[CaseVerdict], outcomes: Sequence[Outcome]) -> Grade:
+def _grade(candidate: Candidate, terms: GradeTerms, cases: Sequence[CaseVerdict], outcomes: Sequence[Outcome]) -> Grade:
     passed = bool(cases) and all(case.verdict == "match" for case in cases)
     found = None
     if candidate.task.draw is not None:
@@ -322,18 +337,27 @@ def _grade(candidate: Candidate, terms: Terms, cases: Sequence[CaseVerdict], out
         cases=tuple(cases),
         seconds=sum(outcome.seconds for outcome in outcomes),
         peak_mb=max((outcome.peak_mb for outcome in outcomes), default=0.0),
-        warnings=tuple(map(_said, candidate.warnings)),
-        log=_said(outcomes[0].log) if outcomes else "",
+        warnings=tuple(map(shortened, candidate.warnings)),
+        log=shortened(outcomes[0].log) if outcomes else "",
     )
 
 
 def _share_found(candidate: Candidate) -> float:
     try:
-        return share_found(candidate.task, read_in_one_layout(_goals(candidate)))
+        return share_found(candidate.task, read_in_one_layout(candidate.goal_files))
     except Exception as error:
-        _refusal(error)
+        refusal_of(error)
         return 0.0
 
 
-def _goals(candidate: Candidate) -> dict[str, bytes]:
-    return {name: candidate.files[name] for name in candidate.task.goal_files} if candidate.files else {}
+_graders: weakref.WeakSet[Grader] = weakref.WeakSet()
+# A child never gives its parent's workers up: closing them would write what is left in their buffers.
+_inherited: list[object] = []
+
+
+def _leave_to_the_parent() -> None:
+    for grader in _graders:
+        grader._leave_to_the_parent()
+
+
+os.register_at_fork(after_in_child=_leave_to_the_parent)

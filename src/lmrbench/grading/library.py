@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from lmrbench.errors import UsageError
-from lmrbench.grading.grader import grade as grades_of
+from lmrbench.grading.grader import Grader
+from lmrbench.grading.plan import GradingPlan
 from lmrbench.grading.records import Grade
-from lmrbench.grading.reference import installation_seed
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
-from lmrbench.sandbox.registry import open_pool
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
@@ -47,10 +46,7 @@ def grade(
     asked = list(submissions)
     if unknown := sorted({item.task for item in asked} - known.keys()):
         raise UsageError(f"there is no task {unknown[0]!r}; `lmrbench list` shows them all")
-    # An answer may be handed in twice, so that its place tells it from others.
-    numbered = [item.model_copy(update={"sample": number}) for number, item in enumerate(asked)]
-    secrets = sorted({task.folder.parent for task in known.values()})
-    drawn = (installation_seed(),) if seeds is None else tuple(seeds)
-    with open_pool(sandbox, secrets, workers, isolate) as pool:
-        found = {item.sample: item for item in grades_of(numbered, known, drawn, pool)}
-    return [found[number].model_copy(update={"sample": item.sample}) for number, item in enumerate(asked)]
+    plan = GradingPlan(tuple(seeds or ()), sandbox=sandbox, workers=workers, isolate=isolate)
+    with Grader(known, plan) as grader:
+        found = dict(grader.grade_all(asked))
+    return [found[number] for number in range(len(asked))]

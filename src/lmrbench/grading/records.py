@@ -53,7 +53,7 @@ class Timing(Part):
     reason: str = ""
 
 
-class Terms(NamedTuple):
+class GradeTerms(NamedTuple):
     """All that a verdict depends on: two grades with the same terms are of the same thing.
 
     candidate_digest: of the repository that was observed. task_digest: `tasks.digests.grading_digest`. environment: a
@@ -110,9 +110,9 @@ class Grade(StoredRecord):
         return self.clock == "wall" and any(case.verdict == "timeout" for case in self.cases)
 
     @property
-    def terms(self) -> Terms:
+    def terms(self) -> GradeTerms:
         """What this grade holds for."""
-        return Terms(*(getattr(self, name) for name in Terms._fields))
+        return GradeTerms(*(getattr(self, name) for name in GradeTerms._fields))
 
     def blinded(self) -> Grade:
         """The grade without what tells of expected values, inputs, or how long a candidate took over which case."""

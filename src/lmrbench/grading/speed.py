@@ -16,9 +16,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from lmrbench.grading.grader import Candidate, verdicts
+from lmrbench.grading.candidates import Candidate
+from lmrbench.grading.draw import drawn_cases, reference_job
+from lmrbench.grading.observe import outputs_of
 from lmrbench.grading.records import Ratio, Timing
-from lmrbench.grading.reference import drawn_cases, golden_job, outputs_of
+from lmrbench.grading.verdicts import JobVerdicts
 from lmrbench.sandbox.protocol import Cases, Job, Outcome, WorkerPool
 from lmrbench.tasks.checks import defines
 from lmrbench.tasks.model import Task
@@ -85,7 +87,7 @@ def measure(candidate: Candidate, seed: int, pool: WorkerPool) -> Timing:
         outcomes = {order[number]: outcome for number, outcome in pool.run([jobs[name] for name in order])}
         golden, own = outcomes["golden"], outcomes["own"]
         outputs = outputs_of(task, of_round, cases, golden)
-        for case in verdicts(task, of_round, outputs, own):
+        for case in JobVerdicts(task, of_round, outputs).of(own):
             if case.verdict != "match":
                 reason = f"timed input {case.name or case.case}: {case.verdict}: {case.reason}"
                 return Timing(rounds=len(rounds), golden_seconds=golden_seconds, reason=reason)
@@ -114,7 +116,7 @@ def _seconds(outcome: Outcome) -> float:
 
 def _golden(candidate: Candidate, seed: int, cases: Cases) -> Job:
     # The golden runs in the worker of the candidate, so it must be one that no verdict comes from.
-    return replace(golden_job(candidate.task, seed, cases), owner=f"speed of system {candidate.submission.system}")
+    return replace(reference_job(candidate.task, seed, cases), owner=f"speed of system {candidate.submission.system}")
 
 
 def _is_enough(rounds: Sequence[_Round], seconds: float) -> bool:

@@ -11,29 +11,38 @@ import sys
 from pathlib import Path
 
 from lmrbench.errors import LmrbenchError, SubmissionError
-from lmrbench.grading.grader import grade
+from lmrbench.grading.draw import fresh_seed
+from lmrbench.grading.grader import Grader
+from lmrbench.grading.plan import GradingPlan
 from lmrbench.grading.reading import collect_workspace
-from lmrbench.grading.reference import fresh_seed
-from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
-from lmrbench.sandbox.registry import open_pool
-from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.submission import Submission
 
 SYSTEM = "agent"
 
 
 def verify(task_id: str, suite: Path, workspace: Path, logs: Path) -> bool:
-    """Grade the workspace; whether it passed. A workspace that can't be used fails.
+    """Grade a workspace and write the reward. A workspace that can't be used fails.
 
-    Raises TaskError or SandboxError where there is no fair verdict.
+    Args:
+        task_id: the task that was answered.
+        suite: its folder.
+        workspace: what the agent left.
+        logs: the folder that `reward.txt` and `grade.json` are written to.
+
+    Returns:
+        Whether the workspace passed.
+
+    Raises:
+        TaskError: the reference fails its own check.
+        SandboxError: this machine can't run the sandbox.
     """
-    tasks = {task.id: task for task in load_suite(suite)}
-    try:
-        submission = collect_workspace(tasks[task_id], workspace, SYSTEM)
-    except SubmissionError as error:
-        submission = Submission(system=SYSTEM, task=task_id, code="", warnings=(str(error),))
-    with open_pool(DEFAULT_SANDBOX, [suite], workers=1) as pool:
-        (found,) = grade([submission], tasks, (fresh_seed(),), pool, keep_goldens=False)
+    plan = GradingPlan((fresh_seed(),), fresh_seeds=True, keep_references=False, workers=1)
+    with Grader(suite, plan) as grader:
+        try:
+            submission = collect_workspace(grader.tasks[task_id], workspace, SYSTEM)
+        except SubmissionError as error:
+            submission = Submission(system=SYSTEM, task=task_id, code="", warnings=(str(error),))
+        ((_, found),) = grader.grade_all([submission])
     (logs / "grade.json").write_text(found.blinded().model_dump_json(indent=1) + "\n", "utf-8")
     (logs / "reward.txt").write_text(f"{int(found.passed)}\n", "utf-8")
     return found.passed

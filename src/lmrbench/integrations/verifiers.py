@@ -15,9 +15,10 @@ from typing import Any, Literal
 import verifiers.v1 as vf
 from pydantic import Field
 
-from lmrbench.grading.reward import Grader
+from lmrbench.grading.grader import Grader
+from lmrbench.grading.plan import KEPT_IN_TRAINING, GradingPlan
+from lmrbench.models.settings import MOST_CHARACTERS
 from lmrbench.solving.prompts import agent_message, prompt_message
-from lmrbench.solving.settings import MOST_CHARACTERS
 from lmrbench.source.syntax import decode
 from lmrbench.tasks.loading import load_suite, suite_folder
 from lmrbench.tasks.model import Inputs, Task
@@ -171,6 +172,6 @@ def _tasks(suite: str) -> dict[str, Task]:
 @cache
 def _grader(suite: str, sandbox: str, workers: int | None) -> Grader:
     """One for all rollouts of this process, whose workers are warm after the first."""
-    grader = Grader(suite, sandbox=sandbox, workers=workers)
+    grader = Grader(suite, GradingPlan(sandbox=sandbox, workers=workers, kept=KEPT_IN_TRAINING))
     atexit.register(grader.close)
     return grader

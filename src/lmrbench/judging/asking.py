@@ -15,10 +15,10 @@ from lmrbench.grading.records import CaseVerdict
 from lmrbench.judging.prompts import PROMPT_VERSION, digest_of, judge_message
 from lmrbench.judging.votes import Vote, cast
 from lmrbench.models.endings import ProviderError
+from lmrbench.models.opening import input_tokens
 from lmrbench.models.reachability import Reachability
 from lmrbench.records import Record
 from lmrbench.runs.records import Judgement, Order, VoteKey
-from lmrbench.solving.run import input_tokens
 from lmrbench.tasks.collect import excerpts
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission

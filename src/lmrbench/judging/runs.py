@@ -15,7 +15,7 @@ from inspect_ai.model import GenerateConfig, Model
 
 from lmrbench.errors import RecordError, ServiceError, SubmissionError, UsageError
 from lmrbench.files import locked
-from lmrbench.grading.grader import prepare
+from lmrbench.grading.candidates import prepare
 from lmrbench.grading.reading import read_excerpts
 from lmrbench.grading.records import CaseVerdict, Grade
 from lmrbench.jsonl import append_line, whole_lines

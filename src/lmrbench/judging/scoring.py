@@ -24,12 +24,12 @@ from lmrbench.errors import LmrbenchError, RecordError, SubmissionError, UsageEr
 from lmrbench.grading.reading import read_excerpts
 from lmrbench.judging.asking import Terms, ask, judgement, texts
 from lmrbench.judging.ballots import ballots
+from lmrbench.models.opening import open_model
 from lmrbench.models.reachability import Reachability
+from lmrbench.models.settings import Settings
 from lmrbench.records import read_record
 from lmrbench.runs.records import CATEGORIES, Judgement, VoteKey
-from lmrbench.solving.run import open_model
 from lmrbench.solving.scoring import SUBMISSION, suite_tasks
-from lmrbench.solving.settings import Settings
 from lmrbench.solving.task import OptionError
 from lmrbench.tasks.digests import grading_digest
 from lmrbench.tasks.loading import suite_folder

@@ -10,22 +10,19 @@ is ever lost. A grade that is timed later is appended once more, with its timing
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import JsonValue
 
 from lmrbench.errors import RecordError
-from lmrbench.files import append_whole, locked, read_plain, write_whole
-from lmrbench.grading.grader import grade, prepare
-from lmrbench.grading.records import Grade, Terms
+from lmrbench.files import append_whole, read_plain, write_whole
+from lmrbench.grading.records import Grade
 from lmrbench.grading.signatures import signed, unsigned, verified
-from lmrbench.grading.speed import measure
 from lmrbench.jsonl import read_lines, read_submitted_lines, whole_lines
 from lmrbench.records import read_record
 from lmrbench.runs.records import UNANSWERED, RunFacts, Snapshot, Usage
-from lmrbench.sandbox.protocol import WorkerPool
 from lmrbench.sandbox.variables import fingerprint
 from lmrbench.sandbox.venvs import environment_of, lock_digest
 from lmrbench.tasks.digests import grading_digest, suite_digest
@@ -222,117 +219,3 @@ def write_submissions(folder: Path, submissions: Iterable[Submission]) -> None:
     """Write submissions into a run folder: each in the place of an earlier one, or after those that are there."""
     kept = {item.answer: item for item in (*read_lines(folder / SUBMISSIONS, Submission), *submissions)}
     write_whole(folder / SUBMISSIONS, "".join(item.model_dump_json() + "\n" for item in kept.values()).encode())
-
-
-def grade_run(
-    folder: Path,
-    submissions: Sequence[Submission],
-    tasks: Mapping[str, Task],
-    seeds: Sequence[int],
-    pool: WorkerPool,
-    observed: Callable[[Task, int], None] = lambda task, seed: None,
-    set_aside: Callable[[int], None] = lambda count: None,
-    fresh_seeds: bool = False,
-    blind: bool = False,
-    fail_fast: bool = False,
-    source: str | None = None,
-) -> Iterator[Grade]:
-    """Grade submissions into a run folder; yields each grade once it is on the disk. Other submissions there stay.
-
-    tasks: the whole suite, by id. set_aside: see `grade_into`. fresh_seeds: the seeds were drawn for this run. blind:
-    nothing that tells of expected values is written. fail_fast: see `grade`. source: see `RunFacts`; what the folder
-    has, if None. Raises RecordError if another process is
-    writing to the folder, or if it holds grades of another kind: with reasons or without, of all cases or not.
-    """
-    with locked(folder):
-        before = read_facts(folder)
-        if before is not None and whole_lines(folder / GRADES):
-            if before.blind != blind:
-                kind = "without reasons (--blind)" if before.blind else "with reasons"
-                raise RecordError(f"{folder}: holds grades {kind}; name another folder with --out")
-            if before.fail_fast != fail_fast:
-                kind = "that end at the first failure (--fail-fast)" if before.fail_fast else "of all cases"
-                raise RecordError(f"{folder}: holds grades {kind}; name another folder with --out")
-        write_submissions(folder, submissions)
-        named = {item.task for item in read_lines(folder / SUBMISSIONS, Submission)}
-        known = [task for task in tasks.values() if task.id in named]
-        facts = run_facts(tasks.values(), known, seeds, pool.sandbox.name, before.solving if before else None)
-        if source is None:
-            source = before.source if before else ""
-        told = {"fresh_seeds": fresh_seeds, "blind": blind, "fail_fast": fail_fast, "source": source}
-        write_facts(folder, facts.model_copy(update=told))
-        yield from grade_into(folder, submissions, tasks, seeds, pool, observed, set_aside, blind, fail_fast)
-
-
-def grade_into(
-    folder: Path,
-    submissions: Sequence[Submission],
-    tasks: Mapping[str, Task],
-    seeds: Sequence[int],
-    pool: WorkerPool,
-    observed: Callable[[Task, int], None] = lambda task, seed: None,
-    set_aside: Callable[[int], None] = lambda count: None,
-    blind: bool = False,
-    fail_fast: bool = False,
-) -> Iterator[Grade]:
-    """Give back the grades of a run folder that hold, and make the others; the caller holds the folder's lock.
-
-    set_aside: called with the number of grades there that this installation did not write, if there are any.
-    """
-    earlier, foreign = take_over(folder)
-    if foreign:
-        set_aside(foreign)
-    graded = (read_record(data, Grade, str(folder / GRADES)) for data in earlier.values())
-    for item in grade(submissions, tasks, seeds, pool, graded, observed, fail_fast):
-        result = item.blinded() if blind else item
-        if item.terms not in earlier:
-            append_grade(folder, result)
-        yield result
-
-
-def take_over(folder: Path) -> tuple[dict[Terms, bytes], int]:
-    """The grades that this installation wrote, and how many others there were, which are moved out of the way.
-
-    Those that a busy machine may have decided stay where they are, and are not taken over.
-    """
-    grades: dict[Terms, bytes] = {}
-    ours: list[bytes] = []
-    others: list[bytes] = []
-    for _, line in whole_lines(folder / GRADES):
-        data = verified(line)
-        try:
-            if data is None:
-                raise RecordError(f"{folder / GRADES}: not signed here")
-            item = read_record(data, Grade, str(folder / GRADES))
-            if not item.may_be_the_machines:
-                grades[item.terms] = data
-            ours.append(line)
-        except RecordError:
-            others.append(line)
-    for line in others:
-        append_whole(folder / UNVERIFIED, line + b"\n")
-    if others:
-        write_whole(folder / GRADES, b"".join(line + b"\n" for line in ours))
-    return grades, len(others)
-
-
-def time_run(
-    folder: Path,
-    grades: Iterable[Grade],
-    submissions: Sequence[Submission],
-    tasks: Mapping[str, Task],
-    pool: WorkerPool,
-) -> Iterator[Grade]:
-    """Time answers of a run folder; yields each grade with its timing, once that is on the disk.
-
-    grades: of answers that pass, to tasks with timed inputs; those that have a timing are given back. submissions: with
-    these answers. pool: see `speed.measure`. Raises RecordError if another process is writing to the folder.
-    """
-    answers = {item.answer: item for item in submissions}
-    with locked(folder):
-        for item in grades:
-            if item.timing is None:
-                candidate = prepare(answers[item.answer], tasks[item.task])
-                item = item.model_copy(update={"timing": measure(candidate, item.seeds[0], pool)})
-                append_grade(folder, item)
-            yield item

@@ -22,7 +22,7 @@ from pydantic import Field, JsonValue
 
 from lmrbench.errors import RecordError
 from lmrbench.files import locked, reading_plain, write_whole
-from lmrbench.grading.reference import installation_seed
+from lmrbench.grading.draw import installation_seed
 from lmrbench.jsonl import MAX_LINE_BYTES
 from lmrbench.records import StoredRecord, read_record
 from lmrbench.runs.folder import FACTS, GRADES, SUBMISSIONS, USAGE, Run, read_run

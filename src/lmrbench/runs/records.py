@@ -105,7 +105,7 @@ class RunFacts(StoredRecord):
     """`run.json`: under what conditions the submissions and the last grades beside it were made.
 
     suite: its name and version; "" for one that has none. solving: the settings that a model was asked under
-    (`lmrbench.solving.settings`); None for submissions that came from elsewhere. fresh_seeds: the seeds were drawn for
+    (`lmrbench.models.settings`); None for submissions that came from elsewhere. fresh_seeds: the seeds were drawn for
     this run alone. blind: the grades hold no reasons. fail_fast: they end at the first case that fails. source: the
     file that the submissions were read from, relative to the folder; "" for those of models and built-in systems.
     """

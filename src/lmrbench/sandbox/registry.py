@@ -76,13 +76,14 @@ def open_executor(
     workers: int | None = None,
     isolate: bool = False,
     shared: bool = False,
+    kept: int = 1,
 ) -> LocalPool | ClusterPool:
     """Warm workers where the executor says: on this machine, or on a cluster; see `LocalPool` and `ClusterPool`.
 
     Raises SandboxError where Ray is not installed or there is no cluster.
     """
     if executor.kind == "local":
-        return open_pool(name, secrets, workers, isolate, shared)
+        return open_pool(name, secrets, workers, isolate, shared, kept)
     try:
         from lmrbench.sandbox.cluster import ClusterPool
     except ModuleNotFoundError as error:

@@ -21,8 +21,8 @@ from pydantic import ValidationError
 
 from lmrbench.errors import LmrbenchError
 from lmrbench.files import cache_folder, write_whole
+from lmrbench.models.settings import Form
 from lmrbench.records import Record
-from lmrbench.solving.settings import Form
 from lmrbench.tasks.model import Paper, Task
 from lmrbench.tasks.pdf import pdf_pages
 

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from lmrbench.errors import UsageError
+from lmrbench.models.settings import Form
 from lmrbench.solving.cutting import around, beginning
 from lmrbench.solving.papers import paper_text
 from lmrbench.solving.retrieval import retrieved
-from lmrbench.solving.settings import Form
 from lmrbench.source.syntax import decode
 from lmrbench.tasks.model import Inputs, Task
 from lmrbench.tasks.workspace import (

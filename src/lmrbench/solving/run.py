@@ -8,17 +8,15 @@ machinery left unanswered have a line in `usage.jsonl` and no grade; the same ca
 from __future__ import annotations
 
 import io
-import json
 import os
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
-from urllib.parse import urlsplit, urlunsplit
 
 from inspect_ai import eval_set
 from inspect_ai._util.error import PrerequisiteError  # inspect-evals-lint: ignore[private_api_imports] -- no other
@@ -26,22 +24,18 @@ from inspect_ai.event import Event, ModelEvent, SpanBeginEvent, SpanEndEvent
 from inspect_ai.log import EvalSample, list_eval_logs, read_eval_log
 from inspect_ai.model import (
     CachePolicy,
-    GenerateConfig,
     Model,
-    ModelCost,
-    ModelInfo,
     ModelUsage,
-    get_model,
-    get_model_info,
-    set_model_info,
 )
-from rich.text import Text
 
-from lmrbench.errors import RecordError, ServiceError, UsageError
+from lmrbench.errors import RecordError, ServiceError
 from lmrbench.files import write_whole
+from lmrbench.grading.grader import Grader
 from lmrbench.jsonl import read_lines
 from lmrbench.models.endings import ended_by_limit, one_line, turns, unanswered
+from lmrbench.models.opening import input_tokens, reason_of
 from lmrbench.models.reachability import PROGRESS
+from lmrbench.models.settings import TASK_FIELDS, Settings
 from lmrbench.progress import lines_of_progress
 from lmrbench.records import StoredRecord
 from lmrbench.runs.folder import (
@@ -50,27 +44,20 @@ from lmrbench.runs.folder import (
     SUBMISSIONS,
     USAGE,
     Run,
-    grade_into,
     read_facts,
     read_run,
     run_facts,
-    take_over,
     write_facts,
     write_submissions,
 )
+from lmrbench.runs.grading import grade_into, take_over
 from lmrbench.runs.records import UNANSWERED, RunFacts, Snapshot, Usage
-from lmrbench.sandbox.protocol import WorkerPool
-from lmrbench.solving.scoring import Grader, grader_of_run
-from lmrbench.solving.settings import TASK_FIELDS, Settings
+from lmrbench.solving.scoring import SampleGrader, grader_of_run
 from lmrbench.solving.task import epochs_of, lmr_bench
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Answer, Submission
 
 CACHE = "cache"
-# Of an error of Inspect that names what is missing.
-_MOST_LINES = 3
-# Each price, and what it is where it is not named.
-_PRICES = {"input": "input", "output": "output", "input_cache_read": "input", "input_cache_write": "input"}
 
 
 class UnfinishedError(ServiceError):
@@ -91,65 +78,33 @@ def require_finished(run: Run) -> None:
         )
 
 
-def set_prices(file: Path, model: str) -> dict[str, float]:
-    """Make known what models cost: a JSON object from model to dollars per million tokens; the prices of `model`.
-
-    Each names `input` and `output`, and may name `input_cache_read` and `input_cache_write`, which cost as much as
-    `input` otherwise. Raises RecordError, naming the model, for a file that is not of this form.
-    """
-    known: dict[str, dict[str, float]] = {}
-    try:
-        table = json.loads(file.read_text("utf-8"))
-        for name, prices in table.items():
-            if unknown := prices.keys() - _PRICES.keys():
-                raise ValueError(f"{name}: {min(unknown)}: unknown; there are {', '.join(_PRICES)}")
-            known[name] = {kind: float(prices.get(kind, prices[default])) for kind, default in _PRICES.items()}
-            info = get_model_info(name) or ModelInfo()
-            set_model_info(name, info.model_copy(update={"cost": ModelCost(**known[name])}))
-    except KeyError as error:
-        raise RecordError(f"{file}: {name}: {error.args[0]} is missing") from error
-    except (OSError, ValueError, AttributeError, TypeError) as error:
-        raise RecordError(f"{file}: {error}") from error
-    return known.get(model, {})
-
-
-def open_model(settings: Settings) -> Model:
-    """The model to ask. Raises UsageError, with the provider's reason, where it can't be set up."""
-    given: dict[str, Any] = dict(settings.model_args)
-    try:
-        return get_model(
-            settings.model,
-            config=GenerateConfig(**settings.generation()),
-            base_url=settings.base_url or None,
-            **given,
-        )
-    except Exception as error:
-        # Each provider raises what it likes: a missing package, key or address, an argument it does not know.
-        raise UsageError(f"the model {settings.model} can't be asked: {_reason(error)}") from error
-
-
-def address(model: Model) -> str:
-    """Where a model's provider is reached, without user names, passwords and queries; "" where it is not known."""
-    parts = urlsplit(str(model.api.base_url or ""))
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
-
-
 def solve(
     folder: Path,
     settings: Settings,
     model: Model,
-    tasks: Mapping[str, Task],
+    grader: Grader,
     chosen: Sequence[Task],
     suite: Path,
-    seed: int,
-    pool: WorkerPool,
     display: str,
     set_aside: Callable[[int], None] = lambda count: None,
 ) -> Run:
-    """Have every chosen task answered and graded that is not yet; what the run folder holds of them then.
+    """Have the chosen tasks answered and graded, as far as they are not yet.
 
-    tasks: the whole suite, by id. suite: its folder. display: Inspect's. set_aside: see `grading.runs.grade_into`.
-    Raises RecordError where the folder holds answers under other conditions.
+    Args:
+        folder: a new run folder, or one to resume.
+        settings: the conditions of asking.
+        model: who answers.
+        grader: of the whole suite.
+        chosen: the tasks to answer.
+        suite: the folder of the suite.
+        display: Inspect's.
+        set_aside: called with the number of grades there that this installation did not write, if there are any.
+
+    Returns:
+        What the run folder then holds of the chosen tasks.
+
+    Raises:
+        RecordError: the folder holds answers under other conditions.
     """
     before = read_facts(folder)
     if before is not None and (other := _other_conditions(before, settings)):
@@ -157,7 +112,7 @@ def solve(
             raise RecordError(f"{folder}: is a run with another {', '.join(other)}; name another folder with --out")
         # Nothing was answered under the other conditions.
         shutil.rmtree(folder / LOGS, ignore_errors=True)
-    write_facts(folder, run_facts(tasks.values(), chosen, [seed], pool.sandbox.name, settings.recorded()))
+    write_facts(folder, run_facts(grader.tasks.values(), chosen, grader.seeds, grader.sandbox, settings.recorded()))
     wanted = lmr_bench(
         tasks=[task.id for task in chosen],
         suite=str(suite),
@@ -174,7 +129,7 @@ def solve(
     if foreign:
         set_aside(foreign)
     graded = {Answer(terms.system, terms.task, terms.sample): data for terms, data in held.items()}
-    with quiet, progress, _cached_in(folder / CACHE), _graded_by(Grader(tasks, pool, (seed,), folder, graded)):
+    with quiet, progress, _cached_in(folder / CACHE), _graded_by(SampleGrader(grader, folder, graded)):
         try:
             _, logs = eval_set(
                 wanted,
@@ -199,14 +154,14 @@ def solve(
                 **settings.generation(),
             )
         except PrerequisiteError as error:
-            raise RecordError(_reason(error)) from error
+            raise RecordError(reason_of(error)) from error
     stopped = next((one_line(log.error.message) for log in logs if log.error), "it was not asked")
     usages = write_usage(folder, settings.name, expected, stopped)
     # A sample whose log was lost in a kill was handed in again: the last one counts.
     submissions = {(item.task, item.sample): item for item in read_lines(folder / SUBMISSIONS, Submission)}
     write_submissions(folder, list(submissions.values()))
     # Those of this run under its own seed; what was graded under other seeds since, or elsewhere, is graded again.
-    for _ in grade_into(folder, list(submissions.values()), tasks, (seed,), pool, set_aside=set_aside):
+    for _ in grade_into(folder, list(submissions.values()), grader, set_aside=set_aside):
         pass
     run = read_run(folder)
     grades = tuple(item for item in run.grades if (item.task, item.sample) in expected)
@@ -240,7 +195,7 @@ def _cached_in(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _graded_by(grader: Grader) -> Iterator[None]:
+def _graded_by(grader: SampleGrader) -> Iterator[None]:
     token = grader_of_run.set(grader)
     try:
         yield
@@ -347,11 +302,6 @@ def _paid(calls: Sequence[ModelEvent]) -> dict[str, Any]:
     }
 
 
-def input_tokens(usage: ModelUsage) -> int:
-    """All tokens that were read, from a provider's cache or not."""
-    return usage.input_tokens + (usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0)
-
-
 def _working_seconds(events: list[Event], until: Event | None = None) -> float:
     """The working time of model and tools, in the span in which Inspect runs the solvers; until: up to that event."""
     begin = next((event for event in events if isinstance(event, SpanBeginEvent) and event.name == "solvers"), None)
@@ -374,13 +324,3 @@ def _progress(
 
     with lines_of_progress(line, out) if display == "none" else nullcontext():
         yield
-
-
-def _reason(error: BaseException) -> str:
-    """What an error of Inspect or of a provider says, in one line and without markup."""
-    text = str(error) or repr(error)
-    if isinstance(error, PrerequisiteError):
-        # What comes after the first lines is what the docker command says of its use.
-        lines = [line for line in Text.from_markup(str(error.message)).plain.splitlines() if line.strip()]
-        text = " ".join(lines[:_MOST_LINES])
-    return " ".join(text.split()).removeprefix("ERROR: ")

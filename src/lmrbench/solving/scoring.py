@@ -26,10 +26,10 @@ from inspect_ai.util import OutputLimitExceededError, sandbox, store
 
 from lmrbench.errors import SubmissionError
 from lmrbench.grading.forging import forged
-from lmrbench.grading.grader import grade
+from lmrbench.grading.grader import Grader
+from lmrbench.grading.plan import GradingPlan
 from lmrbench.grading.reading import collect_workspace, read_submission
 from lmrbench.grading.records import Grade
-from lmrbench.grading.reference import installation_seed
 from lmrbench.jsonl import append_line
 from lmrbench.models.endings import (
     LIMIT,
@@ -46,7 +46,7 @@ from lmrbench.models.endings import (
 )
 from lmrbench.records import read_record
 from lmrbench.runs.folder import SUBMISSIONS, append_grade, earlier_seeds
-from lmrbench.sandbox.protocol import DEFAULT_SANDBOX, WorkerPool
+from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 from lmrbench.sandbox.registry import open_pool
 from lmrbench.solving.snapshots import read_workspace, sample_trace
 from lmrbench.tasks.collect import ANSWER, is_untouched
@@ -62,24 +62,25 @@ SUBMISSION = "lmrbench:submission"
 
 
 @dataclass(frozen=True)
-class Grader:
-    """Grades the samples of one evaluation, and writes submissions and grades into a run folder where there is one.
+class SampleGrader:
+    """Grades the samples of one evaluation, and writes submissions and grades into its run folder if there is one.
 
-    tasks: the whole suite, by id. graded: the grades of the folder that may hold still, by answer, as JSON.
+    Attributes:
+        grader: of the whole suite.
+        folder: the run folder, if there is one.
+        graded: the grades of the folder that may still hold, by answer, as JSON.
     """
 
-    tasks: Mapping[str, Task]
-    pool: WorkerPool
-    seeds: tuple[int, ...]
+    grader: Grader
     folder: Path | None = None
     graded: Mapping[Answer, bytes] = field(default_factory=dict)
     _writing: threading.Lock = field(default_factory=threading.Lock)
 
     def grade(self, submission: Submission) -> Grade:
-        """The grade of one submission, made or taken over; both are written down."""
+        """Return the grade of one submission, made or taken over, and write both down."""
         data = self.graded.get(submission.answer)
         earlier = [] if data is None else [read_record(data, Grade, f"{self.folder}")]
-        (result,) = grade([submission], self.tasks, self.seeds, self.pool, earlier)
+        ((_, result),) = self.grader.grade_all([submission], earlier)
         if self.folder is not None:
             with self._writing:
                 append_line(self.folder / SUBMISSIONS, submission)
@@ -88,14 +89,14 @@ class Grader:
         return result
 
     def grade_snapshot(self, submission: Submission, known: Sequence[Grade]) -> Grade:
-        """The grade of what an answer was after some turn, which is not written down. known: see `grading.grade`."""
-        (result,) = grade([submission], self.tasks, self.seeds, self.pool, known)
+        """Return the grade of what an answer was after some turn, without writing it down."""
+        ((_, result),) = self.grader.grade_all([submission], known)
         return result
 
 
 # That of the run which `solving.runs` has under way. It is no argument of the scorer, as Inspect tells evaluations
 # apart by their arguments, and a run folder may be renamed before the run is resumed.
-grader_of_run: ContextVar[Grader | None] = ContextVar("grader_of_run", default=None)
+grader_of_run: ContextVar[SampleGrader | None] = ContextVar("grader_of_run", default=None)
 
 
 @scorer(
@@ -119,16 +120,16 @@ def unit_tests(
     """
 
     @cache
-    def own_grader() -> Grader:
+    def own_grader() -> SampleGrader:
         folder = None if run_folder is None else Path(run_folder)
         seeds = earlier_seeds(folder) if folder is not None and seed is None else ()
-        pool = open_pool(DEFAULT_SANDBOX, suite_folders(Path(suite)))
-        atexit.register(pool.__exit__, None, None, None)
-        return Grader(suite_tasks(suite), pool, seeds or (installation_seed() if seed is None else seed,), folder)
+        grader = Grader(suite_tasks(suite), GradingPlan(seeds or (() if seed is None else (seed,))))
+        atexit.register(grader.close)
+        return SampleGrader(grader, folder)
 
     async def score(state: TaskState, target: Target) -> Score:
         grader = grader_of_run.get() or own_grader()
-        task = grader.tasks[str(state.sample_id)]
+        task = grader.grader.tasks[str(state.sample_id)]
         named = system or str(state.model)
         events = transcript().events
         limit = ended_by_limit(events, store().get(LIMIT))
@@ -191,7 +192,7 @@ def _collected(task: Task, files: Mapping[str, bytes], system: str, sample: int)
 
 
 def _graded_snapshots(
-    grader: Grader, task: Task, changes: Iterable[tuple[int, Mapping[str, bytes]]], result: Grade
+    grader: SampleGrader, task: Task, changes: Iterable[tuple[int, Mapping[str, bytes]]], result: Grade
 ) -> list[tuple[int, Grade]]:
     """The grade of each snapshot with its turn; what was graded already, as the answer or before, is not graded again.
 

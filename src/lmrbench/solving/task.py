@@ -23,6 +23,7 @@ from lmrbench.errors import LmrbenchError, SubmissionError, UsageError
 from lmrbench.grading.reading import read_submission
 from lmrbench.models.endings import answer_text
 from lmrbench.models.reachability import Attendance
+from lmrbench.models.settings import TASK_FIELDS, Settings, checked
 from lmrbench.sandbox.backends.bubblewrap import refuse_secret
 from lmrbench.solving.agents import solver_agent
 from lmrbench.solving.papers import paper_text
@@ -31,7 +32,6 @@ from lmrbench.solving.provider import BubblewrapConfig
 from lmrbench.solving.scoring import SuiteTasks, suite_tasks, unit_tests
 from lmrbench.solving.secrets import secret_folders
 from lmrbench.solving.session import WORKSPACE
-from lmrbench.solving.settings import TASK_FIELDS, Settings, checked
 from lmrbench.solving.snapshots import start_trace
 from lmrbench.tasks.digests import grading_digest
 from lmrbench.tasks.loading import suite_folder
@@ -65,7 +65,7 @@ def lmr_bench(
         seed: Of the checks' cases; this machine's own if not given.
         suite: core, real, all, or the folder of a suite of your own.
         run_folder: Where to write submissions and grades too.
-        settings: Those of `lmrbench.solving.settings.TASK_FIELDS`, such as `setting=agent` or `samples=5`.
+        settings: Those of `lmrbench.models.settings.TASK_FIELDS`, such as `setting=agent` or `samples=5`.
     """
     folder = suite_folder(suite).resolve()
     # Inspect splits the values of -T at commas.

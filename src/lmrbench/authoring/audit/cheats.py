@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from lmrbench.grading.draw import random_seed_of
 from lmrbench.grading.nearest import body, nearest, with_bodies
-from lmrbench.grading.reference import random_seed_of
 from lmrbench.source.functions import find
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission

@@ -16,7 +16,7 @@ import numpy as np
 from lmrbench.authoring.audit.behaviours import PLACE, decorator, inside_files, with_decorator
 from lmrbench.authoring.audit.laboratory import Laboratory
 from lmrbench.grading.compare import compare
-from lmrbench.grading.reference import drawn_cases
+from lmrbench.grading.draw import drawn_cases
 from lmrbench.sandbox.inside.encoding import Array, decode
 from lmrbench.sandbox.protocol import Cases, Job, Outcome
 from lmrbench.tasks.model import Tolerance

@@ -16,7 +16,8 @@ from lmrbench.authoring.audit.behaviours import PLACE, inside_files
 from lmrbench.authoring.audit.laboratory import Laboratory
 from lmrbench.errors import TaskError
 from lmrbench.grading.compare import compare
-from lmrbench.grading.reference import GoldenOutputs, drawn_cases
+from lmrbench.grading.draw import drawn_cases
+from lmrbench.grading.observe import ReferenceOutputs
 from lmrbench.sandbox.inside.encoding import decode
 from lmrbench.tasks.workspace import repository_files
 
@@ -39,7 +40,7 @@ def require_drawn_by_seed(laboratory: Laboratory) -> None:
         raise TaskError(f"{task.id}: the check draws other cases each time under seed {seed}; draw them from the seed")
 
 
-def fixed_inputs(first: GoldenOutputs, second: GoldenOutputs) -> float:
+def fixed_inputs(first: ReferenceOutputs, second: ReferenceOutputs) -> float:
     """Return the share of the cases of one seed that are fixed: given away, or observed alike under another seed."""
     elsewhere = set(second.observations)
     fixed = [

@@ -13,7 +13,8 @@ from typing import Literal
 
 from lmrbench.authoring.audit.certificate import Variant
 from lmrbench.grading.compare import compare, margin
-from lmrbench.grading.reference import GoldenOutputs, golden_job, golden_outputs, observing_of
+from lmrbench.grading.draw import observing_of, reference_job
+from lmrbench.grading.observe import ReferenceOutputs, reference_outputs
 from lmrbench.sandbox.inside.encoding import decode
 from lmrbench.sandbox.protocol import CaseOutcome, Cases, Job, Outcome, WorkerPool
 from lmrbench.tasks.model import Task
@@ -73,7 +74,7 @@ class Laboratory:
         self.pool = pool
         self.advance = advance
         self.imports = third_party_imports(task)
-        observed = golden_outputs([task], seeds, pool)
+        observed = reference_outputs([task], seeds, pool)
         self.goldens = {seed: observed[task.id, seed] for seed in seeds}
         self.observing = observing_of(task)
 
@@ -103,7 +104,7 @@ class Laboratory:
     def job(self, files: Mapping[str, bytes], seed: int, cases: Cases | None = None, owner: str = "audit") -> Job:
         """Return a job over these files: of the check's own cases under one of the seeds, or of others."""
         drawn = self.goldens[seed].drawn if cases is None else cases
-        return replace(golden_job(self.task, seed, drawn), owner=owner, files=files, confirmed=False)
+        return replace(reference_job(self.task, seed, drawn), owner=owner, files=files, confirmed=False)
 
     def reason(self, trial: Trial, result: Result) -> str:
         """Why the first case that rejects a trial does so, in words."""
@@ -203,7 +204,7 @@ class Laboratory:
             ends_with=None if trial.until == "all" else self._settled(trial, golden),
         )
 
-    def _settled(self, trial: Trial, golden: GoldenOutputs) -> Callable[[int, CaseOutcome], bool]:
+    def _settled(self, trial: Trial, golden: ReferenceOutputs) -> Callable[[int, CaseOutcome], bool]:
         """Told of each case, whether the trial may end."""
         found: set[str] = set()
 
@@ -219,7 +220,7 @@ class Laboratory:
 
         return settled
 
-    def _golden(self, trial: Trial) -> GoldenOutputs:
+    def _golden(self, trial: Trial) -> ReferenceOutputs:
         golden = self.goldens[trial.seed]
         if trial.cases is None:
             return golden

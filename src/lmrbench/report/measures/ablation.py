@@ -11,11 +11,11 @@ from typing import get_args
 from pydantic import ValidationError
 
 from lmrbench.errors import RecordError, UsageError
+from lmrbench.models.settings import Settings
 from lmrbench.records import Record, grouped
 from lmrbench.report.measures.comparison import Comparison, comparisons, corrected
 from lmrbench.report.measures.rates import Rate, rate
 from lmrbench.runs.folder import FACTS, Run
-from lmrbench.solving.settings import Settings
 from lmrbench.tasks.model import Inputs
 
 INPUTS: tuple[Inputs, ...] = get_args(Inputs)

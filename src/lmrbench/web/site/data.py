@@ -18,6 +18,7 @@ from pydantic import JsonValue
 from lmrbench.authoring.audit.certificate import Certificate, read_certificate
 from lmrbench.errors import RecordError, UsageError
 from lmrbench.grading.records import Grade
+from lmrbench.models.settings import Settings
 from lmrbench.records import SCHEMA, Record, grouped
 from lmrbench.report.measures.attempts import Attempts, attempts
 from lmrbench.report.measures.comparison import Comparison, comparisons
@@ -27,7 +28,6 @@ from lmrbench.runs.folder import FACTS, GRADES, Run
 from lmrbench.runs.pack import public_seeds, public_settings
 from lmrbench.runs.records import UNANSWERED, AnswerStatus, RunFacts, Usage
 from lmrbench.runs.verify import Verification, read_verification
-from lmrbench.solving.settings import Settings
 from lmrbench.tasks.digests import grading_digest
 from lmrbench.tasks.model import Task
 from lmrbench.text import printable

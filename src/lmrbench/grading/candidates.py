@@ -1,0 +1,84 @@
+"""Submissions made ready to run: transplanted into a fresh masked repository, or refused with a reason."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from lmrbench.errors import LmrbenchError, SubmissionError
+from lmrbench.grading.reading import SIDE_BY_SIDE, read_submission
+from lmrbench.tasks.digests import files_digest
+from lmrbench.tasks.model import Task
+from lmrbench.tasks.submission import Submission
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A submission made ready to run.
+
+    Attributes:
+        submission: what the solver submitted.
+        task: what it answers.
+        files: the repository to observe, by path; None if the submission can't be used.
+        refusal: why it can't be used; empty if it can.
+        warnings: edits that were left out.
+        digest: of the repository, or of the unusable code.
+    """
+
+    submission: Submission
+    task: Task
+    files: Mapping[str, bytes] | None
+    refusal: str
+    warnings: tuple[str, ...]
+    digest: str
+
+    @property
+    def goal_files(self) -> dict[str, bytes]:
+        """The goal files, by path; empty if the submission can't be used."""
+        return {name: self.files[name] for name in self.task.goal_files} if self.files else {}
+
+
+def prepare(submission: Submission, task: Task) -> Candidate:
+    """Transplant a submission into a fresh mask.
+
+    Args:
+        submission: what the solver submitted.
+        task: what it answers.
+
+    Returns:
+        The candidate, without files if the submission can't be used.
+
+    Raises:
+        LmrbenchError: the task or the machine is at fault.
+    """
+    try:
+        files, warnings = read_submission(task, submission)
+    except Exception as error:
+        # A reason from collecting says more than "there is no code".
+        refusal = refusal_of(error) if submission.code or not submission.warnings else submission.warnings[0]
+        text = json.dumps({"code": submission.code, "refusal": refusal}, sort_keys=True)
+        return Candidate(submission, task, None, refusal, submission.warnings, files_digest({"": text.encode()}))
+    return Candidate(submission, task, files, "", (*submission.warnings, *warnings), files_digest(files))
+
+
+def refusal_of(error: Exception) -> str:
+    """Return what an error says about the candidate that caused it; raise it if the machine or the task is at fault."""
+    if isinstance(error, SubmissionError):
+        return str(error)
+    if isinstance(error, LmrbenchError | OSError | MemoryError):
+        raise error
+    return f"the harness failed on this answer: {type(error).__name__}: {error}"
+
+
+def prepared(submissions: Sequence[Submission], tasks: Mapping[str, Task]) -> Iterator[Candidate]:
+    """Make submissions ready, several at a time, and yield the candidates in order."""
+    with ThreadPoolExecutor(SIDE_BY_SIDE) as threads:
+        ready = [threads.submit(prepare, item, tasks[item.task]) for item in submissions]
+        try:
+            for candidate in ready:
+                yield candidate.result()
+        finally:
+            for candidate in ready:
+                candidate.cancel()

@@ -1,0 +1,127 @@
+"""Seeds, and the cases that a check draws under them.
+
+The check alone draws the cases, in a worker that no candidate ever enters.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+
+from lmrbench.errors import RecordError, SandboxError, TaskError
+from lmrbench.files import cache_folder, made_once
+from lmrbench.sandbox.inside.cases import encode_cases
+from lmrbench.sandbox.inside.encoding import decode
+from lmrbench.sandbox.protocol import Cases, Job, Outcome, WorkerPool
+from lmrbench.sandbox.venvs import environment_of
+from lmrbench.tasks.checks import drawing, observing
+from lmrbench.tasks.model import Task
+from lmrbench.tasks.workspace import third_party_imports
+
+# Megabytes that the drawn cases of one check may take.
+MOST_CASES_MB = 256
+
+
+def installation_seed() -> int:
+    """Return the seed of every run that names none: drawn once on this machine, then kept.
+
+    Nobody who writes a candidate elsewhere knows it, so answers that are hard-coded for some seed fail by default, and
+    the outputs of references can be kept.
+
+    Raises:
+        RecordError: the file of the seed is damaged.
+    """
+    file = cache_folder() / "seed"
+    try:
+        return int(made_once(file, lambda: str(fresh_seed()).encode()))
+    except ValueError as error:
+        raise RecordError(f"{file}: not a seed; delete the file to draw another") from error
+
+
+def fresh_seed() -> int:
+    """Return a seed that nobody can know beforehand."""
+    return secrets.randbelow(2**31)
+
+
+@cache
+def random_seed_of(seed: int) -> int:
+    """Return what random number generators are seeded with under a seed.
+
+    A candidate can read this number, and must not find the seed by trying all of them: each try takes milliseconds.
+    """
+    return int.from_bytes(hashlib.pbkdf2_hmac("sha256", str(seed).encode(), b"random numbers", 10_000, 4), "big")
+
+
+def drawn_cases(
+    wanted: Sequence[tuple[Task, int]], pool: WorkerPool, function: str = "cases"
+) -> dict[tuple[str, int], Cases]:
+    """Draw the cases of tasks under seeds.
+
+    Args:
+        wanted: tasks and seeds.
+        pool: where they are drawn; no candidate shares its worker.
+        function: of the check, that draws them.
+
+    Returns:
+        The cases by task id and seed.
+
+    Raises:
+        TaskError: a check can't draw its cases, or draws none.
+        SandboxError: the machine can't run the sandbox.
+    """
+    jobs = [
+        replace(
+            reference_job(task, seed, Cases(("",), encode_cases([{"seed": seed}]))),
+            observe=drawing(task.files.check, function),
+            limits=task.limits.model_copy(update={"output_mb": MOST_CASES_MB}),
+        )
+        for task, seed in wanted
+    ]
+    found = {}
+    for number, outcome in pool.run(jobs):
+        task, seed = wanted[number]
+        if outcome.lost:
+            raise SandboxError(f"{task.id}: while cases were drawn, {why_lost(outcome)}")
+        case = outcome.cases[0]
+        if outcome.broken is not None or case.status != "observed":
+            raise TaskError(f"{task.id}: the check can't be run: {(outcome.broken or case.message).strip()}")
+        drawn = decode(case.payload)
+        if not drawn["names"]:
+            raise TaskError(f"{task.id}: the check has no cases under seed {seed}")
+        found[task.id, seed] = Cases(tuple(drawn["names"]), drawn["cases"].values.tobytes())
+    return found
+
+
+def reference_job(task: Task, seed: int, cases: Cases) -> Job:
+    """Return the job that observes a task's reference."""
+    return Job(
+        owner="golden",
+        files=task.files.repository,
+        observe=observing_of(task),
+        cases=cases,
+        limits=task.limits,
+        check_seconds=task.limits.seconds,
+        random_seed=random_seed_of(seed),
+        imports=third_party_imports(task),
+        environment=environment_of(task.paper.requirements),
+    )
+
+
+def observing_of(task: Task) -> str:
+    """Return the source of the `observe` of a task's check.
+
+    Raises:
+        TaskError: the check has none.
+    """
+    try:
+        return observing(task.files.check)
+    except TaskError as error:
+        raise TaskError(f"{task.id}: {error}") from error
+
+
+def why_lost(outcome: Outcome) -> str:
+    """Return what ended a worker that was lost."""
+    return next((case.message for case in outcome.cases if case.status == "died"), "the worker was lost")

@@ -1,0 +1,178 @@
+"""What references return, by grading digest, seed and environment, observed once and kept in the cache.
+
+A reference observes drawn cases as any candidate does. Cache entries are signed: one that is damaged, or that another
+installation wrote, is made anew. A reference that can't be observed is the task's fault (`TaskError`) or the machine's
+(`SandboxError`), never a candidate's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pydantic import ConfigDict, ValidationError
+
+from lmrbench.errors import SandboxError, TaskError
+from lmrbench.files import PRIVATE, cache_folder, read_plain, write_whole
+from lmrbench.grading.draw import drawn_cases, random_seed_of, reference_job, why_lost
+from lmrbench.grading.given import empty_jobs, matches
+from lmrbench.grading.signatures import signed, verified
+from lmrbench.records import Record
+from lmrbench.sandbox.inside.encoding import decode
+from lmrbench.sandbox.protocol import Cases, Outcome, WorkerPool
+from lmrbench.sandbox.variables import fingerprint
+from lmrbench.sandbox.venvs import environment_of
+from lmrbench.tasks.digests import grading_digest
+from lmrbench.tasks.model import Task
+from lmrbench.tasks.workspace import third_party_imports
+
+# References that are observed, and kept, before the next ones are begun.
+_AT_ONCE = 16
+
+
+class ReferenceOutputs(Record):
+    """Drawn cases, and the reference's observations of them under one seed.
+
+    Attributes:
+        names: of the cases.
+        cases: all of them, encoded.
+        observations: encoded, one for each case.
+        case_seconds: processor seconds of each case.
+        seconds: processor seconds of all of them together.
+        given: for each case, whether an answer that only raises ValueError, or returns None, matches it too.
+    """
+
+    model_config = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
+
+    names: tuple[str, ...]
+    cases: bytes
+    observations: tuple[bytes, ...]
+    case_seconds: tuple[float, ...]
+    seconds: float
+    given: tuple[bool, ...]
+
+    @property
+    def drawn(self) -> Cases:
+        """The cases, as a job takes them."""
+        return Cases(self.names, self.cases)
+
+    @cached_property
+    def decoded(self) -> tuple[Any, ...]:
+        """The observations, decoded once for all candidates."""
+        return tuple(map(decode, self.observations))
+
+
+def environment_digest(task: Task) -> str:
+    """Return a short digest of what a task's observations depend on besides task and seed, on this machine."""
+    found = fingerprint(third_party_imports(task), environment_of(task.paper.requirements))
+    return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def require_check(task: Task) -> None:
+    """Raise TaskError for a task without a check."""
+    if not task.files.check:
+        raise TaskError(f"{task.id}: has no check and can't be graded")
+
+
+def reference_outputs(
+    tasks: Iterable[Task],
+    seeds: Sequence[int],
+    pool: WorkerPool,
+    observed: Callable[[Task, int], None] = lambda task, seed: None,
+    keep: bool = True,
+) -> dict[tuple[str, int], ReferenceOutputs]:
+    """Return the reference's outputs for each task id and seed, from the cache or observed now.
+
+    Args:
+        tasks: each with a check.
+        seeds: of the cases.
+        pool: where cases are drawn and references observed.
+        observed: called after each task and seed.
+        keep: whether what is observed now is kept in the cache.
+
+    Raises:
+        TaskError: a check can't draw its cases, a reference fails its own check, or a task has none.
+        SandboxError: the machine can't run the sandbox.
+    """
+    found: dict[tuple[str, int], ReferenceOutputs] = {}
+    todo: list[tuple[Task, int, Path]] = []
+    for task in tasks:
+        require_check(task)
+        digest, environment = grading_digest(task), environment_digest(task)
+        for seed in seeds:
+            # The reference and a candidate must be given generators with the same seed.
+            file = cache_folder() / "golden" / f"{digest[:32]}-{seed}-{random_seed_of(seed)}-{environment}.json"
+            if (kept := _kept(file)) is None:
+                todo.append((task, seed, file))
+            else:
+                found[task.id, seed] = kept
+                observed(task, seed)
+    for start in range(0, len(todo), _AT_ONCE):
+        some = todo[start : start + _AT_ONCE]
+        for (task, seed, file), outputs in zip(some, _made([item[:2] for item in some], pool), strict=True):
+            if keep:
+                write_whole(file, signed(outputs.model_dump_json()), PRIVATE)
+            found[task.id, seed] = outputs
+            observed(task, seed)
+    return found
+
+
+def _made(wanted: Sequence[tuple[Task, int]], pool: WorkerPool) -> list[ReferenceOutputs]:
+    """Draw cases, and observe references and empty answers."""
+    cases = drawn_cases(wanted, pool)
+    jobs = [reference_job(task, seed, cases[task.id, seed]) for task, seed in wanted]
+    every = [
+        (number, job)
+        for number, reference in enumerate(jobs)
+        for job in (reference, *empty_jobs(wanted[number][0], reference))
+    ]
+    outcomes: list[dict[int, Outcome]] = [{} for _ in jobs]
+    for place, outcome in pool.run([job for _, job in every]):
+        outcomes[every[place][0]][place] = outcome
+    made = []
+    for (task, seed), job, of_task in zip(wanted, jobs, outcomes, strict=True):
+        reference, *empty = (of_task[place] for place in sorted(of_task))
+        outputs = outputs_of(task, seed, job.cases, reference)
+        matched = [matches(task, outputs.decoded, item) for item in empty]
+        given = tuple(map(any, zip(*matched, strict=True))) or outputs.given
+        made.append(outputs.model_copy(update={"given": given}))
+    return made
+
+
+def _kept(file: Path) -> ReferenceOutputs | None:
+    try:
+        data = verified(read_plain(file))
+        return None if data is None else ReferenceOutputs.model_validate_json(data)
+    except (FileNotFoundError, ValidationError):
+        return None
+
+
+def outputs_of(task: Task, seed: int, cases: Cases, outcome: Outcome) -> ReferenceOutputs:
+    """Return the outputs of a reference's job.
+
+    Raises:
+        TaskError: the reference fails its own check.
+        SandboxError: the job was lost.
+    """
+    if outcome.lost:
+        raise SandboxError(f"{task.id}: while the golden was observed, {why_lost(outcome)}")
+    if outcome.broken is not None:
+        raise TaskError(f"{task.id}: the check can't be run: {outcome.broken.strip()}")
+    for index, (name, case) in enumerate(zip(cases.names, outcome.cases, strict=True)):
+        if case.status != "observed":
+            message = case.message.strip() or case.status
+            raise TaskError(
+                f"{task.id}: the golden fails its own check in case {index} ({name}), seed {seed}: {message}"
+            )
+    return ReferenceOutputs(
+        names=cases.names,
+        cases=cases.data,
+        observations=tuple(case.payload for case in outcome.cases),
+        case_seconds=tuple(case.seconds for case in outcome.cases),
+        seconds=outcome.processor_seconds,
+        given=(False,) * len(cases.names),
+    )
