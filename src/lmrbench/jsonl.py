@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import codecs
 import itertools
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from lmrbench.errors import RecordError
-from lmrbench.files import append_whole, read_plain
+from lmrbench.files import append_whole, reading_plain
 from lmrbench.records import AnyRecord, StoredRecord, read_record
 
 # Of a line that somebody hands in: many times what the largest code can take as JSON.
@@ -20,20 +23,81 @@ MAX_LINE_BYTES = 16 << 20
 
 
 def read_lines(path: Path, model: type[AnyRecord]) -> list[AnyRecord]:
-    """All records of a JSON-lines file, without a last line that was cut short; [] if there is no such file."""
+    """Return all records of a file, without a last line that was cut short; [] if there is no such file."""
     return [read_record(line, model, f"{path}:{number}") for number, line in whole_lines(path)]
 
 
 def whole_lines(path: Path) -> list[tuple[int, bytes]]:
-    """Number and content of the lines of a file that are whole and not empty; [] if there is no such file.
+    """Return number and content of the lines of a file that are whole and not empty; [] if there is no such file.
 
-    Raises RecordError for a link: this is for files of run folders, which may come from somebody else.
+    Raises:
+        RecordError: the path is a link. Run folders may come from a stranger.
     """
-    try:
-        whole, _, _ = read_plain(path).rpartition(b"\n")
-    except FileNotFoundError:
-        return []
-    return [(number, line) for number, line in enumerate(whole.split(b"\n"), 1) if line.strip()]
+    return [(number, line.strip()) for number, _, line in GrowingFile(path).appended()]
+
+
+def numbered_lines(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield number and content of the lines that are not empty."""
+    return ((number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip())
+
+
+class Place(NamedTuple):
+    """Where a line is in its file, in bytes."""
+
+    start: int
+    length: int
+
+
+@dataclass
+class GrowingFile:
+    """A file of JSON lines that may still grow, and how far it has been read.
+
+    Attributes:
+        file: the file; it may not be there yet.
+        read: bytes that have been read.
+        number: lines that have been read.
+        identity: device and inode of what has been read.
+    """
+
+    file: Path
+    read: int = 0
+    number: int = 0
+    identity: tuple[int, int] = (0, 0)
+
+    def appended(self, forget: Callable[[], None] = lambda: None) -> Iterator[tuple[int, Place, bytes]]:
+        """Yield number, place and content of each whole line since the last call, without empty ones.
+
+        Args:
+            forget: called if the file is gone, or is another one by now.
+
+        Raises:
+            RecordError: the path is a link.
+        """
+        try:
+            with reading_plain(self.file) as file:
+                status = os.fstat(file.fileno())
+                identity = (status.st_dev, status.st_ino)
+                if identity != self.identity or status.st_size < self.read:
+                    self.read, self.number, self.identity = 0, 0, identity
+                    forget()
+                file.seek(self.read)
+                for line in file:
+                    if not line.endswith(b"\n"):
+                        # The line is being written.
+                        return
+                    place = Place(self.read, len(line))
+                    self.read += len(line)
+                    self.number += 1
+                    if line.strip():
+                        yield self.number, place, line
+        except FileNotFoundError:
+            forget()
+
+    def at(self, place: Place) -> bytes:
+        """Return the line at a place."""
+        with reading_plain(self.file) as file:
+            file.seek(place.start)
+            return file.read(place.length).strip()
 
 
 def read_submitted_lines(path: Path, model: type[AnyRecord]) -> list[AnyRecord]:

@@ -8,9 +8,7 @@ import pytest
 from lmrbench.errors import UsageError
 from lmrbench.integrations.huggingface import row_of
 from lmrbench.models.settings import checked
-from lmrbench.solving.cutting import around
-from lmrbench.solving.prompts import prompt_message
-from lmrbench.solving.retrieval import retrieved
+from lmrbench.solving.prompts import around, prompt_message, retrieved
 from lmrbench.solving.task import lmr_bench
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.workspace import masked_files, workspace_files

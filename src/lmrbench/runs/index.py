@@ -1,22 +1,20 @@
-"""What is in a run folder, and where in its files? Without reading all of them, and while they grow.
+"""An index of a run folder: what is in its files, and where, without reading all of them, while they grow.
 
-A line of grades.jsonl may be as long as a book, and a run may hold ten thousand. So of each line the head is read once,
-and the whole when somebody opens its page. What has been read stays known: the next look reads what was appended.
+A line of grades.jsonl may have megabytes, and a run ten thousand lines. So the head of each line is read once, and the
+whole line when its page is opened. The next look reads what was appended since.
 """
 
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 from lmrbench.errors import RecordError
-from lmrbench.files import reading_plain
 from lmrbench.grading.records import Grade
 from lmrbench.grading.signatures import unsigned
+from lmrbench.jsonl import GrowingFile, Place
 from lmrbench.records import AnyRecord, Record, read_record
 from lmrbench.runs.folder import GRADES, JUDGEMENTS, LABELS, SUBMISSIONS, USAGE, read_facts
 from lmrbench.runs.records import Judgement, Label, RunFacts, Usage
@@ -24,13 +22,6 @@ from lmrbench.tasks.submission import Answer, Submission
 
 # Where the head of a grade ends, and what tells of its cases. Within a string these quotes would be escaped.
 _CASES, _CASE, _MATCH = b',"cases":', b'"verdict":"', b'"verdict":"match"'
-
-
-class Place(NamedTuple):
-    """Where a line stands in its file, in bytes."""
-
-    start: int
-    length: int
 
 
 class Head(Record):
@@ -56,38 +47,6 @@ class Entry:
 
 
 @dataclass
-class _Growing:
-    """A file of JSON lines, and how far it has been read."""
-
-    file: Path
-    read: int = 0
-    number: int = 0
-    identity: tuple[int, int] = (0, 0)
-
-    def appended(self, forget: Callable[[], None]) -> Iterator[tuple[int, Place, bytes]]:
-        """Number, place and content of each whole line that came since. forget: called if it is another file by now."""
-        try:
-            with reading_plain(self.file) as file:
-                status = os.fstat(file.fileno())
-                identity = (status.st_dev, status.st_ino)
-                if identity != self.identity or status.st_size < self.read:
-                    self.read, self.number, self.identity = 0, 0, identity
-                    forget()
-                file.seek(self.read)
-                for line in file:
-                    if not line.endswith(b"\n"):
-                        # It is being written.
-                        return
-                    place = Place(self.read, len(line))
-                    self.read += len(line)
-                    self.number += 1
-                    if line.strip():
-                        yield self.number, place, line
-        except FileNotFoundError:
-            forget()
-
-
-@dataclass
 class RunIndex:
     """One run folder, as far as it has been looked at. `look` before each use.
 
@@ -102,8 +61,8 @@ class RunIndex:
     problem: str = ""
 
     def __post_init__(self) -> None:
-        self._grades = _Growing(self.folder / GRADES)
-        self._usages = _Growing(self.folder / USAGE)
+        self._grades = GrowingFile(self.folder / GRADES)
+        self._usages = GrowingFile(self.folder / USAGE)
 
     def look(self) -> None:
         """Take in what has come since the last look. A damaged line is left out, and named in `problem`."""
@@ -135,10 +94,7 @@ class RunIndex:
         entry = self.entries.get(answer)
         if entry is None:
             return None
-        with reading_plain(self.folder / GRADES) as file:
-            file.seek(entry.place.start)
-            line = file.read(entry.place.length)
-        return read_record(unsigned(line.strip()), Grade, str(self.folder / GRADES))
+        return read_record(unsigned(self._grades.at(entry.place)), Grade, str(self.folder / GRADES))
 
     def submission(self, answer: Answer) -> Submission | None:
         """What was handed in; None if it is not there."""
@@ -156,7 +112,7 @@ class RunIndex:
 def _of(answer: Answer, file: Path, model: type[AnyRecord]) -> Iterator[AnyRecord]:
     """The records of an answer in a file. Only lines that name its task are parsed."""
     task = json.dumps(answer.task, ensure_ascii=False).encode()
-    for number, _, line in _Growing(file).appended(lambda: None):
+    for number, _, line in GrowingFile(file).appended():
         if task in line:
             record = read_record(line, model, f"{file}:{number}")
             if (record.system, record.task, record.sample) == answer:  # type: ignore[attr-defined]

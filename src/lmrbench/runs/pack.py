@@ -23,7 +23,7 @@ from pydantic import Field, JsonValue
 from lmrbench.errors import RecordError
 from lmrbench.files import locked, reading_plain, write_whole
 from lmrbench.grading.draw import installation_seed
-from lmrbench.jsonl import MAX_LINE_BYTES
+from lmrbench.jsonl import MAX_LINE_BYTES, numbered_lines
 from lmrbench.records import StoredRecord, read_record
 from lmrbench.runs.folder import FACTS, GRADES, SUBMISSIONS, USAGE, Run, read_run
 from lmrbench.runs.records import UNANSWERED, RunFacts, Usage
@@ -246,7 +246,7 @@ Stored = TypeVar("Stored", bound=StoredRecord)
 
 
 def _records(data: bytes, model: type[Stored], place: str) -> list[Stored]:
-    lines = [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]
+    lines = list(numbered_lines(data))
     if len(lines) > MOST_ANSWERS:
         raise RecordError(f"{place}: holds {len(lines)} lines, more than {MOST_ANSWERS}")
     if long := [number for number, line in lines if len(line) > MAX_LINE_BYTES]:

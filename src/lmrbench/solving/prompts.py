@@ -1,19 +1,22 @@
-"""What is a model told? One message in the prompt setting, and the opening of an agent's conversation.
+"""Prompts: the one message of the prompt setting, and the opening of an agent's conversation.
 
-What is too long is cut by one rule: the paper first, from its end, then the files beside the goal files, the last
-first, then the goal files around the targets. Targets and instruction are never cut.
+A prompt that is too long is cut: first the paper, from its end; then the files other than the goal files, the last
+first; then the goal files around the targets. Targets and instruction are never cut.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from pathlib import PurePosixPath
+
+from rank_bm25 import BM25Okapi
 
 from lmrbench.errors import UsageError
 from lmrbench.models.settings import Form
-from lmrbench.solving.cutting import around, beginning
 from lmrbench.solving.papers import paper_text
-from lmrbench.solving.retrieval import retrieved
 from lmrbench.source.syntax import decode
 from lmrbench.tasks.model import Inputs, Task
 from lmrbench.tasks.workspace import (
@@ -24,6 +27,11 @@ from lmrbench.tasks.workspace import (
     target_texts,
     third_party_imports,
 )
+
+CUT = "\n\n[The rest is left out.]"
+_TEXTS = frozenset({".py", ".pyi", ".md", ".rst", ".txt", ".toml", ".yaml", ".yml", ".cfg", ".ini", ".sh"})
+# Words of prose and of code: `get_scores` and `GetScores` are both "get" and "scores".
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
 
 @dataclass(frozen=True)
@@ -125,3 +133,61 @@ def agent_message(task: Task, workspace: str) -> str:
 
 def _fenced(code: str) -> str:
     return f"```python\n{code.rstrip()}\n```"
+
+
+def beginning(text: str, room: int) -> str:
+    """Return the beginning of a text, up to the end of a paragraph if one ends in the second half of it."""
+    head = text[: max(0, room - len(CUT))]
+    end = head.rfind("\n\n")
+    return (head[:end] if end > len(head) // 2 else head) + CUT if head else ""
+
+
+def around(text: str, places: Sequence[tuple[int, int]], room: int) -> str:
+    """Return the lines of places in a Python file, and as many around each as there is room for.
+
+    A comment says how many lines are missing where.
+
+    Args:
+        text: of the file.
+        places: first and last line of each, counted from 1. They are kept even if there is no room for them.
+        room: characters at most.
+    """
+    lines = text.splitlines(keepends=True)
+    kept = {number for first, last in places for number in range(first, last + 1)}
+    left = room - sum(len(lines[number - 1]) for number in kept)
+    for distance in range(1, len(lines)):
+        near = {number for first, last in places for number in (first - distance, last + distance)} - kept
+        for number in sorted(number for number in near if 1 <= number <= len(lines)):
+            left -= len(lines[number - 1])
+            if left < 0:
+                break
+            kept.add(number)
+        if left < 0:
+            break
+    parts = []
+    for is_kept, group in groupby(range(1, len(lines) + 1), key=kept.__contains__):
+        numbers = list(group)
+        parts += [lines[number - 1] for number in numbers] if is_kept else [f"# [{len(numbers)} lines are left out.]\n"]
+    return "".join(parts)
+
+
+def retrieved(task: Task, count: int) -> tuple[str, ...]:
+    """Return the paths of the files that match instruction and summary best by BM25, the best first.
+
+    Args:
+        task: whose goal files, and files that it shows anyway, are left out.
+        count: files at most; those that share no word with the task are left out.
+    """
+    files = masked_files(task)
+    shown = {*task.goal_files, *task.context}
+    paths = [path for path in files if path not in shown and PurePosixPath(path).suffix in _TEXTS]
+    texts = [_words(f"{path}\n{files[path].decode('utf-8', 'replace')}") for path in paths]
+    if not count or not any(texts):
+        return ()
+    scores = BM25Okapi(texts).get_scores(_words(f"{task.instruction}\n{task.files.summary}"))
+    ranked = sorted(zip(-scores, paths, strict=True))
+    return tuple(path for score, path in ranked[:count] if score < 0)
+
+
+def _words(text: str) -> list[str]:
+    return [word.lower() for word in _WORD.findall(text)]
