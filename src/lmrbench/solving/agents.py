@@ -28,7 +28,7 @@ from inspect_ai.util import (
 
 from lmrbench.errors import SandboxError, UsageError
 from lmrbench.models.endings import LIMIT
-from lmrbench.models.reachability import program_ended
+from lmrbench.solving.attendance import program_ended
 from lmrbench.solving.provider import BubblewrapSandboxEnvironment
 from lmrbench.solving.session import WORKSPACE
 from lmrbench.solving.snapshots import take_snapshot

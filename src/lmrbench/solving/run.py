@@ -34,7 +34,6 @@ from lmrbench.grading.grader import Grader
 from lmrbench.jsonl import read_lines
 from lmrbench.models.endings import ended_by_limit, one_line, turns, unanswered
 from lmrbench.models.opening import input_tokens, reason_of
-from lmrbench.models.reachability import PROGRESS
 from lmrbench.models.settings import TASK_FIELDS, Settings
 from lmrbench.progress import lines_of_progress
 from lmrbench.records import StoredRecord
@@ -52,6 +51,7 @@ from lmrbench.runs.folder import (
 )
 from lmrbench.runs.grading import grade_into, take_over
 from lmrbench.runs.records import UNANSWERED, RunFacts, Snapshot, Usage
+from lmrbench.solving.attendance import PROGRESS
 from lmrbench.solving.scoring import SampleGrader, grader_of_run
 from lmrbench.solving.task import epochs_of, lmr_bench
 from lmrbench.tasks.model import Task

@@ -22,10 +22,10 @@ from inspect_ai.util import SandboxEnvironmentSpec
 from lmrbench.errors import LmrbenchError, SubmissionError, UsageError
 from lmrbench.grading.reading import read_submission
 from lmrbench.models.endings import answer_text
-from lmrbench.models.reachability import Attendance
 from lmrbench.models.settings import TASK_FIELDS, Settings, checked
 from lmrbench.sandbox.backends.bubblewrap import refuse_secret
 from lmrbench.solving.agents import solver_agent
+from lmrbench.solving.attendance import Attendance
 from lmrbench.solving.papers import paper_text
 from lmrbench.solving.prompts import agent_message, prompt_message
 from lmrbench.solving.provider import BubblewrapConfig

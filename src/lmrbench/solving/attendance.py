@@ -1,0 +1,171 @@
+"""What surrounds each sample: a reachable provider, a limit on working time, and whose fault its end is.
+
+Before the first sample, and again after a provider gave up on one, a small request is sent. If it fails, samples are
+left unanswered at once instead of one after another. The time limit counts working time. A call that is under way when
+the limit is reached may finish, since its answer is paid for and a server that hangs is not the model's fault; the
+provider's own timeouts bound it.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Awaitable, Callable
+
+import anyio
+from inspect_ai.event import ModelEvent
+from inspect_ai.log import transcript
+from inspect_ai.model import get_model
+from inspect_ai.solver import TaskState
+from inspect_ai.util import LimitExceededError, sample_limits, store
+
+from lmrbench.models.endings import (
+    LIMIT,
+    UNANSWERED,
+    AgentCrashError,
+    ProviderError,
+    UnansweredError,
+    failure,
+    model_calls,
+    one_line,
+    provider_fault,
+)
+from lmrbench.models.reachability import Reachability
+
+_TICK_SECONDS = 1.0
+# What shells, Python, Node and the kernel say of a program, or a part of it, that the namespace does not show.
+_NOT_THERE = re.compile(
+    "not found|no such file or directory|no module named|cannot find module|can't open file|cannot open", re.I
+)
+
+
+class SamplesUnderWay:
+    """Counts the samples under way in this process, and keeps the last errors of their providers."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._under_way: dict[str, str] = {}
+
+    def note(self, sample: str, error: str) -> None:
+        """Note that a sample is under way, with the error of its last model call ("" if it succeeded)."""
+        with self._lock:
+            self._under_way[sample] = error
+
+    def done(self, sample: str) -> None:
+        """Note that a sample has ended."""
+        with self._lock:
+            self._under_way.pop(sample, None)
+
+    def __str__(self) -> str:
+        with self._lock:
+            errors = [error for error in self._under_way.values() if error]
+            under_way = f"{len(self._under_way)} under way"
+        return f"{under_way}, {len(errors)} of them after an error ({errors[-1]})" if errors else under_way
+
+
+PROGRESS = Progress()
+
+
+PROGRESS = SamplesUnderWay()
+
+
+class Attendance:
+    """Runs the solvers of one evaluation under a limit on working time, and tells whose fault an end is.
+
+    Args:
+        seconds: working time of one sample at most; None for no limit.
+    """
+
+    def __init__(self, seconds: float | None) -> None:
+        self._seconds = seconds
+        self._reachable = Reachability()
+
+    async def attend(self, state: TaskState, work: Callable[[], Awaitable[TaskState]]) -> TaskState:
+        """Return the state that `work` leaves.
+
+        Raises:
+            UnansweredError: the provider or the machine failed, so there is nothing to grade.
+            LimitExceededError: the working time is used up.
+        """
+        sample = state.uuid
+        PROGRESS.note(sample, "")
+        model = get_model()
+        try:
+            await self._reachable.prove(model)
+            try:
+                state = await self._bounded(sample, work)
+            except LimitExceededError as error:
+                store().set(LIMIT, error.type)
+                _raise_provider_fault()
+                raise
+            except UnansweredError:
+                raise
+            except Exception as error:
+                _raise_provider_fault(error)
+                # If the last call failed all the same, its input did not fit the model.
+                if not (calls := model_calls(transcript().events)) or not calls[-1].error:
+                    raise
+            _raise_provider_fault()
+            return state
+        except UnansweredError as error:
+            if isinstance(error, ProviderError):
+                self._reachable.doubt(model)
+            store().set(UNANSWERED, {"status": error.status, "detail": one_line(str(error))})
+            raise
+        finally:
+            PROGRESS.done(sample)
+
+    async def _bounded(self, sample: str, work: Callable[[], Awaitable[TaskState]]) -> TaskState:
+        """Return the result of `work`; raise LimitExceededError if it took too much working time."""
+        began = sample_limits().working.usage
+        result: TaskState | None = None
+        raised: Exception | None = None
+        worked = 0.0
+
+        async def watch(scope: anyio.CancelScope) -> None:
+            nonlocal worked
+            waited_for: set[str | None] | None = None
+            while True:
+                await anyio.sleep(_TICK_SECONDS)
+                calls = model_calls(transcript().events)
+                PROGRESS.note(sample, failure(calls[-1]) if calls else "")
+                worked = sample_limits().working.usage - began
+                if self._seconds is None or worked < self._seconds:
+                    waited_for = None
+                    continue
+                under_way = {
+                    event.uuid for event in transcript().events if isinstance(event, ModelEvent) and event.pending
+                }
+                waited_for = under_way if waited_for is None else waited_for & under_way
+                if not waited_for:
+                    scope.cancel()
+                    return
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(watch, group.cancel_scope)
+            try:
+                result = await work()
+            except Exception as error:
+                raised = error
+            group.cancel_scope.cancel()
+        if raised is not None:
+            raise raised
+        if result is None:
+            limit = self._seconds or 0.0
+            message = f"Time limit exceeded. limit: {limit:g} s of working time"
+            raise LimitExceededError("working", value=worked, limit=limit, message=message)
+        return result
+
+
+def program_ended(command: str, returncode: int, stderr: str) -> None:
+    """Raise AgentCrashError if an agent's program ended with an error before it asked the model anything."""
+    if returncode and not model_calls(transcript().events):
+        last = " / ".join(line.strip() for line in stderr.strip().splitlines()[-3:])
+        said = f"exit code {returncode}" + (f": {last}" if last else f" of {command}")
+        hint = "; --mount FOLDER shows the agent a folder of this machine" if _NOT_THERE.search(last) else ""
+        raise AgentCrashError(said + hint)
+
+
+def _raise_provider_fault(cause: Exception | None = None) -> None:
+    if fault := provider_fault(transcript().events):
+        raise ProviderError(fault) from cause
