@@ -21,7 +21,7 @@ from lmrbench.records import Record
 from lmrbench.runs.records import Judgement, Order, VoteKey
 from lmrbench.tasks.collect import excerpts
 from lmrbench.tasks.model import Task
-from lmrbench.tasks.submission import Submission
+from lmrbench.tasks.submission import Answer, Submission
 from lmrbench.tasks.workspace import repository_files, unsolved_files
 
 
@@ -44,9 +44,9 @@ class Terms(Record):
 
 
 class Text(NamedTuple):
-    """What a judge reads of one submission, in one order. of: system, task and sample of the submission."""
+    """What a judge reads of one submission, in one order."""
 
-    of: tuple[str, str, int]
+    of: Answer
     order: Order
     message: str
     digest: str
@@ -65,7 +65,7 @@ def texts(
     """
     goals = {name: unsolved_files(task)[name] for name in task.goal_files}
     reference = excerpts(goals, repository_files(task), task.targets, terms.strip_comments)
-    of = submission.system, submission.task, submission.sample
+    of = submission.answer
     messages = {order: judge_message(task, reference, candidate, order, evidence) for order in terms.orders}
     return [Text(of, order, message, digest_of(message)) for order, message in messages.items()]
 

@@ -75,7 +75,7 @@ def ballots(judgements: Iterable[Judgement]) -> list[Ballot]:
     votes: dict[tuple[str, str, int, str], list[Category | None]] = {}
     for item in items:
         for judge in (item.judge, ALL_JUDGES) if several else (item.judge,):
-            votes.setdefault((*item.submission, judge), []).append(item.category)
+            votes.setdefault((*item.answer, judge), []).append(item.category)
     return [
         Ballot(system=system, task=task, sample=sample, judge=judge, votes=tuple(found))
         for (system, task, sample, judge), found in votes.items()
@@ -84,7 +84,7 @@ def ballots(judgements: Iterable[Judgement]) -> list[Ballot]:
 
 def latest(judgements: Iterable[Judgement]) -> list[Judgement]:
     """Of each vote on a submission, in each order, the last judgement: those before it were asked again or outdated."""
-    return list({(item.submission, item.judge, item.vote, item.order): item for item in judgements}.values())
+    return list({(item.answer, item.judge, item.vote, item.order): item for item in judgements}.values())
 
 
 def read_votes(folder: Path) -> dict[str, dict[Answer, list[Category]]]:
@@ -96,7 +96,7 @@ def read_votes(folder: Path) -> dict[str, dict[Answer, list[Category]]]:
     votes: dict[str, dict[Answer, list[Category]]] = {}
     for item in latest(read_lines(folder / JUDGEMENTS, Judgement)):
         if item.category is not None:
-            votes.setdefault(item.judge, {}).setdefault(Answer(*item.submission), []).append(item.category)
+            votes.setdefault(item.judge, {}).setdefault(item.answer, []).append(item.category)
     return votes
 
 

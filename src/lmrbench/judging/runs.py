@@ -13,21 +13,20 @@ from pathlib import Path
 
 from inspect_ai.model import GenerateConfig, Model
 
-from lmrbench.errors import RecordError, ServiceError, SubmissionError, UsageError
+from lmrbench.errors import ServiceError, SubmissionError, UsageError
 from lmrbench.files import locked
 from lmrbench.grading.candidates import prepare
 from lmrbench.grading.reading import read_excerpts
 from lmrbench.grading.records import CaseVerdict, Grade
-from lmrbench.jsonl import append_line, whole_lines
+from lmrbench.jsonl import append_line
 from lmrbench.judging.asking import Terms, Text, ask, judgement, texts
 from lmrbench.judging.votes import Vote
 from lmrbench.models.reachability import Reachability
-from lmrbench.records import read_record
-from lmrbench.runs.folder import GRADES, JUDGEMENTS, SUBMISSIONS, read_run
+from lmrbench.runs.folder import GRADES, JUDGEMENTS, read_judgements, read_run
 from lmrbench.runs.records import Judgement, VoteKey
 from lmrbench.tasks.digests import grading_digest
 from lmrbench.tasks.model import Task
-from lmrbench.tasks.submission import Submission
+from lmrbench.tasks.submission import Answer, Submission
 
 
 @dataclass(frozen=True)
@@ -41,21 +40,6 @@ class Judged:
     submissions: tuple[Submission, ...]
     judgements: tuple[Judgement, ...]
     unusable: tuple[Submission, ...]
-
-
-def read_judgements(folder: Path, submissions: Sequence[Submission]) -> list[Judgement]:
-    """The votes of a run folder. Raises RecordError, naming the line, for one on a submission that is not there."""
-    known = {(item.system, item.task, item.sample) for item in submissions}
-    found = []
-    for number, line in whole_lines(folder / JUDGEMENTS):
-        item = read_record(line, Judgement, f"{folder / JUDGEMENTS}:{number}")
-        if item.submission not in known:
-            raise RecordError(
-                f"{folder / JUDGEMENTS}:{number}: judges sample {item.sample} of {item.task} by {item.system}, "
-                f"which is not in {SUBMISSIONS}"
-            )
-        found.append(item)
-    return found
 
 
 def require_judged(folder: Path, judged: Judged) -> None:
@@ -92,7 +76,7 @@ def judge_run(
     with locked(folder):
         earlier = read_judgements(folder, submissions)
         asked, unusable = _texts(folder, chosen, tasks, terms)
-        held = {(item.submission, item.key): item for item in earlier if item.status != "provider_error"}
+        held = {(item.answer, item.key): item for item in earlier if item.status != "provider_error"}
         by_key = {item.key: item for item in held.values()}
         wanted = [
             (text, VoteKey(str(model), number, text.digest))
@@ -109,7 +93,7 @@ def judge_run(
 
         def keep(item: Judgement) -> None:
             append_line(folder / JUDGEMENTS, item)
-            found[item.submission, item.key] = item
+            found[item.answer, item.key] = item
             voted(item)
 
         for key in todo.keys() & by_key.keys():
@@ -156,7 +140,7 @@ def _texts(
 ) -> tuple[list[Text], list[Submission]]:
     """What judges read of each submission, and the submissions of which there is nothing to read."""
     graded = read_run(folder).grades if terms.evidence and (folder / GRADES).exists() else ()
-    grades = {(item.system, item.task, item.sample): item for item in graded}
+    grades = {item.answer: item for item in graded}
     found, unusable = [], []
     for item in chosen:
         task = tasks[item.task]
@@ -170,11 +154,9 @@ def _texts(
     return found, unusable
 
 
-def _evidence(
-    folder: Path, item: Submission, task: Task, grades: Mapping[tuple[str, str, int], Grade]
-) -> tuple[CaseVerdict, ...]:
+def _evidence(folder: Path, item: Submission, task: Task, grades: Mapping[Answer, Grade]) -> tuple[CaseVerdict, ...]:
     """The verdicts on a submission, of a grade that is of this very answer to this very task."""
-    grade = grades.get((item.system, item.task, item.sample))
+    grade = grades.get(item.answer)
     now = prepare(item, task).digest, grading_digest(task)
     if grade is None or (grade.candidate_digest, grade.task_digest) != now:
         kind = "no grade" if grade is None else "an outdated grade"

@@ -22,7 +22,7 @@ from lmrbench.grading.records import Grade
 from lmrbench.grading.signatures import signed, unsigned, verified
 from lmrbench.jsonl import read_lines, read_submitted_lines, whole_lines
 from lmrbench.records import read_record
-from lmrbench.runs.records import UNANSWERED, RunFacts, Snapshot, Usage
+from lmrbench.runs.records import UNANSWERED, Judgement, RunFacts, Snapshot, Usage
 from lmrbench.sandbox.variables import fingerprint
 from lmrbench.sandbox.venvs import environment_of, lock_digest
 from lmrbench.tasks.digests import grading_digest, suite_digest
@@ -101,7 +101,7 @@ def read_run(folder: Path) -> Run:
     facts = read_facts(folder)
     submissions, usages = read_lines(folder / SUBMISSIONS, Submission), read_lines(folder / USAGE, Usage)
     snapshots = read_lines(folder / SNAPSHOTS, Snapshot)
-    unanswered = {(item.system, item.task, item.sample) for item in usages if item.status in UNANSWERED}
+    unanswered = {item.answer for item in usages if item.status in UNANSWERED}
     grades, made_here = {}, {}
     for number, line in whole_lines(folder / GRADES):
         item = read_record(unsigned(line), Grade, f"{folder / GRADES}:{number}")
@@ -112,6 +112,29 @@ def read_run(folder: Path) -> Run:
     kept = {key: item for key, item in grades.items() if key not in unanswered}
     foreign = sum(not made_here[key] for key in kept)
     return Run(folder, facts, tuple(submissions), tuple(kept.values()), tuple(usages), foreign, tuple(snapshots))
+
+
+def read_judgements(folder: Path, submissions: Sequence[Submission]) -> list[Judgement]:
+    """Return the votes of judges in a run folder.
+
+    Args:
+        folder: the run folder.
+        submissions: all of the folder.
+
+    Raises:
+        RecordError: a line is damaged, or a vote is on a submission that is not there.
+    """
+    known = {item.answer for item in submissions}
+    found = []
+    for number, line in whole_lines(folder / JUDGEMENTS):
+        item = read_record(line, Judgement, f"{folder / JUDGEMENTS}:{number}")
+        if item.answer not in known:
+            raise RecordError(
+                f"{folder / JUDGEMENTS}:{number}: judges sample {item.sample} of {item.task} by {item.system}, "
+                f"which is not in {SUBMISSIONS}"
+            )
+        found.append(item)
+    return found
 
 
 def changed_tasks(folder: Path, tasks: Iterable[Task]) -> tuple[str, ...]:

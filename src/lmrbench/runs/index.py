@@ -10,18 +10,22 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from lmrbench.errors import RecordError
 from lmrbench.grading.records import Grade
 from lmrbench.grading.signatures import unsigned
 from lmrbench.jsonl import GrowingFile, Place
-from lmrbench.records import AnyRecord, Record, read_record
+from lmrbench.records import Record, read_record
 from lmrbench.runs.folder import GRADES, JUDGEMENTS, LABELS, SUBMISSIONS, USAGE, read_facts
 from lmrbench.runs.records import Judgement, Label, RunFacts, Usage
 from lmrbench.tasks.submission import Answer, Submission
 
 # Where the head of a grade ends, and what tells of its cases. Within a string these quotes would be escaped.
 _CASES, _CASE, _MATCH = b',"cases":', b'"verdict":"', b'"verdict":"match"'
+
+
+OfAnswer = TypeVar("OfAnswer", Submission, Judgement, Label)
 
 
 class Head(Record):
@@ -109,11 +113,11 @@ class RunIndex:
         return [label for file in (self.folder / LABELS, *self.label_files) for label in _of(answer, file, Label)]
 
 
-def _of(answer: Answer, file: Path, model: type[AnyRecord]) -> Iterator[AnyRecord]:
-    """The records of an answer in a file. Only lines that name its task are parsed."""
+def _of(answer: Answer, file: Path, model: type[OfAnswer]) -> Iterator[OfAnswer]:
+    """Yield the records of an answer in a file. Only lines that name its task are parsed."""
     task = json.dumps(answer.task, ensure_ascii=False).encode()
     for number, _, line in GrowingFile(file).appended():
         if task in line:
             record = read_record(line, model, f"{file}:{number}")
-            if (record.system, record.task, record.sample) == answer:  # type: ignore[attr-defined]
+            if record.answer == answer:
                 yield record

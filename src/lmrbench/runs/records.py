@@ -100,6 +100,11 @@ class Snapshot(StoredRecord):
     cases: int
     passed: bool
 
+    @property
+    def answer(self) -> Answer:
+        """The answer that the agent was working on."""
+        return Answer(self.system, self.task, self.sample)
+
 
 class RunFacts(StoredRecord):
     """`run.json`: under what conditions the submissions and the last grades beside it were made.
@@ -174,9 +179,9 @@ class Judgement(StoredRecord):
         return VoteKey(self.judge, self.vote, self.digest)
 
     @property
-    def submission(self) -> tuple[str, str, int]:
-        """System, task and sample of the submission that it stands for."""
-        return self.system, self.task, self.sample
+    def answer(self) -> Answer:
+        """The answer that was judged."""
+        return Answer(self.system, self.task, self.sample)
 
 
 class Label(StoredRecord):

@@ -63,9 +63,6 @@ class SamplesUnderWay:
         return f"{under_way}, {len(errors)} of them after an error ({errors[-1]})" if errors else under_way
 
 
-PROGRESS = Progress()
-
-
 PROGRESS = SamplesUnderWay()
 
 
