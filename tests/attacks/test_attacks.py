@@ -316,6 +316,12 @@ def evidence(attack: str) -> str:
     return next(ast.literal_eval(node.value) for node in assignments if node.targets[0].id == "EVIDENCE")
 
 
+def may_set_floors() -> bool:
+    """Whether this process, and a daemon that it starts, has CAP_SYS_RESOURCE."""
+    (line,) = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("CapEff:")]
+    return bool(int(line.split()[1], 16) & 1 << 24)
+
+
 def words(result: Grade) -> str:
     """All that a grade says."""
     reasons = [f"case {case.case}: {case.verdict}: {case.reason}" for case in result.cases]
@@ -326,6 +332,8 @@ def words(result: Grade) -> str:
 def test_an_attack_fails_harms_nothing_and_is_not_felt_by_the_next_task(laboratory, attack, canary, host_servers):
     if laboratory.sandbox.name == "process" and attack in NOT_STOPPED_BY_PROCESS:
         pytest.skip(NOT_STOPPED_BY_PROCESS[attack])
+    if laboratory.sandbox.name == "docker" and attack == "offers_the_harness_to_the_kernel" and not may_set_floors():
+        pytest.skip("without CAP_SYS_RESOURCE a Docker daemon can't keep a container from lowering its oom_score_adj")
     workers, began = len(laboratory.sandbox.launched), time.monotonic()
 
     before, hostile, after = laboratory.grade(GOLDEN, ATTACKS[attack], GOLDEN)

@@ -8,13 +8,13 @@ from typer.testing import CliRunner
 
 from lmrbench import cli
 from lmrbench.errors import LmrbenchError
-from lmrbench.solving import run as solving_runs
+from lmrbench.models import opening
 
 
 @pytest.fixture(autouse=True)
 def each_server_is_asked(monkeypatch):
     """Inspect keeps models, with the address that they had first."""
-    monkeypatch.setattr(solving_runs, "get_model", partial(solving_runs.get_model, memoize=False))
+    monkeypatch.setattr(opening, "get_model", partial(opening.get_model, memoize=False))
     monkeypatch.setenv("LOCAL_API_KEY", "key")
 
 

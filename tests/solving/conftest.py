@@ -2,20 +2,20 @@
 
 import pytest
 
-from lmrbench.sandbox.registry import open_pool
+from lmrbench.grading.grader import Grader
 from lmrbench.solving import scoring
 
 
 @pytest.fixture(autouse=True)
 def no_worker_outlives_its_test(monkeypatch):
     """An evaluation keeps its workers until the process ends, and this process runs other tests, which count theirs."""
-    pools = []
+    graders = []
 
-    def watched_pool(*arguments):
-        pools.append(open_pool(*arguments))
-        return pools[-1]
+    def watched_grader(*arguments):
+        graders.append(Grader(*arguments))
+        return graders[-1]
 
-    monkeypatch.setattr(scoring, "open_pool", watched_pool)
+    monkeypatch.setattr(scoring, "Grader", watched_grader)
     yield
-    for pool in pools:
-        pool.__exit__(None, None, None)
+    for grader in graders:
+        grader.close()

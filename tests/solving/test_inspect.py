@@ -12,7 +12,7 @@ from tests.solving.helpers import MODEL, TASKS, asked_for, environment, fenced, 
 from tests.solving.server import Reply, serving
 
 from lmrbench.errors import SandboxError
-from lmrbench.solving import scoring
+from lmrbench.grading.grader import Grader
 from lmrbench.solving.agents import COMMANDS, command_agent, solver_agent
 from lmrbench.solving.task import lmr_bench
 from lmrbench.tasks.loading import load_suite
@@ -57,7 +57,7 @@ def test_a_fault_of_the_machinery_raises_and_is_no_score(tmp_path, monkeypatch):
     def broken(*_):
         raise SandboxError("no sandbox today")
 
-    monkeypatch.setattr(scoring, "grade", broken)
+    monkeypatch.setattr(Grader, "grade_all", broken)
     (log,) = eval(
         lmr_bench(tasks="concept_depth"), model=mock(["x"]), log_dir=str(tmp_path), display="none", fail_on_error=False
     )

@@ -45,7 +45,7 @@ def variables(python_path: Iterable[str], home: str) -> dict[str, str]:
 @cache
 def harness_digest() -> str:
     """SHA-256 over what runs a check: the worker program, and the interpreter options and variables it is given."""
-    digest = hashlib.sha256(json.dumps([INTERPRETER_OPTIONS, variables((), "")]).encode())
+    digest = hashlib.sha256(json.dumps([WORKER_PROGRAM.name, INTERPRETER_OPTIONS, variables((), "")]).encode())
     for file in sorted(WORKER_PROGRAM.glob("*.py")):
         digest.update(f"\0{file.name}\0".encode() + file.read_bytes())
     return digest.hexdigest()
