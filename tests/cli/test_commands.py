@@ -171,7 +171,7 @@ def test_killed_at_ten_random_moments_a_run_loses_and_repeats_nothing(toy_suite,
 
 
 def test_ctrl_c_stops_cleanly_and_leaves_no_process(toy_suite, tmp_path):
-    code = "def blend(self, values):\n    import time\n    time.sleep(3.5)\n"
+    code = "def blend(self, values):\n    import time\n    time.sleep(30)\n"
     line = json.dumps({"system": "me", "task": "toy/blend", "code": code})
     (tmp_path / "slow.jsonl").write_text(line)
     process = subprocess.Popen(
@@ -181,9 +181,12 @@ def test_ctrl_c_stops_cleanly_and_leaves_no_process(toy_suite, tmp_path):
         stderr=subprocess.PIPE,
         text=True,
     )
-    time.sleep(2)
+    # Workers are started after this file is written.
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "runs" / "slow" / "run.json").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "lmrbench: interrupted" in errors
     assert "Traceback" not in errors

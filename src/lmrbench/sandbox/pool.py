@@ -243,6 +243,8 @@ class LocalPool:
             return worker
         while len(mine) >= self.kept and (oldest := next((item for item in mine if item != kind), None)):
             self._close_worker(mine, oldest)
+        if self._closing:
+            raise SandboxError(_CLOSED)
         began = time.monotonic()
         try:
             worker = self.sandbox.start(*kind[1:])
