@@ -1,7 +1,7 @@
-"""Does what a candidate returned agree with what the golden returned, and if not, where and by how much?
+"""Compare what a candidate returned with what the reference returned.
 
-Runs outside every sandbox, on decoded data. Floats agree within the tolerance, NaN equals NaN, infinities must be the
-same; everything else, shapes and dtypes included, must be equal. A Python int may stand where a float is expected.
+This runs outside of every sandbox, on decoded data. Floats agree within the tolerance, NaN equals NaN, infinities must
+be equal, and so must everything else, shapes and dtypes included. A Python int is accepted as a float.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from lmrbench.sandbox.inside.encoding import Array
 from lmrbench.tasks.model import Tolerance
 
-# Types of few digits can't be held to a task's tolerance: relative tolerance for each, at least.
+# Smallest relative tolerance of types with few digits, which no task's tolerance may undercut.
 _COARSE = {"float16": 1e-3, "bfloat16": 1.6e-2, "float8_e4m3fn": 0.13, "float8_e5m2": 0.26}
 _MAX_SHOWN = 80
 
@@ -23,9 +23,13 @@ _MAX_SHOWN = 80
 def compare(
     golden: Any, observed: Any, tolerance: Tolerance, tolerances: Mapping[str, Tolerance] | None = None
 ) -> str | None:
-    """The first difference in words, or None if the observations agree.
+    """Return the first difference in words, or None if the observations agree.
 
-    tolerances: for keys of the top level, what applies there instead of `tolerance`.
+    Args:
+        golden: what the reference returned, decoded.
+        observed: what the candidate returned, decoded.
+        tolerance: of floats.
+        tolerances: of keys at the top level, instead of `tolerance`.
     """
     if isinstance(golden, dict) and isinstance(observed, dict) and tolerances:
         if difference := _keys_differ(golden, observed, ""):
@@ -39,9 +43,10 @@ def compare(
 def margin(
     golden: Any, observed: Any, tolerance: Tolerance, tolerances: Mapping[str, Tolerance] | None = None
 ) -> float | None:
-    """The smallest multiple of the tolerance at which the observations agree, at least 1e-6.
+    """Return the smallest multiple of the tolerance at which the observations agree, at least 1e-6.
 
-    Below 1 they agree with room to spare. None if no tolerance helps: they differ in kind, shape, or by 1e6 times it.
+    Below 1 they agree with room to spare. None: they differ in kind or shape, or by more than 1e6 times the tolerance.
+    Arguments are those of `compare`.
     """
 
     def agree(factor: float) -> bool:
@@ -128,7 +133,7 @@ def _close(golden: Any, observed: Any, rtol: float, atol: float) -> Any:
 
 
 def _floats_close(golden: float, observed: float, rtol: float, atol: float) -> bool:
-    """What `_close` says of two numbers, without the cost of arrays: observations may hold many."""
+    """Return what `_close` says of two numbers, without the cost of arrays."""
     if math.isfinite(golden):
         return abs(observed - golden) <= atol + rtol * abs(golden)
     return golden == observed or (math.isnan(golden) and math.isnan(observed))
@@ -137,7 +142,7 @@ def _floats_close(golden: float, observed: float, rtol: float, atol: float) -> b
 def _largest_difference(golden: Any, observed: Any, wrong: Any) -> tuple[tuple[int, ...], float]:
     with np.errstate(invalid="ignore", over="ignore"):
         distance = np.abs(observed.astype(np.complex128) - golden.astype(np.complex128))
-    # NaN on one side only is the largest difference of all.
+    # NaN on one side only counts as the largest difference.
     distance = np.where(wrong, np.nan_to_num(distance, nan=np.inf), -1.0)
     place = tuple(int(index) for index in np.unravel_index(int(np.argmax(distance)), distance.shape))
     return place, float(distance[place])
@@ -165,7 +170,7 @@ def _shown(value: Any) -> str:
     try:
         text = repr(value)
     except ValueError:
-        # Python prints no integer of more than some thousand digits.
+        # Python refuses to print integers of some thousand digits.
         text = f"an integer of {value.bit_length()} bits" if isinstance(value, int) else f"a {type(value).__name__}"
     return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 3]}..."
 

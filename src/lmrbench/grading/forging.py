@@ -1,8 +1,8 @@
-"""Which draws of deviations are fair, and what does a changed program log?
+"""Forensic tasks: fair draws of deviations, and what the changed programs log.
 
 A draw is fair if the changed program runs and still trains, and if only the whole draw explains its logs: each
-deviation alone changes them well above the tolerance, and neither a part of the draw, nor the draw with one deviation
-exchanged for another of the pool, nor any single one, gives the same. All of that is run in a sandbox.
+deviation alone changes them well above the tolerance, and no part of the draw, no single deviation, and no draw with
+one deviation exchanged for another of the pool gives the same logs. All programs run in a sandbox.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from lmrbench.tasks.tiers.forensic import (
 from lmrbench.tasks.tiers.logged import EXPERIMENT, PUBLISHED_SEEDS, published_check
 from lmrbench.tasks.workspace import third_party_imports
 
-# Logs are different if they are so many tolerances apart.
+# Logs differ if they are this many tolerances apart.
 WELL_ABOVE = 100
 MOST_ATTEMPTS = 100
 
@@ -47,10 +47,17 @@ Metrics = Mapping[str, float]
 
 
 def forged(task: Task, count: int, seed: int, workers: WorkerPool, advance: Advance = lambda *_: None) -> Task:
-    """The forensic task of so many deviations of a paper, and a seed. task: any of the paper's.
+    """Make a forensic task of a paper, with the published draw or the first fair one.
 
-    Its draw is the published one, or the first fair one; its results are what the changed program logs. advance: called
-    with a stage's name, what is done of it, and its total. Raises TaskError where no draw is fair.
+    Args:
+        task: any task of the paper.
+        count: number of deviations.
+        seed: of the draw.
+        workers: where programs are run.
+        advance: called with a stage's name, the runs that are done, and their number.
+
+    Raises:
+        TaskError: no draw is fair.
     """
     pool = deviation_pool(task)
     published = next((draw for draw in pool.draws if (draw.count, draw.seed) == (count, seed)), None)
@@ -60,7 +67,7 @@ def forged(task: Task, count: int, seed: int, workers: WorkerPool, advance: Adva
 
 
 def logged_results(task: Task, workers: WorkerPool) -> str:
-    """What the golden's experiment returns under the published seeds, as JSON: metrics by seed."""
+    """Return what the reference's experiment logs under the published seeds, as JSON: metrics by seed."""
     check = published_check(third_party_imports(task))
     logging = task.model_copy(update={"files": replace(task.files, check=check)})
     outputs = reference_outputs([logging], [0], workers)[task.id, 0]
@@ -77,9 +84,19 @@ def fair_draw(
     advance: Advance = lambda *_: None,
     refused: Callable[[Draw, str], None] = lambda draw, why: None,
 ) -> Draw:
-    """The first fair draw of these numbers; what was found here once is kept in the cache.
+    """Return the first fair draw, from the cache or by trying.
 
-    refused: called with each that is not fair, and the reason, where they are tried. Raises TaskError where none is.
+    Args:
+        task: any task of the paper.
+        pool: the paper's deviations.
+        count: number of deviations.
+        seed: of the draw.
+        workers: where programs are run.
+        advance: see `forged`.
+        refused: called with each unfair draw and the reason.
+
+    Raises:
+        TaskError: none of `MOST_ATTEMPTS` draws is fair.
     """
     return _fair_draw(_Laboratory(task, pool, workers, advance), count, seed, refused)
 
@@ -104,9 +121,13 @@ def _fair_draw(laboratory: _Laboratory, count: int, seed: int, refused: Callable
 
 
 class AuditedDraw(Record):
-    """Whether a draw is fair, and how much of the tolerance two threads instead of one take.
+    """The audit of one draw.
 
-    unfair: why it is not fair; empty if it is. margin: None if two threads give other metrics than one.
+    Attributes:
+        task: name of the forensic task.
+        draw: the draw.
+        unfair: why the draw is not fair; empty if it is.
+        margin: the share of the tolerance that two threads instead of one use up; None if it is exceeded.
     """
 
     task: str
@@ -118,9 +139,16 @@ class AuditedDraw(Record):
 def audited_draws(
     task: Task, draws: Sequence[tuple[int, int]], workers: WorkerPool, advance: Advance = lambda *_: None
 ) -> Iterator[AuditedDraw]:
-    """Try draws of a paper: those that are published, as they are, and the first fair ones of other numbers.
+    """Audit draws of a paper: published ones as they are, and otherwise the first fair one.
 
-    draws: how many deviations, and the seed, of each. Raises TaskError where no draw of some numbers is fair.
+    Args:
+        task: any task of the paper.
+        draws: number of deviations and seed of each.
+        workers: where programs are run.
+        advance: see `forged`.
+
+    Raises:
+        TaskError: for some number and seed no draw is fair.
     """
     pool = deviation_pool(task)
     laboratory = _Laboratory(task, pool, workers, advance)
@@ -136,9 +164,16 @@ def audited_draws(
 
 
 class Effect(Record):
-    """What one deviation of a pool does alone: how many of the metrics it moves.
+    """What one deviation of a pool does alone.
 
-    fault: that it does not run, does not train, moves nothing, or can't be told from another; empty for a good one.
+    Attributes:
+        name: of the deviation.
+        file: that it changes.
+        why: someone might write it.
+        moved: metrics that it moves.
+        metrics: number of all metrics.
+        fault: why it is of no use: it does not run, does not train, moves nothing, or can't be told from another;
+            empty if it is of use.
     """
 
     name: str
@@ -150,14 +185,14 @@ class Effect(Record):
 
 
 def effects(task: Task, workers: WorkerPool, advance: Advance = lambda *_: None) -> list[Effect]:
-    """What each deviation of a paper's pool does alone. task: any of the paper's."""
+    """Run each deviation of a paper's pool alone. task: any task of the paper."""
     pool = deviation_pool(task)
     return _Laboratory(task, pool, workers, advance).effects()
 
 
 @dataclass
 class _Laboratory:
-    """What changed programs of one paper log under the first published seed; each is run once."""
+    """Runs changed programs of one paper under the first published seed, each once."""
 
     task: Task
     pool: DeviationPool
@@ -166,7 +201,7 @@ class _Laboratory:
     _logs: dict[frozenset[str], Metrics | None] = field(default_factory=dict)
 
     def effects(self) -> list[Effect]:
-        """What each deviation does alone."""
+        """Return what each deviation does alone."""
         faithful, found = frozenset[str](), []
         alone = {name: frozenset({name}) for name in self.pool.deviation}
         self._run("single deviations", [faithful, *alone.values()])
@@ -191,7 +226,7 @@ class _Laboratory:
         return found
 
     def unfair(self, draw: frozenset[str]) -> str | None:
-        """Why a draw is not fair, in words; None if it is."""
+        """Return why a draw is not fair; None if it is."""
         name = ", ".join(sorted(draw))
         self._run("the changed program", [draw, frozenset()])
         whole = self._logs[draw]
@@ -220,12 +255,12 @@ class _Laboratory:
         return None
 
     def margin_of_threads(self, draw: frozenset[str]) -> float | None:
-        """How much of the tolerance two threads take, instead of the one on which a changed program is run."""
+        """Return the share of the tolerance that two threads instead of one use up; None if it is exceeded."""
         one, two = self._logs[draw], self._observed("two threads", [draw], threads=2)[0]
         return None if one is None or two is None else margin(one, two, self.pool.tolerance)
 
     def separable(self, draw: frozenset[str]) -> float:
-        """The share of the deviations of a draw each of which alone gives some metric the draw's value."""
+        """Return the share of a draw's deviations that alone give some metric the draw's value."""
         whole, faithful = self._logs[draw], self._logs[frozenset()]
         assert whole is not None
         assert faithful is not None

@@ -175,7 +175,7 @@ class Grader:
             return self._opened[0]
 
     def _leave_to_the_parent(self) -> None:
-        """In a forked child: drop the parent's workers and its lock, which another thread may have held."""
+        """Drop the parent's workers and lock in a forked child, where another thread may have held the lock."""
         _inherited.append(self._opened)
         self._lock, self._opened = threading.Lock(), None
 

@@ -1,4 +1,4 @@
-"""What a script wants in one call: grade these answers."""
+"""Grade answers in one call."""
 
 from __future__ import annotations
 
@@ -26,19 +26,18 @@ def grade(
     """Run each submission in a sandbox and compare what it returns with what the reference returns.
 
     Args:
-        submissions: each names its task; one that can't be used is a failed grade, not an error.
-        tasks: those of a suite of your own, by `load_suite`; by default those that come with lmrbench.
-        seeds: of the cases, all of which must match; by default this installation's own seed, which nobody else knows.
+        submissions: each names its task. A submission that can't be used gets a failed grade, not an error.
+        tasks: of your own suite, loaded by `load_suite`; by default those that come with lmrbench.
+        seeds: of the cases, all of which must match; by default this installation's own secret seed.
         sandbox: the back end, `bubblewrap`, `process` or one of another package.
         workers: warm workers side by side; by default one per core.
         isolate: never run the code of two systems at the same time.
 
     Returns:
-        The grades, in the order of the submissions. Nothing is written but the reference's observations, which are kept
-        in the user's cache folder.
+        The grades, in the order of the submissions. Only the reference's observations are written, into the cache.
 
     Raises:
-        UsageError: a submission names a task that is not there.
+        UsageError: a submission names an unknown task.
         TaskError: the reference fails its own check.
         SandboxError: this machine can't run the sandbox.
     """

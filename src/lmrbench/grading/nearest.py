@@ -1,4 +1,4 @@
-"""What does copying alone earn? A solver without a model, which answers with the most similar function it can see."""
+"""The built-in system `nearest`, which copies the most similar function that it can see. It uses no model."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from lmrbench.tasks.workspace import masked_files
 
 
 def nearest(task: Task) -> Submission:
-    """Each target with the body of the visible function whose signature and docstring are most like its own."""
+    """Give each target the body of the visible function whose signature and docstring are most similar."""
     files = masked_files(task)
     bodies = {target: body(found) for target in task.targets if (found := _most_similar(files, target))}
     return with_bodies(task, "nearest", bodies)
 
 
 def body(node: FunctionNode) -> str:
-    """The statements of a function after its docstring."""
+    """Return the statements of a function after its docstring."""
     statements = node.body[1:] if ast.get_docstring(node) is not None else node.body
     return "\n".join(ast.unparse(statement) for statement in statements)
 
 
 def with_bodies(task: Task, system: str, bodies: Mapping[Target, str], label: str = "") -> Submission:
-    """A submission whose targets have these bodies; one without any returns None."""
+    """Make a submission whose targets have these bodies; a target without one returns None."""
     files = masked_files(task)
     code: dict[str, str] = {}
     for target in task.targets:

@@ -1,7 +1,8 @@
-"""The program that reads what solvers hand in: `python -m lmrbench.grading.reader`, with a socket as standard input.
+"""The program that reads submissions: `python -m lmrbench.grading.reader`, with a socket as standard input.
 
-Each byte that arrives brings a descriptor of another socket, for one request. A fork takes it: it bounds itself, says
-with one byte that it is there, reads the request to its end and writes the reply. A fork that is killed writes none.
+Each byte that arrives brings the descriptor of another socket, for one request. A fork takes the socket, sets its own
+limits, sends one byte to say that it runs, reads the request to its end and writes the reply. A fork that is killed
+writes no reply.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from lmrbench.tasks.workspace import texts_of
 
 SECONDS = 5
 MEGABYTES = 512
-# Only a machine that is busy with other things takes longer than the processor time.
+# Takes effect only on a machine that is busy with other things.
 WALL_SECONDS = 8 * SECONDS
 STARTED = b"\x01"
 
@@ -41,9 +42,16 @@ Data = Annotated[
 class Request(Record):
     """What to read: code for the targets of the unsolved goal files, a diff of the masked ones, or files.
 
-    excerpts: of the code, reply with what was transplanted alone, with or without comments and docstrings. located:
-    reply also with the text of each target, and the number of its first line. one_layout: reply with the files
-    without comments and in one layout.
+    Attributes:
+        unsolved: the unsolved goal files.
+        masked: the masked goal files.
+        targets: of the task.
+        code: what the targets are taken from.
+        excerpts: reply only with what was transplanted, with or without comments and docstrings.
+        located: reply also with the text of each target and the number of its first line.
+        diff: a unified diff against the masked goal files.
+        one_layout: reply with the files without comments and in one layout.
+        files: files to decode.
     """
 
     unsolved: dict[str, Data] = Field(default_factory=dict)
@@ -58,7 +66,16 @@ class Request(Record):
 
 
 class Reply(Record):
-    """The goal files to grade, or the text that was handed in; or why there is none, and whose fault that is."""
+    """The goal files to grade, or the decoded texts; or why there are none, and whose fault that is.
+
+    Attributes:
+        files: the goal files with the targets in place.
+        code: texts by file.
+        located: line and text of each target.
+        warnings: what was left out.
+        refusal: why the submission can't be used; empty if it can.
+        tasks_fault: what is wrong with the task; empty if nothing is.
+    """
 
     files: dict[str, Data] = Field(default_factory=dict)
     code: dict[str, str] = Field(default_factory=dict)
@@ -69,7 +86,12 @@ class Reply(Record):
 
 
 def answer(request: Request) -> Reply:
-    """Do what a request asks for."""
+    """Return the reply to a request.
+
+    Raises:
+        SubmissionError: the submission can't be used.
+        TaskError: something is wrong with the task.
+    """
     if request.code is not None:
         files, warnings = transplanted(request.unsolved, request.masked, request.targets, request.code)
         if request.excerpts != "none":
@@ -91,7 +113,7 @@ def main() -> None:
     gc.freeze()
     with socket.socket(fileno=0) as control:
         control.send(STARTED)
-        # What went wrong until now is the host's to read; nobody reads what comes later.
+        # The host reads the errors of the start, and no later ones.
         with open(os.devnull, "wb") as nowhere:
             os.dup2(nowhere.fileno(), 2)
         while True:
@@ -112,7 +134,7 @@ def _serve(host: socket.socket) -> None:
     memory = MEGABYTES << 20
     for name, limit in (("CPU", SECONDS), ("AS", memory), ("CORE", 0), ("FSIZE", 0)):
         resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (limit, limit))
-    # Trees hold no cycles worth looking for in a process that ends at once.
+    # The process ends at once, so collecting cycles is a waste.
     gc.disable()
     host.sendall(STARTED)
     with host.makefile("rb") as stream:

@@ -1,9 +1,9 @@
-"""Reading what a solver handed in, under bounds: whatever is in it, the outcome is code to run or a SubmissionError.
+"""Read submissions under limits. Whatever a submission contains, the outcome is code to run or a SubmissionError.
 
-Python's parser, and what works on its trees, were not made for hostile text, which can cost them any time and memory.
-So a process of its own reads it (`lmrbench.grading.reader`). It is started once, when it is first needed, and forks
-for each submission; the fork has bounds on its processor time, its memory and its wall time. What it needs and what
-it finds go by value, as JSON. A fork that ends without a reply costs the submission that it was reading, and no other.
+Python's parser, and code that works on its trees, may take any time and memory for hostile text. So another process
+reads it (`lmrbench.grading.reader`). It is started once, when it is first needed, and forks for each submission; the
+fork has limits on processor time, memory and wall time. Requests and replies are JSON. A fork that ends without a reply
+costs only the submission that it was reading.
 """
 
 from __future__ import annotations
@@ -35,9 +35,14 @@ _MAX_MESSAGE = 1000
 
 
 def read_submission(task: Task, submission: Submission) -> tuple[dict[str, bytes], tuple[str, ...]]:
-    """The unsolved repository with the submission's targets in place, and what of the submission was left out.
+    """Transplant a submission's targets into the unsolved repository.
 
-    Raises SubmissionError for what can't be used, and for what can't be read within the bounds.
+    Returns:
+        The repository by path, and warnings about what was left out.
+
+    Raises:
+        SubmissionError: the submission can't be used, or can't be read within the limits.
+        TaskError: something is wrong with the task.
     """
     reply = _ask(_transplantation(task, submission))
     if reply.files.keys() != set(task.goal_files):
@@ -46,9 +51,13 @@ def read_submission(task: Task, submission: Submission) -> tuple[dict[str, bytes
 
 
 def read_targets(task: Task, submission: Submission) -> tuple[dict[str, bytes], dict[Target, tuple[int, str]]]:
-    """The goal files with the submission's targets in place, and each target as `target_texts` gives it.
+    """Transplant a submission's targets and locate them.
 
-    Raises SubmissionError as `read_submission` does.
+    Returns:
+        The goal files with the targets in place, and line and text of each target, as `target_texts` gives them.
+
+    Raises:
+        SubmissionError: as `read_submission` does.
     """
     reply = _ask(_transplantation(task, submission).model_copy(update={"located": True}))
     if reply.files.keys() != set(task.goal_files) or len(reply.located) != len(task.targets):
@@ -57,7 +66,7 @@ def read_targets(task: Task, submission: Submission) -> tuple[dict[str, bytes], 
 
 
 def read_in_one_layout(files: Mapping[str, bytes]) -> dict[str, str]:
-    """Files of a candidate without comments and in one layout; nothing of those that can't be read so."""
+    """Return files of a candidate without comments and in one layout; {} if one of them can't be read."""
     try:
         return _ask(Request(files=dict(files), one_layout=True)).code
     except SubmissionError:
@@ -65,9 +74,15 @@ def read_in_one_layout(files: Mapping[str, bytes]) -> dict[str, str]:
 
 
 def read_excerpts(task: Task, submission: Submission, stripped: bool) -> dict[str, str]:
-    """By goal file, the submission's targets and what is transplanted beside them; the rest of the file is left out.
+    """Return, by goal file, a submission's targets and what is transplanted with them.
 
-    stripped: leave comments and docstrings out. Raises SubmissionError as `read_submission` does.
+    Args:
+        task: what was answered.
+        submission: the answer.
+        stripped: leave comments and docstrings out.
+
+    Raises:
+        SubmissionError: as `read_submission` does.
     """
     request = _transplantation(task, submission)
     reply = _ask(request.model_copy(update={"excerpts": "stripped" if stripped else "whole"}))
@@ -86,17 +101,17 @@ def _transplantation(task: Task, submission: Submission) -> Request:
 
 
 def collect(task: Task, path: Path, system: str, sample: int = 0) -> Submission:
-    """What came back from a solver, as a submission.
+    """Make a submission of what a solver left.
 
     Args:
-        task: what it was asked for.
+        task: what the solver was asked for.
         path: an edited workspace (a folder), a `.diff` or `.patch` against one, or a file that holds Python or a
             response as a model printed it.
-        system: who solved it, as tables will name it.
-        sample: which of several answers of this system it is.
+        system: the solver's name in tables.
+        sample: number of this answer among the system's answers to the task.
 
     Raises:
-        SubmissionError: there is no such file, or nothing of it can be used.
+        SubmissionError: there is no such file, or nothing in it can be used.
     """
     if path.is_dir():
         return collect_workspace(task, path, system, sample)
@@ -109,21 +124,21 @@ def collect(task: Task, path: Path, system: str, sample: int = 0) -> Submission:
 
 
 def collect_workspace(task: Task, folder: Path, system: str, sample: int = 0) -> Submission:
-    """What an edited workspace holds; `folder` is what `export_workspace` wrote, with any inputs."""
+    """Make a submission of an edited workspace, of the form that `export_workspace` writes."""
     files, warnings = workspace_answer(task, folder)
     code = _ask(Request(files=files)).code
     return Submission(system=system, task=task.id, sample=sample, code=code, warnings=warnings)
 
 
 def collect_diff(task: Task, data: bytes, system: str, sample: int = 0) -> Submission:
-    """What a unified diff against the workspace or the masked repository makes of the goal files."""
+    """Make a submission of a unified diff against the workspace or the masked repository."""
     masked = masked_files(task)
     reply = _ask(Request(masked={name: masked[name] for name in task.goal_files}, diff=_bounded(data, "the diff")))
     return Submission(system=system, task=task.id, sample=sample, code=reply.code, warnings=reply.warnings)
 
 
 def collect_text(task: Task, data: bytes, name: str, system: str, sample: int = 0) -> Submission:
-    """A file of Python, or a response as a model printed it. name: what messages call it."""
+    """Make a submission of a Python file or a model's response, which messages call `name`."""
     reply = _ask(Request(files={name: _bounded(data, name)}))
     return Submission(system=system, task=task.id, sample=sample, code=reply.code.get(name, ""))
 
@@ -138,7 +153,7 @@ _LOST = f"the code can't be read within {SECONDS} s and {MEGABYTES} MB"
 
 
 class _Reader:
-    """The started process. Raises SandboxError if it does not start."""
+    """The process that reads. Raises SandboxError if it does not start."""
 
     def __init__(self) -> None:
         self._control, theirs = socket.socketpair()
@@ -161,7 +176,7 @@ class _Reader:
             raise SandboxError(": ".join(["the process that reads submissions did not start", *words]))
 
     def fork(self) -> socket.socket:
-        """A fork that waits for its request. Raises OSError where the process is gone or can't fork."""
+        """Return the socket of a fork that waits for its request; raise OSError if there is no process."""
         ours, theirs = socket.socketpair()
         ours.settimeout(WALL_SECONDS + START_SECONDS)
         with theirs:
@@ -198,7 +213,7 @@ def _ask(request: Request) -> Reply:
 
 
 def _fork() -> socket.socket:
-    """A fork of the one process, which is started where it is missing and once more where it is gone."""
+    """Return the socket of a fork, after starting the process if it is missing, or once more if it is gone."""
     global _reader
     for again in (False, True):
         with _changing:
@@ -222,7 +237,7 @@ def _close(reader: _Reader | None) -> None:
 
 
 def _forget() -> None:
-    """In a child that was forked from this process: the one that reads is the parent's, and locks may stay held."""
+    """Drop the parent's process and locks in a forked child, where locks may stay held."""
     global _reader, _changing, _at_once
     _reader, _changing, _at_once = None, threading.Lock(), threading.BoundedSemaphore(SIDE_BY_SIDE)
 

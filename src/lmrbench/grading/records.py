@@ -16,6 +16,10 @@ class CaseVerdict(Part):
     """The verdict on one case under one seed.
 
     Attributes:
+        seed: of the cases.
+        case: number of the case.
+        name: of the case.
+        verdict: on the case.
         reason: empty for a match.
         seconds: processor seconds that the case took.
         given: an answer that only raises ValueError, or returns None, matches this case too.
@@ -31,7 +35,7 @@ class CaseVerdict(Part):
 
 
 class Ratio(Part):
-    """What the golden took over what an answer took: the median over rounds, with its 95% interval."""
+    """What the reference took divided by what an answer took: the median over rounds, with its 95% interval."""
 
     median: float
     low: float
@@ -39,10 +43,15 @@ class Ratio(Part):
 
 
 class Timing(Part):
-    """How fast an answer that passes is, and how much memory it takes, beside the golden; see `grading.speed`.
+    """Speed and memory of an answer that passes, relative to the reference; see `grading.speed`.
 
-    speed, memory: above 1 where the answer takes less than the golden; None where there is none, and reason says why.
-    rounds: how often both were measured. golden_seconds, golden_mb: what the golden took, the median over rounds.
+    Attributes:
+        speed: above 1 if the answer is faster than the reference; None if it was not measured.
+        memory: above 1 if the answer takes less memory; None if it was not measured.
+        rounds: number of measurements.
+        golden_seconds: seconds of the reference, the median over rounds.
+        golden_mb: megabytes of the reference, the median over rounds.
+        reason: why there is no speed; empty if there is.
     """
 
     speed: Ratio | None = None
@@ -54,10 +63,17 @@ class Timing(Part):
 
 
 class GradeTerms(NamedTuple):
-    """All that a verdict depends on: two grades with the same terms are of the same thing.
+    """All that a verdict depends on: grades with the same terms are interchangeable.
 
-    candidate_digest: of the repository that was observed. task_digest: `tasks.digests.grading_digest`. environment: a
-    digest of the harness, the machine and the packages that the task imports.
+    Attributes:
+        system: who answered.
+        task: what was answered.
+        sample: number of the answer.
+        candidate_digest: digest of the repository that was observed.
+        task_digest: of `tasks.digests.grading_digest`.
+        seeds: of the cases.
+        sandbox: the back end.
+        environment: digest of the harness, the machine and the packages that the task imports.
     """
 
     system: str
@@ -71,12 +87,29 @@ class GradeTerms(NamedTuple):
 
 
 class Grade(StoredRecord):
-    """The grade of one submission: passed if every case under every seed matches.
+    """The grade of one submission. It passes if every case under every seed matches.
 
-    What it holds for, its terms, is written beside it. log: the end of what the candidate printed, under the first
-    seed. found: of a forensic task, the share of the changes that were found, of which some may have been overlooked
-    unless it passes. timing: None where it was not measured; no verdict depends on it. clock: by which its time limits
-    were counted.
+    Attributes:
+        system: who answered.
+        task: what was answered.
+        sample: number of the answer.
+        label: name of the answer in tables.
+        category: of the task.
+        passed: whether all cases match.
+        cases: the verdicts.
+        seconds: of all jobs, by the clock.
+        peak_mb: peak memory of the candidate's process.
+        warnings: what of the submission was left out.
+        log: the end of what the candidate printed, under the first seed.
+        candidate_digest: see `GradeTerms`, as for the next four.
+        task_digest: of the task.
+        seeds: of the cases.
+        sandbox: the back end.
+        environment: digest of the environment.
+        found: of a forensic task, the share of the changes that were found. Some may have been overlooked unless the
+            answer passes.
+        timing: None if it was not measured; no verdict depends on it.
+        clock: by which time limits were counted.
     """
 
     system: str
@@ -101,7 +134,7 @@ class Grade(StoredRecord):
 
     @property
     def answer(self) -> Answer:
-        """Which answer it is of."""
+        """The answer that was graded."""
         return Answer(self.system, self.task, self.sample)
 
     @property
@@ -111,22 +144,22 @@ class Grade(StoredRecord):
 
     @property
     def terms(self) -> GradeTerms:
-        """What this grade holds for."""
+        """All that this grade depends on."""
         return GradeTerms(*(getattr(self, name) for name in GradeTerms._fields))
 
     def blinded(self) -> Grade:
-        """The grade without what tells of expected values, inputs, or how long a candidate took over which case."""
+        """Return the grade without what reveals expected values, inputs, or the time of single cases."""
         cases = tuple(case.model_copy(update={"name": "", "reason": "", "seconds": 0.0}) for case in self.cases)
         return self.model_copy(update={"cases": cases, "log": "", "found": None, "timing": None})
 
     @property
     def matched(self) -> int:
-        """How many cases match."""
+        """The number of cases that match."""
         return sum(case.verdict == "match" for case in self.cases)
 
     @property
     def share(self) -> float:
-        """The share of the cases that match, from 0 to 1, without those that an empty answer is given."""
+        """The share of the cases that match, from 0 to 1, without the cases that an empty answer matches."""
         earned = [case for case in self.cases if not case.given]
         return sum(case.verdict == "match" for case in earned) / len(earned) if earned else 0.0
 
@@ -137,7 +170,7 @@ class Grade(StoredRecord):
 
 
 class Result(NamedTuple):
-    """What tables say of a grade: a small part of what it holds, so that thousands can be kept."""
+    """The part of a grade that tables show. It is small, so thousands can be held in memory."""
 
     answer: Answer
     label: str
@@ -152,7 +185,7 @@ class Result(NamedTuple):
 
     @classmethod
     def of(cls, item: Grade) -> Result:
-        """Of a grade."""
+        """Return the result of a grade."""
         return cls(
             answer=item.answer,
             label=item.label,
@@ -168,10 +201,10 @@ class Result(NamedTuple):
 
     @property
     def system(self) -> str:
-        """Whose answer it is."""
+        """The system that answered."""
         return self.answer.system
 
     @property
     def task(self) -> str:
-        """To which task."""
+        """The task that was answered."""
         return self.answer.task

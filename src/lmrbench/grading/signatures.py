@@ -1,7 +1,7 @@
-"""Was a record written by this installation, and is it as it was written?
+"""Signatures on JSON objects, which show that this installation wrote them and that they are unchanged.
 
-A JSON object is signed with HMAC-SHA256 under a key that was drawn once on this machine and is kept in the cache
-folder, where nobody else can read it. The signature is the object's last entry and covers every byte before it.
+An object is signed with HMAC-SHA256. The key was drawn once on this machine, and lies in the cache folder, readable by
+its user alone. The signature is the object's last entry and covers every byte before it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _SIGNED = re.compile(rb'(\{.*),\s*"signature":\s*"([0-9a-f]{64})"\s*\}\s*', re.D
 
 
 def signed(text: str) -> bytes:
-    """A JSON object with its signature as a further entry. text: of an object with at least one entry."""
+    """Add a signature to a JSON object that has at least one entry."""
     body, end = text.encode().rstrip()[:-1], b"}"
     if body.endswith(b"\n"):
         body, end = body.rstrip(), b"\n}"
@@ -25,7 +25,7 @@ def signed(text: str) -> bytes:
 
 
 def verified(data: bytes) -> bytes | None:
-    """The JSON object that was signed here; None for one that was not, or was changed."""
+    """Return the JSON object without its signature; None if it was not signed here, or was changed."""
     match = _SIGNED.fullmatch(data)
     if match is None or not hmac.compare_digest(_signature(match[1]), match[2].decode()):
         return None
@@ -33,7 +33,7 @@ def verified(data: bytes) -> bytes | None:
 
 
 def unsigned(data: bytes) -> bytes:
-    """The JSON object without its signature, whoever made that; as it is where it has none."""
+    """Return the JSON object without its signature, without verifying it."""
     match = _SIGNED.fullmatch(data)
     return match[1] + b"}" if match else data
 

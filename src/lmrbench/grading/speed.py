@@ -1,12 +1,12 @@
-"""How fast is an answer that passes, and how much memory does it take, beside the golden?
+"""Speed and memory of answers that pass, relative to the reference.
 
-A check may define `timed(seed)`, which yields inputs of realistic size. Golden and candidate observe them in turns, in
-one worker, which serves no grading. Each round draws other inputs, and what the candidate returns must be right.
+A check may define `timed(seed)`, which yields inputs of realistic size. Reference and candidate observe them in turns,
+in one worker that grades nothing. Each round draws other inputs, and what the candidate returns must be right.
 
-A candidate can forge what its own process reports, so it is charged the seconds of its whole job as the host sees them,
-less what the golden's job of the same round took beside its cases. Memory is the peak that the kernel reports of the
-process, less that of a job which draws the inputs and observes nothing. What a candidate can still do to its own
-speed stands in docs/security.md, and is why no verdict depends on it.
+A candidate can forge what its own process reports. So it is charged the seconds of its whole job as the host sees them,
+minus what the reference's job of the same round took outside of its cases. Memory is the peak that the kernel reports,
+minus that of a job that observes nothing. docs/security.md says what a candidate can still do to its own speed, which
+is why no verdict depends on it.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from lmrbench.tasks.time_limits import CHECK_SECONDS
 LEAST_ROUNDS = 6
 MOST_ROUNDS = 30
 MOST_SECONDS = 60.0
-# How far apart the ends of the interval of the speed may be, as a ratio, for the measurement to end early.
+# The measurement ends early if the ends of the speed's interval are within this ratio.
 NARROW = 1.1
-# How many times as long as the golden a candidate may take.
+# A candidate may take this many times as long as the reference.
 SLOWER = 20.0
-# A golden that is faster can't be told from the noise of starting a job.
+# A faster reference can't be told from the noise of starting a job.
 LEAST_GOLDEN_SECONDS = 0.05
-# Whoever takes less is counted as taking so much.
+# Smaller values are counted as these.
 LEAST_SECONDS = 0.005
 LEAST_MB = 8.0
 
@@ -52,16 +52,24 @@ class _Round:
 
 
 def has_timed_inputs(task: Task) -> bool:
-    """Whether the task's check defines `timed`."""
+    """Return whether the task's check defines `timed`."""
     return defines(task.files.check, "timed")
 
 
 def measure(candidate: Candidate, seed: int, pool: WorkerPool) -> Timing:
-    """Measure an answer that passes, whose task has timed inputs, in rounds under `seed` and those that follow it.
+    """Measure an answer that passes, in rounds under `seed` and the seeds that follow it.
 
-    pool: of a single worker, so that nothing else runs meanwhile. Rounds end when the interval of the speed is narrow
-    enough, or after `MOST_ROUNDS` or `MOST_SECONDS`, but not before `LEAST_ROUNDS`. Raises TaskError where the golden
-    fails on its own timed inputs, SandboxError where the machine fails.
+    Rounds end when the interval of the speed is narrow enough, or after `MOST_ROUNDS` or `MOST_SECONDS`, but not before
+    `LEAST_ROUNDS`.
+
+    Args:
+        candidate: of a task with timed inputs.
+        seed: of the first round.
+        pool: of a single worker, so that nothing else runs meanwhile.
+
+    Raises:
+        TaskError: the reference fails on its own timed inputs.
+        SandboxError: the machine fails.
     """
     task, files = candidate.task, candidate.files
     assert files is not None
@@ -82,7 +90,7 @@ def measure(candidate: Candidate, seed: int, pool: WorkerPool) -> Timing:
         cases = drawn_cases([(task, of_round)], pool, "timed")[task.id, of_round]
         golden_run = _golden(candidate, of_round, cases)
         jobs = {"golden": golden_run, "own": replace(golden_run, files=files, check_seconds=most_seconds)}
-        # Whoever comes second may find the machine in another state, so they take turns in that, too.
+        # The second job may find the machine in another state, so the order alternates.
         order = list(jobs) if len(rounds) % 2 == 0 else list(jobs)[::-1]
         outcomes = {order[number]: outcome for number, outcome in pool.run([jobs[name] for name in order])}
         golden, own = outcomes["golden"], outcomes["own"]
@@ -110,12 +118,12 @@ def measure(candidate: Candidate, seed: int, pool: WorkerPool) -> Timing:
 
 
 def _seconds(outcome: Outcome) -> float:
-    """What the cases took by the clock."""
+    """Return the wall-clock seconds of all cases."""
     return sum(case.seconds_by_clock for case in outcome.cases)
 
 
 def _golden(candidate: Candidate, seed: int, cases: Cases) -> Job:
-    # The golden runs in the worker of the candidate, so it must be one that no verdict comes from.
+    # The reference shares the candidate's worker, so no verdict may come from this worker.
     return replace(reference_job(candidate.task, seed, cases), owner=f"speed of system {candidate.submission.system}")
 
 
@@ -133,7 +141,7 @@ def _speed(rounds: Sequence[_Round]) -> Ratio:
 
 
 def _ratio(values: Sequence[float]) -> Ratio:
-    """The median with its interval by order statistics, which supposes no distribution and withstands outliers."""
+    """Return the median with its interval by order statistics, which needs no distribution and resists outliers."""
     from scipy.stats import quantile_test
 
     interval = quantile_test(values, p=0.5).confidence_interval(0.95)

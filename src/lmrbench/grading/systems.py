@@ -1,8 +1,8 @@
-"""The systems that need no model: what every suite must grade as we know it will.
+"""The built-in systems, which need no model and whose grades are known beforehand.
 
-`golden` hands in the reference itself, `mask` hands in nothing, `rewrites` the other correct implementations and
-`wrong` the plausible mistakes that a suite ships. golden and rewrites must pass, mask and wrong must fail. `nearest`
-copies the most similar function that it sees; what that earns is a finding, not a must.
+`golden` submits the reference, `mask` submits nothing, `rewrites` submits other correct implementations, and `wrong`
+submits plausible mistakes. golden and rewrites must pass; mask and wrong must fail. `nearest` copies the most similar
+function that it can see; its score is a finding.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MUST_PASS: dict[str, bool] = {"golden": True, "rewrites": True, "mask": False, "
 
 
 def submissions_of(system: BuiltIn, tasks: Sequence[Task]) -> Iterator[Submission]:
-    """What a built-in system hands in for each task."""
+    """Yield the submissions of a built-in system."""
     for task in tasks:
         if system in ("golden", "mask"):
             files = answered_files(task) if system == "golden" else masked_files(task)
