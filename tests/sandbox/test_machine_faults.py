@@ -95,7 +95,7 @@ def outcome_of(*workers):
 
 
 def test_a_worker_whose_probe_fails_meets_no_candidate():
-    with pytest.raises(SandboxError, match="ends even a trivial check, so nothing is scored: no space left"):
+    with pytest.raises(SandboxError, match="even a trivial check fails on this machine, so nothing is scored: no space left"):
         outcome_of([FAULT])
 
 

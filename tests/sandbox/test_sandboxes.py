@@ -15,7 +15,7 @@ from tests.engine import DOCKER
 from lmrbench.errors import SandboxError
 from lmrbench.sandbox.backends import bubblewrap
 from lmrbench.sandbox.backends.bubblewrap import BubblewrapSandbox, Layout
-from lmrbench.sandbox.ending import kill_with_children
+from lmrbench.sandbox.connection import kill_with_children
 from lmrbench.sandbox.inside.encoding import decode
 from lmrbench.sandbox.packages import importable_paths, required_distributions
 from lmrbench.sandbox.pool import LocalPool

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from lmrbench.authoring.audit.certificate import AUDITOR, Certificate, Cost, GoldenRuns
+from lmrbench.authoring.audit.certificate import AUDITOR, Certificate, CheckCost, GoldenRuns
 from lmrbench.authoring.audit.cheats import cheats
 from lmrbench.authoring.audit.knowledge import fixed_inputs, oracles, require_drawn_by_seed
 from lmrbench.authoring.audit.laboratory import HASTY, Advance, Laboratory, Trial, least, worst
@@ -105,7 +105,7 @@ def audit(task: Task, seeds: Sequence[int], pool: WorkerPool, advance: Advance =
         )
         if proposes
         else None,
-        cost=Cost(
+        cost=CheckCost(
             cases=len(first.names),
             seconds=round(first.seconds, 3),
             peak_mb=round(max(result.outcome.peak_mb for result in runs), 1),

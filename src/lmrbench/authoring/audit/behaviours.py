@@ -26,7 +26,7 @@ _FLOATS = ("float64", "float32")
 _MOST_EXTREMES = 2
 
 
-class Value(Record):
+class SlotValue(Record):
     """What a slot held in one call. kind: floats, array, number, model, or the name of a plain type."""
 
     kind: str
@@ -38,7 +38,7 @@ class Value(Record):
 class RecordedCall(Record):
     """One call of a target: its slots, and the built-in exception that it ended in, if any."""
 
-    slots: dict[str, Value]
+    slots: dict[str, SlotValue]
     raised: str
 
 
@@ -48,7 +48,7 @@ class Slot:
 
     name: str
     default: str | None
-    values: tuple[Value, ...]
+    values: tuple[SlotValue, ...]
 
     @property
     def is_setting(self) -> bool:
@@ -151,7 +151,7 @@ def _described(name: str, settings: tuple[Any, ...]) -> str:
 
 def _subject(function: Function, target: Target, calls: Sequence[RecordedCall]) -> Subject:
     defaults = _parameters(function.node)
-    values: dict[str, list[Value]] = defaultdict(list)
+    values: dict[str, list[SlotValue]] = defaultdict(list)
     for call in calls:
         for name, value in call.slots.items():
             values[name].append(value)

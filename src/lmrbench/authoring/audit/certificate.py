@@ -118,7 +118,7 @@ class Visible(Record):
         return tuple(found)
 
 
-class Cost(Record):
+class CheckCost(Record):
     """Of one run of the golden's check."""
 
     cases: int
@@ -150,7 +150,7 @@ class Certificate(StoredRecord):
     leak: Leak
     missing: Missing
     proposed_tolerance_factor: float | None
-    cost: Cost
+    cost: CheckCost
     oracles: tuple[str, ...] | None = None
     fixed_inputs: float | None = None
     tier: Tier = "function"

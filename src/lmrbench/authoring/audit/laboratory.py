@@ -51,7 +51,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Result:
+class TrialResult:
     """The result of a trial: the cases that reject it, and the margin of each case (none if it didn't start)."""
 
     rejected_by: tuple[str, ...]
@@ -88,7 +88,7 @@ class Laboratory:
         """The numbers of the other cases."""
         return tuple(number for number in range(len(self.goldens[self.seeds[0]].names)) if number not in self.dear)
 
-    def run(self, stage: str, trials: Sequence[Trial]) -> Iterator[tuple[Trial, Result]]:
+    def run(self, stage: str, trials: Sequence[Trial]) -> Iterator[tuple[Trial, TrialResult]]:
         """Run trials; yields each with its result, in the order in which they end."""
         for number, outcome in self.observe(stage, [self._job(trial) for trial in trials]):
             yield trials[number], self._result(trials[number], outcome)
@@ -105,7 +105,7 @@ class Laboratory:
         drawn = self.goldens[seed].drawn if cases is None else cases
         return replace(golden_job(self.task, seed, drawn), owner=owner, files=files, confirmed=False)
 
-    def reason(self, trial: Trial, result: Result) -> str:
+    def reason(self, trial: Trial, result: TrialResult) -> str:
         """Why the first case that rejects a trial does so, in words."""
         golden = self._golden(trial)
         number = golden.names.index(result.rejected_by[0]) if result.rejected_by[0] in golden.names else -1
@@ -153,7 +153,7 @@ class Laboratory:
             left = [replace(trial, cases=None) for trial, result in found if trial.cases and not result.rejected_by]
             found = [pair for pair in found if pair[1].rejected_by or not pair[0].cases]
             found += self.run(f"{stage}, dear cases", left)
-        results: dict[str, list[tuple[Trial, Result]]] = {name: [] for name in files}
+        results: dict[str, list[tuple[Trial, TrialResult]]] = {name: [] for name in files}
         for trial, result in found:
             results[trial.name].append((trial, result))
         return tuple(
@@ -169,7 +169,7 @@ class Laboratory:
         """The cases of the seed of that number: all, or only the cheap ones (if there are any)."""
         return self.cheap if seeds_for_dear is not None and number >= seeds_for_dear and self.cheap else None
 
-    def _variant(self, name: str, results: Sequence[tuple[Trial, Result]], must_pass: bool) -> Variant:
+    def _variant(self, name: str, results: Sequence[tuple[Trial, TrialResult]], must_pass: bool) -> Variant:
         margins = [result.margin for _, result in results]
         rejections = [result.rejected_by[0] for _, result in results if result.rejected_by]
         if not results:
@@ -182,7 +182,7 @@ class Laboratory:
             closest=self._closest(results) if must_pass else "",
         )
 
-    def _closest(self, results: Sequence[tuple[Trial, Result]]) -> str:
+    def _closest(self, results: Sequence[tuple[Trial, TrialResult]]) -> str:
         """The case with the largest margin that is a number."""
         pairs = [
             (factor, case)
@@ -227,10 +227,10 @@ class Laboratory:
         chosen = {name: tuple(getattr(golden, name)[number] for number in trial.cases) for name in fields}
         return golden.model_copy(update=chosen)
 
-    def _result(self, trial: Trial, outcome: Outcome) -> Result:
+    def _result(self, trial: Trial, outcome: Outcome) -> TrialResult:
         golden = self._golden(trial)
         if outcome.broken is not None:
-            return Result(golden.names, (None,), outcome)
+            return TrialResult(golden.names, (None,), outcome)
         rejected_by: list[str] = []
         margins: list[float | None] = []
         for name, payload, case in zip_longest(golden.names, golden.observations, outcome.cases):
@@ -238,7 +238,7 @@ class Laboratory:
             margins.append(factor)
             if _rejects(factor):
                 rejected_by.append(name or "a case too many")
-        return Result(tuple(rejected_by), tuple(margins), outcome)
+        return TrialResult(tuple(rejected_by), tuple(margins), outcome)
 
     def _factor(self, golden: bytes | None, case: CaseOutcome | None) -> float | None:
         if golden is None or case is None or case.status != "observed":

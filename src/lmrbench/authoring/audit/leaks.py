@@ -58,7 +58,7 @@ class _Index(NamedTuple):
     sizes: Sequence[tuple[int, int]]
 
 
-class _Piece(NamedTuple):
+class _Excerpt(NamedTuple):
     """A file, or a function of one, and the share that it tells of each body of which it tells something."""
 
     place: str
@@ -95,10 +95,10 @@ def _leaks(tasks: Iterable[Task], meant: Callable[[Task, Task], bool]) -> Iterat
     tasks = tuple(tasks)
     goldens = [(task.id, target, node) for task in tasks for target, node in _targets(task)]
     index = _index([node for _, _, node in goldens])
-    searched: dict[tuple[str, bytes], list[_Piece]] = {}
+    searched: dict[tuple[str, bytes], list[_Excerpt]] = {}
     for task in tasks:
         others = [other for other in tasks if meant(task, other)]
-        pieces: list[_Piece] = []
+        pieces: list[_Excerpt] = []
         for path, data in workspace_files(task, "full").items() if others else ():
             if (path, data) not in searched:
                 searched[path, data] = _pieces(path, data, index, chance=_CHANCE)
@@ -117,7 +117,7 @@ def _targets(task: Task) -> Iterator[tuple[Target, FunctionNode]]:
     return zip(task.targets, _goldens(task, task.targets), strict=True)
 
 
-def _worst(pieces: Sequence[_Piece], bodies: Iterable[int]) -> Leak:
+def _worst(pieces: Sequence[_Excerpt], bodies: Iterable[int]) -> Leak:
     """Where most of one of these bodies stands; the first of equals."""
     told = [(round(piece.shares.get(body, 0.0), 4), piece.place) for piece in pieces for body in bodies]
     share, place = max(told, key=lambda item: item[0], default=(0.0, ""))
@@ -138,19 +138,19 @@ def _index(goldens: Sequence[FunctionNode]) -> _Index:
     return _Index(verbatim, renamed, sizes)
 
 
-def _pieces(path: str, data: bytes, index: _Index, chance: int = 0) -> list[_Piece]:
+def _pieces(path: str, data: bytes, index: _Index, chance: int = 0) -> list[_Excerpt]:
     """A file of a workspace and every function in it, as far as they tell of a body.
 
     chance: how many n-grams with names made alike do not count.
     """
     if data.startswith(importlib.util.MAGIC_NUMBER):
         # Whatever a compiled file is called, a decompiler reads it.
-        return [_Piece(path, dict.fromkeys(range(len(index.sizes)), 1.0))]
+        return [_Excerpt(path, dict.fromkeys(range(len(index.sizes)), 1.0))]
     text = _notebook_code(data) if path.endswith(".ipynb") else data.decode("utf-8", "replace")
-    pieces = [_Piece(path, _shares(_tokens(text), index, in_function=False))]
+    pieces = [_Excerpt(path, _shares(_tokens(text), index, in_function=False))]
     if path.endswith((".py", ".ipynb")):
         pieces += [
-            _Piece(f"{path}::{node.name}", _shares(_tokens(_body(node)), index, in_function=True, chance=chance))
+            _Excerpt(f"{path}::{node.name}", _shares(_tokens(_body(node)), index, in_function=True, chance=chance))
             for node in _functions(text)
         ]
     return [piece for piece in pieces if piece.shares]

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from lmrbench.authoring.audit.auditing import SEEDS_FOR_DEAR
-from lmrbench.authoring.audit.certificate import AUDITOR, Certificate, Cost, GoldenRuns, Mutation, Survivor
+from lmrbench.authoring.audit.certificate import AUDITOR, Certificate, CheckCost, GoldenRuns, Mutation, Survivor
 from lmrbench.authoring.audit.cheats import cheats
 from lmrbench.authoring.audit.knowledge import fixed_inputs, oracles, require_drawn_by_seed
 from lmrbench.authoring.audit.laboratory import HASTY, PATIENT, Advance, Laboratory, Trial, worst
@@ -78,7 +78,7 @@ def audit_of_tier(
         leak=worst_leak(task),
         missing=Missing(literals=(), names=()) if task.tier == "method" else missing(task),
         proposed_tolerance_factor=None,
-        cost=Cost(
+        cost=CheckCost(
             cases=len(first.names),
             seconds=round(first.seconds, 3),
             peak_mb=round(max(result.outcome.peak_mb for result in runs), 1),

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from lmrbench.authoring.audit.certificate import Mutation, Survivor, Visible
-from lmrbench.authoring.audit.laboratory import HASTY, PATIENT, Advance, Laboratory, Result, Trial
+from lmrbench.authoring.audit.laboratory import HASTY, PATIENT, Advance, Laboratory, Trial, TrialResult
 from lmrbench.authoring.audit.mutants import Mutant, mutants
 from lmrbench.errors import TaskError
 from lmrbench.grading.compare import compare
@@ -74,7 +74,7 @@ def _unchanged(laboratory: Laboratory, stage: str, suspects: Sequence[Mutant]) -
     return [mutant for mutant in suspects if mutant.id not in changed]
 
 
-def _ran_out_of_time(result: Result) -> bool:
+def _ran_out_of_time(result: TrialResult) -> bool:
     """Whether nothing but time rejects it."""
     return any(case.status == "timeout" for case in result.outcome.cases) and all(
         case.status in ("timeout", "missing") or (factor is not None and factor <= 1)

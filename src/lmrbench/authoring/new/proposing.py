@@ -93,14 +93,14 @@ _RETURN_GRADIENTS = """\
 
 
 @dataclass(frozen=True)
-class Proposal:
+class ProposedCheck:
     """The text of a check, and what its author has to decide."""
 
     check: str
     decisions: tuple[str, ...]
 
 
-def propose(target: Target, files: Mapping[str, bytes], calls: Sequence[Call], command: str) -> Proposal:
+def propose(target: Target, files: Mapping[str, bytes], calls: Sequence[Call], command: str) -> ProposedCheck:
     """A check for the target. Raises TaskError where neither its calls nor the command can be observed."""
     experiment = _experiment(files, command)
     decisions: list[str] = []
@@ -119,7 +119,7 @@ def propose(target: Target, files: Mapping[str, bytes], calls: Sequence[Call], c
     if names := sorted({name for call in calls for name in call.globals}):
         decisions.append(f"the target reads {', '.join(names)} of its module: vary them, if they are parameters")
     decisions.append("cover what the recorded calls do not: other branches, empty inputs, dtypes, ties, exceptions")
-    return Proposal(_text(target, specs, experiment, calls), tuple(decisions))
+    return ProposedCheck(_text(target, specs, experiment, calls), tuple(decisions))
 
 
 def _experiment(files: Mapping[str, bytes], command: str) -> str:

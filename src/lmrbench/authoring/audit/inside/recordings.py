@@ -9,14 +9,14 @@ from __future__ import annotations
 import builtins
 from typing import Any
 
-from .wrappers import Call, behaviour, dtype_name, is_array, is_floating, is_model, is_number
+from .wrappers import Invocation, behaviour, dtype_name, is_array, is_floating, is_model, is_number
 
 MOST_CALLS = 20
 calls: list[dict[str, Any]] = []
 
 
 @behaviour
-def recorded(call: Call, target: str, slots: list[str]) -> Any:
+def recorded(call: Invocation, target: str, slots: list[str]) -> Any:
     """Keep the values of these slots, and the exception that the call ends in; then go on as usual."""
     line: dict[str, Any] = {
         "target": target,

@@ -19,7 +19,7 @@ _CONFIGURATIONS = ("args", "config", "cfg", "options", "settings", "hparams")
 _HALF = ("float16", "bfloat16")
 
 
-class Call:
+class Invocation:
     """One call of the function: its arguments by name, and the object that it belongs to."""
 
     def __init__(self, function: Callable[..., Any], signature: inspect.Signature, *given: Any) -> None:
@@ -31,7 +31,7 @@ class Call:
         self.owner = self.values.get("self", self.values.get("cls"))
 
     def run(self) -> Any:
-        """Call the function with the arguments as they are now."""
+        """Invocation the function with the arguments as they are now."""
         return self.function(*self.bound.args, **self.bound.kwargs)
 
     def get(self, slot: str) -> Any:
@@ -54,7 +54,7 @@ class Call:
             object.__setattr__(holder, last, value)
 
     def run_with(self, slot: str, value: Any) -> Any:
-        """Call the function with another value in a slot, which is put back afterwards."""
+        """Invocation the function with another value in a slot, which is put back afterwards."""
         before = self.get(slot)
         self.put(slot, value)
         try:
@@ -69,10 +69,10 @@ class Call:
                 self.values[name] = converted(value, change)
 
 
-Behaviour = Callable[..., Callable[[Callable[..., Any]], Callable[..., Any]]]
+Decorator = Callable[..., Callable[[Callable[..., Any]], Callable[..., Any]]]
 
 
-def behaviour(change: Callable[..., Any]) -> Behaviour:
+def behaviour(change: Callable[..., Any]) -> Decorator:
     """Make a decorator with settings of `change(call, *settings)`, which returns the result of the call."""
 
     def with_settings(*settings: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -81,7 +81,7 @@ def behaviour(change: Callable[..., Any]) -> Behaviour:
 
             @functools.wraps(function)
             def changed(*arguments: Any, **keywords: Any) -> Any:
-                return change(Call(function, signature, arguments, keywords), *settings)
+                return change(Invocation(function, signature, arguments, keywords), *settings)
 
             return changed
 
@@ -138,7 +138,7 @@ def dtype_name(value: Any) -> str:
     return str(value.dtype).removeprefix("torch.")
 
 
-def _first_dtype(call: Call) -> str:
+def _first_dtype(call: Invocation) -> str:
     found: list[str] = []
 
     def look(value: Any) -> Any:
@@ -150,7 +150,7 @@ def _first_dtype(call: Call) -> str:
 
 
 @behaviour
-def computed_in(call: Call, dtype: str, cast_back: bool) -> Any:
+def computed_in(call: Invocation, dtype: str, cast_back: bool) -> Any:
     """Compute everything in one type of floating point numbers, and cast the result back or not."""
     before = _first_dtype(call)
     call.convert(lambda value: cast(value, dtype))
@@ -159,21 +159,21 @@ def computed_in(call: Call, dtype: str, cast_back: bool) -> Any:
 
 
 @behaviour
-def half_promoted(call: Call) -> Any:
+def half_promoted(call: Invocation) -> Any:
     """Compute half precision in single precision, and leave the result there."""
     call.convert(lambda value: cast(value, "float32") if is_array(value) and dtype_name(value) in _HALF else value)
     return call.run()
 
 
 @behaviour
-def detached(call: Call, slot: str) -> Any:
+def detached(call: Invocation, slot: str) -> Any:
     """Let no gradient reach an argument."""
     call.put(slot, converted(call.get(slot), lambda value: value.detach() if hasattr(value, "detach") else value))
     return call.run()
 
 
 @behaviour
-def changed_in_place(call: Call, slot: str) -> Any:
+def changed_in_place(call: Invocation, slot: str) -> Any:
     """Leave an argument changed."""
     result, value = call.run(), call.get(slot)
     if is_array(value):
@@ -187,7 +187,7 @@ def changed_in_place(call: Call, slot: str) -> Any:
 
 
 @behaviour
-def needs_contiguous(call: Call, slot: str) -> Any:
+def needs_contiguous(call: Invocation, slot: str) -> Any:
     """Fail where an argument does not lie in memory row by row, as `.view` does."""
     value = call.get(slot)
     if is_array(value):
@@ -198,7 +198,7 @@ def needs_contiguous(call: Call, slot: str) -> Any:
 
 
 @behaviour
-def needs_rows(call: Call, slot: str, rows: int) -> Any:
+def needs_rows(call: Invocation, slot: str, rows: int) -> Any:
     """Fail where an argument has fewer rows or items than this."""
     value = call.get(slot)
     size = value.shape[0] if is_array(value) and len(value.shape) else len(value) if hasattr(value, "__len__") else rows
@@ -208,14 +208,14 @@ def needs_rows(call: Call, slot: str, rows: int) -> Any:
 
 
 @behaviour
-def ignored(call: Call, slot: str) -> Any:
+def ignored(call: Invocation, slot: str) -> Any:
     """Use the default of a parameter, whatever is given."""
     call.put(slot, call.parameters[slot].default)
     return call.run()
 
 
 @behaviour
-def read_elsewhere(call: Call, slot: str) -> Any:
+def read_elsewhere(call: Invocation, slot: str) -> Any:
     """Read a parameter or a setting from the object, or from the configuration that it keeps, if there is one."""
     name = slot.rpartition(".")[2]
     for place in (f"self.{name}", *(f"self.{part}.{name}" for part in _CONFIGURATIONS)):
@@ -225,14 +225,14 @@ def read_elsewhere(call: Call, slot: str) -> Any:
 
 
 @behaviour
-def clipped(call: Call, slot: str, low: float, high: float) -> Any:
+def clipped(call: Invocation, slot: str, low: float, high: float) -> Any:
     """Clip a number to a range."""
     value = call.get(slot)
     return call.run_with(slot, type(value)(min(max(value, low), high))) if is_number(value) else call.run()
 
 
 @behaviour
-def treated_as_absent(call: Call, slot: str, special: Any, instead: Any) -> Any:
+def treated_as_absent(call: Invocation, slot: str, special: Any, instead: Any) -> Any:
     """Take one special value for the absence of a value."""
     value = call.get(slot)
     plain = value is None or isinstance(value, (bool, int, float, str))
@@ -244,7 +244,7 @@ def treated_as_absent(call: Call, slot: str, special: Any, instead: Any) -> Any:
 _kept: dict[Any, Any] = {}
 
 
-def _first_of(call: Call, name: str, value: Callable[[], Any]) -> Any:
+def _first_of(call: Invocation, name: str, value: Callable[[], Any]) -> Any:
     """What `value()` gave at the first call on this object. The object is kept too, so that its id stays its own."""
     key = (call.function, id(call.owner), name)
     if key not in _kept:
@@ -253,13 +253,13 @@ def _first_of(call: Call, name: str, value: Callable[[], Any]) -> Any:
 
 
 @behaviour
-def kept_from_first_call(call: Call, slot: str) -> Any:
+def kept_from_first_call(call: Invocation, slot: str) -> Any:
     """Use the value that a slot had at the first call on the object."""
     return call.run_with(slot, _first_of(call, slot, lambda: _snapshot(call.get(slot))))
 
 
 @behaviour
-def kept_result(call: Call) -> Any:
+def kept_result(call: Invocation) -> Any:
     """Return what the first call on the object returned."""
     return _first_of(call, "", call.run)
 
@@ -269,7 +269,7 @@ def _snapshot(value: Any) -> Any:
 
 
 @behaviour
-def setting_left_changed(call: Call, slot: str) -> Any:
+def setting_left_changed(call: Invocation, slot: str) -> Any:
     """Leave a setting of the object with another value."""
     result, value = call.run(), call.get(slot)
     if isinstance(value, bool):
@@ -284,7 +284,7 @@ def setting_left_changed(call: Call, slot: str) -> Any:
 
 
 @behaviour
-def attribute_left(call: Call) -> Any:
+def attribute_left(call: Invocation) -> Any:
     """Leave an attribute behind that the object did not have."""
     result = call.run()
     if hasattr(call.owner, "__dict__"):
@@ -293,14 +293,14 @@ def attribute_left(call: Call) -> Any:
 
 
 @behaviour
-def model_left_evaluating(call: Call, slot: str) -> Any:
+def model_left_evaluating(call: Invocation, slot: str) -> Any:
     """Switch a model to evaluation, and leave it there."""
     call.get(slot).eval()
     return call.run()
 
 
 @behaviour
-def model_left_training(call: Call, slot: str) -> Any:
+def model_left_training(call: Invocation, slot: str) -> Any:
     """Leave a model in training."""
     result = call.run()
     call.get(slot).train()
@@ -308,14 +308,14 @@ def model_left_training(call: Call, slot: str) -> Any:
 
 
 @behaviour
-def model_left_in_single_precision(call: Call, slot: str) -> Any:
+def model_left_in_single_precision(call: Invocation, slot: str) -> Any:
     """Cast the parameters of a model to single precision, and leave them there."""
     call.get(slot).float()
     return call.run()
 
 
 @behaviour
-def model_left_frozen(call: Call, slot: str) -> Any:
+def model_left_frozen(call: Invocation, slot: str) -> Any:
     """Leave the parameters of a model without gradients."""
     result = call.run()
     for parameter in call.get(slot).parameters():
@@ -324,7 +324,7 @@ def model_left_frozen(call: Call, slot: str) -> Any:
 
 
 @behaviour
-def draws_random_numbers(call: Call) -> Any:
+def draws_random_numbers(call: Invocation) -> Any:
     """Draw from the global generators before the call."""
     random.random()
     if numpy := sys.modules.get("numpy"):
@@ -335,7 +335,7 @@ def draws_random_numbers(call: Call) -> Any:
 
 
 @behaviour
-def reseeds(call: Call) -> Any:
+def reseeds(call: Invocation) -> Any:
     """Seed the global generators before the call."""
     random.seed(0)
     if numpy := sys.modules.get("numpy"):
@@ -346,7 +346,7 @@ def reseeds(call: Call) -> Any:
 
 
 @behaviour
-def generator_of_its_own(call: Call, slot: str) -> Any:
+def generator_of_its_own(call: Invocation, slot: str) -> Any:
     """Draw from a generator of its own, always the same, where none is given."""
     if call.get(slot) is None:
         call.put(slot, sys.modules["torch"].Generator().manual_seed(0))
@@ -354,7 +354,7 @@ def generator_of_its_own(call: Call, slot: str) -> Any:
 
 
 @behaviour
-def generator_copied(call: Call, slot: str) -> Any:
+def generator_copied(call: Invocation, slot: str) -> Any:
     """Draw from a copy of the generator, and leave the one that is given where it was."""
     given = call.get(slot)
     if given is not None:
@@ -363,14 +363,14 @@ def generator_copied(call: Call, slot: str) -> Any:
 
 
 @behaviour
-def order_reversed(call: Call) -> Any:
+def order_reversed(call: Invocation) -> Any:
     """Return a dict with its keys in the opposite order."""
     result = call.run()
     return dict(reversed(result.items())) if isinstance(result, dict) else result
 
 
 @behaviour
-def raises_instead(call: Call, documented: str, other: str) -> Any:
+def raises_instead(call: Invocation, documented: str, other: str) -> Any:
     """Raise another exception than the documented one."""
     kinds: dict[str, Any] = vars(builtins)
     try:
@@ -380,7 +380,7 @@ def raises_instead(call: Call, documented: str, other: str) -> Any:
 
 
 @behaviour
-def does_not_raise(call: Call, documented: str) -> Any:
+def does_not_raise(call: Invocation, documented: str) -> Any:
     """Return None where the documented exception should be raised."""
     try:
         return call.run()
