@@ -80,9 +80,8 @@ def test_a_check_runs_with_the_packages_of_its_papers_environment(links, toy_sui
     write_wheel(links, "3.0")
     suite = requiring(toy_suite, tmp_path, "blend_base<3")
     before = grade(suite, tmp_path / "run")
-    assert (
-        "blend_base<3 is needed but not installed; build an environment that has it: lmrbench env build"
-        in str(before.exception)
+    assert "blend_base<3 is needed but not installed; build an environment that has it: lmrbench env build" in str(
+        before.exception
     )
 
     made = run("env", "build", "--suite", suite)

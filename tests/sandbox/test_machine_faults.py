@@ -95,7 +95,9 @@ def outcome_of(*workers):
 
 
 def test_a_worker_whose_probe_fails_meets_no_candidate():
-    with pytest.raises(SandboxError, match="even a trivial check fails on this machine, so nothing is scored: no space left"):
+    with pytest.raises(
+        SandboxError, match=r"trivial check fails on this machine, .*: no space left"
+    ):
         outcome_of([FAULT])
 
 
