@@ -123,7 +123,7 @@ def test_a_name_that_an_edited_version_has_is_not_given_again(suite, tmp_path):
     taken = lmrbench("", tmp_path, *command, "clipped_at_five", "--suite", suite)
 
     assert (refused.returncode, taken.returncode) == (2, 0)
-    assert refused.stderr.strip().endswith("wrong/blend: clipped is there already; choose another name")
+    assert refused.stderr.strip().endswith("wrong/blend: clipped already exists; choose another name")
     assert [file.name for file in sorted((wrong / "blend").glob("clipped*"))] == ["clipped_at_five.py"]
 
 

@@ -40,9 +40,7 @@ def test_findings_change_only_together_with_auditor(toy_suite, tmp_path):
     store = f"store the new findings: cp {new} {STORED}"
 
     assert stored["auditor"] == AUDITOR, f"AUDITOR has been raised; {store}"
-    assert found == stored["findings"], (
-        f"the findings have changed; raise AUDITOR in certificate.py and {store}"
-    )
+    assert found == stored["findings"], f"the findings have changed; raise AUDITOR in certificate.py and {store}"
 
 
 def test_certificates_stay_valid_when_a_private_helper_is_renamed(tmp_path):

@@ -95,9 +95,7 @@ def outcome_of(*workers):
 
 
 def test_a_worker_whose_probe_fails_meets_no_candidate():
-    with pytest.raises(
-        SandboxError, match=r"trivial check fails on this machine, .*: no space left"
-    ):
+    with pytest.raises(SandboxError, match=r"trivial check fails on this machine, .*: no space left"):
         outcome_of([FAULT])
 
 
