@@ -1,4 +1,4 @@
-"""Whatever is handed in, reading it is bounded, ends nothing, and costs the innocent beside it nothing."""
+"""Reading a submission is bounded, cannot end the harness, and does not affect other submissions."""
 
 import contextlib
 import os

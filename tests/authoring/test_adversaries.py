@@ -1,4 +1,4 @@
-"""What a scripted model gets past the toy task's check, and how its versions become part of the task."""
+"""A scripted adversary attacks the toy task's check, and its versions become part of the task."""
 
 import json
 import os
@@ -106,7 +106,7 @@ def test_what_is_accepted_is_tried_in_every_audit(suite, tmp_path):
     assert "min(v, 5.0)" in (suite / "toy" / "wrong" / "blend" / "clipped.py").read_text()
     assert taken.stdout.strip().endswith("wrong/blend/clipped.py")
     assert [result.returncode for result in (taken, twice, none, unfit)] == [0, 2, 2, 2]
-    assert "is there already" in twice.stderr
+    assert "already exists" in twice.stderr
     assert "there is no version 9 of toy/blend" in none.stderr
     audited = lmrbench("", tmp_path, "audit", "--quick", "--suite", suite)
     assert "the wrong version clipped passes" in audited.stdout

@@ -1,4 +1,4 @@
-"""What an audit finds in a good task, and in one that is bad in each way that it looks for."""
+"""Findings of the audit for a good task, and for a task with each kind of fault that the audit looks for."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Tasks that are bad in ways in which public ones have been, and the finding that catches each."""
+"""Tasks with faults of published benchmarks, and the finding that catches each."""
 
 import json
 import py_compile

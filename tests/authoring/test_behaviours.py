@@ -1,4 +1,4 @@
-"""Mutants of behaviour: which are made of a function, which of them a check rejects, and what rejects the others."""
+"""Mutants of behaviour: which ones are made of a function, and which a check rejects."""
 
 import shutil
 

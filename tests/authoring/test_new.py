@@ -1,4 +1,4 @@
-"""`lmrbench new`: a folder that grades, from repositories as they are."""
+"""`lmrbench new` makes a folder that grades, from unchanged repositories."""
 
 import functools
 import hashlib

@@ -1,4 +1,4 @@
-"""Tasks of whole methods: what their workspace and check hold, and whether what is asked for can be known."""
+"""The audit of methods: their workspace and check, and whether a solver can know what the check asks for."""
 
 import json
 import shutil

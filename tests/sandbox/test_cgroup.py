@@ -1,4 +1,4 @@
-"""Where does a worker get a cgroup, and what does it bound? Files stand for the kernel's, where it has none for us."""
+"""Control groups of workers: where they are created, and what they limit. Plain files replace the kernel's."""
 
 import pytest
 from tests.drawn import job_of

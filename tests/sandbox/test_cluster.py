@@ -1,4 +1,4 @@
-"""A Ray cluster grades as one machine does, and what a lost node was at is run again, once."""
+"""A Ray cluster grades as one machine does, and the jobs of a lost node run again once."""
 
 import json
 import subprocess

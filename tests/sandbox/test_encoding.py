@@ -1,4 +1,4 @@
-"""Observations survive the trip out of a sandbox, and nothing else gets through."""
+"""Observations leave a sandbox unchanged, and no other data is decoded."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Papers whose requirements the installation does not meet: what they need is said, made once, and used."""
+"""Papers whose requirements the installation does not meet: the requirements are named, installed once, and used."""
 
 import json
 import os

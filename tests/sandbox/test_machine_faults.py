@@ -1,4 +1,4 @@
-"""What the machine does to an answer is never its verdict."""
+"""Faults of the machine never become verdicts."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""A back end need not be of lmrbench, and its workers need not be processes of this machine."""
+"""Back ends of other packages, and workers on another host."""
 
 import os
 import socket

@@ -1,4 +1,4 @@
-"""A job comes back with what each case did, whatever it did, and the next job does not notice."""
+"""Every back end reports what each case did, and no job affects the next."""
 
 import os
 import subprocess
