@@ -1,7 +1,7 @@
 """Virtual environments for papers whose requirements the installation of lmrbench does not meet.
 
 `lmrbench env build` makes them in the user's cache, with pip as the user has configured it, and writes a lock file with
-the digest of each installed file. Papers with the same requirements share an environment.
+the digest of each installed package. Papers with the same requirements share an environment.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def environment_of(requirements: tuple[str, ...]) -> Path | None:
 def unmet_requirements(requirements: Iterable[str]) -> list[str]:
     """Describe each requirement, direct or indirect, that the installation of lmrbench does not meet."""
     unmet: list[str] = []
-    waiting, seen = _counting(requirements, ()), set[str]()
+    waiting, seen = _applicable(requirements, ()), set[str]()
     while waiting:
         wanted = waiting.pop(0)
         if str(wanted) in seen:
@@ -61,11 +61,11 @@ def unmet_requirements(requirements: Iterable[str]) -> list[str]:
         elif not wanted.specifier.contains(found.version, prereleases=True):
             unmet.append(f"{wanted} is needed but {found.version} is installed")
         else:
-            waiting += _counting(found.requires or (), wanted.extras)
+            waiting += _applicable(found.requires or (), wanted.extras)
     return unmet
 
 
-def _counting(texts: Iterable[str], extras: Collection[str]) -> list[Requirement]:
+def _applicable(texts: Iterable[str], extras: Collection[str]) -> list[Requirement]:
     """Return the requirements whose markers hold here with these extras."""
     found = [Requirement(text) for text in texts]
     return [

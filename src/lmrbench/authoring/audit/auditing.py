@@ -19,7 +19,7 @@ from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import repository_files, unsolved_files
 
-# The number of seeds for the expensive cases of the golden and of its rewrites; cheap cases run under all seeds.
+# The number of seeds for the costly cases of the golden and of its rewrites; cheap cases run under all seeds.
 SEEDS_FOR_COSTLY = 10
 
 _TWO_THREADS = """

@@ -94,7 +94,7 @@ class Mutation(Record):
         equivalent: The number of mutants that do not count because the author declares them equivalent.
         refuted: The ids of those that are declared equivalent although some seed rejects them.
         survivors: The mutants that no case rejects.
-        per_second: Mutants tried in a second.
+        per_second: The number of mutants tried per second.
     """
 
     mutants: int

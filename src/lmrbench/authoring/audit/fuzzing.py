@@ -27,7 +27,7 @@ SEED = 20_260_229
 _MOST_CASES, _FEWEST_CASES = 200, 40
 # The time limit of widened cases for one variant, in seconds of the golden.
 _SECONDS = 2.0
-# Tolerances are too strict for rounding at other magnitudes, and even more so in half precision, but not in double.
+# Tolerances are multiplied by this, because rounding errors grow at other magnitudes; not in double precision.
 _FACTOR = 100.0
 _HALF = Tolerance(rtol=0.3, atol=0.3)
 _WIDENED = """

@@ -108,7 +108,7 @@ class Laboratory:
 
     @property
     def costly(self) -> tuple[int, ...]:
-        """The numbers of the expensive cases, such as experiments, which take most of a check's time."""
+        """The numbers of the costly cases, such as experiments, which take most of a check's time."""
         golden = self.goldens[self.seeds[0]]
         return tuple(n for n, seconds in enumerate(golden.case_seconds) if seconds > _COSTLY * sum(golden.case_seconds))
 
@@ -190,7 +190,7 @@ class Laboratory:
             seeds: The seeds.
             must_pass: Whether a variant passes only if every seed accepts it. Otherwise it passes if any seed does.
             case_seconds: See `Trial`.
-            seeds_for_costly: The number of seeds under which the expensive cases run; None for all.
+            seeds_for_costly: The number of seeds under which the costly cases run; None for all.
             until: See `Trial`.
         """
         trials = [
@@ -208,7 +208,7 @@ class Laboratory:
         ]
         found = list(self.run(stage, trials))
         if not must_pass:
-            # Variants that pass all cheap cases run the expensive ones too.
+            # Variants that pass all cheap cases run the costly ones too.
             left = [replace(trial, cases=None) for trial, result in found if trial.cases and not result.rejected_by]
             found = [pair for pair in found if pair[1].rejected_by or not pair[0].cases]
             found += self.run(f"{stage}, costly cases", left)
@@ -229,7 +229,7 @@ class Laboratory:
 
         Args:
             number: The place of the seed.
-            seeds_for_costly: The number of seeds under which the expensive cases run; None for all.
+            seeds_for_costly: The number of seeds under which the costly cases run; None for all.
         """
         return self.cheap if seeds_for_costly is not None and number >= seeds_for_costly and self.cheap else None
 

@@ -1,6 +1,6 @@
 """Mutation testing of a check: how many mutants of one expression and of behaviour it rejects.
 
-The cheap cases of a check run first; only mutants that survive them run the expensive cases and further seeds. Of the
+The cheap cases of a check run first; only mutants that survive them run the costly cases and further seeds. Of the
 surviving mutants of behaviour, those that no widened case distinguishes from the golden do not count.
 """
 

@@ -82,7 +82,7 @@ def audit_of_tier(
 def _mutation(laboratory: Laboratory) -> Mutation:
     """Try all mutants of one expression.
 
-    Only mutants that survive the cheap cases run the expensive ones and further seeds. Declared equivalents run the
+    Only mutants that survive the cheap cases run the costly ones and further seeds. Declared equivalents run the
     cheap cases under more seeds.
     """
     task, began = laboratory.task, time.perf_counter()
