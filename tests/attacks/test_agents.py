@@ -1,4 +1,4 @@
-"""What an agent does to hold more memory than its bound: each kind is refused, or its holder is killed."""
+"""An agent that holds more memory than its limit is refused or killed, whatever kind of memory it is."""
 
 import os
 

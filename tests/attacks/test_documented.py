@@ -1,4 +1,4 @@
-"""docs/security.md lists what the process back end can't stop, and nothing else."""
+"""docs/security.md lists exactly the attacks that the process back end does not stop."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""Logs of a stranger's run folder are read within bounds, and what can't be read is one line that names it."""
+"""Logs of an untrusted run folder are read within limits, and an unreadable log is named in one line."""
 
 import json
 import os

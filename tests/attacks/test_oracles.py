@@ -1,4 +1,4 @@
-"""Checks that compute what the target computes, as they draw cases, keep that from a candidate."""
+"""A candidate cannot reach a helper that computes the target's result while cases are drawn."""
 
 import ast
 

@@ -1,4 +1,4 @@
-"""A suite from a stranger can't make its reader leave the suite's folder, wait, or read without end."""
+"""An untrusted suite cannot make its reader leave the suite's folder, wait, or read without end."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""What a scripted model gets past the toy task's check, and how its versions become part of the task."""
+"""A scripted adversary attacks the toy task's check, and its versions become part of the task."""
 
 import json
 import os
@@ -106,7 +106,7 @@ def test_what_is_accepted_is_tried_in_every_audit(suite, tmp_path):
     assert "min(v, 5.0)" in (suite / "toy" / "wrong" / "blend" / "clipped.py").read_text()
     assert taken.stdout.strip().endswith("wrong/blend/clipped.py")
     assert [result.returncode for result in (taken, twice, none, unfit)] == [0, 2, 2, 2]
-    assert "is there already" in twice.stderr
+    assert "already exists" in twice.stderr
     assert "there is no version 9 of toy/blend" in none.stderr
     audited = lmrbench("", tmp_path, "audit", "--quick", "--suite", suite)
     assert "the wrong version clipped passes" in audited.stdout
@@ -123,7 +123,7 @@ def test_a_name_that_an_edited_version_has_is_not_given_again(suite, tmp_path):
     taken = lmrbench("", tmp_path, *command, "clipped_at_five", "--suite", suite)
 
     assert (refused.returncode, taken.returncode) == (2, 0)
-    assert refused.stderr.strip().endswith("wrong/blend: clipped is there already; choose another name")
+    assert refused.stderr.strip().endswith("wrong/blend: clipped already exists; choose another name")
     assert [file.name for file in sorted((wrong / "blend").glob("clipped*"))] == ["clipped_at_five.py"]
 
 

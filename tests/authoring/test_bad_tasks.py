@@ -1,4 +1,4 @@
-"""Tasks that are bad in ways in which public ones have been, and the finding that catches each."""
+"""Tasks with faults of published benchmarks, and the finding that catches each."""
 
 import json
 import py_compile
@@ -119,7 +119,7 @@ FINDINGS = {
     ships_bytecode: r"repo/blending\.dat holds 100% of the answer",
     ships_a_notebook: r"repo/demo\.ipynb(::blend)? holds 100% of the answer",
     ships_a_renamed_copy: r"repo/old_version\.py::mix holds 100% of the answer",
-    draws_without_a_seed: r"the check draws other cases each time under seed 0",
+    draws_without_a_seed: r"the check draws different cases under the same seed",
     withholds_a_constant: r"nothing states the constant 0\.8125",
     tolerates_too_much: r"the wrong version un\w+ passes",
     ignores_an_output: r"mutation score 0\.",

@@ -1,15 +1,16 @@
-"""Mutants of behaviour: which are made of a function, which of them a check rejects, and what rejects the others."""
+"""Mutants of behaviour: which ones are made of a function, and which a check rejects."""
 
 import shutil
 
 import pytest
 
-from lmrbench.authoring.audit.behaviours import BEHAVIOURS, RecordedCall, behavioural_mutants
+from lmrbench.authoring.audit.behaviours import BEHAVIOURS, behavioural_mutants
 from lmrbench.authoring.audit.inside import wrappers
 from lmrbench.authoring.audit.laboratory import Laboratory
 from lmrbench.authoring.audit.mutants import mutants
 from lmrbench.authoring.audit.mutation import mutations
 from lmrbench.authoring.audit.numerics import NUMERICS
+from lmrbench.authoring.audit.subjects import RecordedCall
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.loading import load_suite

@@ -1,4 +1,4 @@
-"""Which helpers go with a target, and which stay."""
+"""Helpers that are masked with a target, and helpers that stay."""
 
 import pytest
 from tests.running import lmrbench

@@ -1,4 +1,4 @@
-"""`lmrbench import`: a suite of a clone of the public edition, and a reason for everything that is not in it."""
+"""`lmrbench import` makes a suite from a clone of the public edition, and gives a reason for each omission."""
 
 import ast
 import json
@@ -10,8 +10,7 @@ import pytest
 from tests.authoring.edition import ANSWERS, POINTER, write_edition
 from tests.running import lmrbench
 
-from lmrbench.authoring.audit.auditing import auditing as audit
-from lmrbench.authoring.audit.auditing import fuzzing, mutation
+from lmrbench.authoring.audit import auditing, fuzzing, mutation
 from lmrbench.errors import TaskError, UsageError
 from lmrbench.grading.library import grade
 from lmrbench.integrations.lmr_bench import adapting, importing
@@ -684,7 +683,7 @@ def test_what_an_audit_adds_to_a_check_takes_no_name_of_the_adapter():
     ours = bound(ast.parse(adapting._ENDING.format(target=(), asked=()))) - shared
     for text in (mutation._RECORDED, fuzzing._WIDENED):
         assert not ours & bound(ast.parse(text.format(place="place", numbers=[], most=1)))
-    assert not ours & bound(ast.parse(audit._IN_DOUBLE_PRECISION))
+    assert not ours & bound(ast.parse(auditing._IN_DOUBLE_PRECISION))
 
 
 def test_a_function_is_loaded_with_what_it_needs_alone(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""Which mistakes are made of a function, and that each is one change that compiles."""
+"""Mutants of one expression: each is a single change that compiles."""
 
 import ast
 import shutil

@@ -1,4 +1,4 @@
-"""`lmrbench new`: a folder that grades, from repositories as they are."""
+"""`lmrbench new` makes a folder that grades, from unchanged repositories."""
 
 import functools
 import hashlib
@@ -198,7 +198,7 @@ def test_arguments_that_are_no_data_leave_the_experiment_as_the_check(plain, tmp
     result = new(plain, "loss.py::opaque")
 
     assert result.returncode == 0, result.stderr
-    assert "its argument model, of type function, is no plain data" in result.stdout
+    assert "its argument model, of type function, is not plain data" in result.stdout
     assert "experiment" in (tmp_path / "suite" / "mine" / "checks" / "opaque.py").read_text()
 
 
@@ -280,8 +280,8 @@ def test_a_commit_needs_all_its_digits():
     ("target", "options", "words"),
     [
         ("loss.py::noisy", ("--source", "rank-bm25"), "expected TARGET alone beside --source"),
-        ("loss.py::noisy", ("--with", "missing.py"), "--with missing.py: there is no such file"),
-        ("loss.py::noisy", ("--with", __file__, "--with", "repository/loss.py"), "has a file loss.py of its own"),
+        ("loss.py::noisy", ("--with", "missing.py"), "--with missing.py: no such file or folder"),
+        ("loss.py::noisy", ("--with", __file__, "--with", "repository/loss.py"), "already has a file loss.py"),
         ("loss.py::Loss.forwrd", (), "no such function; near: Loss.forward"),
         ("los.py::Loss.forward", (), "there is no file"),
         ("loss.py::never", (), "never calls loss.py::never"),

@@ -1,4 +1,4 @@
-"""Tasks of whole methods: what their workspace and check hold, and whether what is asked for can be known."""
+"""The audit of methods: their workspace and check, and whether a solver can know what the check asks for."""
 
 import json
 import shutil
@@ -121,7 +121,8 @@ def test_what_neither_results_nor_a_sentence_decide_is_a_shortfall(paper, pool):
     assert any("return 0.0" in item.diff for item in visible.undecided)
     assert visible.rejected == found.mutation.rejected == visible.shown + visible.decided + len(visible.undecided)
     assert (
-        f"{len(visible.undecided)} mutants are rejected that neither results nor a sentence decide" in found.shortfalls
+        f"{len(visible.undecided)} rejected mutants are decided by neither the results nor a sentence"
+        in found.shortfalls
     )
     assert any(text.startswith("2 functions of") for text in found.shortfalls)
 
@@ -157,7 +158,7 @@ def test_a_busy_machine_shows_no_more_than_a_quiet_one(paper, pool):
     [
         ('"Nobody says this." = []\n', "docstring says 'Nobody says this.'"),
         ('"Implement both functions." = ["0123456789ab"]\n', "there is no mutant 0123456789ab"),
-        ('"Implement both functions." = "all"\n', "a list of mutants is needed"),
+        ('"Implement both functions." = "all"\n', "expected a list of ids of mutants"),
     ],
 )
 def test_a_table_of_decided_mutants_that_is_not_true_is_refused(paper, pool, table, said):

@@ -1,4 +1,4 @@
-"""Drawn cases reach `observe` as they were drawn: types, layouts, gradients and shared objects included."""
+"""Drawn cases reach `observe` unchanged, including types, layouts, gradients and shared objects."""
 
 import math
 

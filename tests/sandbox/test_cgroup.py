@@ -1,10 +1,10 @@
-"""Where does a worker get a cgroup, and what does it bound? Files stand for the kernel's, where it has none for us."""
+"""Control groups of workers: where they are created, and what they limit. Plain files replace the kernel's."""
 
 import pytest
 from tests.drawn import job_of
 
 from lmrbench.sandbox import cgroup
-from lmrbench.sandbox.cgroup import Group, new_group
+from lmrbench.sandbox.cgroup import ControlGroup, new_group
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.model import Limits
 
@@ -74,7 +74,7 @@ def test_groups_of_runs_that_were_killed_are_removed(own):
 
 
 def test_a_group_bounds_what_a_job_may_use_beyond_what_the_worker_holds(tmp_path):
-    Group(tmp_path).bound(Limits(memory_mb=100, disk_mb=10, output_mb=1, processes=8), held=5 << 20)
+    ControlGroup(tmp_path).bound(Limits(memory_mb=100, disk_mb=10, output_mb=1, processes=8), held=5 << 20)
     assert int((tmp_path / "memory.max").read_text()) == (5 + 100 + 10 + 1 + 64) << 20
     assert int((tmp_path / "pids.max").read_text()) == 8 + 16
 

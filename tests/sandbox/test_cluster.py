@@ -1,4 +1,4 @@
-"""A Ray cluster grades as one machine does, and what a lost node was at is run again, once."""
+"""A Ray cluster grades as one machine does, and the jobs of a lost node run again once."""
 
 import json
 import subprocess
@@ -86,7 +86,7 @@ def test_what_a_node_lacks_is_named(cluster, tmp_path):
     cluster.add_node(num_cpus=1)
     with ClusterPool(make_sandbox("process", ()), (), address=cluster.address) as pool:
         lacking = replace(job(0), environment=tmp_path / "nowhere")
-        with pytest.raises(SandboxError, match=r"nowhere is missing: run lmrbench env build on every node"):
+        with pytest.raises(SandboxError, match=r"nowhere is missing; run lmrbench env build on every node"):
             list(pool.run([lacking]))
 
 

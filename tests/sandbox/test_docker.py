@@ -1,4 +1,4 @@
-"""Images hold what tasks import, containers end with whoever started them, and what is missing is said in one line."""
+"""Images hold what tasks import, containers end with the process that started them, and errors are one line."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Where the kernel forbids bubblewrap its namespaces, every command says what to do."""
+"""If the kernel forbids the namespaces of bubblewrap, every command says what to do."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Papers whose requirements the installation does not meet: what they need is said, made once, and used."""
+"""Papers whose requirements the installation does not meet: the requirements are named, installed once, and used."""
 
 import json
 import os
@@ -80,9 +80,8 @@ def test_a_check_runs_with_the_packages_of_its_papers_environment(links, toy_sui
     write_wheel(links, "3.0")
     suite = requiring(toy_suite, tmp_path, "blend_base<3")
     before = grade(suite, tmp_path / "run")
-    assert (
-        "blend_base<3 is needed, and not installed; an environment that has it is made by: lmrbench env build"
-        in str(before.exception)
+    assert "blend_base<3 is needed but not installed; build an environment that has it: lmrbench env build" in str(
+        before.exception
     )
 
     made = run("env", "build", "--suite", suite)
@@ -139,7 +138,7 @@ def test_what_a_requirement_requires_in_turn_must_be_met_too(links, tmp_path, mo
         (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n{text}")
     monkeypatch.syspath_prepend(str(tmp_path / "installed"))
 
-    assert unmet_requirements(["outer"]) == ["inner>=2 is needed, and 1.0 is installed"]
+    assert unmet_requirements(["outer"]) == ["inner>=2 is needed but 1.0 is installed"]
     assert "absent" in unmet_requirements(["outer[more]"])[1]
 
 

@@ -1,4 +1,4 @@
-"""What podman does otherwise than Docker."""
+"""Differences between podman and Docker."""
 
 from contextlib import nullcontext
 from functools import partial

@@ -1,4 +1,4 @@
-"""A job comes back with what each case did, whatever it did, and the next job does not notice."""
+"""Every back end reports what each case did, and no job affects the next."""
 
 import os
 import subprocess
@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 from tests.drawn import job_of
-from tests.engine import DOCKER
+from tests.engine import BACK_ENDS
 
 from lmrbench.errors import SandboxError
 from lmrbench.sandbox.backends import bubblewrap
 from lmrbench.sandbox.backends.bubblewrap import BubblewrapSandbox, Layout
-from lmrbench.sandbox.ending import kill_with_children
+from lmrbench.sandbox.connection import kill_with_children
 from lmrbench.sandbox.inside.encoding import decode
 from lmrbench.sandbox.packages import importable_paths, required_distributions
 from lmrbench.sandbox.pool import LocalPool
@@ -36,12 +36,7 @@ def observe(case):
 """
 
 
-# A back end of another package, to be tried with ours.
-FOREIGN = os.environ.get("LMRBENCH_TEST_SANDBOX")
-SANDBOXES = ["bubblewrap", DOCKER, "process", *([FOREIGN] if FOREIGN else [])]
-
-
-@pytest.fixture(scope="module", params=SANDBOXES)
+@pytest.fixture(scope="module", params=BACK_ENDS)
 def worker(request):
     worker = make_sandbox(request.param, ()).start(())
     yield worker
@@ -416,7 +411,7 @@ def test_leaving_the_pool_ends_running_jobs_at_once():
     assert time.monotonic() - began < 20
 
 
-@pytest.mark.parametrize("name", SANDBOXES)
+@pytest.mark.parametrize("name", BACK_ENDS)
 def test_a_kill_ends_a_running_job_at_once_and_leaves_nothing_behind(name):
     worker = make_sandbox(name, ()).start(())
     timer = threading.Timer(1.0, worker.kill)

@@ -1,4 +1,4 @@
-"""Repositories of many files: a sandbox is shown those that lie on this machine anyway, and sent the others."""
+"""Repositories of many files: a sandbox sees the files that are on this machine, and is sent the others."""
 
 import pytest
 from tests.drawn import job_of

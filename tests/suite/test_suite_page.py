@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from lmrbench.authoring.overview import suite_page
-from lmrbench.authoring.sizes import masked_lines
+from lmrbench.authoring.overview import masked_lines, suite_page
 from lmrbench.tasks.loading import default_suite, load_suite
 from lmrbench.tasks.selection import select
 

@@ -1,1 +1,1 @@
-"""Tools for task authors: new tasks, audits, and the suite's overview."""
+"""Tools for task authors: drafts of new tasks, audits, adversaries, and the overview of a suite."""

@@ -1,9 +1,9 @@
-"""What does a model that never sees a check get past it?
+"""Adversaries: models that try to get wrong code past a check that they never see.
 
-An adversary gets what a solver gets, and the golden. It writes wrong versions, each with the sentence of the
-instruction, the summary or a docstring that it violates and, where it can, an input that shows it; and right versions
-in other styles. They are graded as submissions are. Two kinds are findings: a wrong version that passes although some
-input tells it from the golden, and a right version that fails.
+An adversary gets everything that a solver gets, and the reference (the golden). It writes wrong versions, each with
+the sentence of the instruction, the summary or a docstring that it violates and, if possible, an input that shows the
+difference; and right versions in other styles. All are graded as submissions are. A task needs work if a wrong version
+passes although some input distinguishes it from the golden, or if a right version fails.
 """
 
 from __future__ import annotations
@@ -46,7 +46,14 @@ def observe(case):
 
 
 class Proposal(Part):
-    """One version that an adversary wrote. sentence: what a wrong one violates. probe: code that shows it, or empty."""
+    """One version of the targets that an adversary wrote.
+
+    Attributes:
+        kind: Whether it is meant to be wrong or right.
+        sentence: The sentence that a wrong version violates.
+        code: The source of the version.
+        probe: Source of a function `probe` that shows the difference; empty if there is none.
+    """
 
     kind: Kind
     sentence: str = ""
@@ -55,10 +62,18 @@ class Proposal(Part):
 
 
 class Finding(StoredRecord):
-    """What became of a proposal; a line of `adversaries.jsonl`.
+    """The result of a proposal; a line of `adversaries.jsonl`.
 
-    rejected_by: the first case that rejects it, and why. told_apart_by: for a wrong one that passes, an input that
-    tells it from the golden, or empty where none was found.
+    Attributes:
+        task: The id of the task.
+        digest: The audit digest of the task.
+        model: The model that wrote the proposal.
+        number: The number of the proposal among those of the model for this task.
+        proposal: The proposal itself.
+        passed: Whether the check accepts it.
+        rejected_by: The first case that rejects it, and why.
+        told_apart_by: If a wrong version passes, an input that distinguishes it from the golden, and the difference;
+            empty if none was found.
     """
 
     task: str
@@ -72,14 +87,25 @@ class Finding(StoredRecord):
 
     @property
     def amiss(self) -> bool:
-        """Whether the task has to be mended for it."""
+        """Whether the task needs work because of it."""
         return self.passed and bool(self.told_apart_by) if self.proposal.kind == "wrong" else not self.passed
 
 
 def attack(laboratory: Laboratory, model: str, ask: Ask, wrong: int, right: int, file: Path) -> Iterator[Finding]:
-    """Have a model write so many versions, grade them, and yield what became of each once it is in `file`.
+    """Have a model write versions of a task's targets, and grade them.
 
-    Findings in the file that hold for the same task and model are yielded from there; only what lacks is asked for.
+    Findings for the same task and model that are already in the file are reused; the model is asked only for the rest.
+
+    Args:
+        laboratory: The laboratory of the task.
+        model: The name of the model.
+        ask: Sends a prompt to the model and returns its answer.
+        wrong: The number of wrong versions.
+        right: The number of right versions.
+        file: The file to append findings to.
+
+    Yields:
+        Each finding, once it is in the file.
     """
     task = laboratory.task
     digest = audit_digest(task)
@@ -106,7 +132,14 @@ def _wanted(wrong: int, right: int) -> tuple[tuple[Kind, int], tuple[Kind, int]]
 
 
 def prompt(task: Task, wrong: int, right: int, known: Sequence[Proposal]) -> str:
-    """What the adversary is told: the workspace of a solver, the golden, and what to write."""
+    """Return the prompt: the workspace of a solver, the golden, and what to write.
+
+    Args:
+        task: The task.
+        wrong: The number of wrong versions to write.
+        right: The number of right versions to write.
+        known: Earlier proposals, which are not to be repeated.
+    """
     golden = repository_files(task)
     shown = {**workspace_files(task, "full"), **{f"golden/{name}": golden[name] for name in task.goal_files}}
     files = "\n\n".join(f"## {name}\n\n{data.decode('utf-8', 'replace').rstrip()}" for name, data in shown.items())
@@ -121,7 +154,7 @@ def prompt(task: Task, wrong: int, right: int, known: Sequence[Proposal]) -> str
     )
 
 
-_PROMPT = """You test the hidden tests of a programming task. You see what somebody sees who solves it, and the \
+_PROMPT = """You test the hidden tests of a programming task. You see everything that a solver sees, and the \
 reference solution under golden/. The targets are {targets}.
 
 {files}
@@ -158,7 +191,7 @@ the code
 
 
 def proposals_in(answer: str) -> list[Proposal]:
-    """The versions that an answer holds, in its order; sections without code are left out."""
+    """Return the versions in an answer, in its order. Sections without code are skipped."""
     found = []
     for section in _SECTION.finditer(answer):
         kind: Kind = "wrong" if section.group(1).lower() == "wrong" else "right"
@@ -193,7 +226,7 @@ def _tried(laboratory: Laboratory, proposal: Proposal) -> Finding:
 
 
 def _probed(laboratory: Laboratory, probe: str, files: dict[str, bytes]) -> str:
-    """How the golden and a version differ on the adversary's own input; empty if they don't, or it can't be run."""
+    """Describe how golden and version differ on the adversary's own input; empty if they agree or it does not run."""
     task = laboratory.task
     cases = Cases(("its own input",), encode_cases([{"name": "its own input"}]))
     jobs = [
@@ -211,15 +244,24 @@ def _probed(laboratory: Laboratory, probe: str, files: dict[str, bytes]) -> str:
 
 
 def accept(task: Task, finding: Finding, name: Name) -> Path:
-    """Put the code of a finding beside the task's other wrong versions or rewrites; returns the file.
+    """Add the code of a finding to the wrong versions or rewrites of its task.
 
-    Raises RecordError if there is one of that name, as a file or as edits.
+    Args:
+        task: The task.
+        finding: The finding to accept.
+        name: The name of the new version.
+
+    Returns:
+        The written file.
+
+    Raises:
+        RecordError: A version of this name exists, as a file or as edits.
     """
     kind, versions = (
         ("wrong", task.files.wrong) if finding.proposal.kind == "wrong" else ("rewrites", task.files.rewrites)
     )
     file = task.folder / kind / task.name / f"{name}.py"
     if name in versions or file.exists():
-        raise RecordError(f"{kind}/{task.name}: {name} is there already; choose another name")
+        raise RecordError(f"{kind}/{task.name}: {name} already exists; choose another name")
     write_whole(file, finding.proposal.code.encode())
     return file

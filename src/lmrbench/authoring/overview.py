@@ -1,12 +1,15 @@
-"""The suite as a page of the documentation: each task with what it masks, how large it is, and what its audit found."""
+"""An overview of a suite: the size of each task, the number of tasks of each category, and the page of the docs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ast
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from lmrbench.authoring.audit.certificate import read_certificate
-from lmrbench.authoring.sizes import masked_lines
-from lmrbench.tasks.model import Task
+from lmrbench.records import Record
+from lmrbench.source.functions import find
+from lmrbench.tasks.model import Suite, Task
 from lmrbench.tasks.workspace import repository_files
 
 _HEAD = """# The suite
@@ -22,8 +25,95 @@ rewrites, wrong versions and the scores of mutants of one expression and of beha
 """
 
 
+class Size(Record):
+    """How much there is to read and to write for one task.
+
+    Attributes:
+        masked_lines: Lines of the masked bodies.
+        repository_lines: Lines of the repository's Python files.
+        repository_files: Number of all files of the repository.
+        files_to_read: Number of goal files and of files that the task names as their context.
+        instruction_words: Words of the instruction.
+        summary_words: Words of the paper's summary.
+        cases: Number of cases in the certificate; None without a valid certificate.
+    """
+
+    masked_lines: int
+    repository_lines: int
+    repository_files: int
+    files_to_read: int
+    instruction_words: int
+    summary_words: int
+    cases: int | None
+
+
+class CategoryCount(Record):
+    """The number of tasks of a category.
+
+    Attributes:
+        category: The category, as tasks name it.
+        title: Its title.
+        tasks: The number of its tasks in the suite.
+        published: The number of its tasks in the edition that the suite follows, if it is known.
+    """
+
+    category: str
+    title: str
+    tasks: int
+    published: int | None
+
+
+def size(task: Task) -> Size:
+    """Measure one task."""
+    files = task.files.repository
+    certificate = read_certificate(task)
+    return Size(
+        masked_lines=masked_lines(task),
+        repository_lines=sum(len(data.splitlines()) for path, data in files.items() if path.endswith(".py")),
+        repository_files=len(files),
+        files_to_read=len({*task.goal_files, *task.context}),
+        instruction_words=len(task.instruction.split()),
+        summary_words=len(task.files.summary.split()),
+        cases=certificate.cost.cases if certificate else None,
+    )
+
+
+def masked_lines(task: Task) -> int:
+    """Return the number of lines that the mask removes: the bodies of the targets without their docstrings."""
+    count = 0
+    for target in task.targets:
+        node = find(task.files.repository[target.file], target.qualname).node
+        statements = node.body[1:] if ast.get_docstring(node) is not None else node.body
+        count += (statements[-1].end_lineno or 0) - statements[0].lineno + 1
+    return count
+
+
+def category_counts(tasks: Iterable[Task], suite: Suite | None) -> tuple[CategoryCount, ...]:
+    """Count the tasks of each category.
+
+    Args:
+        tasks: The tasks to count.
+        suite: The facts of their suite, if it has any.
+
+    Returns:
+        The categories that the suite declares, in its order, and then all others.
+    """
+    found = Counter(task.category for task in tasks)
+    titles = dict(suite.categories) if suite else {}
+    published = suite.published if suite else {}
+    return tuple(
+        CategoryCount(
+            category=name,
+            title=titles.get(name, name.replace("_", " ")),
+            tasks=found[name],
+            published=published.get(name),
+        )
+        for name in dict.fromkeys([*titles, *found])
+    )
+
+
 def suite_page(tasks: Sequence[Task]) -> str:
-    """The page, in Markdown. A task without a valid certificate has dashes for what an audit would say."""
+    """Return the page of the suite in Markdown. A task without a valid certificate has dashes for its findings."""
     rows = [_row(task) for task in tasks]
     papers = len({task.paper.slug for task in tasks})
     return _HEAD.format(tasks=len(tasks), papers=papers) + "".join(f"| {' | '.join(row)} |\n" for row in rows)

@@ -16,7 +16,7 @@ from lmrbench.tasks.loading import suite_folder
 from lmrbench.text import counted
 
 if TYPE_CHECKING:
-    from lmrbench.authoring.sizes import CategoryCount, Size
+    from lmrbench.authoring.overview import CategoryCount, Size
 
 
 def suite(
@@ -31,7 +31,7 @@ def suite(
 
     The digest names what every task asks and how it is graded: results under another digest are of another suite.
     """
-    from lmrbench.authoring.sizes import category_counts, size
+    from lmrbench.authoring.overview import category_counts, size
     from lmrbench.tasks.digests import suite_digest
     from lmrbench.tasks.loading import load_facts, suite_name
 

@@ -1,1 +1,1 @@
-"""Running code that nobody vouches for: one protocol, two back ends, and the warm worker inside."""
+"""Sandboxes: one protocol for untrusted code, the back ends behind it, and the warm worker that runs inside them."""

@@ -1,8 +1,8 @@
-"""A group of the kernel's (cgroup, version 2) around a worker, where this machine lets us make one.
+"""A control group (cgroup version 2) around a worker, on machines where lmrbench may create one.
 
-It counts what no limit on processes does: sockets, pipes, and the kernel's own tables. Groups are made in the group
-that lmrbench runs in, if this hands on memory and processes; otherwise beside it, if it has no bound on memory that a
-worker would escape. Where neither works there is none.
+A control group accounts for memory that no rlimit counts: sockets, pipes and kernel tables. Groups are created inside
+the group that lmrbench runs in, if that one delegates memory and processes. Otherwise they are created next to it,
+provided that it has no memory limit, which a worker would escape there. If neither works, workers have no group.
 """
 
 from __future__ import annotations
@@ -20,34 +20,43 @@ from lmrbench.tasks.model import Limits
 _ROOT = Path("/sys/fs/cgroup")
 _PREFIX = "lmrbench-"
 _END_SECONDS = 3.0
-# For bwrap, the worker, and what the kernel needs for each process.
+# Added to a job's limits for bwrap, the worker, and the kernel's memory for each process.
 _OWN_PROCESSES = 16
 _OWN_BYTES = 64 << 20
 _numbers = itertools.count()
 
 
 @dataclass(frozen=True)
-class Group:
-    """The group of one worker."""
+class ControlGroup:
+    """The control group of one worker.
+
+    Attributes:
+        folder: The folder of the group below /sys/fs/cgroup.
+    """
 
     folder: Path
 
     def command(self, command: Sequence[str]) -> list[str]:
-        """A command line that enters the group, and then becomes `command`."""
+        """Return a command line that enters the group and then becomes `command`."""
         return ["/bin/sh", "-c", 'echo 0 >"$0" && exec "$@"', str(self.folder / "cgroup.procs"), *command]
 
     def held(self) -> int:
-        """Bytes that the group holds now."""
+        """Return the bytes that the group holds now."""
         return int((self.folder / "memory.current").read_text())
 
     def bound(self, limits: Limits, held: int) -> None:
-        """Bound what the group may hold by what a job may use, on top of the `held` that the worker had before."""
+        """Limit the group to what a job may use.
+
+        Args:
+            limits: The limits of the job.
+            held: The bytes that the worker held before the job, which are added to the limit.
+        """
         memory = held + (limits.memory_mb + limits.disk_mb + limits.output_mb << 20) + _OWN_BYTES
         (self.folder / "memory.max").write_text(str(memory))
         (self.folder / "pids.max").write_text(str(limits.processes + _OWN_PROCESSES))
 
     def remove(self) -> None:
-        """End what is left in the group, and remove it; one that stays is removed by a later run."""
+        """Kill what is left in the group, and remove it. If that fails, a later run removes it."""
         with contextlib.suppress(OSError):
             (self.folder / "cgroup.kill").write_text("1")
         end = time.monotonic() + _END_SECONDS
@@ -60,8 +69,12 @@ class Group:
                 return
 
 
-def new_group() -> Group | None:
-    """A new group, or None where this machine lets us make none that bounds memory and processes."""
+def new_group() -> ControlGroup | None:
+    """Create a control group.
+
+    Returns:
+        The group, or None if lmrbench may create none that limits memory and processes.
+    """
     for parent in _parents():
         try:
             if not {"memory", "pids"} <= set((parent / "cgroup.subtree_control").read_text().split()):
@@ -71,7 +84,7 @@ def new_group() -> Group | None:
             folder.mkdir()
         except OSError:
             continue
-        group = Group(folder)
+        group = ControlGroup(folder)
         try:
             swap = folder / "memory.swap.max"
             if swap.exists():
@@ -88,13 +101,13 @@ def _parents() -> list[Path]:
     own = _own()
     if own is None or not (own / "cgroup.subtree_control").exists():
         return []
-    # The group at the root has no bound, and nothing beside it. A bound on processes hardly matters: ours is lower.
+    # The root cgroup has no memory.max. A limit on processes can be ignored, because a worker's own is lower.
     bound = own / "memory.max"
     return [own, own.parent] if bound.exists() and bound.read_text().strip() == "max" else [own]
 
 
 def _own() -> Path | None:
-    """The folder of the group that this process is in; None where version 2 is not in use."""
+    """Return the folder of the group that this process is in, or None if version 2 is not in use."""
     with contextlib.suppress(OSError):
         for line in Path("/proc/self/cgroup").read_text().splitlines():
             if line.startswith("0::/"):
@@ -102,15 +115,19 @@ def _own() -> Path | None:
     return None
 
 
-def _try_to_enter(group: Group) -> None:
-    """Raises OSError where a process of ours may not be moved into the group."""
+def _try_to_enter(group: ControlGroup) -> None:
+    """Check that a child process can enter the group.
+
+    Raises:
+        OSError: It cannot.
+    """
     child = os.posix_spawn("/bin/sh", group.command(["/bin/true"]), {}, file_actions=[(os.POSIX_SPAWN_CLOSE, 2)])
     if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 0:
         raise PermissionError(group.folder)
 
 
 def _sweep(parent: Path) -> None:
-    """Remove groups of runs that were killed."""
+    """Remove the groups that killed runs have left."""
     for folder in parent.glob(f"{_PREFIX}*"):
         if not Path("/proc", folder.name.removeprefix(_PREFIX).partition("-")[0]).exists():
             with contextlib.suppress(OSError):

@@ -1,9 +1,9 @@
-"""How do many jobs share the nodes of a Ray cluster? One actor a core, each with a warm worker of its own.
+"""A pool of workers on a Ray cluster: one actor for each core, each with a warm worker of its own.
 
-The interface is that of `LocalPool`, and the records that come of it are the same. Jobs go out in batches of one
-owner, and each outcome comes back as soon as it is there. What goldens returned stays with the caller, who compares:
-a node sees what it runs, the golden's own code included. Where a node is lost, the jobs whose outcomes have not
-arrived run again elsewhere.
+`ClusterPool` has the interface of `LocalPool` and leads to the same records. Jobs are sent in batches that belong to
+one owner, and each outcome is returned as soon as it is known. A node sees the code that it runs, which includes the
+reference; the expected observations stay with the caller, who compares. If a node is lost, its jobs without an outcome
+run again on another.
 """
 
 from __future__ import annotations
@@ -22,47 +22,64 @@ from typing import Any
 from lmrbench.errors import SandboxError
 from lmrbench.sandbox.protocol import Job, Outcome, Sandbox
 
-# Ray reads this when it is imported: nothing of a run is reported to anybody.
+# Ray reads this when it is imported. It turns off the reporting of usage statistics.
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 
 import ray
 from ray.exceptions import RayError, RayTaskError
 
 _MOST_IN_A_BATCH = 16
-# How often the same jobs may be lost with their node. A candidate can't end an actor, so this is the cluster's doing.
+# How often the same jobs may be lost with their node. A candidate cannot end an actor, so the cluster is at fault.
 _MOST_LOSSES = 3
-# For so many seconds a cluster may have no actor at all.
+# How long a cluster may be without any actor.
 _PATIENCE_SECONDS = 120.0
 _CONNECT_SECONDS = 10.0
 
 
 class Actor:
-    """What runs on a node: the pool of one worker."""
+    """The part that runs on a node: a pool of one worker."""
 
     def __init__(self, sandbox: str, secrets: Sequence[Path], shared: bool) -> None:
+        """Open the pool; see `open_pool` for the arguments."""
         # The registry imports this module.
         from lmrbench.sandbox.registry import open_pool
 
         self._pool = open_pool(sandbox, secrets, workers=1, shared=shared)
 
     def ready(self) -> None:
-        """Answer, once the actor is there."""
+        """Return as soon as the actor runs."""
 
     def run(self, pickled: bytes) -> Iterator[tuple[int, Outcome]]:
-        """Run jobs; yields the number of each with its outcome. Raises SandboxError where this node lacks a file."""
+        """Run jobs.
+
+        Args:
+            pickled: A pickled list of jobs.
+
+        Yields:
+            The place of a job in the list and its outcome, in the order in which jobs end.
+
+        Raises:
+            SandboxError: A file is missing on this node.
+        """
         try:
             jobs: list[Job] = pickle.loads(pickled)
         except FileNotFoundError as error:
-            raise SandboxError(f"{_here()}: {error.filename} is missing: run lmrbench fetch on every node") from error
+            raise SandboxError(f"{_here()}: {error.filename} is missing; run lmrbench fetch on every node") from error
         for job in jobs:
             if job.environment is not None and not job.environment.is_dir():
-                raise SandboxError(f"{_here()}: {job.environment} is missing: run lmrbench env build on every node")
+                raise SandboxError(f"{_here()}: {job.environment} is missing; run lmrbench env build on every node")
         yield from self._pool.run(jobs)
 
 
 @dataclass
 class _Batch:
-    """Jobs of one owner that go out together, each with its number, and which of them have come back."""
+    """Jobs of one owner that are sent together, each with its number.
+
+    Attributes:
+        jobs: The jobs and their numbers.
+        losses: How often these jobs were lost with a node.
+        arrived: The numbers of the jobs whose outcomes have arrived.
+    """
 
     jobs: Sequence[tuple[int, Job]]
     losses: int = 0
@@ -72,19 +89,13 @@ class _Batch:
         return pickle.dumps([job for _, job in self.jobs])
 
     def again(self) -> _Batch:
-        """What is left of it after a loss."""
+        """Return the batch of the jobs that are left after a loss."""
         left = [numbered for numbered in self.jobs if numbered[0] not in self.arrived]
         return _Batch(left, self.losses + 1)
 
 
 class ClusterPool:
-    """Warm workers on the cores of a Ray cluster. A context manager: leaving it ends them all.
-
-    sandbox: the back end, which every node must have. secrets: folders that no worker may see, on any node. workers:
-    how many actors; by default one for each core of the cluster. isolate: jobs of two owners never run at the same
-    time. shared: of `LocalPool`. address: of the cluster; by default what RAY_ADDRESS says, or else a cluster of this
-    machine alone, which ends with the pool. Raises SandboxError where there is no cluster at that address.
-    """
+    """Warm workers on the cores of a Ray cluster, as a context manager; leaving it ends them all."""
 
     def __init__(
         self,
@@ -95,6 +106,20 @@ class ClusterPool:
         shared: bool = False,
         address: str | None = None,
     ) -> None:
+        """Connect to a cluster and start one actor for each worker.
+
+        Args:
+            sandbox: The back end, which every node must have.
+            secrets: Folders that no worker may see, on any node.
+            workers: The number of actors; by default the number of the cluster's cores.
+            isolate: Whether jobs of two owners never run at the same time.
+            shared: Whether owners share workers; see `LocalPool`.
+            address: The address of the cluster; by default that in RAY_ADDRESS, or else a cluster of this machine,
+                which ends with the pool.
+
+        Raises:
+            SandboxError: There is no cluster at the address.
+        """
         self.sandbox = sandbox
         self._isolate = isolate
         self._connected_here = not ray.is_initialized()
@@ -107,28 +132,35 @@ class ClusterPool:
             except (OSError, RuntimeError, ValueError) as error:
                 said = str(error).strip().partition("\n")[0]
                 raise SandboxError(f"no Ray cluster at {known or 'this machine'}: {said}") from error
-        resources: Any = ray.cluster_resources  # it has no types
+        resources: Any = ray.cluster_resources  # untyped
         size = workers or max(1, int(resources().get("CPU", 1)))
-        # Ray starts an actor again elsewhere when its node is lost; what it was at is for `run` to decide.
+        # If its node is lost, Ray restarts an actor on another; `run` decides about the jobs that it had.
         remote: Any = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=0)(Actor)
         self._actors = [remote.remote(sandbox.name, tuple(secrets), shared) for _ in range(size)]
 
     def __enter__(self) -> ClusterPool:
+        """Return the pool."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        """End all actors."""
         for actor in self._actors:
             ray.kill(actor)
         if self._connected_here:
             ray.shutdown()
 
     def run(self, jobs: Iterable[Job]) -> Iterator[tuple[int, Outcome]]:
-        """Run all jobs; yields the number of each with its outcome, once, in the order in which they end.
+        """Run all jobs.
 
-        A job that may end early (`ends_with`) runs to its end: what decides that stays with the caller. Raises
-        SandboxError where the cluster or one of its nodes fails.
+        A job with `ends_with` runs to its end, because the function cannot be sent to a node.
+
+        Yields:
+            The number of each job and its outcome, once, in the order in which jobs end.
+
+        Raises:
+            SandboxError: The cluster or one of its nodes fails.
         """
         of_owners: dict[str, list[tuple[int, Job]]] = {}
         for number, job in enumerate(jobs):
@@ -143,7 +175,7 @@ class ClusterPool:
             yield from self._spread(batches)
 
     def _spread(self, waiting: deque[_Batch]) -> Iterator[tuple[int, Outcome]]:
-        """Give each actor that is free a batch, and never a second one, so that nothing piles up on a node."""
+        """Give each free actor one batch at a time, so that no node has a queue of its own."""
         free = {actor.ready.remote(): actor for actor in self._actors}
         running: dict[Any, tuple[Any, _Batch]] = {}
         while waiting or running:
@@ -173,13 +205,20 @@ class ClusterPool:
                 else:
                     actor, batch = running.pop(event)
                     if batch.losses == _MOST_LOSSES:
-                        raise SandboxError(f"the Ray cluster lost the same jobs time and again: {error}") from error
+                        raise SandboxError(
+                            f"the Ray cluster lost the same jobs {batch.losses + 1} times: {error}"
+                        ) from error
                     waiting.appendleft(batch.again())
                 free[actor.ready.remote()] = actor
 
 
 def _require_answer(address: str) -> None:
-    """Raises OSError or ValueError where nobody answers at HOST:PORT: Ray would end this process for that."""
+    """Check that HOST:PORT accepts connections, because Ray would end this process if it does not.
+
+    Raises:
+        OSError: It does not.
+        ValueError: The port is not a number.
+    """
     host, _, port = address.rpartition(":")
     if host and not host.endswith("//"):
         socket.create_connection((host, int(port)), _CONNECT_SECONDS).close()

@@ -1,90 +1,120 @@
-"""How does the host reach a worker program, and end it? What every way has, and a process of this machine."""
+"""Connections from the host to a started worker program: the protocol, and the one to a process of this machine."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import select
+import signal
 import subprocess
 from pathlib import Path
 from typing import Protocol
 
-from lmrbench.sandbox.cgroup import Group
-from lmrbench.sandbox.ending import kill_with_children
+from lmrbench.sandbox.cgroup import ControlGroup
 from lmrbench.tasks.model import Limits
 
+_LAST_WORDS_SECONDS = 5.0
 
-class Bounds(Protocol):
-    """What the kernel lets a worker and its children hold together."""
+
+class WorkerBounds(Protocol):
+    """A limit of the kernel on what a worker and its children hold together."""
 
     def held(self) -> int:
-        """Bytes that they hold now."""
+        """Return the bytes of memory that they hold now."""
         ...
 
     def bound(self, limits: Limits, held: int) -> None:
-        """Bound them by what a job may use, on top of the `held` that the worker had before."""
+        """Limit them to what a job may use.
+
+        Args:
+            limits: The limits of the job.
+            held: The bytes that the worker held before the job, which are added to the limit.
+        """
         ...
 
 
 class Connection(Protocol):
-    """The standard streams of a worker program that has been started."""
+    """The standard streams of a started worker program."""
 
     @property
-    def bounds(self) -> Bounds | None:
-        """None where nobody counts for all that it holds."""
+    def bounds(self) -> WorkerBounds | None:
+        """The kernel's limit on the worker, or None if the kernel does not account for all that it holds."""
         ...
 
     def write(self, data: bytes) -> None:
-        """Send bytes to its standard input. Raises OSError where it is gone."""
+        """Send bytes to the worker's standard input.
+
+        Raises:
+            OSError: The worker is gone.
+        """
         ...
 
     def read(self, seconds: float) -> bytes | None:
-        """Some bytes of its standard output; b"" after the last, None if nothing comes in time."""
+        """Read from the worker's standard output.
+
+        Args:
+            seconds: The longest time to wait.
+
+        Returns:
+            Some bytes; b"" at the end of the stream; None if nothing arrives in time.
+        """
         ...
 
     def kill(self) -> None:
-        """End it at once, from any thread."""
+        """Kill the worker at once. May be called from any thread."""
         ...
 
     def last_words(self) -> bytes:
-        """What it wrote to its standard error, after `kill`."""
+        """Return what the worker wrote to its standard error. Call `kill` first."""
         ...
 
     def close(self) -> None:
-        """End it, and give back what it holds; safe to call twice."""
+        """Kill the worker and release its resources. May be called twice."""
         ...
 
 
 class ProcessConnection:
-    """A process of this machine. scratch: the folder to remove when it is gone."""
+    """A connection to a worker that is a process of this machine."""
 
     def __init__(
-        self, process: subprocess.Popen[bytes], scratch: Path | None = None, bounds: Group | None = None
+        self, process: subprocess.Popen[bytes], scratch: Path | None = None, bounds: ControlGroup | None = None
     ) -> None:
+        """Connect to a process.
+
+        Args:
+            process: The worker program, with all three standard streams piped.
+            scratch: A folder to remove when the connection is closed.
+            bounds: The control group that the process runs in, also removed then.
+        """
         self.process = process
         self.scratch = scratch
         self.bounds = bounds
 
     def write(self, data: bytes) -> None:
+        """Send bytes to the worker's standard input; see `Connection`."""
         assert self.process.stdin is not None
         self.process.stdin.write(data)
         self.process.stdin.flush()
 
     def read(self, seconds: float) -> bytes | None:
+        """Read from the worker's standard output; see `Connection`."""
         assert self.process.stdout is not None
         fd = self.process.stdout.fileno()
         return os.read(fd, 1 << 20) if select.select([fd], [], [], seconds)[0] else None
 
     def kill(self) -> None:
+        """Kill the worker and its children at once."""
         kill_with_children(self.process)
 
     def last_words(self) -> bytes:
+        """Return what the worker wrote to its standard error."""
         try:
-            return self.process.communicate(timeout=5)[1]
+            return self.process.communicate(timeout=_LAST_WORDS_SECONDS)[1]
         except (subprocess.TimeoutExpired, ValueError):
             return b""
 
     def close(self) -> None:
+        """Kill the worker, and remove its control group and its scratch folder."""
         self.kill()
         self.process.wait()
         for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
@@ -94,6 +124,24 @@ class ProcessConnection:
         if self.bounds is not None:
             self.bounds.remove()
         if self.scratch is not None:
-            # Folders that a candidate nested deeply are too much for shutil.rmtree, and it may have locked some.
+            # shutil.rmtree fails on deeply nested and on locked folders, and a candidate may have made both.
             for command in (["chmod", "-R", "u+rwx"], ["rm", "-rf"]):
                 subprocess.run([*command, "--", self.scratch], stderr=subprocess.DEVNULL, check=False)
+
+
+def kill_with_children(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process together with children that it cannot signal itself.
+
+    If lmrbench runs as root, bwrap drops the right to signal its child, which has a user id of its own and would
+    outlive it. A process that has been waited for is left alone, because its number may belong to another by now.
+    """
+    if process.returncode is not None:
+        return
+    try:
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text("ascii").split()
+    except OSError:
+        children = []
+    for child in children:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(int(child), signal.SIGKILL)
+    process.kill()

@@ -1,4 +1,4 @@
-"""Which sandboxes work on this machine, and what would make the others work? Found out by running something in each."""
+"""Diagnosis of the sandboxes of this machine: whether each one runs a job, and what to do if it does not."""
 
 from __future__ import annotations
 
@@ -20,10 +20,15 @@ def observe(case):
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Whether one sandbox works here; if not, what it said and what to do.
+    """The state of one sandbox on this machine.
 
-    cgroup: whether the kernel counts all that a worker holds, or the worker's watch what it can see; None where that is
-    not known.
+    Attributes:
+        name: The name of the sandbox.
+        works: Whether it ran a job.
+        reason: Why it did not.
+        advice: What to do about that.
+        cgroup: Whether the kernel accounts for all memory of a worker; otherwise the worker measures what it can see.
+            None if that is unknown.
     """
 
     name: str
@@ -34,7 +39,14 @@ class Diagnosis:
 
 
 def diagnose(name: str) -> Diagnosis:
-    """Run a function of one line in the sandbox of that name."""
+    """Run a function of one line in the sandbox of this name.
+
+    Args:
+        name: A name of `sandbox_names`.
+
+    Returns:
+        Whether that worked, and what to do if it did not.
+    """
     cases = Cases(("works",), encode_cases([{"name": "works"}]))
     job = Job("doctor", {"target.py": b"def works():\n    return True\n"}, _OBSERVE, cases, Limits(), check_seconds=20)
     advice = ""
@@ -47,7 +59,7 @@ def diagnose(name: str) -> Diagnosis:
         finally:
             worker.close()
     except Exception as error:
-        # That of another package may raise what it likes.
+        # A back end of another package may raise any exception.
         return Diagnosis(name, False, str(error) or repr(error), advice)
     if [case.status for case in outcome.cases] != ["observed"]:
         reason = (

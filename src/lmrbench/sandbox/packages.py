@@ -1,8 +1,9 @@
-"""Which installed packages may a sandbox see? Those that the tasks import, and what these require: nothing else.
+"""The packages that a sandbox shows: those that the tasks import, with their requirements, and no others.
 
-An allow-list, so that neither lmrbench itself (its suite holds the goldens) nor a package that happens to implement a
-paper's method can be imported by a candidate. Packages come from the installation of lmrbench, or from an environment
-of `lmrbench.sandbox.venvs`, which is named by its folder of packages.
+With this allow-list a candidate can import neither lmrbench, whose suite holds the references, nor a package that
+happens to implement a paper's method. Packages come from the installation of lmrbench, or from an environment of
+`lmrbench.sandbox.venvs`. In this module `environment` is the folder of an environment's packages, and None is the
+installation of lmrbench.
 """
 
 from __future__ import annotations
@@ -19,19 +20,19 @@ from packaging.utils import canonicalize_name
 
 from lmrbench.errors import SandboxError
 
-# What the worker itself needs to send observations; an environment that lacks it is lent that of the installation.
+# The worker itself needs these. If an environment lacks one, that of the installation is shown.
 _WORKER_NEEDS = ("numpy", "safetensors")
 
 
 def installed(name: str, environment: Path | None = None) -> Distribution | None:
-    """The distribution of that name in an environment, or in lmrbench's own if it is None."""
+    """Return the distribution of this name, or None if it is not installed."""
     path = sys.path if environment is None else [str(environment)]
     return next(iter(distributions(name=name, path=path)), None)
 
 
 @cache
 def _providers(environment: Path | None) -> Mapping[str, list[str]]:
-    """The distributions that provide each top-level import."""
+    """Return the names of the distributions that provide each top-level import."""
     if environment is None:
         return packages_distributions()
     found: dict[str, list[str]] = {}
@@ -42,15 +43,16 @@ def _providers(environment: Path | None) -> Mapping[str, list[str]]:
 
 
 def _top_level(file: PurePath) -> str | None:
-    """What of a distribution's file can be imported by its first name; None for metadata, scripts and bytecode."""
+    """Return the top-level import that a distribution's file belongs to; None for metadata, scripts and bytecode."""
     name = file.parts[0] if len(file.parts) > 1 else inspect.getmodulename(file.name)
     return name if name and name.isidentifier() and name != "__pycache__" else None
 
 
 def required_distributions(imports: Iterable[str], environment: Path | None = None) -> tuple[Distribution, ...]:
-    """The distributions that provide these top-level imports, with all that they require, by name.
+    """Return the distributions that provide these top-level imports and all their requirements, sorted by name.
 
-    Raises SandboxError for an import that no installed distribution provides.
+    Raises:
+        SandboxError: No installed distribution provides one of them.
     """
     return _required(tuple(imports), environment)
 
@@ -73,7 +75,7 @@ def _required(imports: tuple[str, ...], environment: Path | None) -> tuple[Distr
 
 
 def _require(names: Iterable[str], environment: Path | None, found: dict[str, Distribution]) -> None:
-    """Add distributions to those that were found, with all that they require."""
+    """Add distributions and all their requirements to `found`."""
     queue = list(names)
     while queue:
         name = canonicalize_name(queue.pop())
@@ -87,12 +89,12 @@ def _require(names: Iterable[str], environment: Path | None, found: dict[str, Di
 
 
 def with_worker_needs(imports: Iterable[str]) -> tuple[str, ...]:
-    """These imports and those of the worker itself, sorted: the same for all that can share a worker."""
+    """Return these imports and those of the worker itself, sorted. Jobs with equal results can share a worker."""
     return tuple(sorted({*imports, *_WORKER_NEEDS}))
 
 
 def versions(imports: Iterable[str], environment: Path | None = None) -> dict[str, str]:
-    """Name and version of every distribution that a sandbox for these imports shows."""
+    """Return name and version of every distribution that a sandbox for these imports shows."""
     return dict(_versions(tuple(imports), environment))
 
 
@@ -102,14 +104,14 @@ def _versions(imports: tuple[str, ...], environment: Path | None) -> dict[str, s
 
 
 def importable_paths(imports: Iterable[str], environment: Path | None = None) -> dict[str, Path]:
-    """Every file or folder of site-packages that a sandbox for these imports shows, by its name there."""
+    """Return every file or folder of site-packages that a sandbox for these imports shows, by its name there."""
     found = [paths_of(item) for item in required_distributions(imports, environment)]
     return dict(sorted({name: path for paths in found for name, path in paths.items()}.items()))
 
 
 def paths_of(distribution: Distribution) -> dict[str, Path]:
-    """Every file or folder of site-packages that a distribution has brought, by its name there."""
-    # `..` leads to scripts; a package's own folder of bytecode comes with it.
+    """Return every file or folder of site-packages that belongs to a distribution, by its name there."""
+    # `..` leads to scripts. Bytecode of packages lies in their own folders.
     names = {file.parts[0] for file in distribution.files or ()} - {"..", "__pycache__"}
     places = {name: Path(str(distribution.locate_file(name))) for name in names if not name.endswith(".pth")}
     return {name: path for name, path in places.items() if path.exists()}

@@ -1,14 +1,12 @@
-"""Share few cores among many jobs: one warm worker a core, each for one owner at a time, replaced when it is lost.
+"""A pool of warm workers on this machine: one for each core, each serving one owner at a time.
 
-A worker sees the packages that its jobs import and no others, so that no outcome depends on the jobs beside it. Where
-jobs wait for workers of their kind, another is started if its start takes less than half of the time that they need.
+A worker sees the packages that its jobs import and no others, so that no outcome depends on which jobs run at the same
+time. If jobs wait for a worker of their kind, another one is started if that takes less than half of the time that the
+waiting jobs need. A thread can keep workers of several kinds, so that none has to be started at each change of kind.
 
-Jobs of changing kinds may leave the workers of earlier kinds waiting, so that none is started at each change.
-
-Outcomes come in the order in which jobs end. A worker that is lost costs the others nothing; its job is run once more
-in a fresh one, and if that is lost too it was the job's doing, unless a probe shows that it was the machine's.
-
-A case that timed out, or that something outside killed, is run once more before it counts, alone on its core.
+Outcomes are returned in the order in which jobs end. If a worker is lost, its job runs once more in a fresh one; if
+that is lost too, the job is at fault, unless a probe shows that the machine is. A case that timed out, or that was
+killed from outside, runs once more before it counts, at a time when no more jobs run than there are cores.
 """
 
 from __future__ import annotations
@@ -34,17 +32,24 @@ from lmrbench.sandbox.trees import tree_of
 
 _Results = queue.SimpleQueue[tuple[int, Outcome | Exception]]
 _Pending = tuple[int, Job, _Results]
-# Whom a worker serves, and the packages, the tree and the environment that it was started with.
+# The owner that a worker serves, and the packages, the tree and the environment that it was started with.
 _Kind = tuple[str, tuple[str, ...], Path | None, Path | None]
 _LOOK_AGAIN_SECONDS = 0.05
 _CLOSED = "the workers were closed before the job had ended"
-# While a worker starts the others go on, so a start that takes as long as the rest of the jobs saves nothing.
+# The other workers continue during a start, so a start that takes as long as the remaining jobs saves nothing.
 _STARTS = 2.0
 
 
 @dataclass
 class _Pace:
-    """How fast jobs of a kind go: seconds of a worker's start, and of the jobs that have ended; when the last did."""
+    """The speed of one kind of job.
+
+    Attributes:
+        start: Seconds of a worker's start.
+        jobs: The number of jobs that have ended.
+        seconds: Their seconds together.
+        last: When the last one ended.
+    """
 
     start: float
     jobs: int = 0
@@ -53,15 +58,20 @@ class _Pace:
 
 
 class LocalPool:
-    """Warm workers of one sandbox. A context manager: leaving it ends them all, whatever they were doing.
-
-    isolate: jobs of two owners never run at the same time. shared: owners share workers, which is for code that all
-    comes with the suite. kept: of how many kinds a thread keeps workers, the one at work among them.
-    """
+    """Warm workers of one sandbox, as a context manager; leaving it ends them all, running jobs included."""
 
     def __init__(
         self, sandbox: Sandbox, size: int | None = None, isolate: bool = False, shared: bool = False, kept: int = 1
     ) -> None:
+        """Start the pool's threads; workers are started as jobs need them.
+
+        Args:
+            sandbox: The back end that starts workers.
+            size: The number of threads, each with one running worker; by default the number of cores.
+            isolate: Whether jobs of two owners never run at the same time.
+            shared: Whether owners share workers. Only for code that comes with the suite.
+            kept: For how many kinds of jobs a thread keeps a worker, including the running one.
+        """
         self.isolate = isolate
         self.shared = shared
         self.kept = kept
@@ -72,22 +82,24 @@ class LocalPool:
         self._paces: dict[_Kind, _Pace] = {}
         self._idle: set[threading.Thread] = set()
         self._cores = len(os.sched_getaffinity(0))
-        # How many jobs run, and how many of them run, or wait to run, alone on their cores.
+        # The number of running jobs, and of those that run, or wait to run, alone on their cores.
         self._busy = self._alone_jobs = 0
-        # Of each thread, by kind; the one that has worked last comes last.
+        # The workers of each thread by kind, the last used one last.
         self._workers: dict[threading.Thread, dict[_Kind, Worker]] = {}
         self._closing = False
-        # bwrap ends with the thread that started it, so each thread lives as long as the pool.
+        # bwrap ends with the thread that started it, so each thread must live as long as the pool.
         self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(size or self._cores)]
         for thread in self._threads:
             thread.start()
 
     def __enter__(self) -> LocalPool:
+        """Return the pool."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        """End all workers, and wait for the threads."""
         with self._changed:
             self._closing = True
             for number, _, results in chain.from_iterable(self._pending.values()):
@@ -101,11 +113,15 @@ class LocalPool:
             thread.join()
 
     def run(self, jobs: Iterable[Job]) -> Iterator[tuple[int, Outcome]]:
-        """Run all jobs; yields the number of each with its outcome. May be called by several threads at once.
+        """Run all jobs. May be called by several threads at once.
 
-        Raises SandboxError if no worker can be started, and if the pool is closed meanwhile.
+        Yields:
+            The number of each job and its outcome, in the order in which jobs end.
+
+        Raises:
+            SandboxError: No worker can be started, or the pool is closed meanwhile.
         """
-        # A queue of its own: the outcomes of a run that was given up are not those of the next.
+        # Each call has a queue of its own, so that outcomes of an abandoned call do not appear in the next.
         results: _Results = queue.SimpleQueue()
         count = 0
         with self._changed:
@@ -150,20 +166,25 @@ class LocalPool:
                 with self._changed:
                     self._busy -= 1
                     if self._alone_jobs:
-                        # Who waits for a core may go on.
+                        # Wakes threads that wait for a core.
                         self._changed.notify_all()
         for held in list(mine):
             self._close_worker(mine, held)
 
     def _take(self, kind: _Kind | None, mine: Mapping[_Kind, Worker]) -> _Pending | None:
-        """The next job: one of the same kind if there is any, otherwise of the kind that the fewest threads serve.
+        """Return the next job: one of the same kind if there is any, or else of the kind that the fewest threads serve.
 
-        mine: the workers that this thread keeps.
+        Args:
+            kind: The kind of this thread's last job.
+            mine: The workers that this thread keeps.
+
+        Returns:
+            The job, or None if the pool is closed.
         """
         with self._changed:
             self._served[kind] -= 1
             if self.isolate:
-                # Who waits for this owner's last job to end may go on.
+                # Wakes threads that wait for this owner's last job to end.
                 self._changed.notify_all()
             while not self._closing:
                 waiting = [item for item, jobs in self._pending.items() if jobs]
@@ -184,19 +205,19 @@ class LocalPool:
             return None
 
     def _is_worth_a_start(self, kind: _Kind) -> bool:
-        """Whether the jobs that wait need more than twice the time of a worker's start from those who serve them."""
+        """Whether the threads that serve this kind need more than twice the time of a worker's start for its queue."""
         if any(kind in self._workers[thread] for thread in self._idle):
             return False
         pace = self._paces.get(kind)
         if not self._served[kind] or pace is None:
             return True
-        # One long job counts too, by how long it has kept the others waiting.
+        # The time since the last job ended accounts for a long job that still runs.
         each = max(pace.seconds / max(1, pace.jobs), time.monotonic() - pace.last)
         return len(self._pending[kind]) * each / self._served[kind] > _STARTS * pace.start
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """While this holds, no more jobs run than there are cores, the caller's among them."""
+        """Wait until a core is free, and start no more jobs than there are cores while the caller's job runs."""
         with self._changed:
             self._busy -= 1
             self._alone_jobs += 1
@@ -210,7 +231,7 @@ class LocalPool:
                 self._changed.notify_all()
 
     def _run(self, mine: dict[_Kind, Worker], kind: _Kind, job: Job) -> Outcome:
-        """Run a job, in a second worker if the first is lost or at fault, and ask a probe about an early death."""
+        """Run a job, in a second worker if the first is lost or at fault; probe the machine after an early death."""
         outcome = self._worker(mine, kind, job).run(job)
         if outcome.lost or outcome.fault:
             self._close_worker(mine, kind)
@@ -223,9 +244,10 @@ class LocalPool:
         return replace(outcome, broken=outcome.fault) if outcome.fault else outcome
 
     def _clear_the_machine(self, mine: dict[_Kind, Worker], kind: _Kind, job: Job, memory_mb: float) -> None:
-        """Run the probe after an early death; in a fresh worker too, as a candidate may have spoilt its own.
+        """Run the probe after an early death, and again in a fresh worker, because a candidate may have broken its own.
 
-        Raises SandboxError if the probe fails in both.
+        Raises:
+            SandboxError: The probe fails in both.
         """
         try:
             probe(self._worker(mine, kind, job), job, memory_mb)
@@ -234,7 +256,7 @@ class LocalPool:
             probe(self._worker(mine, kind, job), job, memory_mb)
 
     def _worker(self, mine: dict[_Kind, Worker], kind: _Kind, job: Job) -> Worker:
-        """The worker of that kind, which comes to be the one used last; a new one has passed the probe."""
+        """Return a worker of this kind, and mark it as last used. A new worker has passed the probe."""
         with self._changed:
             worker = mine.pop(kind, None)
             if worker is not None:
@@ -271,7 +293,7 @@ class LocalPool:
 
 
 def _failed(job: Job, error: Exception) -> Outcome | Exception:
-    """What to give back for a job that raised: the error where it is not the job's, or an outcome, as for any other."""
+    """Return the error to raise for a job that failed in the harness, or an outcome if the job itself is at fault."""
     if isinstance(error, LmrbenchError):
         return error
     if isinstance(error, OSError | MemoryError):
@@ -281,5 +303,5 @@ def _failed(job: Job, error: Exception) -> Outcome | Exception:
 
 
 def _died_first(outcome: Outcome) -> bool:
-    """Whether the first case that was run ended in a death."""
+    """Whether the candidate died in the first case that was run."""
     return next((case.status for case in outcome.cases if case.status != "missing"), "") == "died"

@@ -1,7 +1,7 @@
-"""A trivial check that tells a machine's faults from a candidate's.
+"""The probe: a trivial check that separates faults of the machine from faults of a candidate.
 
-It runs under the limits of a job, in the same worker, before the first candidate and after a death that came before
-any observation. What ends the probe ends every candidate, so nothing is scored.
+It runs under the limits of a job, in the job's worker, before the first candidate and after a death that came before
+any observation. If the probe fails, every candidate would, so nothing is scored.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from lmrbench.errors import SandboxError
 from lmrbench.sandbox.inside.cases import encode_cases
 from lmrbench.sandbox.protocol import Cases, Job, Worker
 
-# A little of everything that a right answer may need.
+# A small amount of everything that a correct answer may need.
 _MEMORY_MB, _FILES, _DISK_BYTES = 16, 32, 1 << 20
 _OBSERVE = """
 def observe(case):
@@ -31,15 +31,15 @@ _SECONDS = 30.0
 
 
 def probe(worker: Worker, job: Job, memory_mb: float = 0) -> None:
-    """Run the probe in a worker, under the limits of a job and with its owner.
+    """Run the probe in a worker.
 
     Args:
-        worker: one that is alive.
-        job: whose limits hold.
-        memory_mb: what the probe holds at least, up to half of what the job may.
+        worker: A worker that is alive.
+        job: The job whose limits and owner are used.
+        memory_mb: The least memory that the probe allocates, up to half of the job's limit.
 
     Raises:
-        SandboxError: the probe was not observed; it says why.
+        SandboxError: The probe failed; the message says why.
     """
     limits = job.limits
     case = {
@@ -60,4 +60,4 @@ def probe(worker: Worker, job: Job, memory_mb: float = 0) -> None:
     outcome = worker.run(trivial)
     if outcome.fault or outcome.broken is not None or outcome.cases[0].status != "observed":
         said = outcome.fault or outcome.broken or outcome.cases[0].message or outcome.cases[0].status
-        raise SandboxError(f"this machine ends even a trivial check, so nothing is scored: {said.strip()}")
+        raise SandboxError(f"even a trivial check fails on this machine, so nothing is scored: {said.strip()}")

@@ -1,4 +1,4 @@
-"""What is asked of a sandbox, what comes back, and what a back end must do: start workers that run jobs."""
+"""The protocol of sandboxes: jobs, their outcomes, and the back ends, workers and pools that run them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,12 @@ CaseStatus = Literal["observed", "raised", "timeout", "died", "missing"]
 
 @dataclass(frozen=True)
 class Cases:
-    """Drawn cases: the name of each, and all of them as `inside.cases.encode_cases` wrote them."""
+    """Drawn cases.
+
+    Attributes:
+        names: The name of each case.
+        data: All cases, as `inside.cases.encode_cases` wrote them.
+    """
 
     names: tuple[str, ...]
     data: bytes
@@ -23,28 +28,27 @@ class Cases:
 
 @dataclass(frozen=True)
 class Job:
-    """Drawn cases to observe over one repository.
+    """Drawn cases to observe with one repository.
 
-    Limits on time are processor seconds over all processes of the job; by the clock it may take `WALL_FACTOR` times as
-    long (`lmrbench.tasks.time_limits`).
+    Time limits are processor seconds over all processes of the job. In wall-clock time it may take `WALL_FACTOR` times
+    as long (`lmrbench.tasks.time_limits`).
 
     Attributes:
-        owner: whose code this is; a worker never serves two owners, unless all code comes with the suite.
-        files: the repository, by path.
-        observe: the text of a module that defines `observe`, of `lmrbench.tasks.checks`.
-        cases: what `observe` is called with.
-        limits: what the job may use beside time.
-        check_seconds: for all cases together.
-        case_seconds: for each case that is observed; None while it is not known.
-        random_seed: what random, numpy and torch are seeded with before each case.
-        numbers: which cases are observed, and in which order; all of them if None.
-        imports: the installed packages that repository and check import; the job sees these, with what they require,
-            and no others.
-        ends_with: told of the place of each case and its outcome as they come; where it says so, the job may end, and
-            the cases that are left are missing.
-        environment: of `lmrbench.sandbox.venvs.environment_of`, whose packages these are; None for lmrbench's
-            own.
-        confirmed: whether a case that times out, or that something outside kills, is run once more before it counts.
+        owner: The owner of the code. A worker never serves two owners, unless all code comes with the suite.
+        files: The repository: the content of each file, by path.
+        observe: The source of a module that defines `observe`; see `lmrbench.tasks.checks`.
+        cases: The cases to call `observe` with.
+        limits: The limits on everything but time.
+        check_seconds: The time limit of all cases together.
+        case_seconds: The time limit of each case that is observed, or None if there is none yet.
+        random_seed: The seed for random, numpy and torch, set before each case.
+        numbers: The numbers of the cases to observe, in this order; None for all.
+        imports: The installed packages that repository and check import. The job sees these and their requirements.
+        ends_with: Called with the place of each case and its outcome as they arrive. If it returns True, the job may
+            end, and the remaining cases are missing.
+        environment: The folder of packages (`lmrbench.sandbox.venvs.environment_of`) that the imports come from; None
+            for the installation of lmrbench.
+        confirmed: Whether a case that times out, or that is killed from outside, runs once more before it counts.
     """
 
     owner: str
@@ -63,15 +67,20 @@ class Job:
 
     @property
     def observed(self) -> tuple[int, ...]:
-        """The numbers of the cases that are observed, in their order."""
+        """The numbers of the cases to observe, in their order."""
         return tuple(range(len(self.cases.names))) if self.numbers is None else self.numbers
 
 
 @dataclass(frozen=True)
 class CaseOutcome:
-    """What became of one case: an observation if it was observed, otherwise a message.
+    """The outcome of one case.
 
-    payload: of `inside.encoding.encode`. seconds: of the processor. seconds_by_clock: what passed meanwhile.
+    Attributes:
+        status: Whether it was observed, and if not, why.
+        payload: The observation, as `inside.encoding.encode` wrote it; empty unless it was observed.
+        message: The reason, if it was not observed.
+        seconds: Processor seconds.
+        seconds_by_clock: Wall-clock seconds.
     """
 
     status: CaseStatus
@@ -83,17 +92,19 @@ class CaseOutcome:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one job. Everything but `lost`, `fault`, `peak_mb` and the seconds may be the candidate's word.
+    """The outcome of one job.
+
+    A candidate can forge everything except `lost`, `fault`, `peak_mb` and the seconds.
 
     Attributes:
-        cases: one for each case that was to be observed.
-        broken: why `observe` could not be loaded; None if it could.
-        lost: the worker ended during the job.
-        fault: what ended the job before any code of the candidate ran; empty if nothing did.
-        log: the end of what was printed.
-        seconds: by the clock, as the host saw it.
-        processor_seconds: of all processes, from when the candidate could start.
-        peak_mb: the most memory that a process of the job held.
+        cases: The outcome of each case that was to be observed.
+        broken: Why `observe` could not be loaded; None if it could.
+        lost: Whether the worker ended during the job.
+        fault: What ended the job before any code of the candidate ran; empty if nothing did.
+        log: The end of what was printed.
+        seconds: Wall-clock seconds, as measured by the host.
+        processor_seconds: Processor seconds of all processes, from when the candidate could start.
+        peak_mb: The most memory that a process of the job held, in megabytes.
     """
 
     cases: tuple[CaseOutcome, ...] = ()
@@ -107,11 +118,11 @@ class Outcome:
 
 
 class Worker(Protocol):
-    """A started worker, for the jobs of one owner, one after the other; the pool sees to that.
+    """A started worker. The pool gives it the jobs of one owner, one after the other.
 
-    It need not be a process of this machine. On another host, drive one of that host's own back ends: install lmrbench
-    there, and call `make_sandbox` with what must be hidden there. Settings, such as the host's address, come from
-    environment variables of your own.
+    It need not be a process of this machine. For workers on another host, install lmrbench there, and call
+    `make_sandbox` there with the folders to hide. Read settings, such as the host's address, from environment
+    variables of your own.
     """
 
     @property
@@ -122,48 +133,62 @@ class Worker(Protocol):
     def run(self, job: Job) -> Outcome:
         """Run one job to its end, whatever the candidate does.
 
-        The outcome has a case for each that was to be observed. Where the worker was lost during the job it says so,
-        with a case of status `died`, and with `fault` where no code of the candidate had run; the pool then runs the
-        job once more in a fresh worker, and asks a probe whose doing it was. Raises SandboxError where the fault is
-        certainly the machine's or the host's, so that nobody's score changes.
+        Returns:
+            An outcome with every case that was to be observed. If the worker is lost during the job, `lost` is set and
+            one case has the status `died`, or `fault` says why if no code of the candidate had run. The pool then runs
+            the job once more in a fresh worker, and finds out by a probe which side was at fault.
+
+        Raises:
+            SandboxError: The machine or the host is certainly at fault, so that no score may change.
         """
         ...
 
     def kill(self) -> None:
-        """End it at once, from any thread; a job that it runs comes back as lost."""
+        """End the worker at once; its job comes back as lost. May be called from any thread."""
         ...
 
     def close(self) -> None:
-        """End the worker and all that it runs, and give back what it holds; safe to call twice."""
+        """End the worker and all that it runs, and release its resources. May be called twice."""
         ...
 
 
 class Sandbox(Protocol):
-    """A back end: a way to start workers so that what they run can do no harm.
+    """A back end, which starts workers that keep untrusted code from doing harm.
 
-    name: as `--sandbox` and every grade name it. advice: what to do where it does not work. It is made with the folders
-    that no worker may see, such as the suite's.
+    Its class is called with the folders that no worker may see, such as the suite's.
+
+    Attributes:
+        name: Its name in `--sandbox` and in grades.
+        advice: What to do if it does not work.
     """
 
     name: str
     advice: str
 
     def start(self, imports: Sequence[str], tree: Path | None = None, environment: Path | None = None) -> Worker:
-        """Start a worker that can import these packages. Raises SandboxError where that can't be done.
+        """Start a worker. It is used and closed by the thread that starts it; only `kill` is called from others.
 
-        environment: the folder of packages that they are taken from; None for those that lmrbench is installed with.
+        Args:
+            imports: The packages that the worker can import.
+            tree: The folder of `lmrbench.sandbox.trees.tree_of`, the same for all jobs of the worker. A back end that
+                shows it to the worker sends the other files only (`lmrbench.sandbox.trees.sent`); one that cannot
+                sends all files.
+            environment: The folder that the packages come from; None for the installation of lmrbench.
 
-        tree: of `lmrbench.sandbox.trees.tree_of`, the same for all jobs of the worker, which needs to be sent the other
-        files alone (`sent`). Who can't show it may send them all.
-
-        A worker is used and closed by the thread that starts it; only `kill` comes from another.
+        Raises:
+            SandboxError: No worker can be started.
         """
         ...
 
 
 @dataclass(frozen=True)
 class Executor:
-    """Where jobs run: on this machine, or on the Ray cluster at an address (see `ClusterPool` for None)."""
+    """The place where jobs run.
+
+    Attributes:
+        kind: This machine, or a Ray cluster.
+        address: The address of the cluster; see `ClusterPool` for None.
+    """
 
     kind: Literal["local", "ray"] = "local"
     address: str | None = None
@@ -181,8 +206,12 @@ class WorkerPool(Protocol):
         ...
 
     def run(self, jobs: Iterable[Job]) -> Iterator[tuple[int, Outcome]]:
-        """Run all jobs; yields the number of each with its outcome, in the order in which they end.
+        """Run all jobs.
 
-        Raises SandboxError where the machine or the cluster fails, and where the pool is closed meanwhile.
+        Yields:
+            The number of each job and its outcome, in the order in which jobs end.
+
+        Raises:
+            SandboxError: The machine or the cluster fails, or the pool is closed meanwhile.
         """
         ...

@@ -1,7 +1,7 @@
-"""Which back ends are there? Those that come with lmrbench, and those that other packages bring.
+"""The registry of back ends, those of lmrbench and those of other packages, and the functions that open pools of them.
 
-A package brings one by an entry point of the group `lmrbench.sandboxes`: its name, and a class that is called with the
-folders which no worker may see and gives a `protocol.Sandbox`. Commands, tests and the library open their pools here.
+A package adds a back end by an entry point of the group `lmrbench.sandboxes`: its name, and a class that is called with
+the folders that no worker may see and that follows `protocol.Sandbox`.
 """
 
 from __future__ import annotations
@@ -39,12 +39,20 @@ _OWN: dict[str, Callable[[Sequence[Path]], Sandbox]] = {
 
 
 def sandbox_names() -> tuple[str, ...]:
-    """The names of all back ends, those of lmrbench first."""
+    """Return the names of all back ends, those of lmrbench first."""
     return tuple(dict.fromkeys([*_OWN, *sorted(entry_points(group=GROUP).names)]))
 
 
 def make_sandbox(name: str, secrets: Sequence[Path]) -> Sandbox:
-    """The back end of that name; `secrets` are folders that it must not show. Raises SandboxError for another name."""
+    """Make a back end.
+
+    Args:
+        name: A name of `sandbox_names`.
+        secrets: Folders that its workers must not see.
+
+    Raises:
+        SandboxError: There is no back end of this name, or it cannot be loaded.
+    """
     if name in _OWN:
         return _OWN[name](secrets)
     if name not in sandbox_names():
@@ -65,7 +73,19 @@ def open_pool(
     shared: bool = False,
     kept: int = 1,
 ) -> LocalPool:
-    """Warm workers of the back end of that name; see `LocalPool`."""
+    """Open a pool of warm workers on this machine.
+
+    Args:
+        name: The back end, a name of `sandbox_names`.
+        secrets: Folders that its workers must not see.
+        workers: The number of workers; by default the number of cores.
+        isolate: See `LocalPool`.
+        shared: See `LocalPool`.
+        kept: See `LocalPool`.
+
+    Raises:
+        SandboxError: There is no back end of this name, or it cannot be loaded.
+    """
     return LocalPool(make_sandbox(name, secrets), workers, isolate, shared, kept)
 
 
@@ -78,9 +98,18 @@ def open_executor(
     shared: bool = False,
     kept: int = 1,
 ) -> LocalPool | ClusterPool:
-    """Warm workers where the executor says: on this machine, or on a cluster; see `LocalPool` and `ClusterPool`.
+    """Open a pool of warm workers on this machine or on a cluster.
 
-    Raises SandboxError where Ray is not installed or there is no cluster.
+    Args:
+        executor: Where the workers run.
+        name: The back end, a name of `sandbox_names`.
+        secrets: Folders that its workers must not see.
+        workers: The number of workers; by default the number of cores.
+        isolate: See `LocalPool`.
+        shared: See `LocalPool`.
+
+    Raises:
+        SandboxError: The back end cannot be loaded, Ray is not installed, or there is no cluster.
     """
     if executor.kind == "local":
         return open_pool(name, secrets, workers, isolate, shared, kept)

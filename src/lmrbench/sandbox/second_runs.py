@@ -1,4 +1,4 @@
-"""Run a second time what timed out or was killed from outside, before it counts."""
+"""Second runs of cases that timed out or were killed from outside, before these outcomes count."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from dataclasses import replace
 
 from lmrbench.sandbox.protocol import CaseOutcome, Job, Outcome
 
-# The worker says why it killed a process; where it did not, the kernel did, as it does when memory runs out.
+# If the worker kills a process, the message says why. Otherwise the kernel did, as it does when memory runs out.
 _KILLED = "the process was killed by SIGKILL"
 
 
 def unsettled(outcome: Outcome) -> tuple[int, ...]:
-    """Return the places of the cases to run again: those that timed out or were killed, and those not run since."""
+    """Return the places of the cases to run again: those that timed out or were killed, and those that did not run."""
     if outcome.lost or outcome.broken is not None or not any(map(_is_doubtful, outcome.cases)):
         return ()
     return tuple(place for place, case in enumerate(outcome.cases) if _is_doubtful(case) or case.status == "missing")
 
 
 def repeated(job: Job, places: Sequence[int]) -> Job:
-    """Return the job over the cases at these places alone, which may end with the first that times out again."""
+    """Return the job with the cases at these places only. It may end at the first case that times out again."""
     seconds = job.case_seconds
     return replace(
         job,
@@ -30,7 +30,13 @@ def repeated(job: Job, places: Sequence[int]) -> Job:
 
 
 def settled(first: Outcome, places: Sequence[int], second: Outcome) -> Outcome:
-    """Return the outcome in which the second run counts for the cases at these places that it got to."""
+    """Combine two outcomes: the second run counts for the cases that it reached.
+
+    Args:
+        first: The outcome of the job.
+        places: The places of the cases that ran again.
+        second: The outcome of these cases.
+    """
     cases = list(first.cases)
     for place, case in zip(places, second.cases, strict=True):
         if case.status != "missing":

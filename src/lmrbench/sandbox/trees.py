@@ -1,8 +1,8 @@
-"""Show a sandbox a repository of thousands of files without sending it: a folder of links to the files that are kept.
+"""Trees: folders of hard links that show a repository of thousands of files to a sandbox without sending it.
 
-Of a job's files those that come from a fetched source lie on this machine already. A folder holds hard links to them,
-and no other file of the source, so that what was masked or left out is nowhere in it. Jobs over the same files share
-it, and only what differs is sent. The modules that Python is likely to need lie there compiled, too.
+Files of a job that come from a fetched source are already on this machine. A tree holds hard links to them and to no
+other file of the source, so masked and omitted files are not in it. Jobs over the same files share a tree, and only
+the other files are sent. A tree also holds the bytecode of the modules that Python is likely to need.
 """
 
 from __future__ import annotations
@@ -23,9 +23,14 @@ from lmrbench.tasks.sources.origin import Kept
 
 
 def tree_of(files: Mapping[str, bytes], check: str) -> Path | None:
-    """The folder of the files of a job that come from a source, made where it is missing; None if there are none.
+    """Return the tree of a job's files, and make it if it is missing.
 
-    check: what the job runs; what it imports is compiled.
+    Args:
+        files: The files of the job, by path.
+        check: The source of the job's check, whose imports are compiled.
+
+    Returns:
+        The folder, or None if no file comes from a fetched source.
     """
     places = {path: data.place for path, data in files.items() if isinstance(data, Kept)}
     if not places:
@@ -38,7 +43,7 @@ def tree_of(files: Mapping[str, bytes], check: str) -> Path | None:
 
 
 def sent(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """The files of a job that lie in no such folder."""
+    """Return the files of a job that are in no tree, and so have to be sent."""
     return {path: data for path, data in files.items() if not isinstance(data, Kept)}
 
 
@@ -53,21 +58,25 @@ def _make(folder: Path, places: Mapping[str, Path], needed: set[str]) -> None:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
                     py_compile.compile(str(new / path), quiet=2)
-        # Whatever the umask: a worker may have a user id of its own.
+        # Independent of the umask: a worker may have a user id of its own.
         for inner in (new, *(path for path in new.rglob("*") if path.is_dir())):
             inner.chmod(0o755)
         new.rename(folder)
     except BaseException as error:
         shutil.rmtree(new, ignore_errors=True)
-        # Another process was faster; its folder is the same.
+        # If another process was faster, its folder is the same.
         if not (isinstance(error, OSError) and folder.is_dir()):
             raise
 
 
 def needed_modules(files: Mapping[str, bytes], check: str) -> Iterator[str]:
-    """The modules of a repository that a check imports, and those that these import as they are loaded, by path.
+    """Yield the paths of the modules that a check imports, directly or through other modules of the repository.
 
-    In place of a file that does not come from the source, which may be a candidate's, the source's own is read.
+    A file that does not come from the source may be a candidate's; the source's own version is read instead.
+
+    Args:
+        files: The files of the job, by path.
+        check: The source of the job's check.
     """
     root = next(_root(path, data.place) for path, data in files.items() if isinstance(data, Kept))
     seen: set[str] = set()
@@ -81,12 +90,12 @@ def needed_modules(files: Mapping[str, bytes], check: str) -> Iterator[str]:
 
 
 def _root(path: str, place: Path) -> Path:
-    """The folder below which a file of this path lies in this place."""
+    """Return the root folder of a file, given its path below the root and its full path."""
     return place.parents[len(PurePosixPath(path).parts) - 1]
 
 
 def _original(data: bytes, place: Path) -> bytes:
-    """What a file of the source holds; nothing where the source has no such file."""
+    """Return the source's version of a file; empty if the source has no such file."""
     if isinstance(data, Kept):
         return data
     with contextlib.suppress(FileNotFoundError):
@@ -95,7 +104,7 @@ def _original(data: bytes, place: Path) -> bytes:
 
 
 def _body(source: bytes | str) -> list[ast.stmt]:
-    """The statements of a module; none of a file that is no Python."""
+    """Return the statements of a module; none if the text is not valid Python."""
     with warnings.catch_warnings(), contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
         warnings.simplefilter("ignore")
         return ast.parse(source).body
@@ -103,7 +112,7 @@ def _body(source: bytes | str) -> list[ast.stmt]:
 
 
 def _loaded(source: bytes) -> Iterator[ast.AST]:
-    """What runs when a module is loaded."""
+    """Yield the nodes of the code that runs when a module is loaded."""
     waiting: list[ast.AST] = [*_body(source)]
     while waiting:
         node = waiting.pop()
@@ -119,7 +128,7 @@ def _is_type_checking(node: ast.AST) -> bool:
 
 
 def _imported(nodes: Iterable[ast.AST], path: str, files: Mapping[str, bytes]) -> Iterator[str]:
-    """The files of a repository that the imports of a module can stand for."""
+    """Yield the files of a repository that the imports of a module can refer to."""
     package = PurePosixPath(path).parent
     for node in nodes:
         if isinstance(node, ast.Import):
@@ -134,7 +143,7 @@ def _imported(nodes: Iterable[ast.AST], path: str, files: Mapping[str, bytes]) -
 
 
 def _files_of(module: PurePosixPath, files: Mapping[str, bytes]) -> Iterable[str]:
-    """The files of a module and of the packages around it, as far as the repository holds them."""
+    """Return the files of a module and of its parent packages that are in the repository."""
     around = [PurePosixPath(*module.parts[: end + 1]) for end in range(len(module.parts))]
     names = [f"{item}/__init__.py" for item in around] + [f"{module}.py"]
     return [name for name in names if name in files]

@@ -1,4 +1,4 @@
-"""What does a sandboxed process find in its environment? This, and nothing that the host has."""
+"""The interpreter and the environment variables of sandboxed processes, and the fingerprint of both."""
 
 from __future__ import annotations
 
@@ -19,12 +19,17 @@ INTERPRETER_OPTIONS = ("-S", "-s", "-B", "-P")
 
 
 def interpreter() -> Path:
-    """The Python that runs lmrbench, without the virtual environment around it."""
+    """Return the Python interpreter that runs lmrbench, outside of its virtual environment."""
     return Path(os.path.realpath(sys.executable))
 
 
 def variables(python_path: Iterable[str], home: str) -> dict[str, str]:
-    """The whole environment of a worker: fixed locale, time zone, hash seed and thread counts."""
+    """Return all environment variables of a worker: fixed locale, time zone, hash seed and thread counts.
+
+    Args:
+        python_path: The folders to import from.
+        home: The home folder, also used for temporary files.
+    """
     return {
         "PATH": "/usr/bin:/bin",
         "HOME": home,
@@ -44,7 +49,7 @@ def variables(python_path: Iterable[str], home: str) -> dict[str, str]:
 
 @cache
 def harness_digest() -> str:
-    """SHA-256 over what runs a check: the worker program, and the interpreter options and variables it is given."""
+    """Return the SHA-256 digest of the worker program, its interpreter options and its environment variables."""
     digest = hashlib.sha256(json.dumps([WORKER_PROGRAM.name, INTERPRETER_OPTIONS, variables((), "")]).encode())
     for file in sorted(WORKER_PROGRAM.glob("*.py")):
         digest.update(f"\0{file.name}\0".encode() + file.read_bytes())
@@ -52,10 +57,11 @@ def harness_digest() -> str:
 
 
 def fingerprint(imports: Iterable[str], environment: Path | None = None) -> dict[str, str]:
-    """What an observation may depend on besides task and seed: harness, interpreter, machine and package versions.
+    """Return what an observation may depend on besides task and seed: harness, Python, machine and package versions.
 
-    imports: of one task, so that the fingerprint is the same whichever tasks it is run with. environment: the folder of
-    packages that they come from, whose lock file is named; None for lmrbench's own.
+    Args:
+        imports: The packages that one task imports, so that the fingerprint does not depend on other tasks.
+        environment: The folder that the packages come from; None for the installation of lmrbench.
     """
     return {
         "harness": harness_digest()[:16],

@@ -1,8 +1,7 @@
-"""Where do a paper's packages come from, if lmrbench's own installation does not meet its requirements?
+"""Virtual environments for papers whose requirements the installation of lmrbench does not meet.
 
-From an environment of its own, made by `lmrbench env build` with what pip is configured for: a virtual environment in
-the user's cache, and a lock file of what was installed, with the digest of each file. Papers with the same requirements
-share one.
+`lmrbench env build` makes them in the user's cache, with pip as the user has configured it, and writes a lock file with
+the digest of each installed package. Papers with the same requirements share an environment.
 """
 
 from __future__ import annotations
@@ -33,23 +32,24 @@ _LOCK = "requirements.lock"
 
 @cache
 def environment_of(requirements: tuple[str, ...]) -> Path | None:
-    """The folder of the packages that meet these requirements; None if those of lmrbench's own installation do.
+    """Return the folder of packages that meets these requirements; None if the installation of lmrbench does.
 
-    Raises SandboxError, which says how to make it, where there is none yet.
+    Raises:
+        SandboxError: The environment has not been built; the message says how to build it.
     """
     unmet = unmet_requirements(requirements)
     if not unmet:
         return None
     folder = environment_folder(requirements)
     if not is_built(folder):
-        raise SandboxError(f"{unmet[0]}; an environment that has it is made by: lmrbench env build")
+        raise SandboxError(f"{unmet[0]}; build an environment that has it: lmrbench env build")
     return packages_folder(folder)
 
 
 def unmet_requirements(requirements: Iterable[str]) -> list[str]:
-    """What lmrbench's own installation lacks of these requirements and of what they require, in words."""
+    """Describe each requirement, direct or indirect, that the installation of lmrbench does not meet."""
     unmet: list[str] = []
-    waiting, seen = _counting(requirements, ()), set[str]()
+    waiting, seen = _applicable(requirements, ()), set[str]()
     while waiting:
         wanted = waiting.pop(0)
         if str(wanted) in seen:
@@ -57,16 +57,16 @@ def unmet_requirements(requirements: Iterable[str]) -> list[str]:
         seen.add(str(wanted))
         found = installed(wanted.name)
         if found is None:
-            unmet.append(f"{wanted} is needed, and not installed")
+            unmet.append(f"{wanted} is needed but not installed")
         elif not wanted.specifier.contains(found.version, prereleases=True):
-            unmet.append(f"{wanted} is needed, and {found.version} is installed")
+            unmet.append(f"{wanted} is needed but {found.version} is installed")
         else:
-            waiting += _counting(found.requires or (), wanted.extras)
+            waiting += _applicable(found.requires or (), wanted.extras)
     return unmet
 
 
-def _counting(texts: Iterable[str], extras: Collection[str]) -> list[Requirement]:
-    """The requirements whose markers hold here, with these extras."""
+def _applicable(texts: Iterable[str], extras: Collection[str]) -> list[Requirement]:
+    """Return the requirements whose markers hold here with these extras."""
     found = [Requirement(text) for text in texts]
     return [
         item
@@ -76,31 +76,36 @@ def _counting(texts: Iterable[str], extras: Collection[str]) -> list[Requirement
 
 
 def environment_folder(requirements: Iterable[str]) -> Path:
-    """Where the environment for these requirements and this Python lies, or will lie."""
+    """Return the folder of the environment for these requirements and this Python, whether it exists or not."""
     named = [sorted(requirements), platform.python_version(), platform.machine()]
     return cache_folder() / "environments" / hashlib.sha256(json.dumps(named).encode()).hexdigest()[:32]
 
 
 def packages_folder(folder: Path) -> Path:
-    """The folder in an environment that holds its packages."""
+    """Return the folder of packages in the folder of an environment."""
     return Path(sysconfig.get_path("purelib", "venv", {"base": str(folder), "platbase": str(folder)}))
 
 
 def lock_digest(environment: Path) -> str:
-    """SHA-256 of the lock file of the environment that holds this folder of packages."""
+    """Return the SHA-256 digest of the lock file that belongs to a folder of packages."""
     (lock,) = [parent / _LOCK for parent in environment.parents if (parent / _LOCK).is_file()]
     return hashlib.sha256(lock.read_bytes()).hexdigest()
 
 
 def is_built(folder: Path) -> bool:
-    """Whether an environment is here, whole: its lock file is written last."""
+    """Whether the environment in this folder is complete. Its lock file is written last."""
     return (folder / _LOCK).is_file()
 
 
 def build(requirements: tuple[str, ...]) -> Path:
-    """Make the environment for these requirements, unless it is there; returns its folder. pip says what it does.
+    """Build the environment for these requirements, unless it exists. pip reports its progress on standard error.
 
-    Raises SandboxError where pip can't install them, and RecordError where another process is making it.
+    Returns:
+        The folder of the environment.
+
+    Raises:
+        SandboxError: pip cannot install the requirements.
+        RecordError: Another process is building the environment.
     """
     folder = environment_folder(requirements)
     with locked(folder.with_name(f".{folder.name}")):
@@ -122,15 +127,15 @@ def build(requirements: tuple[str, ...]) -> Path:
 def _install(folder: Path, requirements: Iterable[str], report: Path) -> None:
     pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python")]
     options = ["--disable-pip-version-check", "--no-input", "--only-binary", ":all:", "--report", str(report)]
-    # Wheels alone: building anything else would run its code outside of a sandbox.
-    # What pip says is no result: all of it goes to standard error.
+    # Only wheels: building a source distribution would run its code outside of a sandbox.
+    # Standard output is for results, so pip's messages go to standard error.
     done = subprocess.run([*pip, "install", *options, *requirements], stdout=2, check=False)
     if done.returncode:
         raise SandboxError(f"pip could not install {' '.join(requirements)} (its messages are above)")
 
 
 def _locked_lines(report: dict[str, Any]) -> Iterator[str]:
-    """The lines of a lock file, as `pip install --require-hashes` reads it, from what pip says of an installation."""
+    """Yield the lines of a lock file for `pip install --require-hashes`, given pip's report of an installation."""
     for item in sorted(report["install"], key=lambda item: canonicalize_name(item["metadata"]["name"])):
         digest = item["download_info"]["archive_info"]["hashes"]["sha256"]
         yield f"{item['metadata']['name']}=={item['metadata']['version']} --hash=sha256:{digest}\n"

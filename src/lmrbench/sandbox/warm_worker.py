@@ -1,7 +1,7 @@
-"""The host's side of one warm worker: start it, give it jobs, take what comes back, and believe none of it.
+"""The host's side of a warm worker: it starts the worker, sends jobs, and reads answers without trusting them.
 
-A worker that hangs or dies is the candidate's doing once it had started well: the job is answered with what arrived
-until then, and the worker is gone. A worker that does not start at all is the machine's fault: SandboxError.
+If a worker hangs or dies after a good start, the candidate is at fault: the outcome consists of what arrived until
+then, and the worker is lost. If a worker does not start at all, the machine is at fault, which is a SandboxError.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from lmrbench.sandbox.trees import sent
 from lmrbench.tasks.time_limits import WALL_FACTOR
 
 START_SECONDS = 120.0
-# What the worker may take to kill and clean up after a job, beyond the job's own time.
+# The time for killing processes and cleaning up, in addition to the job's own.
 GRACE_SECONDS = 20.0
-# The first optimizer that a process makes imports as much again as torch itself, in about a second.
+# The first optimizer of a process imports as much as torch itself, which takes about a second.
 _OPTIMIZERS = "torch.optim"
 _MAX_FRAME = 1 << 30
 _MOST_SECONDS = 1e6
@@ -50,16 +50,30 @@ _STATUS: dict[int, CaseStatus] = {OBSERVED: "observed", RAISED: "raised", TIMED_
 
 
 class WorkerLostError(Exception):
-    """The worker ended or fell silent."""
+    """The worker ended or did not answer in time."""
 
 
 class WarmWorker:
-    """A worker that runs the worker program. Raises SandboxError where it does not start well.
+    """A worker that runs the worker program, seen from the host; see `protocol.Worker`.
 
-    sandbox: the name of its back end. tree: where the worker sees the folder of files that need not be sent.
+    Attributes:
+        connection: The connection to the program.
+        tree: The folder in the sandbox with the files that need not be sent.
+        alive: Whether the worker can take another job.
     """
 
     def __init__(self, sandbox: str, connection: Connection, imports: Sequence[str], tree: Path | None = None) -> None:
+        """Wait until the worker has imported the packages.
+
+        Args:
+            sandbox: The name of the back end, for error messages.
+            connection: The connection to the started program.
+            imports: The packages to import once for all jobs.
+            tree: The folder in the sandbox with the files that need not be sent.
+
+        Raises:
+            SandboxError: The worker does not start.
+        """
         self.connection = connection
         self.tree = tree
         self.alive = True
@@ -75,7 +89,11 @@ class WarmWorker:
             raise
 
     def run(self, job: Job) -> Outcome:
-        """Run one job to its end, whatever the candidate does; `alive` then tells whether the worker is left."""
+        """Run one job to its end, whatever the candidate does.
+
+        Returns:
+            The outcome. If `lost` is set, the worker is closed.
+        """
         began = time.monotonic()
         cases: dict[int, CaseOutcome] = {}
         broken: str | None = None
@@ -111,7 +129,7 @@ class WarmWorker:
         except WorkerLostError as error:
             lost = f"the sandbox ended: {self._diagnosis(error)}"
         except (ValueError, RecursionError) as error:
-            lost = f"the sandbox sent what is no answer: {self._diagnosis(error)}"
+            lost = f"the sandbox sent an invalid answer: {self._diagnosis(error)}"
         count = len(job.observed)
         if lost and len(cases) < count:
             cases[max(cases, default=-1) + 1] = CaseOutcome("died", message=lost)
@@ -129,19 +147,23 @@ class WarmWorker:
         )
 
     def kill(self) -> None:
-        """End the worker at once, from any thread; a job that it runs comes back as lost."""
+        """End the worker at once; its job comes back as lost. May be called from any thread."""
         self.connection.kill()
 
     def close(self) -> None:
-        """End the worker and all that runs in its sandbox; safe to call twice."""
+        """End the worker and all that runs in its sandbox. May be called twice."""
         self.alive = False
         self.connection.close()
 
     def _preload(self, modules: Sequence[str]) -> None:
-        """Have the worker import modules for all children to come. Raises WorkerLostError where it doesn't."""
+        """Have the worker import modules, for all later children.
+
+        Raises:
+            WorkerLostError: It does not answer.
+        """
         self._send(PRELOAD, modules)
         if self._receive(time.monotonic() + START_SECONDS).kind != READY:
-            raise WorkerLostError("it answered out of turn")
+            raise WorkerLostError("it sent an unexpected answer")
         self._held = self.connection.bounds.held() if self.connection.bounds else 0
 
     def _send(self, kind: int, message: object) -> None:
@@ -158,14 +180,14 @@ class WarmWorker:
             left = deadline - time.monotonic()
             data = self.connection.read(left) if left > 0 else None
             if data is None:
-                raise WorkerLostError("it fell silent")
+                raise WorkerLostError("it did not answer in time")
             if not data:
                 raise WorkerLostError("it hung up")
             self._frames = self._reader.feed(data)
         return frame
 
     def _diagnosis(self, error: Exception) -> str:
-        """What went wrong, with the last words of the worker's own error output; the worker is closed."""
+        """Close the worker, and describe an error with the last line of the worker's error output."""
         self.kill()
         words = self.connection.last_words()
         self.close()
@@ -202,7 +224,7 @@ def _text(payload: bytes) -> str:
 
 def _outcome(kind: int, payload: bytes) -> CaseOutcome:
     if kind == OBSERVED and len(payload) >= _SECONDS.size:
-        # The candidate's word too: NaN and the like must not get into a record.
+        # A candidate can forge these too: NaN and the like must not get into a record.
         seconds, by_clock = (item if 0 <= item < _MOST_SECONDS else 0.0 for item in _SECONDS.unpack_from(payload))
         return CaseOutcome("observed", payload=payload[_SECONDS.size :], seconds=seconds, seconds_by_clock=by_clock)
     if kind == OBSERVED:

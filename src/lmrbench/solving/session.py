@@ -25,7 +25,7 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 
 from lmrbench.errors import SandboxError
 from lmrbench.sandbox.backends.bubblewrap import BubblewrapSandbox, Layout, new_user, with_advice
-from lmrbench.sandbox.ending import kill_with_children
+from lmrbench.sandbox.connection import kill_with_children
 from lmrbench.sandbox.inside.session import CONTENT, ENDED, FAILED, FRAME, STDERR, STDOUT
 from lmrbench.sandbox.variables import WORKER_PROGRAM, interpreter, variables
 

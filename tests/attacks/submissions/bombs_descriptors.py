@@ -1,4 +1,4 @@
-"""Opens files, pipes and sockets until nobody gets any more, in several processes."""
+"""Opens files, pipes and sockets in several processes until every further attempt fails."""
 
 import os
 import socket

@@ -1,4 +1,4 @@
-"""Takes the user's whole allowance of signals that wait, so that other programs of the user get none."""
+"""Uses up the user's allowance of pending signals, so that other programs of the user get none."""
 
 import ctypes
 import os

@@ -1,4 +1,4 @@
-"""Writes to every folder that there is, down to the third level, and to the device files' own."""
+"""Writes to every folder down to the third level, and to the folder of the device files."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""Announces a frame of four thousand million bytes, for somebody to wait for or to make room for."""
+"""Announces a frame of four billion bytes, for the host to wait for or to allocate."""
 
 import contextlib
 import os

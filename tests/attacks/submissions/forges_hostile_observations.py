@@ -1,4 +1,4 @@
-"""Sends well-framed observations made to break whoever decodes or prints them."""
+"""Sends well-framed observations that are made to break the code that decodes or prints them."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""Names the cases by a list nested a hundred thousand levels deep, for the worker's JSON reader to fall over."""
+"""Gives the names of the cases as a list nested a hundred thousand levels deep, to break the worker's JSON reader."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""Sends what only the worker may say: that it is ready, that the request is done, that a case ran too long."""
+"""Sends frames that only the worker may send: ready, request done, case timed out."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""Kills all processes that there are, then its own group and session."""
+"""Kills all processes, then its own group and session."""
 
 import os
 import signal

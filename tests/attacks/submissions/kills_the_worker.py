@@ -1,4 +1,4 @@
-"""Sends the worker every signal that the system has, but the keyboard's."""
+"""Sends the worker every signal except the keyboard's."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""Leaves symbolic links to / and to the system's folders, for whoever cleans up to follow, and tries hard links."""
+"""Leaves symbolic links to / and to the system's folders, for the clean-up to follow, and tries hard links."""
 
 import os
 

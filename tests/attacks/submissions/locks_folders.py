@@ -1,4 +1,4 @@
-"""Leaves folders and files that nobody may enter, list or change, one inside the other."""
+"""Leaves nested folders and files that cannot be entered, listed or changed."""
 
 import os
 from pathlib import Path

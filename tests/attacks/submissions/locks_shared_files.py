@@ -1,4 +1,4 @@
-"""Locks files that every sandbox is shown, or leaves hints on them: whoever else asks for the lock learns a bit."""
+"""Locks files that every sandbox sees, or leaves hints on them: another process that asks for the lock learns a bit."""
 
 import errno
 import fcntl

@@ -1,4 +1,4 @@
-"""Makes itself the last that the kernel ends where memory runs out, so that the harness comes before it."""
+"""Makes itself the last process that the kernel kills when memory runs out, so that the harness comes first."""
 
 import contextlib
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Replaces abs, all, any, isinstance, len, float, print and __import__ for everybody in its process."""
+"""Replaces abs, all, any, isinstance, len, float, print and __import__ in its whole process."""
 
 import builtins
 

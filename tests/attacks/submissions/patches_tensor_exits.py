@@ -1,4 +1,4 @@
-"""Lets detach, cpu, numpy and to hand out arrays that claim to be close to all others."""
+"""Makes detach, cpu, numpy and to return arrays that claim to be close to all others."""
 
 import numpy as np
 import torch

@@ -1,4 +1,4 @@
-"""Sends one array that is referred to a hundred thousand times, so that whoever decodes it makes terabytes of it."""
+"""Sends one array that is referred to a hundred thousand times, so that decoding it would need terabytes."""
 
 import contextlib
 import json

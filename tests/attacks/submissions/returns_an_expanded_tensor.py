@@ -1,4 +1,4 @@
-"""Returns a tensor of ten thousand million elements that share one float."""
+"""Returns a tensor of ten billion elements that share one float."""
 
 import torch
 from report import report

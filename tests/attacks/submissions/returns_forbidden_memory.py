@@ -1,4 +1,4 @@
-"""Returns an array over memory that is not there, for whoever reads it to crash."""
+"""Returns an array over unmapped memory, for its reader to crash."""
 
 import ctypes
 

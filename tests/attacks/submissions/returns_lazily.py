@@ -1,4 +1,4 @@
-"""Returns generators, mapping proxies and views, which would run its code outside if anybody took them there."""
+"""Returns generators, mapping proxies and views, which would run its code on the host if they were taken there."""
 
 import types
 from collections import UserDict

@@ -1,4 +1,4 @@
-"""Waits on a futex in a file that every sandbox is shown: who wakes the waiter there may be in any of them."""
+"""Waits on a futex in a file that every sandbox sees: another sandbox could wake the waiter, and so signal to it."""
 
 import ctypes
 import mmap

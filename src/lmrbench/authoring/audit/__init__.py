@@ -1,1 +1,1 @@
-"""The audit of a task: what its check rejects, and what it lets pass."""
+"""The audit of a task: measures what its check rejects and what it accepts."""

@@ -1,14 +1,14 @@
-"""Is a task's check worth something: does it pass what is right, always, and reject what is wrong?"""
+"""The audit of a function-tier task: whether its check always accepts correct code and rejects wrong code."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from lmrbench.authoring.audit.certificate import AUDITOR, Certificate, Cost, GoldenRuns
+from lmrbench.authoring.audit.certificate import AUDITOR, Certificate, CheckCost, GoldenRuns, Variant
 from lmrbench.authoring.audit.cheats import cheats
 from lmrbench.authoring.audit.knowledge import fixed_inputs, oracles, require_drawn_by_seed
-from lmrbench.authoring.audit.laboratory import HASTY, Advance, Laboratory, Trial, least, worst
+from lmrbench.authoring.audit.laboratory import HASTY, Advance, Laboratory, Trial, TrialResult, least, worst
 from lmrbench.authoring.audit.leaks import missing, worst_leak
 from lmrbench.authoring.audit.mutation import SEEDS_FOR_WRONG, mutations
 from lmrbench.errors import SubmissionError
@@ -19,8 +19,8 @@ from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import repository_files, unsolved_files
 
-# The dear cases of a golden and of its rewrites run under so many seeds, the others under all.
-SEEDS_FOR_DEAR = 10
+# The number of seeds for the costly cases of the golden and of its rewrites; cheap cases run under all seeds.
+SEEDS_FOR_COSTLY = 10
 
 _TWO_THREADS = """
 import torch as _torch
@@ -41,42 +41,41 @@ def observe(case):
 
 
 def audit(task: Task, seeds: Sequence[int], pool: WorkerPool, advance: Advance = lambda *_: None) -> Certificate:
-    """Measure one task under these seeds. advance: called with a stage's name, what is done of it, and its total.
+    """Measure one task.
 
-    Raises TaskError if the golden fails its own check, SandboxError if the machine can't run it.
+    Args:
+        task: The task.
+        seeds: The seeds to draw cases with.
+        pool: The workers to run in.
+        advance: Called with the name of a stage, the number of its finished jobs, and their total.
+
+    Raises:
+        TaskError: The golden fails its own check.
+        SandboxError: The machine cannot run it.
     """
     laboratory = Laboratory(task, seeds, pool, advance)
     require_drawn_by_seed(laboratory)
     proposes = len(seeds) > SEEDS_FOR_WRONG
     golden = repository_files(task)
     again = [
-        Trial("golden", golden, seed, observe=observe, cases=laboratory.cases_under(number, SEEDS_FOR_DEAR))
+        Trial("golden", golden, seed, observe=observe, cases=laboratory.cases_under(number, SEEDS_FOR_COSTLY))
         for number, seed in enumerate(seeds)
         for observe in (None, laboratory.observing + _TWO_THREADS)
         if observe is None or "torch" in laboratory.imports
     ]
     runs = [result for _, result in laboratory.run("golden", again)]
-    precise = [
-        Trial("golden", golden, seed, observe=laboratory.observing + _IN_DOUBLE_PRECISION)
-        for seed in seeds[:SEEDS_FOR_WRONG]
-        if "torch" in laboratory.imports
-    ]
-    # A case of tensors in double precision, or one that asks for a dtype, can't be compared: its margin is None.
-    rounding = [item for _, result in laboratory.run("precision", precise) for item in result.margins]
+    rounding = _rounding_margins(laboratory)
     mask = laboratory.variants("mask", {"mask": unsolved_files(task)}, seeds[:1])
     rewrites = laboratory.variants(
-        "rewrites", _variant_files(task, task.files.rewrites), seeds, must_pass=True, seeds_for_dear=SEEDS_FOR_DEAR
+        "rewrites", variant_files(task, task.files.rewrites), seeds, must_pass=True, seeds_for_costly=SEEDS_FOR_COSTLY
     )
     wrong = laboratory.variants(
         "wrong versions",
-        _variant_files(task, task.files.wrong),
+        variant_files(task, task.files.wrong),
         seeds[:SEEDS_FOR_WRONG],
-        # Of a few seeds no tolerance is proposed, so that the margins of other cases don't matter.
+        # With few seeds no tolerance is proposed, so the margins of cases after the first rejection are not needed.
         until="all" if proposes else "rejected",
     )
-    # The cheat knows another seed and must fail here.
-    tricks = {item.label: _files(task, item) for item in cheats(task, known_seed=seeds[0] + 1)}
-    first = laboratory.goldens[seeds[0]]
     mutation, behavioural = mutations(laboratory)
     return Certificate(
         task=task.id,
@@ -84,39 +83,66 @@ def audit(task: Task, seeds: Sequence[int], pool: WorkerPool, advance: Advance =
         auditor=AUDITOR,
         seeds=len(seeds),
         sandbox=laboratory.pool.sandbox.name,
-        golden=GoldenRuns(
-            runs=len(runs),
-            cases=sum(len(result.margins) for result in runs),
-            flakes=sum(len(result.rejected_by) for result in runs),
-            worst_margin=worst(result.margin for result in runs),
-            rounding_margin=worst(item for item in rounding if item is not None),
-        ),
+        golden=golden_runs(runs, worst(rounding)),
         mask_rejected=not mask[0].passed,
         rewrites=rewrites,
         wrong=wrong,
-        cheats=laboratory.variants("cheats", tricks, seeds[:1], case_seconds=HASTY),
+        cheats=tried_cheats(laboratory),
         mutation=mutation,
         behavioural=behavioural,
         leak=worst_leak(task),
         missing=missing(task),
         proposed_tolerance_factor=_between(
-            [*(item.margin for item in rewrites), *(item for item in rounding if item is not None)],
-            [item.margin for item in wrong],
+            [*(item.margin for item in rewrites), *rounding], [item.margin for item in wrong]
         )
         if proposes
         else None,
-        cost=Cost(
-            cases=len(first.names),
-            seconds=round(first.seconds, 3),
-            peak_mb=round(max(result.outcome.peak_mb for result in runs), 1),
-            output_bytes=sum(map(len, first.observations)),
-        ),
+        cost=check_cost(laboratory, runs),
         oracles=oracles(laboratory),
-        fixed_inputs=fixed_inputs(*(laboratory.goldens[seed] for seed in seeds[:2])) if len(seeds) > 1 else 0.0,
+        fixed_inputs=fixed_inputs(laboratory),
     )
 
 
-def _variant_files(task: Task, texts: Mapping[str, str]) -> dict[str, Mapping[str, bytes] | None]:
+def golden_runs(runs: Sequence[TrialResult], rounding_margin: float | None) -> GoldenRuns:
+    """Summarize repeated runs of the golden."""
+    return GoldenRuns(
+        runs=len(runs),
+        cases=sum(len(result.margins) for result in runs),
+        flakes=sum(len(result.rejected_by) for result in runs),
+        worst_margin=worst(result.margin for result in runs),
+        rounding_margin=rounding_margin,
+    )
+
+
+def check_cost(laboratory: Laboratory, runs: Sequence[TrialResult]) -> CheckCost:
+    """Return the cost of a check, given repeated runs of the golden."""
+    first = laboratory.goldens[laboratory.seeds[0]]
+    return CheckCost(
+        cases=len(first.names),
+        seconds=round(first.seconds, 3),
+        peak_mb=round(max(result.outcome.peak_mb for result in runs), 1),
+        output_bytes=sum(map(len, first.observations)),
+    )
+
+
+def tried_cheats(laboratory: Laboratory) -> tuple[Variant, ...]:
+    """Try every cheat under the first seed."""
+    task, seed = laboratory.task, laboratory.seeds[0]
+    # One cheat is correct under another seed, and must fail under this one.
+    files = {item.label: _files(task, item) for item in cheats(task, known_seed=seed + 1)}
+    return laboratory.variants("cheats", files, [seed], case_seconds=HASTY)
+
+
+def variant_files(task: Task, texts: Mapping[str, str]) -> dict[str, Mapping[str, bytes] | None]:
+    """Put rewrites or wrong versions into the repository.
+
+    Args:
+        task: The task.
+        texts: The source of each version, by its name.
+
+    Returns:
+        The files of the repository with each version; None for one that cannot be put into it.
+    """
     return {
         label: _files(task, Submission(system="audit", task=task.id, code=dict.fromkeys(task.goal_files, text)))
         for label, text in texts.items()
@@ -130,8 +156,21 @@ def _files(task: Task, submission: Submission) -> Mapping[str, bytes] | None:
         return None
 
 
+def _rounding_margins(laboratory: Laboratory) -> list[float]:
+    """Return the margins of the cases that can be compared after single precision is replaced by double."""
+    golden = repository_files(laboratory.task)
+    precise = [
+        Trial("golden", golden, seed, observe=laboratory.observing + _IN_DOUBLE_PRECISION)
+        for seed in laboratory.seeds[:SEEDS_FOR_WRONG]
+        if "torch" in laboratory.imports
+    ]
+    # A case with tensors in double precision, or one that depends on a dtype, cannot be compared: its margin is None.
+    found = [item for _, result in laboratory.run("precision", precise) for item in result.margins]
+    return [item for item in found if item is not None]
+
+
 def _between(right_margins: Iterable[float | None], wrong_margins: Iterable[float | None]) -> float | None:
-    """The factor for the tolerance that is as far from the worst of what is right as from the best of what is wrong."""
+    """Return the geometric mean of the worst margin of correct code and the best margin of wrong code."""
     right, wrong = worst(right_margins), least(wrong_margins)
     if right is None or wrong is None or wrong <= right:
         return None

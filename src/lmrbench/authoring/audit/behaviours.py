@@ -1,89 +1,40 @@
-"""Mistakes of behaviour: wrong in some regime (type, state, layout, order of use), right elsewhere.
+"""Mutants of behaviour: wrong in some regime (dtype, state, memory layout, order of use) and right elsewhere.
 
-Each is a decorator of `inside.wrappers`, put directly above the target's `def`. Which of them make sense for a target
-follows from its signature, from the settings of `self` that its body reads, and from the values that all of these have
-while the check runs (`inside.recordings`). `numerics` holds those mistakes of this kind that are changes in the body.
+Each is a decorator of `inside.wrappers`, put directly above the target's `def`. Which decorators apply to a target
+follows from its signature, from the settings of `self` that its body reads, and from the values that these have while
+the check runs (`inside.recordings`). `numerics` holds the mistakes of this kind that change the body instead.
 """
 
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
 from lmrbench.authoring.audit.mutants import Mutant, mutant_id
-from lmrbench.records import Record
-from lmrbench.source.functions import Function, find
+from lmrbench.authoring.audit.subjects import RecordedCall, Subject, subject_of
+from lmrbench.source.functions import find
 from lmrbench.source.syntax import FunctionNode, Source, decode
 from lmrbench.tasks.model import Target
 
-# Where the code of `inside` lies in a repository under audit.
+# The folder with the code of `inside` in a repository under audit.
 PLACE = "lmrbench_inside"
 _FLOATS = ("float64", "float32")
 _MOST_EXTREMES = 2
 
 
-class Value(Record):
-    """What a slot held in one call. kind: floats, array, number, model, or the name of a plain type."""
-
-    kind: str
-    value: float | int | bool | str | None = None
-    dtype: str = ""
-    rows: int = -1
-
-
-class RecordedCall(Record):
-    """One call of a target: its slots, and the built-in exception that it ended in, if any."""
-
-    slots: dict[str, Value]
-    raised: str
-
-
-@dataclass(frozen=True)
-class Slot:
-    """A parameter, or a setting of `self` as `self.beta`. default: its source text, None without one."""
-
-    name: str
-    default: str | None
-    values: tuple[Value, ...]
-
-    @property
-    def is_setting(self) -> bool:
-        """Whether this is a setting of the object."""
-        return self.name.startswith("self.")
-
-    @property
-    def kinds(self) -> set[str]:
-        """The kinds of values that it held."""
-        return {value.kind for value in self.values}
-
-    @property
-    def numbers(self) -> list[float]:
-        """The different numbers that it held, in order."""
-        return sorted(
-            {value.value for value in self.values if isinstance(value.value, int | float) and value.kind == "number"}
-        )
-
-
-@dataclass(frozen=True)
-class Subject:
-    """A target as seen by a behaviour: what it takes and reads, and how its calls ended."""
-
-    target: Target
-    is_method: bool
-    slots: tuple[Slot, ...]
-    dtypes: frozenset[str]
-    raised: tuple[str, ...]
-
-
 @dataclass(frozen=True)
 class Behaviour:
-    """A way to be wrong. settings: yields the arguments of the decorator of that name for each mutant of a subject.
+    """A kind of mistake.
 
-    certain: wrong wherever it happens at all; otherwise a mutant counts only if some input shows a difference.
+    Attributes:
+        name: The name of the decorator in `inside.wrappers`.
+        settings: Yields the arguments of the decorator for each mutant of a subject.
+        why: The mistake in words.
+        certain: Whether the mutant is wrong whenever it has an effect. Otherwise it counts only if some input shows a
+            difference.
     """
 
     name: str
@@ -93,45 +44,57 @@ class Behaviour:
 
 
 def inside_files() -> dict[str, bytes]:
-    """The files that a mutant of behaviour needs beside it, by their paths in the repository."""
+    """Return the additional files that mutants of behaviour import, by path in the repository."""
     folder = resources.files("lmrbench.authoring.audit") / "inside"
     names = ("__init__", "oracles", "recordings", "widening", "wrappers")
     return {f"{PLACE}/{name}.py": (folder / f"{name}.py").read_bytes() for name in names}
 
 
-def slot_names(data: bytes, target: Target) -> list[str]:
-    """The parameters of a target, and the settings of `self` that it reads, as slots are called."""
-    node = find(data, target.qualname).node
-    return [*_parameters(node), *_settings(node)]
-
-
 def with_decorator(data: bytes, target: Target, decorator: str) -> bytes:
-    """The file with one more decorator, directly above the target's `def`; an expression on `inside`'s modules."""
+    """Return a file with another decorator directly above the target's `def`.
+
+    Args:
+        data: The file of the target.
+        target: The target.
+        decorator: The expression of the decorator; see the function `decorator`.
+    """
     text, encoding = decode(data)
     function = find(data, target.qualname)
     source = Source.parse(text)
     line = f"@{decorator}{source.newline(function.header)}{source.margin(function.header)}"
-    # `find` leaves out a byte order mark, as `Source` does.
+    # The offsets of `find` do not count a byte order mark, and `Source` removes it.
     text = source.text[: function.header] + line + source.text[function.header :]
     return text.encode(encoding)
 
 
 def decorator(module: str, name: str, *settings: object) -> str:
-    """The text of a decorator of `inside`."""
+    """Return the expression of a decorator of `inside`.
+
+    Args:
+        module: The name of its module.
+        name: The name of the decorator.
+        settings: Its arguments.
+    """
     arguments = ", ".join(map(repr, settings))
     return f'__import__("{PLACE}.{module}", fromlist=["{module}"]).{name}({arguments})'
 
 
 def behavioural_mutants(data: bytes, target: Target, calls: Sequence[RecordedCall]) -> Iterator[tuple[Mutant, bool]]:
-    """Every mutant of behaviour of one target, and whether it is certainly wrong."""
+    """Yield every mutant of behaviour of a target, and whether it is certainly wrong.
+
+    Args:
+        data: The file of the target.
+        target: The target.
+        calls: Recorded calls of the target.
+    """
     function = find(data, target.qualname)
     if not calls or isinstance(function.node, ast.AsyncFunctionDef) or _is_generator(function.node):
         return
-    subject = _subject(function, target, calls)
+    subject = subject_of(function, target, calls)
     for item in BEHAVIOURS:
         for settings in item.settings(subject):
             text = decorator("wrappers", item.name, *settings)
-            # Numbers come from the cases that were recorded: the id leaves them out.
+            # Numbers depend on the recorded cases, so they are not part of the id.
             change = " ".join(str(part) for part in settings if isinstance(part, str))
             if item.name in ("clipped", "treated_as_absent"):
                 change = f"{settings[0]} {_described(item.name, settings)}"
@@ -149,69 +112,13 @@ def _described(name: str, settings: tuple[Any, ...]) -> str:
     return "below" if settings[2] == float("inf") else "above"
 
 
-def _subject(function: Function, target: Target, calls: Sequence[RecordedCall]) -> Subject:
-    defaults = _parameters(function.node)
-    values: dict[str, list[Value]] = defaultdict(list)
-    for call in calls:
-        for name, value in call.slots.items():
-            values[name].append(value)
-    slots = tuple(Slot(name, defaults.get(name), tuple(found)) for name, found in values.items())
-    dtypes = frozenset(value.dtype for slot in slots for value in slot.values if value.kind == "floats")
-    raised = tuple(dict.fromkeys(call.raised for call in calls if call.raised))
-    is_method = bool(function.parents) and next(iter(defaults), "") != "cls" and _takes_self(function.node)
-    return Subject(target, is_method, slots, dtypes, raised)
-
-
-def _takes_self(node: FunctionNode) -> bool:
-    arguments = [*node.args.posonlyargs, *node.args.args]
-    return bool(arguments) and arguments[0].arg == "self"
-
-
-def _parameters(node: FunctionNode) -> dict[str, str | None]:
-    """The source of the default of each parameter but `self`; None where it has none."""
-    positional = [*node.args.posonlyargs, *node.args.args]
-    defaults: list[ast.expr | None] = [None] * (len(positional) - len(node.args.defaults))
-    pairs = [*zip(positional, [*defaults, *node.args.defaults], strict=True)]
-    pairs += zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
-    return {
-        item.arg: None if default is None else ast.unparse(default)
-        for item, default in pairs
-        if item.arg not in ("self", "cls")
-    }
-
-
-def _settings(node: FunctionNode) -> list[str]:
-    """The attributes of `self` that the body reads and does not call, each as long a path as is read."""
-    called = {id(part.func) for part in ast.walk(node) if isinstance(part, ast.Call)}
-    inner = {id(part.value) for part in ast.walk(node) if isinstance(part, ast.Attribute)}
-    found = []
-    for part in ast.walk(node):
-        if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Load) and id(part) not in inner:
-            # Of `self.weight.T` and `self.pool.run()` what is read of `self` is the attribute before.
-            read = part.value if id(part) in called or not _is_path(part) else part
-            while isinstance(read, ast.Attribute) and read.attr in _NO_SETTINGS:
-                read = read.value
-            if isinstance(read, ast.Attribute) and _is_path(read):
-                found.append(ast.unparse(read))
-    return list(dict.fromkeys(found))
-
-
-_NO_SETTINGS = frozenset({"T", "mT", "dtype", "device", "shape", "data", "grad"})
-
-
-def _is_path(node: ast.expr) -> bool:
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return isinstance(node, ast.Name) and node.id == "self"
-
-
 def _is_generator(node: ast.AST) -> bool:
-    """Whether there is a `yield` that is not one of an inner function."""
+    """Whether there is a `yield` outside of inner functions."""
     inner = [part for part in ast.iter_child_nodes(node) if not isinstance(part, ast.Lambda | FunctionNode)]
     return any(isinstance(part, ast.Yield | ast.YieldFrom) or _is_generator(part) for part in inner)
 
 
-# What follows is the table. A function yields the settings of a decorator, once for each mutant.
+# The table of behaviours, and before it the functions that yield the arguments of decorators, once for each mutant.
 
 
 def _once(subject: Subject) -> Iterator[tuple[Any, ...]]:

@@ -1,7 +1,7 @@
-"""What an audit measured of one task, and what it would have to be.
+"""Certificates: what an audit measured of a task, and the thresholds that a task has to meet.
 
-A certificate names the digest of its task and `AUDITOR`, and is stale as soon as either changes. `certificate.json` in
-a paper's folder holds those of its tasks, by name.
+A certificate names the digest of its task and `AUDITOR`, and becomes stale when either changes. `certificate.json` in
+a paper's folder holds the certificates of the paper's tasks, by name.
 """
 
 from __future__ import annotations
@@ -19,20 +19,26 @@ from lmrbench.tasks.digests import audit_digest, runs_digest
 from lmrbench.tasks.files import read_text_if_there
 from lmrbench.tasks.model import Task, Tier
 
-# Raise this number when the audit can find something other than before; all certificates are then stale.
+# Raise this number when the findings of an audit can change. All certificates become stale.
 AUDITOR = 1
 MUTATION_SCORE = 0.95
 LEAK_SHARE = 0.3
-# How much of a repository a whole method is, at least.
+# The minimum size of a method.
 METHOD_FUNCTIONS, METHOD_FILES, METHOD_LINES = 3, 2, 80
-# What is right may take so much of the tolerance, so that no seed makes it fail.
+# The largest share of the tolerance that a rewrite may use, so that it passes under every seed.
 RIGHT_MARGIN = 0.5
 
 
 class GoldenRuns(Record):
-    """Repeated runs of the golden: how many cases, how many of them differed, and the worst margin to the tolerance.
+    """Repeated runs of the golden. A margin is a difference as a multiple of the tolerance.
 
-    rounding_margin: the worst where single precision is replaced by double, over the cases in which that can be done.
+    Attributes:
+        runs: The number of runs.
+        cases: The number of cases in all runs.
+        flakes: The number of cases that differ from the first run.
+        worst_margin: The largest margin; None if a case differs in kind.
+        rounding_margin: The largest margin when single precision is replaced by double, over the cases in which that
+            is possible.
     """
 
     runs: int
@@ -43,9 +49,15 @@ class GoldenRuns(Record):
 
 
 class Variant(Record):
-    """One rewrite, wrong version or cheat. margin: of its worst case; None if it differs in kind or doesn't run.
+    """One rewrite, wrong version or cheat.
 
-    closest: the case with this margin, for what must pass.
+    Attributes:
+        name: Its name.
+        passed: Whether it passes: a rewrite under every seed, anything else under any seed.
+        rejected_by: The first case that rejects it; empty if none does.
+        margin: The margin of its worst case (for a wrong version or cheat, under the seed where that is smallest);
+            None if it differs in kind or does not run.
+        closest: The case with the largest margin of a rewrite.
     """
 
     name: str
@@ -56,7 +68,14 @@ class Variant(Record):
 
 
 class Survivor(Record):
-    """A mutant that no case rejects. told_apart_by: a case that the check lacks, and what it shows, where known."""
+    """A mutant that no case rejects.
+
+    Attributes:
+        id: The id of the mutant.
+        operator: The name of the operator that made it.
+        diff: Its difference from the golden.
+        told_apart_by: A case that the check lacks and that distinguishes the mutant, with the difference, if known.
+    """
 
     id: str
     operator: str
@@ -65,9 +84,17 @@ class Survivor(Record):
 
 
 class Mutation(Record):
-    """mutants: all that count. indistinguishable and equivalent: those that don't, by fuzzing or by declaration.
+    """The mutants of one kind, and how many of them the check rejects.
 
-    operators: how many of the mutants each of them made. refuted: declared equivalent, but some seed rejects them.
+    Attributes:
+        mutants: The number of mutants that count.
+        rejected: How many of these the check rejects.
+        operators: How many of these each operator made.
+        indistinguishable: The number of mutants that do not count because fuzzing shows no difference.
+        equivalent: The number of mutants that do not count because the author declares them equivalent.
+        refuted: The ids of those that are declared equivalent although some seed rejects them.
+        survivors: The mutants that no case rejects.
+        per_second: The number of mutants tried per second.
     """
 
     mutants: int
@@ -81,16 +108,22 @@ class Mutation(Record):
 
     @property
     def score(self) -> float:
-        """The share of mutants that are rejected."""
+        """The share of the mutants that the check rejects."""
         return self.rejected / self.mutants if self.mutants else 1.0
 
 
 class Visible(Record):
-    """What decides what the check of a whole method asks for?
+    """Whether a solver can know what the check of a method asks for.
 
-    functions, files, lines: how much is masked. results_hold: whether the logged results are the golden's. rejected:
-    the mutants of one expression that the check rejects; shown: those that change the logged results, too; decided:
-    of the others, those that break a sentence that a solver reads. undecided: the rest.
+    Attributes:
+        functions: The number of masked functions.
+        files: The number of files that they are in.
+        lines: The number of their lines.
+        results_hold: Whether the golden reproduces the logged results.
+        rejected: The number of mutants of one expression that the check rejects.
+        shown: How many of these change the logged results.
+        decided: How many of the others violate a sentence that a solver reads.
+        undecided: The rest.
     """
 
     functions: int
@@ -104,7 +137,7 @@ class Visible(Record):
 
     @property
     def shortfalls(self) -> tuple[str, ...]:
-        """What keeps the task from shipping, in words."""
+        """The reasons why the task cannot ship."""
         found = []
         if self.functions < METHOD_FUNCTIONS or self.files < METHOD_FILES or self.lines < METHOD_LINES:
             found.append(
@@ -112,14 +145,21 @@ class Visible(Record):
                 f"{METHOD_FUNCTIONS}, {METHOD_LINES} or {METHOD_FILES}"
             )
         if not self.results_hold:
-            found.append("the logged results are not the golden's; `lmrbench results` writes them")
+            found.append("the golden does not reproduce the logged results; `lmrbench results` writes them")
         if self.undecided:
-            found.append(f"{len(self.undecided)} mutants are rejected that neither results nor a sentence decide")
+            found.append(f"{len(self.undecided)} rejected mutants are decided by neither the results nor a sentence")
         return tuple(found)
 
 
-class Cost(Record):
-    """Of one run of the golden's check."""
+class CheckCost(Record):
+    """The cost of one run of the check with the golden.
+
+    Attributes:
+        cases: The number of cases.
+        seconds: Processor seconds.
+        peak_mb: The largest memory of a process, in megabytes.
+        output_bytes: The bytes of all observations.
+    """
 
     cases: int
     seconds: float
@@ -128,11 +168,32 @@ class Cost(Record):
 
 
 class Certificate(StoredRecord):
-    """Everything that the audit of one task measured. sandbox: the back end that it ran in.
+    """Everything that the audit of one task measured.
 
-    A twin needs no rewrites, and its wrong versions are what is right for its original. behavioural: of the tasks of
-    the headline alone. oracles, fixed_inputs: of `knowledge`; None if not measured yet. visible: of
-    whole methods alone. runs: of `runs_digest`; empty where an older version wrote it.
+    A twin needs no rewrites, and its wrong versions are correct code for its original.
+
+    Attributes:
+        task: The id of the task.
+        digest: The audit digest of the task.
+        auditor: `AUDITOR` at the time of the audit.
+        seeds: The number of seeds.
+        sandbox: The name of the back end.
+        golden: The repeated runs of the golden.
+        mask_rejected: Whether the check rejects the masked repository.
+        rewrites: The correct versions.
+        wrong: The wrong versions.
+        cheats: The answers that need no understanding of the task.
+        mutation: The mutants of one expression.
+        behavioural: The mutants of behaviour; only for the function tier.
+        leak: The largest part of the answer in a single file of the workspace.
+        missing: Literals and names that a solver is not told.
+        proposed_tolerance_factor: A factor for the tolerance that separates correct from wrong code best.
+        cost: The cost of the check.
+        oracles: The names in the check that give the result away; None if not measured.
+        fixed_inputs: The share of cases whose observation does not depend on the seed; None if not measured.
+        tier: The tier of the task.
+        visible: Whether a solver can know what the check asks for; only for methods.
+        runs: The `runs_digest` of the task; empty if an older version wrote the certificate.
     """
 
     task: str
@@ -150,7 +211,7 @@ class Certificate(StoredRecord):
     leak: Leak
     missing: Missing
     proposed_tolerance_factor: float | None
-    cost: Cost
+    cost: CheckCost
     oracles: tuple[str, ...] | None = None
     fixed_inputs: float | None = None
     tier: Tier = "function"
@@ -164,7 +225,7 @@ class Certificate(StoredRecord):
 
     @property
     def shortfalls(self) -> tuple[str, ...]:
-        """What keeps the task from shipping, in words; empty for a good task."""
+        """The reasons why the task cannot ship; empty for a good task."""
         found = []
         if self.golden.flakes:
             found.append(f"the golden differs from itself in {self.golden.flakes} of {self.golden.cases} cases")
@@ -172,7 +233,7 @@ class Certificate(StoredRecord):
             found.append("the mask passes")
         found += [f"the rewrite {item.name} fails in {item.rejected_by}" for item in self.rewrites if not item.passed]
         found += [
-            f"the rewrite {item.name} takes {item.margin:.2f} of the tolerance in {item.closest}"
+            f"the rewrite {item.name} uses {item.margin:.2f} of the tolerance in {item.closest}"
             for item in self.rewrites
             if item.passed and item.margin is not None and item.margin > RIGHT_MARGIN
         ]
@@ -197,49 +258,52 @@ class Certificate(StoredRecord):
 
 
 def certificate_file(task: Task) -> Path:
-    """Where the certificates of a paper's tasks lie."""
+    """Return the file with the certificates of a paper's tasks."""
     return task.folder / "certificate.json"
 
 
 def read_certificate(task: Task) -> Certificate | None:
-    """The certificate of a task if there is one that holds for it as it is now."""
+    """Return the certificate of a task, or None if there is none for the task as it is now."""
     certificate = _stored(task)
     return certificate if certificate is not None and certificate.digest == audit_digest(task) else None
 
 
 def read_runs(task: Task) -> Certificate | None:
-    """The certificate of a task if what was run for it would run the same now, whatever a solver is told by now."""
+    """Return the certificate of a task, or None if the audit would run anything else now.
+
+    A certificate that is stale only because the task's texts have changed is returned too.
+    """
     certificate = _stored(task)
     return certificate if certificate is not None and certificate.runs == runs_digest(task) else None
 
 
 def _stored(task: Task) -> Certificate | None:
-    """The certificate of a task that an auditor of this number has written."""
+    """Return the stored certificate of a task, or None if there is none by this version of the auditor."""
     entry = _read(task).get(task.name)
     if entry is None:
         return None
     try:
         certificate = Certificate.model_validate_json(json.dumps(entry))
     except ValidationError:
-        # Written by another version of the audit: as good as none.
+        # Another version of the audit has written it.
         return None
     return certificate if certificate.auditor == AUDITOR else None
 
 
 def why_none(task: Task) -> str:
-    """Why `read_certificate` gives none."""
+    """Return the reason why `read_certificate` returns None."""
     entry = _read(task).get(task.name)
     if not isinstance(entry, dict):
         return "has not been audited yet"
     if entry.get("digest") != audit_digest(task):
         return "has changed since its audit"
     if entry.get("auditor") != AUDITOR:
-        return f"was not made by auditor {AUDITOR}"
+        return f"was not audited by auditor {AUDITOR}"
     return "has a certificate that another version wrote"
 
 
 def write_certificate(task: Task, certificate: Certificate) -> None:
-    """Write or replace the certificate of one task; those of the paper's other tasks stay."""
+    """Write or replace the certificate of one task, and keep those of the paper's other tasks."""
     entries = {**_read(task), task.name: certificate.model_dump(mode="json")}
     write_whole(certificate_file(task), (json.dumps(dict(sorted(entries.items())), indent=1) + "\n").encode())
 
@@ -249,7 +313,7 @@ def _read(task: Task) -> dict[str, object]:
     try:
         entries = json.loads(read_text_if_there(file, task.folder.parent) or "{}")
     except (ValueError, RecursionError) as error:
-        raise RecordError(f"{file}: is not JSON: {error}") from error
+        raise RecordError(f"{file}: is not JSON: {error}; audit the paper's tasks again") from error
     if not isinstance(entries, dict):
-        raise RecordError(f"{file}: not a table of certificates")
+        raise RecordError(f"{file}: is not an object of certificates; audit the paper's tasks again")
     return entries

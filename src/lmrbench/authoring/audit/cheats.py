@@ -1,4 +1,4 @@
-"""Answers that need no understanding of any task. Each must score nothing on every task."""
+"""Cheats: answers that need no understanding of a task, and that every check must reject."""
 
 from __future__ import annotations
 
@@ -33,7 +33,12 @@ return Equal()
 
 
 def cheats(task: Task, known_seed: int) -> Iterator[Submission]:
-    """Each cheat as a submission; one of them is right under `known_seed` alone."""
+    """Yield each cheat as a submission.
+
+    Args:
+        task: The task to cheat on.
+        known_seed: The only seed under which one of the cheats is correct.
+    """
     for label, statements in _BODIES.items():
         yield with_bodies(task, "cheat", dict.fromkeys(task.targets, statements), label)
     golden = repository_files(task)

@@ -1,6 +1,6 @@
-"""Mistakes of one expression: operators of mutation testing at large, and those of this field.
+"""Mutation operators that change one expression: the usual ones, and those of numerical code.
 
-An operator gets a node of a target's body and yields what may stand there instead.
+An operator gets a node of a target's body and yields its replacements.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 from lmrbench.source.syntax import FunctionNode
 
-# Methods and functions that a slip of the pen turns into each other; each pair works both ways.
+# Methods and functions that are easily confused; each pair works both ways.
 _EXCHANGED = (
     ("mean", "sum"), ("max", "min"), ("amax", "amin"), ("argmax", "argmin"), ("cummax", "cummin"),
     ("softmax", "log_softmax"), ("sigmoid", "logsigmoid"), ("exp", "log"), ("std", "var"), ("any", "all"),
@@ -43,18 +43,25 @@ _COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.In: (ast.NotIn,), ast.NotIn: (ast.In,),
 }  # fmt: skip
 _MOST_SIMILAR = 2
-# Functions whose first two arguments can be told apart by nobody.
+# Functions that give the same result with their first two arguments swapped.
 _SYMMETRIC = frozenset({"transpose", "max", "min", "maximum", "minimum", "logaddexp", "allclose", "isclose", "zip"})
 _NO_GRADIENT = ("no_grad", "inference_mode")
 AXES = frozenset({"dim", "axis"})
-# Keywords that change no result here: they guard against misuse, or name a device where there is but one.
+# Keywords that change no result here: they guard against misuse, or name the only device.
 GUARDS = frozenset({"strict", "device"})
 
 
 class Names:
-    """What operators ask of a function as a whole: its parameters, its variables, whether gradients are off."""
+    """Facts about a whole function that operators need.
+
+    Attributes:
+        without_gradient: Whether a decorator turns gradients off.
+        parameters: The names of its parameters except `self`.
+        stored: The names that it assigns, once for each assignment.
+    """
 
     def __init__(self, function: FunctionNode) -> None:
+        """Collect the facts about a function."""
         arguments = function.args
         every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
         self.without_gradient = any(
@@ -67,19 +74,26 @@ class Names:
         self._all = list(dict.fromkeys([*self.parameters, *self.stored]))
 
     def like(self, name: str) -> list[str]:
-        """The names most like this one, if it is a parameter or variable."""
+        """Return the most similar names if this is a parameter or variable, or else none."""
         if name not in self._all:
             return []
         return difflib.get_close_matches(name, [other for other in self._all if other != name], _MOST_SIMILAR, 0.6)
 
     def bound_twice(self, name: str) -> bool:
-        """Whether the name still has a value when one of its assignments is removed."""
+        """Whether the name still has a value after one of its assignments is removed."""
         return name in self.parameters or self.stored.count(name) > 1
 
 
 @dataclass(frozen=True)
 class Operator:
-    """A way to be wrong. name: part of the ids of its mutants. kind: of the nodes that it changes. why: the mistake."""
+    """A kind of mistake.
+
+    Attributes:
+        name: The name, which is part of the ids of its mutants.
+        kind: The type of the nodes that it changes.
+        alternatives: Yields the replacements of a node.
+        why: The mistake in words.
+    """
 
     name: str
     kind: type[ast.AST] | types.UnionType
@@ -88,7 +102,7 @@ class Operator:
 
 
 def changed(node: Any, **fields: Any) -> Any:
-    """A copy of a node with other fields."""
+    """Return a copy of a node with other fields."""
     result = copy.copy(node)
     for name, value in fields.items():
         setattr(result, name, value)
@@ -96,17 +110,17 @@ def changed(node: Any, **fields: Any) -> Any:
 
 
 def constant(value: object) -> ast.Constant:
-    """A literal."""
+    """Return the node of a literal."""
     return ast.Constant(value=value)  # type: ignore[arg-type]
 
 
 def method(receiver: ast.expr, name: str, *arguments: ast.expr) -> ast.Call:
-    """`receiver.name(*arguments)`."""
+    """Return the node of `receiver.name(*arguments)`."""
     return ast.Call(func=ast.Attribute(value=receiver, attr=name, ctx=ast.Load()), args=list(arguments), keywords=[])
 
 
 def call_name(node: ast.Call) -> str:
-    """The name of what is called, without the module or the object before it."""
+    """Return the name of the called function, without the module or object before it."""
     name: str = getattr(node.func, "attr", getattr(node.func, "id", ""))
     return name
 
@@ -220,7 +234,7 @@ def _unfiltered(node: ast.comprehension, names: Names) -> Iterator[ast.AST]:
 
 def _removed_statement(node: ast.stmt, names: Names) -> Iterator[ast.AST]:
     stored = [item.id for item in ast.walk(node) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)]
-    # Without its only assignment a name is an error wherever it is used: that would prove nothing of a check.
+    # Without its only assignment a name raises an error wherever it is used, which every check notices.
     if all(names.bound_twice(name) for name in stored):
         yield ast.Pass()
 
@@ -266,12 +280,7 @@ EXPRESSIONS: tuple[Operator, ...] = (
     Operator("swapped items", ast.Tuple | ast.List, _swapped_items, "results in another order"),
     Operator("transposition", ast.Attribute, _transposition, "a transposition is forgotten"),
     Operator("unfiltered", ast.comprehension, _unfiltered, "a filter is forgotten"),
-    Operator(
-        "removed statement",
-        ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Expr | ast.Raise,
-        _removed_statement,
-        "a statement is forgotten",
-    ),
+    Operator("removed statement", _STATEMENTS, _removed_statement, "a statement is forgotten"),
     Operator("detached", ast.Assign | ast.Return, _detached, "a gradient is stopped"),
     Operator("negated", ast.Assign | ast.Return, _negated, "a result has the wrong sign"),
     Operator("condition", ast.If | ast.While, _condition, "one branch is always or never taken"),

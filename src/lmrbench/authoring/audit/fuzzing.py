@@ -1,8 +1,8 @@
-"""Which of two versions of a repository are told apart by some input that a check does not have?
+"""Fuzzing: whether some input that a check does not have distinguishes a variant from the golden.
 
-Golden and variant run over the check's own cases widened (`inside.widening`). A case counts where the golden returns
-finite values that double precision confirms: elsewhere nobody says what is right. A variant that no such case tells
-from the golden changes nothing that anybody could see.
+Golden and variant run over variations of the check's cases (`inside.widening`). A case counts only if the golden
+returns finite values that double precision confirms; otherwise the correct result is unknown. A variant that no such
+case distinguishes from the golden has no visible effect.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from lmrbench.sandbox.protocol import Cases, Job, Outcome
 from lmrbench.tasks.model import Tolerance
 from lmrbench.tasks.workspace import repository_files
 
-# Under a seed that no check meets.
+# A seed that no check is run with.
 SEED = 20_260_229
 _MOST_CASES, _FEWEST_CASES = 200, 40
-# What widened cases may take for one variant, in seconds of the golden.
+# The time limit of widened cases for one variant, in seconds of the golden.
 _SECONDS = 2.0
-# Rounding differs more at magnitudes for which no tolerance was set, and most in half precision, but not in double.
+# Tolerances are multiplied by this, because rounding errors grow at other magnitudes; not in double precision.
 _FACTOR = 100.0
 _HALF = Tolerance(rtol=0.3, atol=0.3)
 _WIDENED = """
@@ -42,9 +42,15 @@ def widened_cases(seed):
 def told_apart(
     laboratory: Laboratory, variants: Mapping[str, Mapping[str, bytes]], owner: str = "audit"
 ) -> dict[str, str]:
-    """For each variant that some widened case tells from the golden: that case, and the difference in words.
+    """Find differences between variants and the golden.
 
-    variants: the repository's files, by the variant's name. owner: whose code these are.
+    Args:
+        laboratory: The laboratory of the task.
+        variants: The repository's files for each variant, by its name.
+        owner: The owner of the variants' code.
+
+    Returns:
+        For each variant that some widened case distinguishes from the golden, the case and the difference.
     """
     if not variants:
         return {}
@@ -83,7 +89,7 @@ def _job(laboratory: Laboratory, files: Mapping[str, bytes], cases: Cases, owner
 def _sound_cases(
     laboratory: Laboratory, names: Sequence[str], golden: Outcome, precise: Outcome
 ) -> dict[int, tuple[str, Any]]:
-    """By number: the names and observations of the cases in which the golden can be relied on."""
+    """Return name and observation of each case in which the golden is reliable, by number."""
     sound = {}
     for number, (name, case) in enumerate(zip(names, golden.cases, strict=True)):
         if case.status != "observed" or not _finite(expected := decode(case.payload)):

@@ -1,8 +1,8 @@
-"""Measure how much of a check can be passed without the method: by calling the check, or by a table of its cases.
+"""What a check gives away: oracles, and cases that can be answered from a table.
 
 An *oracle* is a name of the check, reachable from `observe`, that holds or computes the target's result. *Fixed inputs*
-are cases with the same observation under any seed, or that an answer which does nothing passes: whoever has seen one
-grading can answer them from a table.
+are cases with the same observation under every seed, or that an answer which does nothing passes. A solver that has
+seen one grading can answer them from a table.
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ from lmrbench.authoring.audit.laboratory import Laboratory
 from lmrbench.errors import TaskError
 from lmrbench.grading.compare import compare
 from lmrbench.grading.draw import drawn_cases
-from lmrbench.grading.observe import ReferenceOutputs
 from lmrbench.sandbox.inside.encoding import decode
 from lmrbench.tasks.workspace import repository_files
 
 MOST_FIXED = 1 / 3
-# A name is an oracle if it gives the target's results in so many cases, and in so large a share of those that have it.
+# A name is an oracle if it gives the target's results in this many cases, and in this share of those that have it.
 _FEWEST_CASES, _SHARE = 3, 0.9
 _WATCHED = """
 from {place}.oracles import watched as _watched
@@ -33,15 +32,25 @@ def observe(case):
 
 
 def require_drawn_by_seed(laboratory: Laboratory) -> None:
-    """Draw the cases of the first seed once more; raise TaskError if they are others than before."""
+    """Draw the cases of the first seed once more, and compare.
+
+    Raises:
+        TaskError: They differ from those before.
+    """
     task, seed = laboratory.task, laboratory.seeds[0]
     again = drawn_cases([(task, seed)], laboratory.pool)[task.id, seed]
     if again != laboratory.goldens[seed].drawn:
-        raise TaskError(f"{task.id}: the check draws other cases each time under seed {seed}; draw them from the seed")
+        raise TaskError(f"{task.id}: the check draws different cases under the same seed ({seed}); use only the seed")
 
 
-def fixed_inputs(first: ReferenceOutputs, second: ReferenceOutputs) -> float:
-    """Return the share of the cases of one seed that are fixed: given away, or observed alike under another seed."""
+def fixed_inputs(laboratory: Laboratory) -> float:
+    """Return the share of the first seed's cases that are given away or have the same observation under the second.
+
+    With a single seed it is 0.
+    """
+    if len(laboratory.seeds) < 2:
+        return 0.0
+    first, second = (laboratory.goldens[seed] for seed in laboratory.seeds[:2])
     elsewhere = set(second.observations)
     fixed = [
         given or observation in elsewhere for observation, given in zip(first.observations, first.given, strict=True)
@@ -50,7 +59,7 @@ def fixed_inputs(first: ReferenceOutputs, second: ReferenceOutputs) -> float:
 
 
 def oracles(laboratory: Laboratory) -> tuple[str, ...]:
-    """Return the names of a check that hold or compute the target's results before the target does."""
+    """Return the names in a check that hold or compute the target's results before the target does."""
     task = laboratory.task
     targets = [(target.file, target.qualname) for target in task.targets]
     job = replace(
@@ -58,7 +67,7 @@ def oracles(laboratory: Laboratory) -> tuple[str, ...]:
         observe=laboratory.observing + _WATCHED.format(place=PLACE, targets=targets),
     )
     [(_, outcome)] = laboratory.observe("oracles", [job])
-    # By name: for each case in which it stands beside results, whether one of them is what it gives.
+    # By name: for each case with the name and with results, whether the name's value is one of the results.
     found: dict[str, list[bool]] = defaultdict(list)
     for case in outcome.cases:
         if case.status == "observed":

@@ -1,6 +1,6 @@
-"""Runs of a task's check over changed repositories, compared with what its golden returned.
+"""The laboratory of an audit: runs a task's check over changed repositories, and compares with the golden.
 
-All that is run here is the suite's own, so the variants of a task share warm workers.
+All code that it runs comes with the suite, so the variants of a task share warm workers.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from lmrbench.sandbox.protocol import CaseOutcome, Cases, Job, Outcome, WorkerPo
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.workspace import third_party_imports
 
-# Seconds that a case may take at least: generous for what should pass, since a busy machine is not flakiness, and short
-# for mutants, many of which loop forever.
+# The time limit of a case, in seconds: generous for code that should pass, because a busy machine is not flakiness, and
+# short for mutants, many of which loop forever.
 PATIENT, HASTY = 20.0, 1.0
-# Of what the golden took, if that is more.
+# The limit is never less than this multiple of the golden's time.
 SLOWER = 4.0
-# A case is dear if it takes more than this share of a whole check.
-_DEAR = 0.3
+# A case is costly if it takes more than this share of the whole check.
+_COSTLY = 0.3
 
 Advance = Callable[[str, int, int], None]
 Until = Literal["all", "rejected", "rejected and observed"]
@@ -34,11 +34,18 @@ Until = Literal["all", "rejected", "rejected and observed"]
 
 @dataclass(frozen=True)
 class Trial:
-    """One run of a check: of what, over which files, under which seed, which cases (all if None), and for whom.
+    """One run of a check.
 
-    observe: the source of another `observe` than the check's. case_seconds: what each case may take at least; four
-    times what the golden took if that is more. until: where it may end: with all cases, with the first that rejects
-    it, or once one has rejected it and any was observed.
+    Attributes:
+        name: The name of the variant.
+        files: The repository, by path.
+        seed: The seed of the cases.
+        owner: The owner of the code.
+        observe: The source of another `observe`; None for the check's own.
+        cases: The numbers of the cases; None for all.
+        case_seconds: The time limit of each case; four times the golden's time if that is more.
+        until: When the run may end: after all cases, at the first case that rejects the variant, or when a case has
+            rejected it and any case has been observed.
     """
 
     name: str
@@ -52,8 +59,14 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Result:
-    """The result of a trial: the cases that reject it, and the margin of each case (none if it didn't start)."""
+class TrialResult:
+    """The result of a trial.
+
+    Attributes:
+        rejected_by: The names of the cases that reject the variant.
+        margins: The margin of each case; None for a case that differs in kind or was not observed.
+        outcome: The outcome of the job.
+    """
 
     rejected_by: tuple[str, ...]
     margins: tuple[float | None, ...]
@@ -61,14 +74,30 @@ class Result:
 
     @property
     def margin(self) -> float | None:
-        """Of the worst case; None if one differs in kind or was not observed."""
+        """The margin of the worst case; None if a case differs in kind or was not observed."""
         return worst(self.margins)
 
 
 class Laboratory:
-    """One task, its goldens under all seeds, and the pool that runs trials of it."""
+    """A task with its golden observed under all seeds, and a pool that runs trials.
+
+    Attributes:
+        task: The task.
+        seeds: The seeds.
+        pool: The pool.
+        advance: Called with the name of a stage, the number of its finished jobs, and their total.
+        imports: The installed packages that the task imports.
+        goldens: The golden's observations, by seed.
+        observing: The source of the check's `observe`.
+    """
 
     def __init__(self, task: Task, seeds: Sequence[int], pool: WorkerPool, advance: Advance) -> None:
+        """Observe the golden under all seeds; see the attributes.
+
+        Raises:
+            TaskError: The golden fails its own check.
+            SandboxError: The machine cannot run it.
+        """
         self.task = task
         self.seeds = seeds
         self.pool = pool
@@ -79,35 +108,58 @@ class Laboratory:
         self.observing = observing_of(task)
 
     @property
-    def dear(self) -> tuple[int, ...]:
-        """The numbers of the cases that take most of a check's time, as experiments do."""
+    def costly(self) -> tuple[int, ...]:
+        """The numbers of the costly cases, such as experiments, which take most of a check's time."""
         golden = self.goldens[self.seeds[0]]
-        return tuple(n for n, seconds in enumerate(golden.case_seconds) if seconds > _DEAR * sum(golden.case_seconds))
+        return tuple(n for n, seconds in enumerate(golden.case_seconds) if seconds > _COSTLY * sum(golden.case_seconds))
 
     @property
     def cheap(self) -> tuple[int, ...]:
         """The numbers of the other cases."""
-        return tuple(number for number in range(len(self.goldens[self.seeds[0]].names)) if number not in self.dear)
+        return tuple(number for number in range(len(self.goldens[self.seeds[0]].names)) if number not in self.costly)
 
-    def run(self, stage: str, trials: Sequence[Trial]) -> Iterator[tuple[Trial, Result]]:
-        """Run trials; yields each with its result, in the order in which they end."""
+    def run(self, stage: str, trials: Sequence[Trial]) -> Iterator[tuple[Trial, TrialResult]]:
+        """Run trials.
+
+        Args:
+            stage: The name of the stage, for `advance`.
+            trials: The trials.
+
+        Yields:
+            Each trial and its result, in the order in which trials end.
+        """
         for number, outcome in self.observe(stage, [self._job(trial) for trial in trials]):
             yield trials[number], self._result(trials[number], outcome)
 
     def observe(self, stage: str, jobs: Sequence[Job]) -> Iterator[tuple[int, Outcome]]:
-        """Run jobs that are compared with no golden; yields the number of each with its outcome."""
+        """Run jobs without comparing them with the golden.
+
+        Args:
+            stage: The name of the stage, for `advance`.
+            jobs: The jobs.
+
+        Yields:
+            The number of each job and its outcome, in the order in which jobs end.
+        """
         self.advance(stage, 0, len(jobs))
         for done, numbered in enumerate(self.pool.run(jobs), start=1):
             self.advance(stage, done, len(jobs))
             yield numbered
 
     def job(self, files: Mapping[str, bytes], seed: int, cases: Cases | None = None, owner: str = "audit") -> Job:
-        """Return a job over these files: of the check's own cases under one of the seeds, or of others."""
+        """Return a job.
+
+        Args:
+            files: The repository, by path.
+            seed: The seed of the check's cases, and for random numbers.
+            cases: Cases to use instead of the check's own.
+            owner: The owner of the code.
+        """
         drawn = self.goldens[seed].drawn if cases is None else cases
         return replace(reference_job(self.task, seed, drawn), owner=owner, files=files, confirmed=False)
 
-    def reason(self, trial: Trial, result: Result) -> str:
-        """Why the first case that rejects a trial does so, in words."""
+    def reason(self, trial: Trial, result: TrialResult) -> str:
+        """Return why the first case that rejects a trial does so."""
         golden = self._golden(trial)
         number = golden.names.index(result.rejected_by[0]) if result.rejected_by[0] in golden.names else -1
         if result.outcome.broken is not None or not 0 <= number < len(result.outcome.cases):
@@ -128,12 +180,19 @@ class Laboratory:
         seeds: Sequence[int],
         must_pass: bool = False,
         case_seconds: float = PATIENT,
-        seeds_for_dear: int | None = None,
+        seeds_for_costly: int | None = None,
         until: Until = "all",
     ) -> tuple[Variant, ...]:
-        """Try each variant under each seed: its worst counts where it must pass, its best where it must fail.
+        """Try each variant under each seed.
 
-        seeds_for_dear: the dear cases run under the first so many seeds only. until: of `Trial`.
+        Args:
+            stage: The name of the stage, for `advance`.
+            files: The repository's files for each variant, by its name; None if it cannot be put into the repository.
+            seeds: The seeds.
+            must_pass: Whether a variant passes only if every seed accepts it. Otherwise it passes if any seed does.
+            case_seconds: See `Trial`.
+            seeds_for_costly: The number of seeds under which the costly cases run; None for all.
+            until: See `Trial`.
         """
         trials = [
             Trial(
@@ -141,7 +200,7 @@ class Laboratory:
                 item,
                 seed,
                 case_seconds=case_seconds,
-                cases=self._cases(number, must_pass, seeds_for_dear),
+                cases=self._cases(number, must_pass, seeds_for_costly),
                 until=until,
             )
             for name, item in files.items()
@@ -150,27 +209,32 @@ class Laboratory:
         ]
         found = list(self.run(stage, trials))
         if not must_pass:
-            # What the cheap cases let pass meets the dear ones too.
+            # Variants that pass all cheap cases run the costly ones too.
             left = [replace(trial, cases=None) for trial, result in found if trial.cases and not result.rejected_by]
             found = [pair for pair in found if pair[1].rejected_by or not pair[0].cases]
-            found += self.run(f"{stage}, dear cases", left)
-        results: dict[str, list[tuple[Trial, Result]]] = {name: [] for name in files}
+            found += self.run(f"{stage}, costly cases", left)
+        results: dict[str, list[tuple[Trial, TrialResult]]] = {name: [] for name in files}
         for trial, result in found:
             results[trial.name].append((trial, result))
         return tuple(
             self._variant(name, [] if item is None else results[name], must_pass) for name, item in files.items()
         )
 
-    def _cases(self, number: int, must_pass: bool, seeds_for_dear: int | None) -> tuple[int, ...] | None:
+    def _cases(self, number: int, must_pass: bool, seeds_for_costly: int | None) -> tuple[int, ...] | None:
         if must_pass:
-            return self.cases_under(number, seeds_for_dear)
-        return self.cheap if self.cheap and self.dear else None
+            return self.cases_under(number, seeds_for_costly)
+        return self.cheap if self.cheap and self.costly else None
 
-    def cases_under(self, number: int, seeds_for_dear: int | None) -> tuple[int, ...] | None:
-        """The cases of the seed of that number: all, or only the cheap ones (if there are any)."""
-        return self.cheap if seeds_for_dear is not None and number >= seeds_for_dear and self.cheap else None
+    def cases_under(self, number: int, seeds_for_costly: int | None) -> tuple[int, ...] | None:
+        """Return the cases to run under a seed: None for all, or the cheap ones if there are any.
 
-    def _variant(self, name: str, results: Sequence[tuple[Trial, Result]], must_pass: bool) -> Variant:
+        Args:
+            number: The place of the seed.
+            seeds_for_costly: The number of seeds under which the costly cases run; None for all.
+        """
+        return self.cheap if seeds_for_costly is not None and number >= seeds_for_costly and self.cheap else None
+
+    def _variant(self, name: str, results: Sequence[tuple[Trial, TrialResult]], must_pass: bool) -> Variant:
         margins = [result.margin for _, result in results]
         rejections = [result.rejected_by[0] for _, result in results if result.rejected_by]
         if not results:
@@ -183,8 +247,8 @@ class Laboratory:
             closest=self._closest(results) if must_pass else "",
         )
 
-    def _closest(self, results: Sequence[tuple[Trial, Result]]) -> str:
-        """The case with the largest margin that is a number."""
+    def _closest(self, results: Sequence[tuple[Trial, TrialResult]]) -> str:
+        """Return the name of the case with the largest margin that is a number."""
         pairs = [
             (factor, case)
             for trial, result in results
@@ -205,12 +269,12 @@ class Laboratory:
         )
 
     def _settled(self, trial: Trial, golden: ReferenceOutputs) -> Callable[[int, CaseOutcome], bool]:
-        """Told of each case, whether the trial may end."""
+        """Return a function that tells after each case whether the trial may end."""
         found: set[str] = set()
 
         def settled(number: int, case: CaseOutcome) -> bool:
             if number == 0:
-                # A job whose worker was lost begins again.
+                # A job whose worker was lost starts again.
                 found.clear()
             if number < len(golden.names) and _rejects(self._factor(golden.observations[number], case)):
                 found.add("rejected")
@@ -228,10 +292,10 @@ class Laboratory:
         chosen = {name: tuple(getattr(golden, name)[number] for number in trial.cases) for name in fields}
         return golden.model_copy(update=chosen)
 
-    def _result(self, trial: Trial, outcome: Outcome) -> Result:
+    def _result(self, trial: Trial, outcome: Outcome) -> TrialResult:
         golden = self._golden(trial)
         if outcome.broken is not None:
-            return Result(golden.names, (None,), outcome)
+            return TrialResult(golden.names, (None,), outcome)
         rejected_by: list[str] = []
         margins: list[float | None] = []
         for name, payload, case in zip_longest(golden.names, golden.observations, outcome.cases):
@@ -239,7 +303,7 @@ class Laboratory:
             margins.append(factor)
             if _rejects(factor):
                 rejected_by.append(name or "a case too many")
-        return Result(tuple(rejected_by), tuple(margins), outcome)
+        return TrialResult(tuple(rejected_by), tuple(margins), outcome)
 
     def _factor(self, golden: bytes | None, case: CaseOutcome | None) -> float | None:
         if golden is None or case is None or case.status != "observed":
@@ -257,12 +321,12 @@ def _rejects(factor: float | None) -> bool:
 
 
 def worst(margins: Iterable[float | None]) -> float | None:
-    """The largest; None, which no tolerance helps, is larger than all."""
+    """Return the largest margin. None, a difference that no tolerance allows, is larger than any number."""
     largest = max((math.inf if item is None else item for item in margins), default=0.0)
     return None if largest == math.inf else round(largest, 6)
 
 
 def least(margins: Iterable[float | None]) -> float | None:
-    """The smallest; None is larger than all."""
+    """Return the smallest margin. None, a difference that no tolerance allows, is larger than any number."""
     smallest = min((math.inf if item is None else item for item in margins), default=math.inf)
     return None if smallest == math.inf else round(smallest, 6)

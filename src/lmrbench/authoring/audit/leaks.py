@@ -1,9 +1,8 @@
-"""Does what a solver sees give an answer away, and does it say enough to find its own?
+"""Leaks and missing facts: whether a workspace gives an answer away, and whether it says enough to write one.
 
-A leak is measured as the share of a golden body's n-grams of tokens that stand in one file of a workspace, as they are
-or, within functions, with all names made alike. No workspace may hold the golden of any task: not its own, nor another
-of its paper, nor one of another paper. A task is under-specified if its golden uses a literal that no file, summary or
-instruction states.
+A leak is the share of a golden body's n-grams of tokens that are in a single file of a workspace, either verbatim or,
+within functions, with all names normalized. No workspace may hold the golden of any task, of its own paper or of
+another. A task is under-specified if its golden uses a literal that no file, summary or instruction states.
 """
 
 from __future__ import annotations
@@ -25,64 +24,95 @@ from lmrbench.tasks.model import Target, Task
 from lmrbench.tasks.workspace import workspace_files
 
 N = 8
-# Functions of a package of a million lines share the shapes of so many n-grams with goldens of which they hold nothing.
+# In a package of a million lines, unrelated functions share this many normalized n-grams with a golden by chance.
 _CHANCE = 11
 _Gram = tuple[str, ...]
 _TOKEN = re.compile(r"[^\W\d]\w*|\d[\w.]*|[^\w\s]")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e[+-]?\d+)?", re.IGNORECASE)
-# Patterns of einsum and einops, whose letters are anybody's choice.
+# Patterns of einsum and einops, whose letters are arbitrary.
 _AXES = re.compile(r"^[\w\s.,()]*->[\w\s.()]*$")
-# What needs no source: nobody has to be told of 0, 1, 2 and the empty string.
+# Literals that need no source.
 _OBVIOUS = frozenset({"", 0, 1, 2})
 
 
 class Leak(Record):
-    """The file that tells most of the answer, and the share of its n-grams that it tells, from 0 to 1."""
+    """The largest part of an answer in one file.
+
+    Attributes:
+        share: The share of the answer's n-grams that the file holds, from 0 to 1.
+        place: The file, or the function in it; empty if the share is 0.
+    """
 
     share: float
     place: str
 
 
 class Missing(Record):
-    """What a golden uses and no input states: literals; and names, which may be those of a library."""
+    """What a golden uses although the workspace does not state it.
+
+    Attributes:
+        literals: The source of each literal.
+        names: Names, which may be those of a library.
+    """
 
     literals: tuple[str, ...]
     names: tuple[str, ...]
 
 
 class _Index(NamedTuple):
-    """Goldens' bodies, by number: which hold an n-gram, as it is and with names made alike; how many each has."""
+    """The n-grams of the bodies of goldens, which are numbered.
+
+    Attributes:
+        verbatim: The bodies that hold an n-gram.
+        renamed: The same with names normalized.
+        sizes: The number of n-grams of each body, verbatim and normalized.
+    """
 
     verbatim: Mapping[_Gram, list[int]]
     renamed: Mapping[_Gram, list[int]]
     sizes: Sequence[tuple[int, int]]
 
 
-class _Piece(NamedTuple):
-    """A file, or a function of one, and the share that it tells of each body of which it tells something."""
+class _Excerpt(NamedTuple):
+    """A file or a function in it.
+
+    Attributes:
+        place: The path, and the name of the function.
+        shares: The share of each body's n-grams that it holds, for shares above 0.
+    """
 
     place: str
     shares: Mapping[int, float]
 
 
 def worst_leak(task: Task) -> Leak:
-    """Which file of the workspace holds most of the body of a target of the paper: the task's own, or a sibling's."""
+    """Return the largest leak of a target in a task's workspace: one of the task itself, or of a sibling."""
     index = _index(_goldens(task, (*task.targets, *task.siblings)))
     pieces = [piece for path, data in workspace_files(task, "full").items() for piece in _pieces(path, data, index)]
     return _worst(pieces, range(len(index.sizes)))
 
 
 def foreign_leaks(tasks: Iterable[Task]) -> Iterator[tuple[Task, Task, Leak]]:
-    """Each task whose workspace holds something of the golden of another paper's task: both, and the worst place.
+    """Find leaks between papers. Normalized n-grams count only if more of them agree than chance explains.
 
-    The first of each pair is the one whose workspace it is. A file that several workspaces hold is searched once.
-    Names made alike count only where more n-grams agree than chance explains.
+    Args:
+        tasks: The tasks to compare with each other.
+
+    Yields:
+        A task, a task of another paper whose golden its workspace holds in part, and the largest such leak.
     """
     return _leaks(tasks, lambda task, other: task.paper.slug != other.paper.slug)
 
 
 def leaks_between_tiers(tasks: Iterable[Task]) -> Iterator[tuple[Task, Task, Leak]]:
-    """The same of tasks of one paper that are of different tiers, over targets that the first one does not have."""
+    """Find leaks between tasks of one paper and different tiers, except of targets that both have.
+
+    Args:
+        tasks: The tasks to compare with each other.
+
+    Yields:
+        A task, a task of another tier whose golden its workspace holds in part, and the largest such leak.
+    """
     by_paper: dict[str, list[Task]] = {}
     for task in tasks:
         by_paper.setdefault(task.paper.slug, []).append(task)
@@ -95,10 +125,10 @@ def _leaks(tasks: Iterable[Task], meant: Callable[[Task, Task], bool]) -> Iterat
     tasks = tuple(tasks)
     goldens = [(task.id, target, node) for task in tasks for target, node in _targets(task)]
     index = _index([node for _, _, node in goldens])
-    searched: dict[tuple[str, bytes], list[_Piece]] = {}
+    searched: dict[tuple[str, bytes], list[_Excerpt]] = {}
     for task in tasks:
         others = [other for other in tasks if meant(task, other)]
-        pieces: list[_Piece] = []
+        pieces: list[_Excerpt] = []
         for path, data in workspace_files(task, "full").items() if others else ():
             if (path, data) not in searched:
                 searched[path, data] = _pieces(path, data, index, chance=_CHANCE)
@@ -117,8 +147,8 @@ def _targets(task: Task) -> Iterator[tuple[Target, FunctionNode]]:
     return zip(task.targets, _goldens(task, task.targets), strict=True)
 
 
-def _worst(pieces: Sequence[_Piece], bodies: Iterable[int]) -> Leak:
-    """Where most of one of these bodies stands; the first of equals."""
+def _worst(pieces: Sequence[_Excerpt], bodies: Iterable[int]) -> Leak:
+    """Return the file that contains the largest share of any of these bodies (first on ties)."""
     told = [(round(piece.shares.get(body, 0.0), 4), piece.place) for piece in pieces for body in bodies]
     share, place = max(told, key=lambda item: item[0], default=(0.0, ""))
     return Leak(share=share, place=place if share else "")
@@ -138,26 +168,30 @@ def _index(goldens: Sequence[FunctionNode]) -> _Index:
     return _Index(verbatim, renamed, sizes)
 
 
-def _pieces(path: str, data: bytes, index: _Index, chance: int = 0) -> list[_Piece]:
-    """A file of a workspace and every function in it, as far as they tell of a body.
+def _pieces(path: str, data: bytes, index: _Index, chance: int = 0) -> list[_Excerpt]:
+    """Return a file and every function in it, without those that hold nothing of any body.
 
-    chance: how many n-grams with names made alike do not count.
+    Args:
+        path: The path of the file.
+        data: Its content.
+        index: The bodies to look for.
+        chance: The number of normalized n-grams that may agree by chance and do not count.
     """
     if data.startswith(importlib.util.MAGIC_NUMBER):
-        # Whatever a compiled file is called, a decompiler reads it.
-        return [_Piece(path, dict.fromkeys(range(len(index.sizes)), 1.0))]
+        # A decompiler can read a compiled file under any name.
+        return [_Excerpt(path, dict.fromkeys(range(len(index.sizes)), 1.0))]
     text = _notebook_code(data) if path.endswith(".ipynb") else data.decode("utf-8", "replace")
-    pieces = [_Piece(path, _shares(_tokens(text), index, in_function=False))]
+    pieces = [_Excerpt(path, _shares(_tokens(text), index, in_function=False))]
     if path.endswith((".py", ".ipynb")):
         pieces += [
-            _Piece(f"{path}::{node.name}", _shares(_tokens(_body(node)), index, in_function=True, chance=chance))
+            _Excerpt(f"{path}::{node.name}", _shares(_tokens(_body(node)), index, in_function=True, chance=chance))
             for node in _functions(text)
         ]
     return [piece for piece in pieces if piece.shares]
 
 
 def _shares(tokens: list[str], index: _Index, in_function: bool, chance: int = 0) -> dict[int, float]:
-    """The share that a text tells of each body; names made alike count within functions alone."""
+    """Return the share of each body that a text holds. Normalized n-grams count within functions only."""
     shares: dict[int, float] = {}
     kinds = [(tokens, index.verbatim, 0), *([(_renamed(tokens), index.renamed, chance)] if in_function else [])]
     for kind, (texts, holders, least) in enumerate(kinds):
@@ -169,9 +203,9 @@ def _shares(tokens: list[str], index: _Index, in_function: bool, chance: int = 0
 
 
 def missing(task: Task) -> Missing:
-    """Literals and names of the goldens' bodies that stand nowhere in the workspace.
+    """Return the literals and names in the goldens' bodies that are nowhere in the workspace.
 
-    Words of an exception's message and patterns that name axes are nobody's to state: any others do as well.
+    Messages of exceptions and patterns that name axes are excluded, because any others do as well.
     """
     text = "\n".join(data.decode("utf-8", "replace") for data in workspace_files(task, "full").values())
     words = set(re.findall(r"[^\W\d]\w*", text)) | set(dir(builtins)) | set(keyword.kwlist)
@@ -184,7 +218,7 @@ def missing(task: Task) -> Missing:
         bound |= {node.name for node in ast.walk(function) if isinstance(node, FunctionNode)}
         options: set[int] = set()
         for statement in _statements(function):
-            # The docstring of a function within is nobody's to state either.
+            # Docstrings of inner functions are excluded, too.
             said = {id(node.value) for node in ast.walk(statement) if isinstance(node, ast.Expr)}
             told = {id(part) for node in ast.walk(statement) if isinstance(node, ast.Raise) for part in ast.walk(node)}
             for node in ast.walk(statement):
@@ -194,7 +228,7 @@ def missing(task: Task) -> Missing:
                     _is_stated(node.value, text, numbers)
                     or (isinstance(node.value, str) and (id(node) in told | said or _AXES.search(node.value)))
                 ):
-                    # A word that is handed to a library by keyword is the library's, as its name would be.
+                    # A string that is passed to a library by keyword counts as one of the library's names.
                     is_word = isinstance(node.value, str) and id(node) in options
                     (names if is_word else literals)[repr(node.value)] = None
                 for name in _names(node):

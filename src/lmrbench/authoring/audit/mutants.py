@@ -1,7 +1,7 @@
-"""Mistakes in a golden, made by machine: what would a check have to reject?
+"""Mutants: generated mistakes in a golden, which a check has to reject.
 
-A mutant is the golden's file with one change in the body of a target. The operators are tables: `expressions` holds
-the mistakes of one expression, `numerics` the forms that differ only at the edge.
+A mutant is the golden's file with one change in the body of a target. There are two tables of operators: `expressions`
+has mistakes in one expression, `numerics` has forms that differ only for extreme values.
 """
 
 from __future__ import annotations
@@ -24,7 +24,15 @@ from lmrbench.tasks.workspace import repository_files
 
 @dataclass(frozen=True)
 class Mutant:
-    """One changed golden. id: stable while operator and change are the same. diff: of the function, normalised."""
+    """A golden with one change.
+
+    Attributes:
+        id: The id, which is stable as long as target, operator and change are the same.
+        operator: The name of the operator.
+        target: The changed function.
+        diff: The difference in the function, both versions formatted by `ast.unparse`.
+        file: The changed file.
+    """
 
     id: str
     operator: str
@@ -34,7 +42,12 @@ class Mutant:
 
 
 def mutants(task: Task, operators: Sequence[Operator] = EXPRESSIONS) -> tuple[Mutant, ...]:
-    """Every mutant of a task's targets, each change once, in the order of the text."""
+    """Return every mutant of a task's targets, each change once, in the order of the text.
+
+    Args:
+        task: The task.
+        operators: The operators to apply.
+    """
     files = repository_files(task)
     found: dict[str, Mutant] = {}
     for target in task.targets:
@@ -44,7 +57,13 @@ def mutants(task: Task, operators: Sequence[Operator] = EXPRESSIONS) -> tuple[Mu
 
 
 def mutant_id(target: Target, operator: str, change: str) -> str:
-    """Twelve hexadecimal digits; the same as long as target, operator and change are."""
+    """Return twelve hexadecimal digits that identify a mutant.
+
+    Args:
+        target: The changed function.
+        operator: The name of the operator.
+        change: The change as text.
+    """
     return hashlib.sha256(f"{target}\0{operator}\0{change}".encode()).hexdigest()[:12]
 
 
@@ -59,14 +78,14 @@ def _mutants_of(target: Target, data: bytes, operators: Sequence[Operator]) -> I
             continue
         lines = difflib.unified_diff(original.splitlines(), changed.splitlines(), lineterm="", n=2)
         diff = "\n".join(list(lines)[2:])
-        # The first line keeps the indentation that the file has before it.
+        # The file already has the indentation of the first line.
         body = textwrap.indent(changed, margin)[len(margin) :]
         file = splice(text, [(function.start, function.end, body)]).encode(encoding)
         yield Mutant(mutant_id(target, operator, diff), operator, target, diff, file)
 
 
 def _changed(function: FunctionNode, operators: Sequence[Operator]) -> Iterator[tuple[str, FunctionNode]]:
-    """The function once with each change, and the name of the operator that made it."""
+    """Yield the name of an operator and the changed function, for each change."""
     names = Names(function)
     body = function.body[1:] if ast.get_docstring(function) is not None else function.body
     for statement in body:
@@ -80,11 +99,11 @@ def _changed(function: FunctionNode, operators: Sequence[Operator]) -> Iterator[
 
 
 def _walk(node: ast.AST) -> Iterator[ast.AST]:
-    """Depth first, without annotations, guards and the literal parts of f-strings, which are not what is computed."""
+    """Yield nodes depth first, without annotations, guards and literal parts of f-strings, which compute nothing."""
     if isinstance(node, ast.keyword) and node.arg in GUARDS:
         return
     if isinstance(node, ast.keyword) and node.arg in AXES and isinstance(node.value, ast.UnaryOp):
-        # Only the number changes: the last axis counted from the front is often the same one.
+        # Only the number is changed. Without its sign, the last axis is often the same one counted from the front.
         yield from _walk(node.value.operand)
         return
     yield node

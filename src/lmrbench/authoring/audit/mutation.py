@@ -1,7 +1,7 @@
-"""How many of a golden's mutants does a task's check reject, those of one expression and those of behaviour?
+"""Mutation testing of a check: how many mutants of one expression and of behaviour it rejects.
 
-The cheap cases of a check run first, and only what survives these runs the dear ones and further seeds. Of the mutants
-of behaviour that survive, those that no widened case tells from the golden are no mistakes and don't count.
+The cheap cases of a check run first; only mutants that survive them run the costly cases and further seeds. Of the
+surviving mutants of behaviour, those that no widened case distinguishes from the golden do not count.
 """
 
 from __future__ import annotations
@@ -14,11 +14,9 @@ from dataclasses import replace
 
 from lmrbench.authoring.audit.behaviours import (
     PLACE,
-    RecordedCall,
     behavioural_mutants,
     decorator,
     inside_files,
-    slot_names,
     with_decorator,
 )
 from lmrbench.authoring.audit.certificate import Mutation, Survivor
@@ -26,6 +24,7 @@ from lmrbench.authoring.audit.fuzzing import told_apart
 from lmrbench.authoring.audit.laboratory import HASTY, PATIENT, Laboratory, Trial, Until
 from lmrbench.authoring.audit.mutants import Mutant, mutants
 from lmrbench.authoring.audit.numerics import NUMERICS
+from lmrbench.authoring.audit.subjects import RecordedCall, slot_names
 from lmrbench.errors import TaskError
 from lmrbench.sandbox.inside.encoding import decode
 from lmrbench.tasks.loading import equivalents_file
@@ -44,7 +43,14 @@ def observe(case):
 
 
 def mutations(laboratory: Laboratory) -> tuple[Mutation, Mutation]:
-    """Try all mutants of one expression, then all of behaviour."""
+    """Try all mutants of a task.
+
+    Returns:
+        The results for mutants of one expression, and for mutants of behaviour.
+
+    Raises:
+        TaskError: The task's list of equivalent mutants is invalid.
+    """
     task = laboratory.task
     declared = _declared_equivalent(task)
     expressions = mutants(task)
@@ -60,7 +66,7 @@ def mutations(laboratory: Laboratory) -> tuple[Mutation, Mutation]:
 
 
 def _behavioural(laboratory: Laboratory) -> tuple[tuple[Mutant, ...], frozenset[str]]:
-    """All mutants of behaviour, and the ids of those that are wrong wherever they happen."""
+    """Return all mutants of behaviour, and the ids of those that are certainly wrong."""
     calls = _recorded(laboratory)
     files = repository_files(laboratory.task)
     found = {mutant.id: mutant for mutant in mutants(laboratory.task, NUMERICS)}
@@ -74,7 +80,7 @@ def _behavioural(laboratory: Laboratory) -> tuple[tuple[Mutant, ...], frozenset[
 
 
 def _recorded(laboratory: Laboratory) -> Mapping[str, Sequence[RecordedCall]]:
-    """The first calls of each target while its golden is observed."""
+    """Return the first calls of each target while the golden is observed."""
     task, seed = laboratory.task, laboratory.seeds[0]
     files = {**repository_files(task), **inside_files()}
     for target in task.targets:
@@ -83,7 +89,7 @@ def _recorded(laboratory: Laboratory) -> Mapping[str, Sequence[RecordedCall]]:
     job = replace(
         laboratory.job(files, seed),
         observe=laboratory.observing + _RECORDED.format(place=PLACE),
-        numbers=laboratory.cheap or laboratory.dear,
+        numbers=laboratory.cheap or laboratory.costly,
     )
     [(_, outcome)] = laboratory.observe("recording", [job])
     calls: dict[str, list[RecordedCall]] = {str(target): [] for target in task.targets}
@@ -94,19 +100,25 @@ def _recorded(laboratory: Laboratory) -> Mapping[str, Sequence[RecordedCall]]:
 
 
 class _Trials:
-    """Mutants of one kind in the laboratory, with the files that they need beside them."""
+    """Mutants of one kind in the laboratory, with the additional files that they import."""
 
     def __init__(self, laboratory: Laboratory, kind: str, beside: Mapping[str, bytes], until: Until) -> None:
         self.laboratory = laboratory
         self.kind = kind
         self.until = until
         self.golden = {**repository_files(laboratory.task), **beside}
-        # Mutants that fail in every case: to reject these proves nothing.
+        # Mutants that fail in every case, which every check rejects.
         self.stillborn: set[str] = set()
 
     def mutation(self, every: Sequence[Mutant], declared: set[str], certain: frozenset[str] | None) -> Mutation:
-        """Try mutants. certain: the ids of those that count though nothing shows a difference; None if all do."""
-        seeds, cheap, dear = self.laboratory.seeds, self.laboratory.cheap, self.laboratory.dear
+        """Try mutants.
+
+        Args:
+            every: The mutants.
+            declared: The ids of those that the author declares equivalent.
+            certain: The ids of those that count even if no input shows a difference; None if all count.
+        """
+        seeds, cheap, costly = self.laboratory.seeds, self.laboratory.cheap, self.laboratory.costly
         suspects = [mutant for mutant in every if mutant.id not in declared]
         began = time.perf_counter()
         left = self._survivors("cheap cases", suspects, seeds[:1], cheap) if cheap else list(suspects)
@@ -119,16 +131,16 @@ class _Trials:
         equal = [mutant.id for mutant in left if certain is not None and mutant.id not in {*certain, *differences}]
         left = [mutant for mutant in left if mutant.id not in equal]
         began = time.perf_counter()
-        if dear:
-            left = self._survivors("dear cases", left, seeds[:1], dear)
+        if costly:
+            left = self._survivors("costly cases", left, seeds[:1], costly)
         tried += time.perf_counter() - began
         left = self._survivors("more seeds", left, seeds[1:SEEDS_FOR_WRONG], None)
         equivalent = [mutant for mutant in every if mutant.id in declared]
         truly = self._survivors(
             "declared equivalents", equivalent, seeds[:SEEDS_FOR_EQUIVALENTS], cheap or None, PATIENT
         )
-        if cheap and dear:
-            truly = self._survivors("declared equivalents, dear cases", truly, seeds[:1], dear, PATIENT)
+        if cheap and costly:
+            truly = self._survivors("declared equivalents, costly cases", truly, seeds[:1], costly, PATIENT)
         counted = [mutant for mutant in suspects if mutant.id not in equal]
         return Mutation(
             mutants=len(counted),
@@ -170,7 +182,7 @@ class _Trials:
 
 
 def _declared_equivalent(task: Task) -> set[str]:
-    """The ids of the mutants that the task's author declares to be no mistakes, each with a reason."""
+    """Return the ids of the mutants that the task's author declares equivalent, each with a reason."""
     file = equivalents_file(task)
     try:
         table = tomllib.loads(task.files.equivalents)
@@ -178,5 +190,5 @@ def _declared_equivalent(task: Task) -> set[str]:
         raise TaskError(f"{file}: {error}") from error
     for name, reason in table.items():
         if not isinstance(reason, str) or not reason.strip():
-            raise TaskError(f"{file}: {name}: a reason is needed")
+            raise TaskError(f"{file}: {name}: a reason is needed; write it as a string")
     return set(table)

@@ -1,6 +1,6 @@
-"""Forms that are equal on paper and differ at the edge: small and large magnitudes, ties, NaN behind a mask.
+"""Mutation operators for forms that are mathematically equal but differ for extreme values, ties and masked NaN.
 
-Operators of `mutants`, as those of `expressions` are; the difference is that most inputs don't show what they change.
+They have the form of those in `expressions`, but most inputs show no difference.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _ROOTS = frozenset({"sqrt", "rsqrt", "log", "log2", "log10", "norm", "vector_nor
 
 
 def _copied(source: str, **parts: ast.expr) -> ast.expr:
-    """An expression from its text, in which single names stand for parts."""
+    """Parse an expression, and substitute nodes for some of its names."""
 
     class _Filling(ast.NodeTransformer):
         def visit_Name(self, node: ast.Name) -> ast.expr:
@@ -26,13 +26,13 @@ def _copied(source: str, **parts: ast.expr) -> ast.expr:
 
 
 def epsilon_in_a_division(node: ast.BinOp, names: Names) -> Iterator[ast.AST]:
-    """`a / b` becomes `a / (b + 1e-8)`."""
+    """Yield `a / (b + 1e-8)` for `a / b`."""
     if isinstance(node.op, ast.Div) and not isinstance(node.right, ast.Constant):
         yield changed(node, right=ast.BinOp(node.right, ast.Add(), constant(_TINY)))
 
 
 def epsilon_in_a_function(node: ast.Call, names: Names) -> Iterator[ast.AST]:
-    """`log(x)` becomes `log(x + 1e-8)`, `x.norm()` becomes `x.norm() + 1e-8`."""
+    """Yield `log(x + 1e-8)` for `log(x)`, and `x.norm() + 1e-8` for `x.norm()`."""
     name = call_name(node)
     if name in ("norm", "vector_norm", "std"):
         yield ast.BinOp(node, ast.Add(), constant(_TINY))
@@ -45,14 +45,14 @@ def epsilon_in_a_function(node: ast.Call, names: Names) -> Iterator[ast.AST]:
 
 
 def naive_form(node: ast.Call, names: Names) -> Iterator[ast.AST]:
-    """A stable function becomes the formula that it stands for."""
+    """Yield the plain formula of a numerically stable function."""
     name, arguments = call_name(node), _array_and_rest(node)
     if name in _NAIVE and arguments:
         yield _copied(_NAIVE[name], x=arguments[0], axis=_axis(node) or constant(-1), y=arguments[-1])
 
 
 def _array_and_rest(node: ast.Call) -> list[ast.expr]:
-    """The positional arguments of a call, with the object first whose method it is."""
+    """Return the positional arguments of a call; for a method, the object comes first."""
     receiver = node.func.value if isinstance(node.func, ast.Attribute) else None
     is_method = receiver is not None and not (isinstance(receiver, ast.Name) and receiver.id in _MODULES)
     return [receiver, *node.args] if receiver is not None and is_method else list(node.args)
@@ -77,7 +77,7 @@ _NAIVE = {
 
 
 def difference_of_exponents(node: ast.Call, names: Names) -> Iterator[ast.AST]:
-    """`exp(a - b)` becomes `exp(a) / exp(b)`."""
+    """Yield `exp(a) / exp(b)` for `exp(a - b)`."""
     if call_name(node) != "exp":
         return
     in_function = bool(node.args)
@@ -90,7 +90,7 @@ def difference_of_exponents(node: ast.Call, names: Names) -> Iterator[ast.AST]:
 
 
 def mask_by_product(node: ast.Call, names: Names) -> Iterator[ast.AST]:
-    """What a mask excludes is multiplied by zero, which lets NaN and infinities through."""
+    """Yield a mask by multiplication with zero, which does not remove NaN and infinities."""
     name = call_name(node)
     if name == "masked_fill" and isinstance(node.func, ast.Attribute) and len(node.args) == 2:
         parts = {"x": node.func.value, "m": node.args[0], "v": node.args[1]}
@@ -105,7 +105,7 @@ def mask_by_product(node: ast.Call, names: Names) -> Iterator[ast.AST]:
 
 
 def mask_by_large_number(node: ast.Call, names: Names) -> Iterator[ast.AST]:
-    """Minus infinity behind a mask becomes a large number."""
+    """Yield a mask with a large negative number in place of minus infinity."""
     if call_name(node) in ("masked_fill", "masked_fill_") and len(node.args) == 2:
         text = ast.unparse(node.args[1])
         if "inf" in text or "finfo" in text:
@@ -114,7 +114,7 @@ def mask_by_large_number(node: ast.Call, names: Names) -> Iterator[ast.AST]:
 
 
 def rows_by_product(node: ast.Subscript, names: Names) -> Iterator[ast.AST]:
-    """`x[mask]` becomes `x * mask`, with as many rows as before."""
+    """Yield `x * mask` for `x[mask]`, which keeps the number of rows."""
     if isinstance(node.ctx, ast.Load) and isinstance(node.slice, ast.Name | ast.UnaryOp | ast.Compare):
         is_mask = not isinstance(node.slice, ast.UnaryOp) or isinstance(node.slice.op, ast.Invert)
         if is_mask:
@@ -122,7 +122,7 @@ def rows_by_product(node: ast.Subscript, names: Names) -> Iterator[ast.AST]:
 
 
 def ties_the_other_way(node: ast.Call, names: Names) -> Iterator[ast.AST]:
-    """Of equal values the last counts where the first did."""
+    """Yield a call that chooses the last of equal values instead of the first."""
     name = call_name(node)
     if name in ("argmax", "argmin") and (axis := _axis(node)) is not None:
         last = f"(x).shape[axis] - 1 - (x).swapaxes(0, axis).flip(0).swapaxes(0, axis).{name}(axis)"
@@ -136,7 +136,7 @@ def _is_keyed(node: ast.Call) -> bool:
 
 
 def chained_default(node: ast.Compare, names: Names) -> Iterator[ast.AST]:
-    """`x is None` becomes `not x`: zero, false and empty count as absent."""
+    """Yield `not x` for `x is None`, which treats zero, false and empty values as absent."""
     is_none = len(node.ops) == 1 and isinstance(node.comparators[0], ast.Constant) and node.comparators[0].value is None
     if is_none and isinstance(node.ops[0], ast.Is):
         yield ast.UnaryOp(ast.Not(), node.left)

@@ -1,7 +1,8 @@
-"""Can what a method's check asks for be known: from the logged results, or from a sentence that a solver reads?
+"""Visibility: whether a solver can know what a method's check asks for, from logged results or from a sentence.
 
-Each mutant of one expression that the check rejects is run as the results were logged. What changes them, a solver can
-find out. For each of the others the author names the sentence that it breaks, in `decided/<task>.toml`.
+Each mutant of one expression that the check rejects is run in the way in which the results were logged. If it changes
+the results, a solver can find the mistake. For each of the others the author names the sentence that it violates, in
+`decided/<task>.toml`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from lmrbench.authoring.audit.certificate import Mutation, Survivor, Visible
-from lmrbench.authoring.audit.laboratory import HASTY, PATIENT, Advance, Laboratory, Result, Trial
+from lmrbench.authoring.audit.laboratory import HASTY, PATIENT, Advance, Laboratory, Trial, TrialResult
 from lmrbench.authoring.audit.mutants import Mutant, mutants
 from lmrbench.errors import TaskError
 from lmrbench.grading.compare import compare
@@ -28,9 +29,16 @@ from lmrbench.tasks.workspace import instruction, masked_files, repository_files
 
 
 def visibility(task: Task, mutation: Mutation, pool: WorkerPool, advance: Advance = lambda *_: None) -> Visible:
-    """Try what the check of a method's task rejects. mutation: of one expression, as the audit found it.
+    """Try the mutants that the check of a method rejects.
 
-    Raises TaskError for a table of decided mutants that names a sentence which no solver reads, or no mutant.
+    Args:
+        task: The task.
+        mutation: The result for its mutants of one expression.
+        pool: The workers to run in.
+        advance: Called with the name of a stage, the number of its finished jobs, and their total.
+
+    Raises:
+        TaskError: The table of decided mutants names an unknown mutant, or a sentence that no solver reads.
     """
     every, decided = mutants(task), _decided(task)
     if unknown := decided - {mutant.id for mutant in every}:
@@ -62,11 +70,11 @@ def _logging(task: Task, seeds: tuple[int, ...], pool: WorkerPool, advance: Adva
 
 
 def _unchanged(laboratory: Laboratory, stage: str, suspects: Sequence[Mutant]) -> list[Mutant]:
-    """The mutants under which the logged results stay the same."""
+    """Return the mutants that do not change the logged results."""
     golden = repository_files(laboratory.task)
     trials = [Trial(item.id, {**golden, item.target.file: item.file}, 0, case_seconds=HASTY) for item in suspects]
     tried = list(laboratory.run(stage, trials))
-    # On a busy machine what changes nothing may run out of time, too.
+    # On a busy machine a mutant that changes nothing may run out of time, too.
     slow = [replace(trial, case_seconds=PATIENT) for trial, result in tried if _ran_out_of_time(result)]
     tried = [pair for pair in tried if not _ran_out_of_time(pair[1])]
     tried += laboratory.run(f"{stage}, slow mutants", slow)
@@ -74,8 +82,8 @@ def _unchanged(laboratory: Laboratory, stage: str, suspects: Sequence[Mutant]) -
     return [mutant for mutant in suspects if mutant.id not in changed]
 
 
-def _ran_out_of_time(result: Result) -> bool:
-    """Whether nothing but time rejects it."""
+def _ran_out_of_time(result: TrialResult) -> bool:
+    """Whether time limits are the only reason why a trial is rejected."""
     return any(case.status == "timeout" for case in result.outcome.cases) and all(
         case.status in ("timeout", "missing") or (factor is not None and factor <= 1)
         for case, factor in zip(result.outcome.cases, result.margins, strict=False)
@@ -83,14 +91,14 @@ def _ran_out_of_time(result: Result) -> bool:
 
 
 def _lines(task: Task, target: Target) -> int:
-    """Of a target, its signature and docstring included."""
+    """Return the number of lines of a target, with its signature and docstring."""
     node = find(task.files.repository[target.file], target.qualname).node
     assert node.end_lineno is not None
     return node.end_lineno - node.lineno + 1
 
 
 def _decided(task: Task) -> set[str]:
-    """The ids of the mutants that some sentence decides. Each must stand in what a solver reads."""
+    """Return the ids of the mutants that a sentence decides. Each sentence must be in a text that a solver reads."""
     file = decided_file(task)
     try:
         table = tomllib.loads(task.files.decided)
@@ -99,14 +107,14 @@ def _decided(task: Task) -> set[str]:
     read = [_plain(text) for text in _read(task)]
     for sentence, ids in table.items():
         if not isinstance(ids, list) or not all(isinstance(item, str) for item in ids):
-            raise TaskError(f"{file}: {sentence!r}: a list of mutants is needed")
+            raise TaskError(f"{file}: {sentence!r}: expected a list of ids of mutants")
         if not any(_plain(sentence) in text for text in read):
             raise TaskError(f"{file}: neither instruction nor summary nor docstring says {sentence!r}")
     return {item for ids in table.values() for item in ids}
 
 
 def _read(task: Task) -> Iterator[str]:
-    """Instruction, summary, and the docstrings of the masked repository."""
+    """Yield the texts that a solver reads: instruction, summary, and the docstrings of the masked repository."""
     yield instruction(task, "full")
     yield task.files.summary
     for path, data in masked_files(task).items():
@@ -117,5 +125,5 @@ def _read(task: Task) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """A text without its line breaks."""
+    """Return a text with all whitespace replaced by single spaces."""
     return " ".join(text.split())

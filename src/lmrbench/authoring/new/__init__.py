@@ -1,1 +1,1 @@
-"""A new task: from recorded calls and a folder to a check that runs."""
+"""Drafts of new tasks: record calls in a repository, choose its files, and propose a check that runs."""

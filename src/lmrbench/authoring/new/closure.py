@@ -1,7 +1,7 @@
-"""Which helpers does nothing but a target use? Masked with it they make the harder task.
+"""Helpers that only the targets use. Masking them with the targets makes the task harder.
 
-Uses are found by name: a helper whose name anything else mentions, in code or in a string, is left in place. So is one
-whose name is defined twice, and what Python calls by itself.
+Uses are found by name: a helper stays in place if anything else mentions its name, in code or as a string. So does a
+helper whose name is defined twice, and a special method, which Python calls by itself.
 """
 
 from __future__ import annotations
@@ -16,10 +16,17 @@ from lmrbench.tasks.model import Target
 
 
 def closure(files: Mapping[str, bytes], targets: Iterable[Target]) -> tuple[Target, ...]:
-    """The targets, and every function of the repository that only they and each other use, in the order found.
+    """Extend targets by every function that only they, and other such functions, use.
 
-    files: the repository, by path; files that are no Python are passed over. Raises TaskError for a target that
-    isn't there.
+    Args:
+        files: The repository, by path. Files that are not valid Python are ignored.
+        targets: The targets to start from.
+
+    Returns:
+        The targets, followed by the helpers in the order in which they are found.
+
+    Raises:
+        TaskError: A target is not in the repository.
     """
     found = list(dict.fromkeys(targets))
     trees = dict(_trees(files))
@@ -65,7 +72,7 @@ def _functions(body: list[ast.stmt], prefix: str) -> Iterator[tuple[str, Functio
 
 
 def _mentions(tree: ast.AST) -> Iterator[str]:
-    """Names as they are used; an import of a name is no use of it, a string that is one may be."""
+    """Yield each use of a name. An import is not a use; a string that is an identifier may be one."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             yield node.id

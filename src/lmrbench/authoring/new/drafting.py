@@ -1,4 +1,4 @@
-"""The first version of a task folder: what is copied, and the files that an author goes on from."""
+"""The first draft of a task folder: the files that are copied, and the texts that an author completes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,14 @@ _LEFT_OUT = {".ipynb": "a notebook", ".pt": "weights", ".pth": "weights", ".bin"
 
 
 def choose_files(files: Mapping[str, bytes]) -> tuple[dict[str, bytes], dict[str, str]]:
-    """What of a repository goes into a task, and for every other file why not."""
+    """Choose the files of a repository that a task needs.
+
+    Args:
+        files: The repository, by path.
+
+    Returns:
+        The chosen files, and for every other file the reason why it is left out.
+    """
     kept: dict[str, bytes] = {}
     left_out: dict[str, str] = {}
     for name, data in files.items():
@@ -35,12 +42,16 @@ def choose_files(files: Mapping[str, bytes]) -> tuple[dict[str, bytes], dict[str
 
 
 def why_left_out(name: str) -> str:
-    """Why a file of that name is not copied; "" if it is."""
+    """Return why a file of this name is left out; empty if it is not."""
     return _LEFT_OUT.get(Path(name).suffix, "")
 
 
 def read_paper(file: Path) -> str:
-    """The text of a paper, from a PDF or a text file."""
+    """Return the text of a paper, given as a PDF or a text file.
+
+    Raises:
+        TaskError: The file cannot be read.
+    """
     try:
         return "\n".join(pdf_pages(file)) if file.suffix.lower() == ".pdf" else file.read_text("utf-8", "replace")
     except OSError as error:
@@ -48,14 +59,17 @@ def read_paper(file: Path) -> str:
 
 
 def outline(text: str) -> list[str]:
-    """The numbered headings of a paper's text up to its references, each of which continues the numbers before it."""
+    """Return the numbered headings of a paper's text, up to its references.
+
+    A line counts as a heading only if its number continues those before it.
+    """
     lines = [line.strip() for line in text.splitlines()]
     found: list[str] = []
     last: tuple[int, ...] = (0,)
     for line, following in zip(lines, [*lines[1:], ""], strict=True):
         if line.casefold() == "references":
             break
-        # The title may stand on the line after its number.
+        # The title may be on the line after its number.
         match = _HEADING.match(line) or _HEADING.match(f"{line} {following}")
         if match is None:
             continue
@@ -71,9 +85,17 @@ def _next_sibling(number: tuple[int, ...], depth: int) -> tuple[int, ...]:
 
 
 def files_beside(places: Sequence[Path], repository: Mapping[str, bytes]) -> dict[str, bytes]:
-    """The files that a command needs and a task does not: each by its name, those of a folder below that.
+    """Read files that a command needs but the task does not.
 
-    Raises UsageError for one that is not there, or that the repository has, too.
+    Args:
+        places: Files and folders.
+        repository: The repository, by path.
+
+    Returns:
+        The files by name, those of a folder below its name.
+
+    Raises:
+        UsageError: A file does not exist, or the repository has one of the same name.
     """
     found: dict[str, bytes] = {}
     for place in places:
@@ -82,21 +104,34 @@ def files_beside(places: Sequence[Path], repository: Mapping[str, bytes]) -> dic
         elif place.is_file():
             found[place.name] = place.read_bytes()
         else:
-            raise UsageError(f"--with {place}: there is no such file")
+            raise UsageError(f"--with {place}: no such file or folder")
     if twice := sorted(found.keys() & repository.keys()):
-        raise UsageError(f"--with: the repository has a file {twice[0]} of its own")
+        raise UsageError(f"--with: the repository already has a file {twice[0]}; rename yours")
     return found
 
 
 def described(tree: Tree, calls: Sequence[Call]) -> Source:
-    """A source with the licence that its metadata names, and what its files had imported when the target was called."""
+    """Complete a source with its licence and its imports.
+
+    Args:
+        tree: The fetched repository.
+        calls: Recorded calls of the target, which tell the modules that were imported by then.
+    """
     loaded = {name for call in calls for name in call.loaded}
     imports = tuple(sorted(imported_from_elsewhere(tree) & loaded))
     return tree.source.model_copy(update={"licence": licence_of(tree.source), "imports": imports})
 
 
 def draft_table(slug: str, name: str, category: str, target: Target, source: Source | None = None) -> str:
-    """task.toml, with what a person must fill in marked TODO."""
+    """Return the text of task.toml, with TODO where a person has to fill something in.
+
+    Args:
+        slug: The name of the paper's folder.
+        name: The name of the task.
+        category: The category of the task.
+        target: The function to mask.
+        source: The source of the repository, if it is a published package.
+    """
     fields = {} if source is None else source.model_dump(mode="json", exclude_defaults=True, exclude_none=True)
     pinned = "".join(f"{key} = {json.dumps(value)}\n" for key, value in fields.items())
     table = f"[source]\n{pinned}\n" if pinned else ""
@@ -122,7 +157,7 @@ limits = {{ seconds = 60, memory_mb = 2048 }}
 
 
 def draft_summary(text: str) -> str:
-    """paper.md, with a heading for each of the paper's."""
+    """Return the text of paper.md, with a heading for each one found in the paper's text."""
     headings = outline(text) if text else []
     sections = [f"## {heading}\n\nTODO" for heading in headings or ["Motivation", "Method", "Experiments"]]
     opening = (
@@ -132,7 +167,7 @@ def draft_summary(text: str) -> str:
 
 
 def left_to_do(task: Task) -> list[str]:
-    """The first line of each text of a task's paper that is still marked TODO, in words."""
+    """Describe the first TODO in task.toml and in paper.md."""
     found = []
     for name in ("task.toml", "paper.md"):
         lines = (task.folder / name).read_text("utf-8").splitlines()
@@ -142,7 +177,7 @@ def left_to_do(task: Task) -> list[str]:
 
 
 def write_new(file: Path, content: str | bytes) -> bool:
-    """Write a file unless there is one; whether it was written."""
+    """Write a file unless it exists; return whether it was written."""
     if file.exists():
         return False
     file.parent.mkdir(parents=True, exist_ok=True)

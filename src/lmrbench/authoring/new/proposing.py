@@ -1,6 +1,6 @@
-"""From recorded calls to a check that runs as it stands: inputs of the same shapes and ranges, drawn anew by seed.
+"""Proposed checks: from recorded calls to a check that runs, with inputs of the same shapes and ranges drawn by seed.
 
-Where arguments are no plain data the check runs the repository's command alone. What a machine can't decide is listed
+If arguments are not plain data, the check only runs the repository's command. Decisions that need a person are listed
 for the author.
 """
 
@@ -25,12 +25,12 @@ from lmrbench.tasks.model import Target
 
 MOST_CASES = 8
 MOST_CHOICES = 16
-# A shorter list of strings may be a choice of options, which can't be drawn anew.
+# A shorter list of strings may be a set of options, for which no other values can be drawn.
 FEWEST_WORDS = 4
 
 _DRAW = '''
 def draw(spec, generator):
-    """A value like a recorded one: of its kind, shape and range."""
+    """Draw a value of the same kind, shape and range as a recorded one."""
     kind, *rest = spec
     if kind == "value":
         return rest[0]
@@ -72,7 +72,7 @@ def observe(case):
 """
 
 _INSTANCE = """\
-    # As it was recorded, and not as its constructor would make it.
+    # With its recorded attributes; the constructor might set others.
     instance = {name}.__new__({name})
     vars(instance).update(arguments.pop("self"))
 """
@@ -93,21 +93,36 @@ _RETURN_GRADIENTS = """\
 
 
 @dataclass(frozen=True)
-class Proposal:
-    """The text of a check, and what its author has to decide."""
+class ProposedCheck:
+    """A check for a target.
+
+    Attributes:
+        check: The source of the check.
+        decisions: What the author has to decide.
+    """
 
     check: str
     decisions: tuple[str, ...]
 
 
-def propose(target: Target, files: Mapping[str, bytes], calls: Sequence[Call], command: str) -> Proposal:
-    """A check for the target. Raises TaskError where neither its calls nor the command can be observed."""
+def propose(target: Target, files: Mapping[str, bytes], calls: Sequence[Call], command: str) -> ProposedCheck:
+    """Propose a check.
+
+    Args:
+        target: The function to check.
+        files: The repository, by path.
+        calls: Recorded calls of the target.
+        command: The command that was running when they were recorded.
+
+    Raises:
+        TaskError: Neither the calls nor the command can be observed.
+    """
     experiment = _experiment(files, command)
     decisions: list[str] = []
     specs: list[dict[str, Any]] = []
     obstacle = _obstacle(target, files, calls)
     if obstacle:
-        decisions.append(f"the check runs {command!r} alone, as {obstacle}: write cases that call the target itself")
+        decisions.append(f"the check only runs {command!r}, because {obstacle}: write cases that call the target")
     else:
         specs = _distinct(calls, decisions)
     if obstacle and not experiment:
@@ -117,13 +132,13 @@ def propose(target: Target, files: Mapping[str, bytes], calls: Sequence[Call], c
     if any(call.drawn for call in calls):
         decisions.append("the target draws random numbers: say in the instruction which draws, in which order")
     if names := sorted({name for call in calls for name in call.globals}):
-        decisions.append(f"the target reads {', '.join(names)} of its module: vary them, if they are parameters")
+        decisions.append(f"the target reads {', '.join(names)} of its module: vary them if they are parameters")
     decisions.append("cover what the recorded calls do not: other branches, empty inputs, dtypes, ties, exceptions")
-    return Proposal(_text(target, specs, experiment, calls), tuple(decisions))
+    return ProposedCheck(_text(target, specs, experiment, calls), tuple(decisions))
 
 
 def _experiment(files: Mapping[str, bytes], command: str) -> str:
-    """An expression that runs what the command ran, or '' where that is no script of the repository."""
+    """Return an expression that runs what the command ran; empty if the command runs no script of the repository."""
     words = shlex.split(command)
     script = words[1] if len(words) > 1 and words[0].startswith("python") else ""
     if script not in files:
@@ -137,7 +152,7 @@ def _experiment(files: Mapping[str, bytes], command: str) -> str:
 
 
 def _obstacle(target: Target, files: Mapping[str, bytes], calls: Sequence[Call]) -> str:
-    """Why recorded arguments can't be handed to the target again; '' if they can."""
+    """Return why the target cannot be called with the recorded arguments; empty if it can."""
     function = find(files[target.file], target.qualname)
     arguments = function.node.args
     if arguments.vararg or arguments.kwarg or arguments.posonlyargs:
@@ -146,17 +161,17 @@ def _obstacle(target: Target, files: Mapping[str, bytes], calls: Sequence[Call])
         return "it is defined inside another function"
     for call in calls:
         if call.result.data is None:
-            return f"its result, of type {call.result.type}, is no plain data"
+            return f"its result, of type {call.result.type}, is not plain data"
         for name, value in call.arguments.items():
             if value.data is None:
-                return f"its argument {name}, of type {value.type}, is no plain data"
+                return f"its argument {name}, of type {value.type}, is not plain data"
             if hidden := [item for item in value.left_out if not item.startswith("_") or item == "_modules"]:
-                return f"the attribute {hidden[0]} of {value.type} is no plain data"
+                return f"the attribute {hidden[0]} of {value.type} is not plain data"
     return ""
 
 
 def _distinct(calls: Sequence[Call], decisions: list[str]) -> list[dict[str, Any]]:
-    """The recorded calls as specifications, one for each combination of shapes and choices."""
+    """Return specifications of the recorded arguments, one for each combination of shapes and choices."""
     numbers: dict[str, list[float]] = {}
     for call in calls:
         for name, value in call.arguments.items():
@@ -198,7 +213,7 @@ def _like(value: Any) -> list[Any]:
     if values.dtype.kind != "f":
         seen = np.unique(finite).tolist() or [0]
         if len(seen) <= MOST_CHOICES:
-            # Labels, masks and marks: what lies between two of them need not be one.
+            # Labels, masks and marks: a value between two of them need not be valid.
             return ["choice", *head, seen, None]
         return ["integers", *head, int(finite.min()), int(finite.max())]
     least, most = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
@@ -212,7 +227,7 @@ def _rounded(value: float) -> float:
 
 
 def _shape(spec: list[Any]) -> Any:
-    """What tells two specifications apart: everything but ranges."""
+    """Return everything of a specification except its ranges."""
     kind, *rest = spec
     if kind == "list":
         return [_shape(item) for item in rest[0]]
@@ -238,13 +253,13 @@ def _text(target: Target, specs: Sequence[dict[str, Any]], experiment: str, call
     imports += ["importlib"] if "importlib" in experiment else []
     imports += ["contextlib", "io", "runpy", "sys"] if "run_script" in experiment else []
     literals = [f"    {spec!r}," for spec in specs]
-    lines = [f'"""{target.qualname}: what it returns for inputs like those of recorded calls."""', ""]
+    lines = [f'"""Results of {target.qualname} for inputs like those of recorded calls."""', ""]
     lines += [f"import {name}" for name in sorted(imports)]
     lines += ["from math import inf, nan"] if re.search(r"\b(inf|nan)\b", "".join(literals)) else []
     if specs:
         tensors = any(map(_holds_tensors, specs))
         lines += ["", "import numpy as np", *(["import torch"] if tensors else []), ""]
-        lines += ["# For each recorded combination of shapes what its arguments were like."]
+        lines += ["# The arguments of each recorded combination of shapes."]
         lines += ["CALLS = [", *literals, "]", "", _DRAW + (_DRAWN_TENSOR if tensors else "") + _DRAWN_ARRAY]
     lines += ["", "def cases(seed):"]
     if specs:
@@ -254,7 +269,7 @@ def _text(target: Target, specs: Sequence[dict[str, Any]], experiment: str, call
     if experiment:
         lines += ['    yield {"name": "experiment", "seed": seed % 1000}']
     if "run_script" in experiment:
-        lines += ["", "", "def run_script(path, arguments):", '    """What the script prints."""']
+        lines += ["", "", "def run_script(path, arguments):", '    """Return what the script prints."""']
         lines += ["    sys.argv = [path, *arguments]", "    with contextlib.redirect_stdout(io.StringIO()) as printed:"]
         lines += ['        runpy.run_path(path, run_name="__main__")', '    return {"printed": printed.getvalue()}']
     lines += ["", _observe(target, experiment, calls) if specs else f"\ndef observe(case):\n    return {experiment}\n"]

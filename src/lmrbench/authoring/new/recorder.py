@@ -1,7 +1,7 @@
-"""Writes down the calls of one function while its repository runs; used as a decorator, in a copy of the repository.
+"""A decorator that records the calls of one function, applied to it in a copy of its repository.
 
-Each call becomes a JSON line: arguments as they came in, the result, which of them the call changed, and whether it
-drew random numbers. What is no plain data is written as the name of its type.
+Each call becomes a JSON line with the arguments before the call, the result, the names of the arguments that the call
+changed, and whose random numbers it drew. A value that is not plain data is recorded as the name of its type.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FILE = "LMRBENCH_RECORDINGS"
 
 
 def record(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function, whose first calls are appended to the file that the environment names."""
+    """Append the first calls of a function to the file that the variable LMRBENCH_RECORDINGS names."""
     signature = inspect.signature(function)
     calls = 0
 

@@ -1,4 +1,4 @@
-"""Runs a command of a repository with one function instrumented, and reads what was recorded."""
+"""Recorded calls: run a command of a repository with one function instrumented, and read what was recorded."""
 
 from __future__ import annotations
 
@@ -26,7 +26,14 @@ _DECORATOR = '@__import__("lmrbench.authoring.new.recorder", fromlist=["record"]
 
 
 class Value(Record):
-    """One recorded value. data: encoded, or None for what is no plain data. left_out: attributes that are none."""
+    """One recorded value.
+
+    Attributes:
+        type: The name of its type.
+        data: The encoded value, or None if it is not plain data.
+        gradient: Whether it is a tensor that requires gradients.
+        left_out: The attributes of an object that are not plain data.
+    """
 
     type: str
     data: str | None = None
@@ -34,15 +41,22 @@ class Value(Record):
     left_out: tuple[str, ...] = ()
 
     def decoded(self) -> Any:
-        """The value itself."""
+        """Return the value. It must be plain data."""
         assert self.data is not None
         return decode(base64.b64decode(self.data))
 
 
 class Call(Record):
-    """One recorded call: arguments by name, which of them it changed, whose random numbers it drew.
+    """One recorded call.
 
-    globals: names of data of its module that it reads. loaded: the top-level modules that were imported by then.
+    Attributes:
+        arguments: The arguments before the call, by name.
+        result: What it returned.
+        changed: The names of the arguments that it changed.
+        drawn: The libraries whose random numbers it drew.
+        globals: The names of data in its module that it reads.
+        loaded: The top-level modules that were imported by then.
+        seconds: The wall-clock seconds that it took.
     """
 
     arguments: dict[str, Value]
@@ -55,9 +69,16 @@ class Call(Record):
 
 
 def record(files: Mapping[str, bytes], target: Target, command: str, seconds: float = 300.0) -> tuple[Call, ...]:
-    """The first calls of the target while `command` runs in a copy of the repository.
+    """Record the first calls of a target while a command runs in a copy of the repository.
 
-    Raises TaskError if the command fails, takes too long, or never calls the target.
+    Args:
+        files: The repository, by path.
+        target: The function to record.
+        command: The command to run.
+        seconds: The wall-clock limit of the command.
+
+    Raises:
+        TaskError: The command fails, takes too long, or never calls the target.
     """
     instrumented = {**files, target.file: _instrumented(files[target.file], target)}
     with tempfile.TemporaryDirectory(prefix="lmrbench-new-") as scratch:

@@ -22,7 +22,7 @@ ACTIONS = ("edit", "finish", "message", "read", "run", "browse")
 Comparison = Literal["exact", "differs", "not recomputable", "not printed"]
 
 
-class Outcome(Record):
+class PublishedOutcome(Record):
     """What was recorded of one system's answer to one task; None where no record was published."""
 
     setting: str
@@ -58,10 +58,10 @@ class Figure(Record):
 
 
 @cache
-def outcomes() -> tuple[Outcome, ...]:
+def outcomes() -> tuple[PublishedOutcome, ...]:
     """The 196 published outcomes: seven systems, 28 tasks each."""
-    rows = [{name: row[name] or None for name in Outcome.model_fields} for row in _rows("outcomes.csv")]
-    return tuple(map(Outcome.model_validate, rows))
+    rows = [{name: row[name] or None for name in PublishedOutcome.model_fields} for row in _rows("outcomes.csv")]
+    return tuple(map(PublishedOutcome.model_validate, rows))
 
 
 def figures() -> list[Figure]:
@@ -155,12 +155,12 @@ def _two_annotators(printed: str) -> Figure:
     )
 
 
-def _label(item: Outcome, axis: str) -> str | None:
+def _label(item: PublishedOutcome, axis: str) -> str | None:
     value: str | None = getattr(item, axis)
     return {"pass": "CC", "fail": "LI"}.get(value, value) if value else None
 
 
-def _shares(items: Sequence[Outcome], axis: str) -> tuple[float, ...]:
+def _shares(items: Sequence[PublishedOutcome], axis: str) -> tuple[float, ...]:
     """In percent: of what passes, or of each category. Empty where nothing was recorded."""
     said = [value for item in items if (value := getattr(item, "unit_test" if axis == "unit" else axis))]
     if not said:

@@ -16,7 +16,7 @@ import pandas as pd
 import statsmodels.api as sm
 from scipy.optimize import linprog
 
-from lmrbench.authoring.sizes import masked_lines
+from lmrbench.authoring.overview import masked_lines
 from lmrbench.grading.records import Grade
 from lmrbench.records import Record
 from lmrbench.tasks.model import Task

@@ -1,9 +1,9 @@
-"""The `bubblewrap` back end, the default on Linux: namespaces in which there is nothing to find and nobody to call.
+"""The `bubblewrap` back end, the default on Linux: each worker runs in namespaces of its own.
 
-A worker has its own mount, process, network, IPC and host-name namespaces, and a user namespace or, where lmrbench
-runs as root, a user id of its own. It sees the system's libraries, the interpreter and the packages that the tasks
-import, all read-only, and two small private folders to write in. It sees no home, no other packages, no suite and no
-environment.
+A worker has its own mount, process, network, IPC and host-name namespaces, and a user namespace or, if lmrbench runs
+as root, a user id of its own. It sees the system's libraries, the interpreter and the packages that the tasks import,
+all read-only, and two small private folders that it can write to. It sees no home folder, no other packages, no suite
+and none of the host's environment variables.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from lmrbench.sandbox.warm_worker import WarmWorker
 
 _FIRST_USER_ID, _USER_IDS = 1_000_000_000, 2**30
 _LIBRARY_FOLDERS = ("/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/bin")
-# What bwrap says where it may make no namespaces.
+# Parts of bwrap's messages when it may not create namespaces.
 _FORBIDDEN = ("setting up uid map", "RTM_NEWADDR", "namespace failed", "create new namespace", "namespaces")
 _ALLOW = (
     "on Ubuntu 23.10 or newer, where kernel.apparmor_restrict_unprivileged_userns is 1, install an AppArmor profile "
@@ -44,13 +44,18 @@ _CONFIGURATION = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/
 
 @dataclass(frozen=True)
 class Layout:
-    """What a sandbox sees besides libraries and interpreter.
+    """What a sandbox shows besides libraries and interpreter.
 
-    imports: packages, shown in /packages. environment: where they are taken from, if not from lmrbench's own. files:
-    folders in the sandbox, and what is shown there under its own name. writable: private folders in memory, of at most
-    `writable_bytes` each. system: further folders of this machine's programs, without installed packages. shown:
-    folders that a user names, whole. links: places, and what they point to. whole_proc: show in /proc, besides
-    processes, what the kernel tells of the machine.
+    Attributes:
+        imports: Packages, shown in /packages.
+        files: Pairs of a folder in the sandbox, and a file or folder that is shown in it under its own name.
+        writable: Private folders in memory.
+        writable_bytes: The size limit of each writable folder.
+        system: Further folders of this machine's programs, shown without installed packages.
+        shown: Folders named by the user, shown completely.
+        links: Pairs of a path in the sandbox, and the target of the symbolic link there.
+        whole_proc: Whether /proc shows facts about the machine, and not only processes.
+        environment: The folder that the packages come from; None for the installation of lmrbench.
     """
 
     imports: Sequence[str]
@@ -65,17 +70,25 @@ class Layout:
 
 
 def with_advice(said: str) -> str:
-    """What bubblewrap said, with what to do about it where the kernel forbids its namespaces."""
+    """Return a message of bwrap, with advice if it says that the kernel forbids namespaces."""
     return f"{said}. What to do: {_ALLOW}" if any(words in said for words in _FORBIDDEN) else said
 
 
 def new_user() -> int | None:
-    """Where lmrbench runs as root, a user id that nobody else has: root escapes the bound on its processes."""
+    """Return an unused user id if lmrbench runs as root, because root escapes the limit on processes; or else None."""
     return _FIRST_USER_ID + randbelow(_USER_IDS) if os.geteuid() == 0 else None
 
 
 def refuse_secret(shown: Iterable[Path], secrets: Iterable[Path]) -> None:
-    """Raises UsageError for a folder to show that lies in a secret one, and so could not be hidden within it."""
+    """Check that no shown folder lies inside a secret one, where it could not be hidden.
+
+    Args:
+        shown: The folders to show.
+        secrets: The folders to hide.
+
+    Raises:
+        UsageError: One does.
+    """
     for path in shown:
         for secret in secrets:
             if path.resolve().is_relative_to(secret.resolve()):
@@ -83,7 +96,7 @@ def refuse_secret(shown: Iterable[Path], secrets: Iterable[Path]) -> None:
 
 
 class BubblewrapSandbox:
-    """Starts workers under bwrap. secrets: folders that no sandbox may show, such as the suite's."""
+    """Starts workers under bwrap."""
 
     name = "bubblewrap"
     advice = (
@@ -92,10 +105,11 @@ class BubblewrapSandbox:
     )
 
     def __init__(self, secrets: Sequence[Path] = ()) -> None:
+        """Hide `secrets`, such as the suite's folder, and lmrbench itself from all workers."""
         self.secrets = tuple(path.resolve() for path in (*secrets, WORKER_PROGRAM.parents[1]))
 
     def start(self, imports: Sequence[str], tree: Path | None = None, environment: Path | None = None) -> WarmWorker:
-        """Start a worker as process 1 of its namespaces."""
+        """Start a worker as process 1 of its namespaces; see `protocol.Sandbox`."""
         worker = ["-m", "inside.worker", "--own-namespace", "--folders", "/tmp", "/dev/shm"]
         shown = [("/worker", WORKER_PROGRAM), *([] if tree is None else [(_TREES, tree)])]
         layout = Layout(imports, shown, ("/tmp", "/dev/shm"), environment=environment)
@@ -106,7 +120,7 @@ class BubblewrapSandbox:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            # Ctrl-C in the terminal is for lmrbench to handle.
+            # Ctrl-C in the terminal is handled by lmrbench only.
             start_new_session=True,
         )
         shown_tree = None if tree is None else Path(_TREES, tree.name)
@@ -118,10 +132,17 @@ class BubblewrapSandbox:
     def command(
         self, program: Sequence[str], layout: Layout, environment: Mapping[str, str], user: int | None
     ) -> list[str]:
-        """The command line that runs a Python program as process 1 of new namespaces.
+        """Return the command line that runs a Python program as process 1 of new namespaces.
 
-        user: of `new_user`; the program gets it as `--user NUMBER`, and has to become that user. Raises SandboxError
-        where bubblewrap is not installed, UsageError for a folder to show that lies inside a secret one.
+        Args:
+            program: The arguments of the interpreter.
+            layout: What the sandbox shows.
+            environment: All environment variables of the program.
+            user: The result of `new_user`. The program gets it as `--user NUMBER`, and must become that user.
+
+        Raises:
+            SandboxError: bubblewrap is not installed.
+            UsageError: A folder to show lies inside a secret one.
         """
         bwrap = shutil.which("bwrap")
         if bwrap is None:
@@ -166,28 +187,28 @@ class BubblewrapSandbox:
         yield from ("--proc", "/proc")
         if not layout.whole_proc:
             yield from _hide_machine()
-            # A process could change there when the kernel ends it, and what its peak of memory was.
+            # In a writable /proc a process could change when the kernel kills it, and its peak of memory.
             yield from ("--remount-ro", "/proc")
         yield from ("--tmpfs", "/dev", "--symlink", "/proc/self/fd", "/dev/fd")
         for number, name in enumerate(("stdin", "stdout", "stderr")):
             yield from ("--symlink", f"/proc/self/fd/{number}", f"/dev/{name}")
-        # No /dev/zero: shared mappings of it are memory that nobody is charged for.
+        # No /dev/zero: no limit counts the memory of its shared mappings.
         for name in ("null", "full", "random", "urandom"):
             yield from ("--dev-bind", f"/dev/{name}", f"/dev/{name}")
         for name in layout.writable:
             yield from ("--perms", "1777", "--size", str(layout.writable_bytes), "--tmpfs", name)
-        # After the private folders, which would cover what is shown below them.
+        # After the private folders, which would cover whatever is shown below them.
         shown = [Path(folder) for folder in layout.shown if Path(folder).is_dir()]
         yield from self._show(shown)
-        # Not before, as some of what is shown may lie in them.
+        # After the shown folders, because some of these may lie in them.
         for folder in _outermost(packages):
             if not any(folder.is_relative_to(path) for path in shown):
                 yield from ("--remount-ro", str(folder))
-        # What bwrap itself laid out would otherwise be a writable file system without a bound.
+        # The folders that bwrap made itself would otherwise be a writable file system without a limit.
         yield from ("--remount-ro", "/dev", "--remount-ro", "/")
 
     def _show(self, paths: Sequence[Path], packages: Iterable[Path] = ()) -> Iterator[str]:
-        """Show folders, in which secrets appear empty and read-only, and these packages empty."""
+        """Show folders, with secrets below them as empty read-only folders, and these packages as empty folders."""
         refuse_secret(paths, self.secrets)
         yield from _open_parents(paths)
         for path in paths:
@@ -199,7 +220,7 @@ class BubblewrapSandbox:
 
     def _secrets_below(self, shown: Sequence[Path]) -> Iterator[Path]:
         for folder in shown:
-            # A folder is shown under the name that it was given, which may lead elsewhere by links.
+            # A folder is shown under its given name, which may contain symbolic links.
             place = folder.resolve()
             below = (path for path in self.secrets if path.is_relative_to(place) and path.is_dir())
             yield from (folder / path.relative_to(place) for path in below)
@@ -207,13 +228,13 @@ class BubblewrapSandbox:
 
 @cache
 def installed_packages(folder: Path) -> tuple[Path, ...]:
-    """The folders of Python's and Node's packages below a folder, at any depth, looked for once in a process."""
+    """Return the folders of Python and Node packages at any depth below a folder. Searched once for each process."""
     found: list[Path] = []
     waiting = [str(folder)]
     while waiting:
         with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:
             folders = {entry.name: entry.path for entry in entries if entry.is_dir(follow_symlinks=False)}
-            # Of conda, which keeps the packages that it installs beside its environments.
+            # Conda keeps the packages that it installs next to its environments.
             packages = _PACKAGES | {"pkgs"} if "conda-meta" in folders else _PACKAGES
             found += [Path(path) for name, path in folders.items() if name in packages]
             waiting += [path for name, path in folders.items() if name not in packages]
@@ -221,19 +242,19 @@ def installed_packages(folder: Path) -> tuple[Path, ...]:
 
 
 def _outermost(folders: Iterable[Path]) -> list[Path]:
-    """These folders without those that lie in another of them."""
+    """Return these folders without those that lie inside another one."""
     every = set(folders)
     return sorted(path for path in every if not every & set(path.parents))
 
 
 def _open_parents(paths: Iterable[Path]) -> Iterator[str]:
-    """Folders that bwrap makes by itself on the way to a mount point would be closed to the sandbox's own user."""
+    """Make the parent folders of mount points; those that bwrap makes by itself would be closed to the user."""
     for parent in dict.fromkeys(parent for path in paths for parent in reversed(path.parents[:-1])):
         yield from ("--perms", "0755", "--dir", str(parent))
 
 
 def _hide_machine() -> Iterator[str]:
-    """What /proc tells of the whole machine: by its counters one sandbox would notice what another does."""
+    """Hide the machine-wide part of /proc, whose counters would show one sandbox what another one does."""
     for entry in os.scandir("/proc"):
         if entry.name.isdigit() or entry.is_symlink() or entry.name in _KEPT_IN_PROC:
             continue
@@ -245,9 +266,9 @@ def _hide_machine() -> Iterator[str]:
             yield from ("--ro-bind", "/dev/null", entry.path)
 
 
-# Where memory runs out the kernel is to end a sandbox, and not lmrbench.
+# If memory runs out, the kernel kills a sandbox before lmrbench.
 _FIRST_TO_END = ("/bin/sh", "-c", '{ echo 500 >/proc/self/oom_score_adj; } 2>/dev/null; exec "$@"', "sh")
-# Libraries choose their code by the processor.
+# Libraries choose their code by what cpuinfo says.
 _KEPT_IN_PROC = {"cpuinfo", "filesystems", "version"}
 _ISOLATION = (
     *("--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),

@@ -1,8 +1,8 @@
-"""The `docker` back end: a container for each worker, of an image that holds interpreter, worker program and packages.
+"""The `docker` back end: a container for each worker, with an image of interpreter, worker program and packages.
 
-It has no network and no capabilities, a user of its own, a root that can't be written, two private folders in memory,
-and bounds on memory and processes. What the kernel tells of the whole machine is masked. It ends when lmrbench hangs
-up, and is removed then; one that stays all the same is removed by a later run.
+A container has no network and no capabilities, a user of its own, a read-only root, two private folders in memory, and
+limits on memory and processes. The machine-wide part of /proc is masked. A container ends when lmrbench hangs up, and
+is removed then; if that fails, a later run removes it.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _FIRST_USER_ID, _USER_IDS = 1_000_000_000, 2**30
 _MOST_PROCESSES = 1024
 _RLIMITS = {"nofile": 16_384, "nproc": _MOST_PROCESSES}
 _OWN_BYTES = 64 << 20
-# What a worker may hold while it imports packages, before it is told of a job.
+# The memory limit while a worker imports packages, before it has a job.
 _START_BYTES = 4 << 30
-# Libraries choose their code by the processor.
+# Libraries choose their code by what cpuinfo says.
 _KEPT_IN_PROC = {"cpuinfo", "filesystems", "version", "self", "thread-self", "mounts", "net"}
 _STDOUT, _STDERR = 1, 2
 _FRAME = struct.Struct(">BxxxI")
@@ -49,7 +49,7 @@ _MOST_WORDS = 1 << 16
 
 
 class DockerSandbox:
-    """Starts workers in containers. Files of published packages are shown where the Engine is this machine's."""
+    """Starts workers in containers. If the Engine is this machine's, files of published packages are mounted."""
 
     name = "docker"
     advice = (
@@ -58,7 +58,7 @@ class DockerSandbox:
     )
 
     def __init__(self, secrets: Sequence[Path] = ()) -> None:
-        """secrets: taken as every back end takes them; a container sees no folder of this machine but packages'."""
+        """Accept `secrets` as every back end does; a container shows no folder that could hold them."""
         self._tags: dict[tuple[tuple[str, ...], Path | None], str] = {}
 
     @cached_property
@@ -68,7 +68,7 @@ class DockerSandbox:
         return client
 
     def start(self, imports: Sequence[str], tree: Path | None = None, environment: Path | None = None) -> WarmWorker:
-        """Start a worker in a container; its image is built if it is absent."""
+        """Start a worker in a container, and build its image if it is missing; see `protocol.Sandbox`."""
         key = (tuple(imports), environment)
         if key not in self._tags:
             self._tags[key] = image_for(self._client, imports, environment, told=_tell)
@@ -82,10 +82,17 @@ class DockerSandbox:
 
 
 class ContainerConnection:
-    """The standard streams of a container, which is started here. tree: a folder to show, and place: where."""
+    """A connection to a worker in a container; see `connection.Connection`."""
 
     def __init__(self, image: str, tree: Path | None, place: str | None) -> None:
-        # A client of its own: one may not be used by two threads.
+        """Create and start a container.
+
+        Args:
+            image: The tag of its image.
+            tree: A folder of this machine to show in it, or None.
+            place: The path of that folder in the container.
+        """
+        # A client of its own, because two threads may not share one.
         self.client = connect()
         self.container = _create(self.client, image, tree, place)
         self.bounds = ContainerBounds(self.client.api, self.container)
@@ -98,9 +105,11 @@ class ContainerConnection:
         self.client.api.start(self.container)
 
     def write(self, data: bytes) -> None:
+        """Send bytes to the worker's standard input."""
         self.socket.sendall(data)
 
     def read(self, seconds: float) -> bytes | None:
+        """Read from the worker's standard output, and keep what it writes to its standard error."""
         deadline = time.monotonic() + seconds
         while True:
             if len(self._data) >= _FRAME.size:
@@ -122,22 +131,25 @@ class ContainerConnection:
             self._data += data
 
     def kill(self) -> None:
-        # Another client: this may be called by another thread.
+        """Kill the container at once."""
+        # Another client, because this may be called by another thread.
         with contextlib.suppress(SandboxError, DockerException, RequestException):
             client = connect()
             with contextlib.closing(client.api):
                 client.api.kill(self.container)
 
     def last_words(self) -> bytes:
+        """Return what the worker wrote to its standard error."""
         with contextlib.suppress(OSError):
             while self.read(1.0):
                 pass
         return self._words
 
     def close(self) -> None:
+        """Remove the container, and close the client."""
         with contextlib.suppress(OSError):
             self._attached.close()
-        # It is about to remove itself, or has done so.
+        # The container may be removing itself at the same time.
         with contextlib.suppress(DockerException, RequestException):
             self.client.api.remove_container(self.container, force=True, v=True)
         with contextlib.suppress(DockerException, RequestException):
@@ -145,36 +157,42 @@ class ContainerConnection:
 
 
 class ContainerBounds:
-    """What the Engine lets a container hold."""
+    """The Engine's memory limit of a container; see `connection.WorkerBounds`."""
 
     def __init__(self, api: Any, container: str) -> None:
+        """Limit a container, given the Engine's API client and the container's id."""
         self.api = api
         self.container = container
         self._bound = _START_BYTES
 
     def held(self) -> int:
-        """Bytes of memory that the container holds now."""
+        """Return the bytes of memory that the container holds now."""
         found = self.api.stats(self.container, stream=False, one_shot=True)
         return int(found.get("memory_stats", {}).get("usage", 0))
 
     def bound(self, limits: Limits, held: int) -> None:
-        """Bound the container's memory. That of processes is a container's own, and fixed; each child has another.
+        """Limit the container's memory. Its limit on processes is fixed, and each child has a lower one.
 
-        Raises SandboxError where the Engine can't give a running container as much as the job may hold.
+        Args:
+            limits: The limits of the job.
+            held: The bytes that the worker held before the job, which are added to the limit.
+
+        Raises:
+            SandboxError: The Engine cannot raise the limit of a running container.
         """
         memory = held + (limits.memory_mb + limits.disk_mb + limits.output_mb << 20) + _OWN_BYTES
         if memory != self._bound:
             try:
                 self.api.update_container(self.container, mem_limit=memory, memswap_limit=memory)
             except NotFound as error:
-                # Podman can't change it: a container keeps what it was started with there, if that is enough.
+                # Podman cannot change the limit: a container keeps the one that it was started with, if that is enough.
                 if memory > _START_BYTES:
-                    raise SandboxError(f"the Engine can't give a container that runs {memory >> 20} MB") from error
+                    raise SandboxError(f"the Engine can't give a running container {memory >> 20} MB") from error
             self._bound = memory
 
 
 def _create(client: Any, image: str, tree: Path | None, place: str | None) -> str:
-    """A container, which has yet to be started."""
+    """Create a container without starting it, and return its id."""
     user = _FIRST_USER_ID + randbelow(_USER_IDS)
     masked = ["/sys", *_machine_in_proc()]
     settings = client.api.create_host_config(
@@ -182,18 +200,18 @@ def _create(client: Any, image: str, tree: Path | None, place: str | None) -> st
         network_mode="none",
         read_only=True,
         cap_drop=["ALL"],
-        # Podman takes masked paths by this name alone, which Docker refuses.
+        # Podman accepts masked paths under this name only, which Docker refuses.
         security_opt=["no-new-privileges", *([f"mask={':'.join(masked)}"] if is_podman(client) else [])],
         ipc_mode="private",
         shm_size=_SCRATCH_BYTES,
-        # Podman lets everybody write to /var/tmp where nothing else is mounted.
+        # Podman makes /var/tmp writable unless something is mounted there.
         tmpfs={"/tmp": f"rw,exec,nosuid,nodev,mode=1777,size={_SCRATCH_BYTES}", "/var/tmp": "ro,size=4k"},
         mem_limit=_START_BYTES,
         memswap_limit=_START_BYTES,
         pids_limit=_MOST_PROCESSES,
-        # Where memory runs out, a container ends before lmrbench.
+        # If memory runs out, the kernel kills a container before lmrbench.
         oom_score_adj=500,
-        # What podman sets by itself may be more than its user may have.
+        # Podman's defaults may be more than its user is allowed.
         ulimits=[Ulimit(name=name, soft=most, hard=most) for name, most in _RLIMITS.items()],
         log_config={"Type": "none"},
         binds={} if tree is None else {str(tree): {"bind": place, "mode": "ro"}},
@@ -217,13 +235,13 @@ def _create(client: Any, image: str, tree: Path | None, place: str | None) -> st
 
 
 def _machine_in_proc() -> list[str]:
-    """What /proc tells of the whole machine: by its counters one sandbox would notice what another does."""
+    """Return the machine-wide paths of /proc, whose counters would show one sandbox what another one does."""
     names = (entry.name for entry in os.scandir("/proc") if not entry.is_symlink())
     return [f"/proc/{name}" for name in sorted(names) if not name.isdigit() and name not in _KEPT_IN_PROC]
 
 
 def _process(number: int) -> str:
-    """A process by its number, its start, and the start of the machine; "" if there is none."""
+    """Identify a process by its number, its start time, and the boot of the machine; empty if there is none."""
     try:
         began = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[19]
     except OSError:
@@ -232,7 +250,7 @@ def _process(number: int) -> str:
 
 
 def _sweep(client: Any) -> None:
-    """Remove the containers that killed runs of this machine have left."""
+    """Remove the containers that killed runs on this machine have left."""
     with contextlib.suppress(APIError, RequestException):
         for item in client.containers.list(all=True, filters={"label": [_KIND, f"{_NODE}={platform.node()}"]}):
             started_by = item.labels[_PROCESS]

@@ -1,9 +1,9 @@
-"""Images for the `docker` back end: one for each set of packages that tasks import, named by the hash of what is in it.
+"""Images for the `docker` back end: one for each set of packages that tasks import, tagged with a hash of its content.
 
-Packages are copied as they are installed here, so that a container computes with the same files as every other back
-end, nothing is downloaded, and a worker sees no package that its tasks do not import. Of the base image only the
-interpreter and the system's libraries are used: it needs Python of the same version, and a C library that is new
-enough for the packages.
+Packages are copied from this installation, so that a container computes with the same files as every other back end,
+nothing is downloaded, and a worker sees no package that its tasks do not import. The base image provides the
+interpreter and the system libraries: it needs the same version of Python, and a C library that is new enough for the
+packages.
 """
 
 from __future__ import annotations
@@ -40,13 +40,21 @@ BASE_VARIABLE = "LMRBENCH_BASE_IMAGE"
 LABEL = "lmrbench.image"
 _OLDEST_ENGINE = Version("20.10")
 _IMAGE = Path(__file__).resolve().parent / "image"
-# Distributions of fewer bytes share one layer.
+# Distributions below this size share one layer.
 _SMALL = 10 << 20
 
 
 @dataclass(frozen=True)
 class Image:
-    """An image that is there. size: bytes, which images share in part. packages: name and version of each."""
+    """A built image.
+
+    Attributes:
+        tag: Its tag.
+        created: When it was built.
+        size: Its bytes, including layers that it shares with others.
+        base: The name of its base image.
+        packages: Name and version of each package in it.
+    """
 
     tag: str
     created: datetime
@@ -56,7 +64,14 @@ class Image:
 
 
 def connect() -> Any:
-    """A client of the Docker Engine that DOCKER_HOST names, or of this machine's. Raises SandboxError without one."""
+    """Connect to the Docker Engine at DOCKER_HOST, or to that of this machine.
+
+    Returns:
+        A client of the `docker` package.
+
+    Raises:
+        SandboxError: There is no Engine, or it is too old.
+    """
     try:
         client = docker.from_env(timeout=600)
         version = client.version()["Version"]
@@ -68,12 +83,12 @@ def connect() -> Any:
 
 
 def is_podman(client: Any) -> bool:
-    """Whether it is podman that answers as a Docker Engine."""
+    """Whether the Docker Engine is podman."""
     return "podman" in str(client.version().get("Components", "")).lower()
 
 
 def default_base(client: Any) -> str:
-    """The base image where none is named: the variable's, that of the newest image of ours, or the public one."""
+    """Return the default base image: that in LMRBENCH_BASE_IMAGE, or that of the newest image, or the public one."""
     if named := os.environ.get(BASE_VARIABLE):
         return named
     return next((item.base for item in images(client)), f"python:{_python()}-slim")
@@ -86,9 +101,17 @@ def image_for(
     base: str | None = None,
     told: Callable[[str], object] = lambda _: None,
 ) -> str:
-    """The tag of the image with these packages, built if it is absent.
+    """Return the tag of the image with these packages, and build the image if it is missing.
 
-    told: called with a line before something that takes long. Raises SandboxError where it can't be built.
+    Args:
+        client: The result of `connect`.
+        imports: The packages that the tasks import.
+        environment: The folder that the packages come from; None for the installation of lmrbench.
+        base: The base image; by default that of `default_base`.
+        told: Called with a line of text before each slow step.
+
+    Raises:
+        SandboxError: The image cannot be built.
     """
     tag, facts = _described(client, imports, environment, base, told)
     with _alone(tag):
@@ -99,16 +122,25 @@ def image_for(
 
 
 def tag_of(client: Any, imports: Sequence[str], environment: Path | None = None) -> str:
-    """The tag that the image with these packages has or would have. Raises SandboxError where the base is missing."""
+    """Return the tag of the image with these packages, whether it exists or not.
+
+    Args:
+        client: The result of `connect`.
+        imports: The packages that the tasks import.
+        environment: The folder that the packages come from; None for the installation of lmrbench.
+
+    Raises:
+        SandboxError: The base image is missing and cannot be pulled.
+    """
     return _described(client, imports, environment, None, lambda _: None)[0]
 
 
 def images(client: Any) -> list[Image]:
-    """All images of workers, the newest first."""
+    """Return all images of workers, newest first."""
     found = []
     for item in client.images.list(filters={"label": LABEL}):
         facts = json.loads(item.labels[LABEL])
-        # Podman names a registry, too.
+        # Podman's tags start with a registry.
         for tag in (name.rpartition("/")[2] for name in item.tags):
             if tag.startswith(f"{REPOSITORY}:"):
                 created = datetime.fromisoformat(item.attrs["Created"][:19] + "+00:00")
@@ -117,7 +149,11 @@ def images(client: Any) -> list[Image]:
 
 
 def remove(client: Any, tag: str) -> None:
-    """Remove an image. Raises SandboxError where that can't be done, as while a container uses it."""
+    """Remove an image.
+
+    Raises:
+        SandboxError: It cannot be removed, for example because a container uses it.
+    """
     try:
         client.images.remove(tag)
     except APIError as error:
@@ -127,7 +163,7 @@ def remove(client: Any, tag: str) -> None:
 def _described(
     client: Any, imports: Sequence[str], environment: Path | None, base: str | None, told: Callable[[str], object]
 ) -> tuple[str, dict[str, Any]]:
-    """The tag of an image, and what goes into it."""
+    """Return the tag of an image, and the facts about its content that the tag is a hash of."""
     base = base or default_base(client)
     texts = [file.read_text() for file in sorted(_IMAGE.iterdir()) if file.is_file()]
     facts = {
@@ -155,7 +191,7 @@ def _is_there(client: Any, tag: str) -> bool:
 
 @contextmanager
 def _alone(tag: str) -> Iterator[None]:
-    """One build of an image at a time, in whatever thread or process."""
+    """Allow one build of an image at a time, across threads and processes."""
     folder = cache_folder() / "images"
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / f"{tag.partition(':')[2]}.lock", "w") as file:
@@ -176,8 +212,7 @@ def _base_id(client: Any, base: str, told: Callable[[str], object]) -> str:
             return str(client.images.pull(base).id)
     except (DockerException, RequestException) as error:
         raise SandboxError(
-            f"the base image {base} is not here and can't be pulled; name one of your own by --base or "
-            f"{BASE_VARIABLE}: {error}"
+            f"the base image {base} can't be pulled; name another with --base or {BASE_VARIABLE}: {error}"
         ) from error
 
 
@@ -210,7 +245,7 @@ def _build(client: Any, tag: str, imports: Sequence[str], environment: Path | No
 
 
 def _layers(imports: Sequence[str], environment: Path | None) -> list[dict[str, Path]]:
-    """What is copied together, by name: a large distribution, the largest first, and all small ones."""
+    """Return the paths of each layer, by name: one for each large distribution, largest first, and one for the rest."""
     sized = []
     small: dict[str, Path] = {}
     for item in required_distributions(imports, environment):
@@ -229,7 +264,7 @@ def _size(path: Path) -> int:
 
 
 def _send(writing: int, recipe: str, layers: Sequence[dict[str, Path]]) -> None:
-    """Write the context of a build to a pipe; the other side may hang up."""
+    """Write the context of a build to a pipe, until the reader hangs up."""
     try:
         with open(writing, "wb") as out, tarfile.open(fileobj=out, mode="w|", format=tarfile.PAX_FORMAT) as archive:
             _add(archive, "Dockerfile", recipe.encode())
@@ -250,7 +285,7 @@ def _add(archive: tarfile.TarFile, name: str, data: bytes) -> None:
 
 
 def _readable(entry: tarfile.TarInfo) -> tarfile.TarInfo:
-    """The same for all who build it: owned by root, and readable for the user that a container has."""
+    """Make an archive entry the same on every machine: owned by root, and readable for a container's user."""
     entry.uid = entry.gid = 0
     entry.uname = entry.gname = "root"
     entry.mode |= 0o555 if entry.isdir() else 0o444

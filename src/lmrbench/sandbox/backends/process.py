@@ -1,7 +1,7 @@
-"""The `process` back end: a plain process under rlimits and a system-call filter. It hides nothing on the disk.
+"""The `process` back end: a plain process under rlimits and a system-call filter, which sees the whole disk.
 
-For machines that have no better one; it must be asked for by name, and every result says that it was used. What it
-can't stop is listed in docs/security.md.
+It is for machines without a better back end, has to be requested by name, and is named in every result.
+docs/security.md lists the attacks that it does not stop.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from lmrbench.sandbox.warm_worker import WarmWorker
 
 
 class ProcessSandbox:
-    """Starts workers as children of this process, each with a scratch folder of its own."""
+    """Starts workers as children of this process, each in a scratch folder of its own."""
 
     name = "process"
     advice = "Linux on x86_64 or aarch64 is needed"
 
     def __init__(self, secrets: Sequence[Path] = ()) -> None:
-        """secrets: taken as every back end takes them; this one can't hide them."""
+        """Accept `secrets` as every back end does; this one cannot hide them."""
 
     def start(self, imports: Sequence[str], tree: Path | None = None, environment: Path | None = None) -> WarmWorker:
-        """Start a worker; it can import whatever is installed here, first of all what the environment holds."""
+        """Start a worker, which can import everything that is installed here; see `protocol.Sandbox`."""
         scratch = Path(tempfile.mkdtemp(prefix="lmrbench-"))
         own = [sysconfig.get_path(name) for name in ("purelib", "platlib")]
         packages = dict.fromkeys([*([str(environment)] if environment else []), *own])

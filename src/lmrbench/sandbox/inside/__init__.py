@@ -1,1 +1,1 @@
-"""The program inside a sandbox. It needs the standard library, numpy and safetensors, and nothing of lmrbench."""
+"""The programs inside a sandbox; they import the standard library, numpy and safetensors, but not lmrbench."""

@@ -1,6 +1,6 @@
-"""What happens in the process that runs a candidate: load `observe`, observe each case, send the observations.
+"""The child that runs a candidate: it loads `observe`, observes each case and sends the observations.
 
-Everything here shares a process with untrusted code, so nothing here is believed: what is sent is the candidate's word.
+This code shares its process with the candidate's, so nothing that it sends can be trusted.
 """
 
 from __future__ import annotations
@@ -23,20 +23,23 @@ from .encoding import encode
 from .framing import BROKEN, OBSERVED, RAISED, STARTED, pack, write_all
 from .repository import lay_out
 
-# Of the processor, and by the clock.
+# Processor seconds and wall-clock seconds of a case.
 SECONDS = struct.Struct("<dd")
 MAX_MESSAGE = 4000
 
 
 def enter(repo: Path, files: dict[str, bytes], tree: Path | None) -> None:
-    """Lay a repository out in the folder `repo`, and make it the place that modules are imported from.
+    """Lay out a repository, enter it, and import modules from it first.
 
-    tree: the folder of the repository's other files, if it has any.
+    Args:
+        repo: The folder to make.
+        files: The content of the sent files, by path.
+        tree: The folder of the repository's other files, if it has any.
     """
     lay_out(repo, files, tree)
     os.chdir(repo)
     sys.path.insert(0, str(repo))
-    # A module of the repository wins over one of the same name that the warm worker has imported already.
+    # A module of the repository takes precedence over one of the same name that the worker has already imported.
     own = {name.removesuffix(".py") for name in os.listdir(repo)}
     for name in [name for name in sys.modules if name.split(".")[0] in own]:
         del sys.modules[name]
@@ -45,19 +48,19 @@ def enter(repo: Path, files: dict[str, bytes], tree: Path | None) -> None:
 def run_cases(
     observing: str, drawn: Sequence[Any], numbers: Sequence[int], start: int, random_seed: int, out: int
 ) -> None:
-    """Observe cases with the function `observe` of a module's text.
+    """Observe cases, and send a frame about each.
 
     Sends STARTED before any code of the candidate can run. Then, for each case from place `start` of `numbers` on,
-    sends OBSERVED (its `SECONDS`, then the encoded observation) or RAISED (a message); BROKEN if
-    `observing` can't be loaded.
+    sends OBSERVED (its `SECONDS`, then the encoded observation) or RAISED (a message); or a single BROKEN if
+    `observing` cannot be loaded.
 
     Args:
-        observing: the text of a module that defines `observe`.
-        drawn: the cases, of `restore_cases`.
-        numbers: which of the cases are observed, in this order.
-        start: the place in `numbers` to begin at.
-        random_seed: the seed that random, numpy and torch are given before each case.
-        out: the descriptor of the stream of frames.
+        observing: The source of a module that defines `observe`.
+        drawn: The cases, as `restore_cases` returns them.
+        numbers: The numbers of the cases to observe, in this order.
+        start: The place in `numbers` to begin at.
+        random_seed: The seed for random, numpy and torch, set before each case.
+        out: The descriptor to write frames to.
     """
     write_all(out, pack(STARTED, -1, b""))
     module = ModuleType("check")
@@ -74,14 +77,14 @@ def run_cases(
             seconds = SECONDS.pack(_processor_seconds() - used, time.perf_counter() - began)
             payload = seconds + encode(observation)
         except BaseException:
-            # SystemExit and KeyboardInterrupt too: a candidate that raises them has raised.
+            # SystemExit and KeyboardInterrupt are the candidate's exceptions like any other.
             write_all(out, pack(RAISED, place, _last_lines()))
         else:
             write_all(out, pack(OBSERVED, place, payload))
 
 
 def _processor_seconds() -> float:
-    """What this process and its children that have ended took."""
+    """Return the processor seconds of this process and of its ended children."""
     used = [resource.getrusage(whose) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(item.ru_utime + item.ru_stime for item in used)
 

@@ -1,9 +1,8 @@
-"""Drawn cases enter the sandbox as data: encoded where they are drawn, and restored beside the candidate.
+"""Drawn cases as data: encoded where they are drawn, restored in the process that runs the candidate.
 
-A case may hold what an observation may, and besides tuples, sets, dtypes and keys of any of these kinds, which come
-back as such. Tensors and
-arrays come back with their strides, whether they require gradients, and as one object where a case, or several, hold
-the same object twice.
+A case may hold everything that an observation may hold, and also tuples, sets, dtypes, and dict keys of any of these
+types; all come back with their types. Tensors and arrays keep their strides and `requires_grad`, and an object that
+cases hold several times is restored as one object.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _Array = np.ndarray[Any, Any]
 class _CaseEncoder(Encoder):
     def __init__(self) -> None:
         super().__init__()
-        # With the objects themselves, so that no id is given to another one meanwhile.
+        # Holds the objects too: the id of an object that is freed could be given to another.
         self._known: dict[int, tuple[Any, dict[str, Any]]] = {}
 
     def encode(self, value: Any, path: str, depth: int) -> Any:
@@ -52,13 +51,17 @@ class _CaseEncoder(Encoder):
 
 
 def encode_cases(cases: list[Any]) -> bytes:
-    """Return the bytes of drawn cases; raises TypeError, which names its place, for what is not plain data."""
+    """Encode drawn cases.
+
+    Raises:
+        TypeError: A value is not plain data; the message names its place.
+    """
     encoder = _CaseEncoder()
     return encoder.packed(encoder.encode(cases, "cases", 0))
 
 
 def restore_cases(payload: bytes) -> list[Any]:
-    """Return the cases that `encode_cases` wrote, with tensors and arrays of their own libraries."""
+    """Return the cases that `encode_cases` wrote, with tensors and arrays of their original libraries."""
     arrays = load(payload)
     tree = json.loads(arrays.pop("tree").tobytes().decode("utf-8", "surrogatepass"))
     restored: list[Any] = _Restorer(arrays).restore(tree)
@@ -96,7 +99,7 @@ def _restored(values: _Array, node: dict[str, Any]) -> Any:
     dtype = node["dtype"]
     if dtype.startswith("complex"):
         values = as_complex(values)
-    # What safetensors gives may not be written to.
+    # Arrays loaded by safetensors are read-only.
     values = values.copy()
     if node["library"] == "torch":
         import torch
@@ -122,7 +125,7 @@ def _dtype(name: str) -> Any:
 
 
 def _strides(value: Any) -> list[int] | None:
-    """The strides in elements of what is not laid out row after row."""
+    """Return the strides of an array or tensor in elements, or None if it is contiguous."""
     if isinstance(value, np.ndarray):
         return None if value.flags.c_contiguous else [step // value.itemsize for step in value.strides]
     if isinstance(value, np.generic) or value.is_contiguous():
@@ -131,14 +134,14 @@ def _strides(value: Any) -> list[int] | None:
 
 
 def _laid_out(values: Any, strides: list[int], zeros: Any, view: Any) -> Any:
-    """The same values with these strides, in memory of their own."""
+    """Return a copy of the values with these strides."""
     shape = list(values.shape)
     if 0 in shape:
         return view(zeros(1), shape, strides, 0)
     start = sum((1 - size) * step for size, step in zip(shape, strides, strict=True) if step < 0)
     end = sum((size - 1) * step for size, step in zip(shape, strides, strict=True) if step > 0)
     memory = zeros(start + end + 1)
-    # Along an axis that does not step all entries are one.
+    # Along an axis of stride 0 all entries are the same element.
     single = [1 if step == 0 else size for size, step in zip(shape, strides, strict=True)]
     view(memory, single, strides, start)[...] = values[tuple(slice(0, size) for size in single)]
     return view(memory, shape, strides, start)

@@ -1,8 +1,8 @@
-"""What may a process of this sandbox do? Less than the kernel would let it: prctl, rlimits and a system-call filter.
+"""Confinement of a sandbox's processes by prctl, rlimits and system-call filters. Linux only.
 
-The worker confines itself before it reads its first request, so every back end has these bounds whatever it adds
-around them; each child that runs a candidate is bounded further by rlimits and a second filter. Process 1 of an
-agent's namespace has a filter with which ordinary programs work. Linux only.
+The worker confines itself before it reads its first request, so every back end has these limits, whatever else it
+adds. Each child that runs a candidate is limited further by rlimits and a second filter. Process 1 of an agent's
+namespace has a filter under which ordinary programs work.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ import signal
 import socket
 from pathlib import Path
 
+from .processes import stat_fields
 from .system_calls import Numbers, Rule, compiled, install, never, only
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_SECCOMP = 1, 4, 22
 _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS, _PR_SET_THP_DISABLE = 36, 38, 41
 _PR_SCHED_CORE, _PR_SET_MEMORY_MERGE = 62, 67
 
-# Files in memory without a name. Programs fall back to other files where it is unknown.
+# Creates unnamed files in memory. Programs fall back to other files if the call is unknown.
 _MEMFD_CREATE = (319, 279)
 
-# Refused to agents and workers: large interfaces of the kernel, its keys, new namespaces and mounts, memory that
-# belongs to no process (System V), what is taken from an allowance of the whole machine, and the machine's
-# administration.
+# Refused to agents and workers: large kernel interfaces, kernel keys, namespaces and mounts, memory that belongs to no
+# process (System V), resources with a machine-wide allowance, and administration of the machine.
 _KERNEL: dict[str, Numbers] = {
     "bpf": (321, 280), "userfaultfd": (323, 282), "perf_event_open": (298, 241), "io_uring_setup": (425, 425),
     "io_uring_enter": (426, 426), "io_uring_register": (427, 427), "io_setup": (206, 0), "io_submit": (209, 2),
@@ -46,9 +46,9 @@ _KERNEL: dict[str, Numbers] = {
     "shmget": (29, 194), "shmat": (30, 196), "semget": (64, 190), "msgget": (68, 186),
 }  # fmt: skip
 
-# Refused to workers beyond that: reading other processes, further memory that no limit counts (extended
-# attributes), the scheduling of others, and what another sandbox could notice: locks, watches and hints on files
-# that both are shown, what of these is in memory, and what counts for the whole machine.
+# Also refused to workers: reading other processes, memory that no limit counts (extended attributes), scheduling of
+# other processes, and channels between sandboxes: locks, watches and hints on files that both see, whether these are
+# in memory, and machine-wide counters.
 _SHARED: dict[str, Numbers] = {
     "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271), "kcmp": (312, 272),
     "get_robust_list": (274, 100), "memfd_create": _MEMFD_CREATE,
@@ -62,13 +62,13 @@ _SHARED: dict[str, Numbers] = {
     "adjtimex": (159, 171), "clock_adjtime": (305, 266), "sysfs": (139, None), "sysinfo": (99, 179),
 }  # fmt: skip
 
-# Pages that a pipe or socket holds count against nobody. The worker itself moves observations this way.
+# Refused to children: no limit counts pages that a pipe or socket holds. The worker itself moves observations this way.
 _SPLICE: dict[str, Numbers] = {"splice": (275, 76), "sendfile": (40, 71), "seccomp": (317, 277)}
 
 # pidfd_send_signal, pidfd_open, close_range, faccessat2, epoll_pwait2, fchmodat2.
 _NEWEST = (424, 434, 436, 439, 441, 452)
 
-# It hides its flags behind a pointer; told that it is unknown, libc falls back to clone.
+# Its flags lie behind a pointer, where no filter can see them. If the call is unknown, libc falls back to clone.
 _CLONE3 = (435, 435)
 _CLONE, _KILL, _FCNTL, _IOCTL, _FUTEX = (56, 220), (62, 129), (72, 25), (16, 29), (202, 98)
 _SOCKET, _SOCKETPAIR, _SETSOCKOPT, _MMAP, _MADVISE = (41, 198), (53, 199), (54, 208), (9, 222), (28, 233)
@@ -76,56 +76,59 @@ _PRLIMIT, _AFFINITY, _PRIORITY, _PRCTL = (302, 261), (203, 122), (141, 140), (15
 
 # CLONE_NEWTIME, NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET.
 _NAMESPACES = only(0, 0, mask=0x80 | 0x20000 | 0x2000000 | 0x4000000 | 0x8000000 | 0x10000000 | 0x20000000 | 0x40000000)
-# CLONE_THREAD without CLONE_FILES: descriptors of a thread that its process does not have are not counted.
+# CLONE_THREAD without CLONE_FILES: the descriptors of such a thread are not counted for its process.
 _OWN_DESCRIPTORS = never(0, 0x10000, mask=0x10000 | 0x400)
 _SHARED_AND_ANONYMOUS, _HUGE = 0x21, 0x40000
-# No process holds such pages once it has advised the kernel that it does not need them, and yet they stay.
+# Shared anonymous pages stay after a process has told the kernel that it needs them no more, but are not counted then.
 _COUNTED_PAGES = never(3, _SHARED_AND_ANONYMOUS, mask=_SHARED_AND_ANONYMOUS)
-# What waits in sockets of these kinds can be counted. DCCP, SCTP, UDP-Lite and MPTCP keep it to themselves.
+# The queues of these kinds of sockets can be measured; those of DCCP, SCTP, UDP-Lite and MPTCP cannot.
 _COUNTED_SOCKETS = (
     only(0, socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, socket.AF_NETLINK, answer=errno.EAFNOSUPPORT),
     never(2, 33, 132, 136, 262, answer=errno.EPROTONOSUPPORT),
 )
-# Buffers keep the size that they are counted with; a program that asks for another is not told.
+# Buffers keep the size that is assumed when they are counted; a request for another seems to succeed.
 _BUFFER_SIZES = never(2, socket.SO_SNDBUF, socket.SO_RCVBUF, answer=0, when=(1, socket.SOL_SOCKET))
-# Duplicates, flags, the size of a pipe; no locks, leases, notices, owners and hints, which belong to the file itself.
+# Duplicates, flags and the size of a pipe. Locks, leases, notices, owners and hints belong to the file itself.
 _F_DUPFD_CLOEXEC, _F_GETPIPE_SZ = 1030, 1032
 _DESCRIPTOR_COMMANDS = only(1, 0, 1, 2, 3, 4, _F_DUPFD_CLOEXEC, _F_GETPIPE_SZ)
-# TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX; ENOTTY is what most files would say.
+# TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX. Most files answer other commands with ENOTTY.
 _PLAIN_IOCTLS = only(1, 0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451, answer=errno.ENOTTY)
 # MADV_MERGEABLE, HUGEPAGE, PAGEOUT, COLLAPSE.
 _COMMON_PAGES = never(2, 12, 14, 21, 25)
-# A futex in a file wakes whoever waits at the same place of that file, in any sandbox. Those of one process are marked
-# (128). To wait for another ends at once, as if its value had changed, and to wake it wakes nobody: joining a thread
-# and shared semaphores become busy loops.
+# A futex in a shared file can wake a process of another sandbox; private futexes carry the flag 128. A wait on a shared
+# one returns at once, as if its value had changed, and a wake does nothing, so that joining a thread and shared
+# semaphores become busy loops.
 _PRIVATE_FUTEXES = (
     never(1, 0, 9, mask=0xFF, answer=errno.EAGAIN),
     never(1, 1, 10, mask=0xFF, answer=0),
     never(1, *range(2, 9), 11, 12, 13, mask=0xFF, answer=errno.ENOSYS),
 )
 
-# What the watch and the bounds rely on.
+# The limits depend on these settings of the worker, so a child may not change them.
 _FIXED_SETTINGS = never(0, _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_SET_THP_DISABLE, _PR_SCHED_CORE, _PR_SET_MEMORY_MERGE)
 
-# Signals that wait, which are taken from an allowance of the user.
+# The most pending signals, which are taken from an allowance of the user.
 SIGNALS = 1024
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def confine_worker(user: int | None, own_namespace: bool) -> None:
-    """Give up what the worker does not need, for itself and all its children.
+    """Drop every privilege that the worker does not need, for itself and all its children.
 
-    user: the user and group id to become, where the worker starts as root. own_namespace: False on a back end
-    whose processes share the host's process table, where a signal to everyone is refused too.
-    Raises OSError where the kernel refuses.
+    Args:
+        user: The user and group id to become if the worker starts as root.
+        own_namespace: Whether the worker has a process table of its own. If not, a signal to all processes is refused.
+
+    Raises:
+        OSError: The kernel refuses.
     """
     become_user(user)
     # Python's own handler would let a child interrupt even process 1.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
-    # Of a huge page all is held as long as one byte is, and what was given back is not counted.
+    # A huge page stays whole as long as one of its bytes is used, but the returned part is not counted.
     _prctl(_PR_SET_THP_DISABLE, 1)
     _sort_once()
     rules: dict[Numbers, list[Rule]] = {
@@ -137,7 +140,7 @@ def confine_worker(user: int | None, own_namespace: bool) -> None:
         _CLONE: [_NAMESPACES],
         _SOCKET: [only(0, socket.AF_UNIX)],
         _SOCKETPAIR: [only(0, socket.AF_UNIX)],
-        # Limits, cores and priority of a process are its own affair; those of the worker are not.
+        # A process may change its own limits, cores and priority, not those of the worker.
         _PRLIMIT: [only(0, 0)],
         _AFFINITY: [only(0, 0)],
         _PRIORITY: [only(0, 0), only(1, 0)],
@@ -148,9 +151,10 @@ def confine_worker(user: int | None, own_namespace: bool) -> None:
 
 
 def confine_agent() -> None:
-    """Give up, for this process and all its children, what the programs of an agent do without.
+    """Drop, for this process and all its children, every privilege that an agent's programs do not need.
 
-    Raises OSError where the kernel refuses.
+    Raises:
+        OSError: The kernel refuses.
     """
     rules: dict[Numbers, list[Rule]] = {
         _MMAP: [_COUNTED_PAGES, never(3, _HUGE, mask=_HUGE)],
@@ -162,24 +166,35 @@ def confine_agent() -> None:
 
 
 def become_user(user: int | None) -> None:
-    """Become this user and group, where the process starts as root; gain no privileges later, and let nobody look in.
+    """Change the user, rule out new privileges, and close this process to other processes.
 
-    Raises OSError where the kernel refuses.
+    Args:
+        user: The user and group id to become, or None to stay the same user.
+
+    Raises:
+        OSError: The kernel refuses.
     """
     if user is not None:
         os.setgroups([])
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
-    # Not dumpable: no child can read this process's memory or its descriptors through /proc.
+    # Not dumpable: no child can read this process's memory or descriptors through /proc.
     _prctl(_PR_SET_DUMPABLE, 0)
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
 
 
 def bound_child(memory: int, processes: int, cpu_seconds: int, file_bytes: int, open_files: int) -> None:
-    """Bound the calling process by rlimits and a filter of its own, and let the worker read how much it holds of what.
+    """Limit the calling process by rlimits and a filter of its own, and let the worker measure it through /proc.
 
-    Memory (bytes) counts on top of what is mapped now, processes on top of those that the user has. Raises OSError,
-    which names the limit, where the machine allows less.
+    Args:
+        memory: Bytes of memory, in addition to what is mapped now.
+        processes: Processes, in addition to those that the user has now.
+        cpu_seconds: Processor seconds of a single process.
+        file_bytes: Bytes of a single file.
+        open_files: Open files of a single process.
+
+    Raises:
+        OSError: The machine's hard limit is lower; the message names the limit.
     """
     _prctl(_PR_SET_DUMPABLE, 1)
     with open("/proc/self/statm", encoding="ascii") as file:
@@ -199,25 +214,27 @@ def bound_child(memory: int, processes: int, cpu_seconds: int, file_bytes: int, 
         resource.setrlimit(kind, (limit, limit))
     if not 0 <= resource.getrlimit(resource.RLIMIT_SIGPENDING)[1] < SIGNALS:
         resource.setrlimit(resource.RLIMIT_SIGPENDING, (SIGNALS, SIGNALS))
-    # Where memory runs out, a child ends before the worker does; bubblewrap has both end before lmrbench.
+    # If the machine runs out of memory, the kernel kills a child before the worker, and both before lmrbench.
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000")
     install(compiled(_SPLICE.values(), {_PRCTL: [_FIXED_SETTINGS]}))
 
 
 def _threads_of_user() -> int:
-    """What the kernel holds against the limit on processes already, as far as it can be seen from here."""
+    """Return how many threads count against the user's limit on processes, as far as /proc shows them."""
     count = 0
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             if process.stat().st_uid == os.getuid():
-                # The name in the second field may hold spaces and brackets of its own.
-                count += int((process / "stat").read_text().rpartition(")")[2].split()[17])
+                count += int(stat_fields(int(process.name))[17])
     return count
 
 
 def _sort_once() -> None:
-    """Sort more than a kilobyte in libc, which up to 2.36 calls sysinfo before it does so first, and ignores errors."""
+    """Sort more than a kilobyte in libc, before sysinfo is refused.
+
+    Up to version 2.36 the first large sort calls sysinfo and ignores errors.
+    """
     numbers = (ctypes.c_long * 1000)()
     order = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(lambda *_: 0)
     _libc.qsort(numbers, ctypes.c_size_t(1000), ctypes.c_size_t(ctypes.sizeof(ctypes.c_long)), order)

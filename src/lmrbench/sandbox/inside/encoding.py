@@ -1,10 +1,10 @@
-"""Observations leave the sandbox as data, never as a pickle.
+"""Observations as data: how they leave the sandbox, which is never as a pickle.
 
 An observation is a tree of dicts and lists whose leaves are tensors, arrays, numbers, strings, bytes, booleans and
-None. It travels as one safetensors file: the tree as JSON in the tensor `tree`, each leaf array in a tensor of its
-own. Arrays of a type that numpy lacks (bfloat16, float8) travel as float32, complex ones as pairs of reals, both
-without loss. Decoding trusts nothing, because the candidate may have written the bytes: what it makes is bounded by
-the bytes that arrived.
+None. It is encoded as one safetensors file: the tree as JSON in the tensor `tree`, each leaf array in a tensor of its
+own. Arrays of a dtype that numpy lacks (bfloat16, float8) are stored as float32, complex ones as pairs of reals, both
+without loss. The candidate may have written the bytes, so decoding trusts none of them, and the size of its result is
+bounded by theirs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,13 @@ MAX_TREE_BYTES = 8 << 20
 
 
 class Array(NamedTuple):
-    """A tensor or array as observed: which library it came from, its dtype there, and its values for numpy."""
+    """A tensor or array as observed.
+
+    Attributes:
+        library: The library that it came from, `torch` or `numpy`.
+        dtype: Its dtype in that library.
+        values: Its values as a numpy array.
+    """
 
     library: str
     dtype: str
@@ -31,14 +37,24 @@ class Array(NamedTuple):
 
 
 class Encoder:
-    """Turns one value into a tree for JSON and the arrays that it refers to."""
+    """Turns a value into a tree for JSON and the arrays that the tree refers to."""
 
     def __init__(self) -> None:
+        """Start with no arrays."""
         self.arrays: dict[str, np.ndarray[Any, Any]] = {}
         self.nodes = 0
 
     def encode(self, value: Any, path: str, depth: int) -> Any:
-        """Return the node of a value; raises TypeError, which names its place, for what is not plain data."""
+        """Return the node of a value.
+
+        Args:
+            value: What to encode.
+            path: The place of the value, for error messages.
+            depth: How deeply the value is nested.
+
+        Raises:
+            TypeError: A value is not plain data, or there are too many.
+        """
         self.nodes += 1
         if depth > MAX_DEPTH:
             raise TypeError(f"{path}: nested deeper than {MAX_DEPTH} levels, or contains itself")
@@ -59,7 +75,7 @@ class Encoder:
         return self.array(value, path)
 
     def packed(self, tree: Any) -> bytes:
-        """Return the bytes of a tree with the arrays that were met on the way."""
+        """Return the bytes of a tree and the arrays that it refers to."""
         text = json.dumps(tree, separators=(",", ":")).encode("utf-8", "surrogatepass")
         return save({**self.arrays, "tree": np.frombuffer(text, dtype=np.uint8)})
 
@@ -69,7 +85,11 @@ class Encoder:
         return [key, self.encode(value, f"{path}.{key}", depth + 1)]
 
     def array(self, value: Any, path: str) -> dict[str, Any]:
-        """Return the node of a tensor or an array."""
+        """Return the node of a tensor or array.
+
+        Raises:
+            TypeError: The value is neither, or its dtype is not plain data.
+        """
         torch = sys.modules.get("torch")
         if torch is not None and isinstance(value, torch.Tensor):
             library, dtype, values = "torch", str(value.dtype).removeprefix("torch."), _from_torch(value, path, torch)
@@ -97,7 +117,11 @@ def _from_torch(tensor: Any, path: str, torch: Any) -> np.ndarray[Any, Any]:
 
 
 def encode(observation: Any) -> bytes:
-    """Return the bytes of one observation; raises TypeError, which names its place, for what is not plain data."""
+    """Encode one observation.
+
+    Raises:
+        TypeError: A value is not plain data; the message names its place.
+    """
     encoder = Encoder()
     return encoder.packed(encoder.encode(observation, "observation", 0))
 
@@ -105,7 +129,8 @@ def encode(observation: Any) -> bytes:
 def decode(payload: bytes) -> Any:
     """Return the observation that `encode` wrote, with every tensor and array as an `Array`.
 
-    Raises ValueError for any other bytes, however hostile.
+    Raises:
+        ValueError: The bytes are anything else, however hostile.
     """
     try:
         arrays = load(payload)
@@ -116,12 +141,12 @@ def decode(payload: bytes) -> Any:
     except (AttributeError, IndexError, KeyError, TypeError, RecursionError, OverflowError) as error:
         raise ValueError(f"not an encoded observation: {error!r}") from error
     except Exception as error:
-        # safetensors' own error class derives from Exception only.
+        # The error class of safetensors derives from Exception directly.
         raise ValueError(f"not an encoded observation: {error}") from error
 
 
 class _Decoder:
-    """Makes at most `MAX_NODES` values, and one of each array, so that few bytes never become many."""
+    """Makes at most `MAX_NODES` values and uses each array once, so that few bytes cannot become a large value."""
 
     def __init__(self, arrays: dict[str, np.ndarray[Any, Any]]) -> None:
         self.arrays = arrays
@@ -143,13 +168,19 @@ class _Decoder:
             return int(node["int"], 16)
         if "bytes" in node:
             return base64.b64decode(node["bytes"], validate=True)
-        # `encode` gives each array a name of its own, so a second mention is none of its doing.
+        # `encode` names each array once; a second mention can only be forged.
         values, library, dtype = self.arrays.pop(node["array"]), str(node["library"]), str(node["dtype"])
         return Array(library, dtype, as_complex(values) if dtype.startswith("complex") else values)
 
 
 def as_complex(pairs: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return pairs of reals along the last axis as complex numbers; shares their memory unless they are halves."""
+    """Return pairs of reals along the last axis as complex numbers.
+
+    The result shares memory with `pairs` unless these are half-precision numbers.
+
+    Raises:
+        ValueError: The last axis does not hold pairs of floating point numbers.
+    """
     wide = pairs if pairs.dtype.itemsize >= 4 else pairs.astype(np.float32)
     if wide.dtype.kind != "f" or wide.shape[-1] != 2:
         raise ValueError("complex numbers are no pairs of reals")

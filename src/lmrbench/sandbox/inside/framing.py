@@ -1,7 +1,7 @@
-"""How do host and worker talk? In frames over a pipe: a fixed header, then a payload of the length it states.
+"""Frames, the messages between host, worker and child: a fixed header, then a payload of the length that it states.
 
-The same frames carry the requests (host to worker), the answers (worker to host) and what the process that runs the
-candidate reports (child to worker). The worker looks at headers only; a payload is opaque until the host decodes it.
+The same frames carry requests (host to worker), answers (worker to host) and the reports of the process that runs the
+candidate (child to worker). The worker reads headers only; a payload is opaque until the host decodes it.
 """
 
 from __future__ import annotations
@@ -13,19 +13,25 @@ from typing import NamedTuple
 
 HEADER = struct.Struct("<BiI")
 
-# Host to worker; STOP ends a request before its last case.
+# Host to worker. STOP ends a request before its last case.
 PRELOAD, REQUEST, STOP = 1, 2, 3
-# Worker to host: READY ends the start; LOG, the end of what the children printed, and DONE end a request.
+# Worker to host. READY answers PRELOAD; LOG (the end of what the children printed) and DONE end a request.
 READY, DONE, LOG = 10, 11, 12
-# Child to worker: STARTED before any code of the candidate runs; then, passed on to the host, one OBSERVED or RAISED a
-# case.
+# Child to worker. STARTED comes before any code of the candidate runs. Then follows one OBSERVED or RAISED for each
+# case, or a BROKEN if `observe` cannot be loaded; these are passed on to the host.
 STARTED, OBSERVED, RAISED, BROKEN = 20, 21, 22, 23
-# The worker's own word on a case: it ran too long, it died, it broke a bound. FAULT: the child ended before it STARTED.
+# The worker's own report on a case that ran too long, died or broke a limit. FAULT: the child ended before STARTED.
 TIMED_OUT, DIED, FAULT = 30, 31, 32
 
 
 class Frame(NamedTuple):
-    """One message: what kind it is, which case it speaks of (-1 for none), and its payload."""
+    """One message.
+
+    Attributes:
+        kind: One of the constants of this module.
+        case: The place of the case that it is about, or -1.
+        payload: The content, whose form depends on the kind.
+    """
 
     kind: int
     case: int
@@ -33,28 +39,31 @@ class Frame(NamedTuple):
 
 
 def pack(kind: int, case: int, payload: bytes) -> bytes:
-    """The bytes of one frame."""
+    """Return the bytes of one frame."""
     return HEADER.pack(kind, case, len(payload)) + payload
 
 
 def write_all(fd: int, data: bytes) -> None:
-    """Write every byte, however often the pipe fills up."""
+    """Write all bytes to a descriptor, however often the pipe fills up."""
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]
 
 
 class FrameReader:
-    """Takes bytes as they come and gives back whole frames; a header that announces more than `limit` is a
-    ValueError.
-    """
+    """Assembles frames from the bytes of a stream."""
 
     def __init__(self, limit: int) -> None:
+        """Accept payloads of at most `limit` bytes."""
         self._buffer = bytearray()
         self._limit = limit
 
     def feed(self, data: bytes) -> Iterator[Frame]:
-        """Add bytes and yield the frames that they complete."""
+        """Add bytes and yield the frames that they complete.
+
+        Raises:
+            ValueError: A header announces a payload over the limit.
+        """
         self._buffer += data
         while len(self._buffer) >= HEADER.size:
             kind, case, length = HEADER.unpack_from(self._buffer)

@@ -1,7 +1,7 @@
-"""Measure the memory that the processes of a sandbox hold together.
+"""The memory that the processes of a sandbox hold together.
 
-Counted are the pages of processes and the tables that map them; and what belongs to no process: what sockets and pipes
-hold, and files in memory.
+This includes the pages of processes, their page tables, and memory that belongs to no process: buffers of sockets and
+pipes, and files in memory.
 """
 
 from __future__ import annotations
@@ -15,40 +15,41 @@ from functools import cache
 from pathlib import Path
 
 _PAGE = resource.getpagesize()
-# What the kernel keeps of an empty file in memory.
+# The kernel memory of an empty file.
 _INODE_BYTES = 2 << 10
-# Beyond its first pipes a user gets two pages for each, which has two descriptors.
+# Beyond a user's first pipes the kernel grants two pages to a pipe, which has two descriptors.
 _DESCRIPTOR_BYTES = _PAGE
 _DATAGRAM = b"0002"
 
 
 def resident(pid: int | str) -> int:
-    """Anonymous memory of a process in bytes, shared pages, what is swapped out and its page tables included."""
+    """Return the anonymous memory of a process in bytes, including shared and swapped pages and its page tables."""
     return _listed(f"/proc/{pid}/status", b"RssAnon:", b"VmSwap:", b"VmPTE:")
 
 
-def exceeds(pids: Sequence[int], before: int, limit: int) -> bool:
-    """Whether these processes hold more than `limit` bytes beyond the `before` that this process had alone."""
-    return excess(pids, before, limit) > 0
-
-
 def excess(pids: Sequence[int], before: int, limit: int) -> int:
-    """By how many bytes these processes hold more than `limit` beyond the `before` that this process had alone."""
-    # The quick count takes pages shared between processes for as many; the exact one walks the page tables.
+    """Return by how many bytes processes exceed a limit; 0 if they do not.
+
+    Args:
+        pids: The processes, without this one.
+        before: The bytes that this process held before it forked them, which do not count.
+        limit: The bytes that they may hold together.
+    """
+    # The quick count takes a page once for each process that shares it; the exact one walks the page tables.
     if sum(map(resident, pids)) <= limit:
         return 0
     return max(0, sum(map(_proportional, pids)) + _proportional("self") - before - limit)
 
 
 def of_sockets() -> int:
-    """Bytes that the UNIX sockets of this network namespace may hold, full or not, and whoever has them open."""
+    """Return the bytes that the UNIX sockets of this network namespace can hold, full or not, open or in transit."""
     kinds = [fields[4] for fields in _table("/proc/net/unix")]
     datagrams = kinds.count(_DATAGRAM)
     return (len(kinds) - datagrams) * _most_of_a_stream() + datagrams * _most_of_a_datagram_socket() if kinds else 0
 
 
 def of_other_sockets() -> int:
-    """Bytes that wait in the TCP, UDP and netlink sockets of this network namespace."""
+    """Return the bytes that are queued in the TCP, UDP and netlink sockets of this network namespace."""
     waiting = 0
     for name in ("tcp", "tcp6", "udp", "udp6"):
         with contextlib.suppress(FileNotFoundError):
@@ -56,12 +57,12 @@ def of_other_sockets() -> int:
                 sent, _, received = fields[4].partition(b":")
                 waiting += int(sent, 16) + int(received, 16)
     waiting += sum(int(fields[4]) for fields in _table("/proc/net/netlink"))
-    # The kernel keeps a packet in a block that may be twice as long.
+    # The kernel stores a packet in a block that may be twice as long.
     return 2 * waiting
 
 
 def of_folders(folders: Iterable[str]) -> int:
-    """Bytes that the files of these folders hold, each folder a file system in memory."""
+    """Return the bytes that the files of these folders hold, each of which is a file system in memory."""
     total = 0
     for folder in folders:
         status = os.statvfs(folder)
@@ -71,7 +72,7 @@ def of_folders(folders: Iterable[str]) -> int:
 
 
 def of_descriptors(pid: int) -> int:
-    """Bytes that the pipes of a process may hold."""
+    """Return the bytes that the pipes of a process can hold."""
     folder = f"/proc/{pid}/fd"
     try:
         # Since Linux 6.2 the size is the number of descriptors.
@@ -84,13 +85,13 @@ def of_descriptors(pid: int) -> int:
 
 @cache
 def _most_of_a_stream() -> int:
-    # A message may be as long as the buffer, and is taken as long as the buffer is not full.
+    # A message may be as long as the buffer, and is accepted until the buffer is full.
     return 2 * _buffer()
 
 
 @cache
 def _most_of_a_datagram_socket() -> int:
-    # Messages wait here of senders that are closed and no longer listed, one more than the limit says.
+    # The queue also holds messages of closed senders, which are no longer listed, one more than its limit.
     return (_most_that_wait() + 1 + 2) * _buffer()
 
 
@@ -98,7 +99,7 @@ def _most_that_wait() -> int:
     try:
         return int(Path("/proc/sys/net/unix/max_dgram_qlen").read_text())
     except FileNotFoundError:
-        # Some kernels show it in no network namespace but the first. A new namespace starts with this number.
+        # Some kernels show it in the first network namespace only. A new namespace starts with this number.
         return 10
 
 
@@ -108,23 +109,23 @@ def _buffer() -> int:
 
 
 def _table(path: str) -> list[list[bytes]]:
-    """The fields of each line but the first."""
+    """Return the fields of each line except the first."""
     with open(path, "rb") as file:
         return [line.split() for line in file.readlines()[1:]]
 
 
 def _proportional(pid: int | str) -> int:
-    """Like `resident`, with each page divided by the number of processes that share it."""
+    """Return the same as `resident`, with each page divided by the number of processes that share it."""
     try:
         pages = _listed(f"/proc/{pid}/smaps_rollup", b"Pss_Anon:", b"SwapPss:", missing=False)
     except OSError:
-        # A program that may not be read is charged in full; one that has ended holds nothing.
+        # A process that may not be read is charged in full; one that has ended holds nothing.
         return resident(pid)
     return pages + _listed(f"/proc/{pid}/status", b"VmPTE:")
 
 
 def _listed(path: str, *names: bytes, missing: bool = True) -> int:
-    """The bytes of these fields of a file of /proc; 0 for a file that can't be read, if it may be missing."""
+    """Return the sum in bytes of the named fields of a /proc file; 0 for an unreadable file if it may be missing."""
     try:
         lines = Path(path).read_bytes().splitlines()
     except OSError:

@@ -1,31 +1,100 @@
-"""Frames from a child to the host, past the worker's memory: what it held, later children would find there.
+"""The worker's two pipes: frames to and from the host, and frames of a child that are passed on to the host.
 
-The payloads wait in a file without a name until they are whole, so that a child that dies in the middle of one leaves
-the host's stream intact.
+Payloads move through files without a name, never through the worker's memory, because every later child is a copy of
+that memory. A payload waits in its file until it is complete, so a child that dies in the middle of a frame leaves the
+host's stream intact.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import sys
+from typing import Any
 
-from .framing import HEADER, write_all
+from .framing import HEADER, pack, write_all
 
 _BLOCK = 1 << 16
 
 
+class HostChannel:
+    """The worker's end of the pipes to and from the host."""
+
+    def __init__(self, requests: int, answers: int) -> None:
+        """Take over two descriptors: the one to read requests from, and the one to write answers to."""
+        self.requests = requests
+        self.answers = answers
+
+    def read_frame(self) -> tuple[int, Any] | None:
+        """Return the kind and the message of the host's next frame, or None if the host hung up."""
+        if not (header := self._read(HEADER.size)):
+            return None
+        kind, _, length = HEADER.unpack(header)
+        return kind, json.loads(self._read(length))
+
+    def move_body(self, count: int, file: int) -> None:
+        """Move the next `count` bytes from the host into a file.
+
+        Raises:
+            SystemExit: The host hung up.
+        """
+        while count:
+            moved = os.splice(self.requests, file, count)
+            if not moved:
+                sys.exit("the host hung up")
+            count -= moved
+
+    def send(self, kind: int, case: int, payload: bytes) -> None:
+        """Send one frame to the host."""
+        write_all(self.answers, pack(kind, case, payload))
+
+    def send_tail(self, kind: int, file: int, count: int) -> None:
+        """Send one frame with at most the last `count` bytes of a file."""
+        size = os.fstat(file).st_size
+        tail = min(size, count)
+        write_all(self.answers, HEADER.pack(kind, -1, tail))
+        _copy(file, size - tail, tail, self.answers)
+
+    def close(self) -> None:
+        """Close both descriptors, as a child does."""
+        os.close(self.requests)
+        os.close(self.answers)
+
+    def _read(self, count: int) -> bytes:
+        data = b""
+        while len(data) < count:
+            if not (more := os.read(self.requests, count - len(data))):
+                return b""
+            data += more
+        return data
+
+
 class Relay:
-    """Reads frames from the pipe `source`, which must not block, and holds one at a time in the empty file `spool`."""
+    """Reads a child's frames from a pipe, one at a time, and forwards them."""
 
     def __init__(self, source: int, spool: int) -> None:
+        """Read from a pipe.
+
+        Args:
+            source: The descriptor of the pipe, which must not block.
+            spool: The descriptor of an empty file, which holds the payload of the present frame.
+        """
         self._source = source
         self._spool = spool
         self._header = b""
         self.held = 0
 
     def receive(self, limit: int) -> tuple[int, int, int] | None:
-        """The kind, case and payload's length of the next frame once it is whole; None until then and at the end.
+        """Read as much of the next frame as there is.
 
-        Raises OverflowError if it announces more than `limit` bytes.
+        Args:
+            limit: The most bytes that its payload may have.
+
+        Returns:
+            The frame's kind, case and payload length once it is complete; None before that and at the end.
+
+        Raises:
+            OverflowError: The frame announces more than `limit` bytes.
         """
         try:
             while len(self._header) < HEADER.size:
@@ -46,22 +115,22 @@ class Relay:
         return kind, case, length
 
     def payload(self) -> bytes:
-        """The payload of the frame received last; only of one that later children may see."""
+        """Return the payload of the received frame. Only for payloads that later children may see."""
         return os.pread(self._spool, self.held, 0)
 
     def forward(self, destination: int) -> None:
-        """Write the frame received last to `destination`."""
+        """Write the received frame to a descriptor."""
         write_all(destination, self._header)
-        copy(self._spool, 0, self.held, destination)
+        _copy(self._spool, 0, self.held, destination)
 
     def drop(self) -> None:
-        """Make room for the next frame."""
+        """Discard the received frame, to make room for the next."""
         os.ftruncate(self._spool, 0)
         self._header, self.held = b"", 0
 
 
-def copy(file: int, start: int, count: int, destination: int) -> None:
-    """Write `count` bytes of a file from `start` on to a pipe, within the kernel."""
+def _copy(file: int, start: int, count: int, destination: int) -> None:
+    """Write `count` bytes of a file, from `start` on, to a pipe within the kernel."""
     end = start + count
     while start < end:
         moved = os.sendfile(destination, file, start, end - start)

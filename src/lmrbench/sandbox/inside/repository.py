@@ -1,7 +1,7 @@
-"""Lay out the repository of a job: files that were sent, over a folder of others that stay where they are.
+"""The repository of a job on disk: the files that were sent, and links to a folder that holds the others.
 
-Where a folder holds none of the files that were sent, it is linked as a whole, so that this takes as long as there are
-names beside those files, and not as long as there are files.
+A subfolder with none of the sent files is linked as a whole. The time depends on the number of entries next to the
+sent files, not on the size of the repository.
 """
 
 from __future__ import annotations
@@ -11,7 +11,13 @@ from pathlib import Path, PurePosixPath
 
 
 def lay_out(repo: Path, files: dict[str, bytes], tree: Path | None) -> None:
-    """Write files into a new folder, and link to those of the tree beside them."""
+    """Write files to a new folder, and link to all other files of a tree.
+
+    Args:
+        repo: The folder to make.
+        files: The content of the sent files, by path.
+        tree: The folder of the repository's other files, if it has any.
+    """
     folders = {parent for name in files for parent in PurePosixPath(name).parents}
     for folder in sorted(folders | {PurePosixPath()}, key=lambda item: len(item.parts)):
         (repo / folder).mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,8 @@
-"""Process 1 of a namespace that an agent works in: runs commands and moves files for the host, as long as it asks.
+"""Process 1 of a namespace that an agent works in: runs commands and transfers files for the host.
 
-Each connection to the socket that it inherits is one request: a line of JSON, then the bytes it announces. A command
-streams its output back in frames; when the host hangs up first, the command and all of its process group are killed.
-What a command leaves running in the background stays, as it would in a terminal.
+Each connection to the inherited socket is one request: a line of JSON, then the bytes that it announces. The output of
+a command is streamed back in frames. If the host hangs up first, the command and its process group are killed.
+Background processes that a command started keep running, as in a terminal.
 """
 
 from __future__ import annotations
@@ -31,24 +31,26 @@ from .confine import SIGNALS, become_user, confine_agent
 FRAME = struct.Struct("<BI")
 STDOUT, STDERR, ENDED, CONTENT, FAILED = range(1, 6)
 SAMPLE_SECONDS = 0.2
-# What the kernel takes to free the memory of a process that was killed.
+# The time that the kernel takes to free the memory of a killed process.
 _KILL_SECONDS = 0.02
-# As many pipes may be on their way between processes, where nobody sees them.
+# Limits the pipes that are in transit between processes, where they cannot be seen.
 _OPEN_FILES = 8192
-# What a command's children may still say after it has ended.
+# How long output of a command's children is still read after the command has ended.
 LINGER_SECONDS = 0.3
 _CHUNK = 1 << 16
 
 
-class Session:
-    """The commands that run now, so that whoever reaps orphans leaves these to their own threads."""
+class CommandServer:
+    """Answers the host's requests, one thread for each, and reaps orphaned processes."""
 
     def __init__(self) -> None:
+        """Start with no commands."""
+        # Processes that their own threads wait for, which are not to be reaped.
         self.running: set[int] = set()
         self.lock = threading.Lock()
 
     def answer(self, connection: socket.socket) -> None:
-        """Serve one connection."""
+        """Answer the request of one connection."""
         with connection, connection.makefile("rb") as lines:
             try:
                 request = json.loads(lines.readline())
@@ -82,7 +84,7 @@ class Session:
             if _pass_on(process, connection):
                 send(connection, ENDED, str(process.returncode).encode())
         except OSError:
-            # The host hung up: it has no more use for the command.
+            # The host hung up; the command is killed below.
             pass
         finally:
             if process.poll() is None:
@@ -96,14 +98,16 @@ class Session:
                     stream.close()
 
     def watch(self, memory_bytes: int, folders: Sequence[str]) -> None:
-        """Reap orphans, and kill the largest processes while all together hold too much memory.
+        """Reap orphans, and kill the largest processes while all together hold too much memory. Never returns.
 
-        folders: those that are file systems in memory; what their files hold counts, too.
+        Args:
+            memory_bytes: The most that all processes may hold.
+            folders: File systems in memory, whose files count as well.
         """
         while True:
             time.sleep(SAMPLE_SECONDS)
             while over := self._excess(memory_bytes, folders):
-                # What belongs to no process is let go of with the descriptors that lead to it.
+                # Memory that belongs to no process is freed with the descriptors that lead to it.
                 held = {pid: memory.resident(pid) + memory.of_descriptors(pid) for pid in self._others()}
                 for pid in sorted(held, key=held.__getitem__, reverse=True):
                     if over <= 0 or not held[pid]:
@@ -128,7 +132,7 @@ class Session:
         with self.lock:
             for pid in self._others():
                 if pid not in self.running:
-                    # Whose parent is another process is not ours to wait for.
+                    # A process whose parent is still alive is not a child of this one.
                     with contextlib.suppress(ChildProcessError):
                         os.waitpid(pid, os.WNOHANG)
 
@@ -139,7 +143,11 @@ def send(connection: socket.socket, kind: int, payload: bytes) -> None:
 
 
 def write_file(path: str, data: bytes) -> None:
-    """Write a regular file, and the folders that it lies in."""
+    """Write a regular file, and create its parent folders.
+
+    Raises:
+        OSError: The file cannot be written, or the path is a folder or special file (EISDIR).
+    """
     file = Path(path)
     file.parent.mkdir(parents=True, exist_ok=True)
     if file.exists() and not file.is_file():
@@ -148,16 +156,19 @@ def write_file(path: str, data: bytes) -> None:
 
 
 def read_file(path: str, limit: int) -> bytes:
-    """The content of a regular file. Raises OSError with EFBIG for one of more than `limit` bytes.
+    """Return the content of a regular file.
 
-    The time of the last access stays what it was, so that nobody can tell that the host reads an agent's own files.
+    The access time is preserved where possible, so that an agent cannot tell that the host has read its file.
+
+    Raises:
+        OSError: The file cannot be read, is not a regular file, or has more than `limit` bytes (EFBIG).
     """
-    # A pipe without a writer must not hold up whoever opens it.
+    # Opening a pipe without a writer must not block.
     flags = os.O_RDONLY | os.O_NONBLOCK
     try:
         fd = os.open(path, flags | os.O_NOATIME)
     except PermissionError:
-        # A file of somebody else: its time can't be kept, or it can't be read at all.
+        # Another user's file: its access time cannot be preserved, if it can be read at all.
         fd = os.open(path, flags)
     with os.fdopen(fd, "rb") as file:
         mode = os.fstat(fd).st_mode
@@ -175,7 +186,7 @@ def _feed(stream: BinaryIO, data: bytes) -> None:
 
 
 def _pass_on(process: subprocess.Popen[bytes], connection: socket.socket) -> bool:
-    """Send a command's output until it has ended; False if the host hung up first."""
+    """Send a command's output until the command has ended; return False if the host hung up first."""
     assert process.stdout is not None
     assert process.stderr is not None
     kinds = {process.stdout.fileno(): STDOUT, process.stderr.fileno(): STDERR}
@@ -199,7 +210,7 @@ def _pass_on(process: subprocess.Popen[bytes], connection: socket.socket) -> boo
                     poll.unregister(fd)
                     del kinds[fd]
         while process.poll() is None:
-            # It closed its output and goes on.
+            # The command has closed its output but is still running.
             if any(fd == connection.fileno() for fd, _ in poll.poll()):
                 return False
             process.poll()
@@ -209,7 +220,7 @@ def _pass_on(process: subprocess.Popen[bytes], connection: socket.socket) -> boo
 
 
 def _end_with_host() -> None:
-    # The signal on a parent's death does not reach a process of another user.
+    # The signal that PR_SET_PDEATHSIG requests is not delivered to a process of another user.
     while os.read(0, 1):
         pass
     os._exit(0)
@@ -227,7 +238,7 @@ def main() -> None:
     arguments = parser.parse_args()
     become_user(arguments.user)
     confine_agent()
-    # A no-op handler and not SIG_IGN: children inherit ignored signals.
+    # A handler that does nothing instead of SIG_IGN, because children inherit ignored signals.
     signal.signal(signal.SIGINT, lambda *_: None)
     for kind, limit in (
         (resource.RLIMIT_NPROC, arguments.processes),
@@ -239,7 +250,7 @@ def main() -> None:
     ):
         resource.setrlimit(kind, (limit, limit))
     threading.Thread(target=_end_with_host, daemon=True).start()
-    session = Session()
+    session = CommandServer()
     bounds = arguments.memory_mb << 20, arguments.folders
     threading.Thread(target=session.watch, args=bounds, daemon=True).start()
     listener = socket.socket(fileno=arguments.socket)

@@ -1,8 +1,7 @@
-"""System-call filters: which calls the kernel refuses to a process and everything that it starts.
+"""System-call filters: the calls that the kernel refuses to a process and to everything that it starts.
 
-A filter is a table of calls that are refused altogether, and rules on the arguments of others. Filters add up: a call
-is refused if any filter in force refuses it. The numbers are those of x86_64 and aarch64; None where a machine does
-not have the call.
+A filter consists of a table of refused calls, and of rules on the arguments of others. A call is refused if any of the
+filters in force refuses it. Numbers of calls are given for x86_64 and aarch64, with None if the machine lacks the call.
 """
 
 from __future__ import annotations
@@ -27,15 +26,20 @@ _libc = ctypes.CDLL(None, use_errno=True)
 Numbers = tuple[int | None, int | None]
 _Instruction = tuple[int, int, int, int]
 
-# From this number on all machines share their numbers.
+# From this number on, all machines number their calls alike.
 FIRST_SHARED_NUMBER = 424
 
 
 class Rule(NamedTuple):
-    """A call is refused with `answer` unless (only) or if (not only) its argument, masked, is one of `values`.
+    """A condition on an argument under which a call is refused.
 
-    An answer of 0 lets the call seem to succeed. when: another argument, and the value that it has in the calls that
-    the rule is for.
+    Attributes:
+        argument: The position of the argument.
+        values: The values that it is compared with.
+        only: Whether the call is refused unless the argument is one of the values; otherwise it is refused if it is.
+        mask: The bits of the argument that are compared.
+        answer: The error to answer with; with 0 the call seems to succeed.
+        when: Another argument and its value; the rule is for calls with this value only.
     """
 
     argument: int
@@ -47,7 +51,7 @@ class Rule(NamedTuple):
 
 
 def only(argument: int, *values: int, mask: int = 0xFFFFFFFF, answer: int = errno.EPERM) -> Rule:
-    """Refuse the call unless this argument is one of these values."""
+    """Refuse the call unless this argument is one of these values; see `Rule`."""
     return Rule(argument, values, True, mask, answer)
 
 
@@ -58,7 +62,7 @@ def never(
     answer: int = errno.EPERM,
     when: tuple[int, int] | None = None,
 ) -> Rule:
-    """Refuse the call if this argument is one of these values."""
+    """Refuse the call if this argument is one of these values; see `Rule`."""
     return Rule(argument, values, False, mask, answer, when)
 
 
@@ -68,11 +72,17 @@ def compiled(
     unknown: Collection[Numbers] = (),
     newest: Collection[int] | None = None,
 ) -> bytes:
-    """The program of a filter for this machine. Raises OSError for a machine whose numbers are not known.
+    """Compile a filter to a program for this machine.
 
-    refused: calls answered with EPERM. unknown: calls answered with ENOSYS, on which libraries fall back to older ones.
-    newest: from FIRST_SHARED_NUMBER on, the calls that are allowed; every other one, also of kernels to come, is
-    answered with ENOSYS. None allows all.
+    Args:
+        refused: The calls to answer with EPERM.
+        rules: Conditions on the arguments of further calls.
+        unknown: The calls to answer with ENOSYS, after which libraries fall back to older calls.
+        newest: The allowed calls from FIRST_SHARED_NUMBER on; all others, including those of future kernels, are
+            answered with ENOSYS. None allows all.
+
+    Raises:
+        OSError: The machine is neither x86_64 nor aarch64.
     """
     if platform.machine() not in _MACHINES:
         raise OSError(errno.ENOSYS, f"no system-call filter is written for {platform.machine()}")
@@ -85,7 +95,7 @@ def compiled(
         (_AT_LEAST, 0, 1, _X32_BIT),
         (_RETURN, 0, 0, _ERRNO | errno.EPERM),
     ]
-    # The kernel runs the program only for calls that it can refuse; those that are common come first.
+    # The kernel runs the program only for calls that it can refuse; the common ones come first.
     for numbers, its_rules in rules.items():
         block = [instruction for rule in its_rules for instruction in _block(rule)]
         program += _if_equal(numbers[machine], [*block, (_RETURN, 0, 0, _ALLOW)])
@@ -102,7 +112,11 @@ def compiled(
 
 
 def install(program: bytes) -> None:
-    """Put a compiled filter in force for this process and its children. Raises OSError where the kernel refuses."""
+    """Put a compiled filter in force for this process and its children.
+
+    Raises:
+        OSError: The kernel refuses.
+    """
     buffer = ctypes.create_string_buffer(program, len(program))
 
     class Program(ctypes.Structure):
@@ -119,7 +133,7 @@ def _if_equal(number: int | None, block: Sequence[_Instruction]) -> list[_Instru
 
 
 def _block(rule: Rule) -> list[_Instruction]:
-    """Instructions that return where the rule refuses, and otherwise go on behind their end."""
+    """Return instructions that answer if the rule refuses the call, and fall through otherwise."""
     count = len(rule.values)
     tests: list[_Instruction] = []
     for number, value in enumerate(rule.values, start=1):

@@ -1,1 +1,1 @@
-"""What an audit adds to a repository inside the sandbox. Imports nothing of lmrbench: it travels as plain files."""
+"""Modules that an audit adds to a repository in the sandbox, as files; they import nothing of lmrbench."""

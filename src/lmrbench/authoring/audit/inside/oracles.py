@@ -1,8 +1,8 @@
-"""Find what a check knows of the target's results before the target has returned them.
+"""Detection of oracles: what a check knows about the target's results before the target returns them.
 
-`watched` observes a case while the functions of the check and the target are followed. It reports what the target
-returned, what functions of the check returned without calling the target, and what their frames held when the target
-was called: all that a candidate in the target's place could get by calling or reading the check.
+`watched` observes a case and profiles the functions of the check and the target. It reports what the target returned,
+what functions of the check returned without calling the target, and what their frames held when the target was called.
+A candidate in place of the target could get all of that by calling or reading the check.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from types import FrameType
 from typing import Any
 
 MOST_VALUES, MOST_BYTES = 200, 1 << 14
-# Of the program that runs the check; an import would count among those of the task.
+# The encoder of the program that runs the check, found by name: an import would count as one of the task.
 _ENCODING = "inside.encoding"
 
 
 class _Watch:
     def __init__(self, case: Any, targets: Collection[tuple[str, str]]) -> None:
         self.targets = targets
-        # What a case holds, a candidate is given anyway.
+        # A candidate gets the values of a case anyway.
         self.inputs = {_small_data(part) for part in _parts(case)}
         self.results: list[bytes] = []
         self.known: list[list[Any]] = []
-        # The functions of the check that are running, each with whether the target was called meanwhile.
+        # The running functions of the check, each with whether it has called the target.
         self.running: list[list[Any]] = []
 
     def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
@@ -61,18 +61,23 @@ class _Watch:
 
 
 def watched(observe: Callable[[Any], Any], case: Any, targets: Collection[tuple[str, str]]) -> dict[str, Any]:
-    """Observe a case; return the results of the targets, and what was known before as pairs of a name and a value.
+    """Observe a case, and watch the check.
 
-    Values are encoded, so that nothing that happens later changes them.
+    Args:
+        observe: The check's `observe`.
+        case: The case.
+        targets: The file and the qualified name of each target.
 
-    targets: the file and the qualified name of each.
+    Returns:
+        Under `results` the results of the targets, and under `known` pairs of a name and a value that was known before.
+        Values are encoded at once, so that later changes have no effect on them.
     """
     watch = _Watch(case, targets)
     sys.setprofile(watch)
     try:
         observe(case)
     except Exception:
-        # What was seen until then counts all the same.
+        # Everything seen before the exception counts.
         pass
     finally:
         sys.setprofile(None)
@@ -80,14 +85,14 @@ def watched(observe: Callable[[Any], Any], case: Any, targets: Collection[tuple[
 
 
 def _parts(value: Any) -> Iterator[Any]:
-    """A value of a case, and all that it holds."""
+    """Yield a value of a case, and all values in it."""
     yield value
     for part in value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ():
         yield from _parts(part)
 
 
 def _small_data(value: Any) -> bytes | None:
-    """A value as it is now, encoded; None for what is large or no plain data."""
+    """Return a value in its present state, encoded; None if it is large or not plain data."""
     try:
         data: bytes = sys.modules[_ENCODING].encode(value)
     except Exception:

@@ -1,4 +1,4 @@
-"""Which values do the slots of a function have while a check runs? A decorator that keeps them, as plain data.
+"""A decorator that records the values of a function's slots while a check runs.
 
 A recorded value is {"kind": ..., "value": ...}: `value` for numbers, strings, booleans and None; `dtype` and `rows`
 for tensors and arrays.
@@ -9,15 +9,15 @@ from __future__ import annotations
 import builtins
 from typing import Any
 
-from .wrappers import Call, behaviour, dtype_name, is_array, is_floating, is_model, is_number
+from .wrappers import Invocation, behaviour, dtype_name, is_array, is_floating, is_model, is_number
 
 MOST_CALLS = 20
 calls: list[dict[str, Any]] = []
 
 
 @behaviour
-def recorded(call: Call, target: str, slots: list[str]) -> Any:
-    """Keep the values of these slots, and the exception that the call ends in; then go on as usual."""
+def recorded(call: Invocation, target: str, slots: list[str]) -> Any:
+    """Record the values of these slots and the exception that the call raises; do not change the call."""
     line: dict[str, Any] = {
         "target": target,
         "slots": {slot: described(call.get(slot)) for slot in slots},
@@ -33,7 +33,7 @@ def recorded(call: Call, target: str, slots: list[str]) -> Any:
 
 
 def described(value: Any) -> dict[str, Any]:
-    """One value as plain data."""
+    """Return the record of a value."""
     if is_array(value):
         rows = int(value.shape[0]) if len(value.shape) else -1
         return {"kind": "floats" if is_floating(value) else "array", "dtype": dtype_name(value), "rows": rows}
@@ -49,7 +49,7 @@ def described(value: Any) -> dict[str, Any]:
 
 
 def drained() -> list[dict[str, Any]]:
-    """The calls since the last time."""
+    """Return the calls recorded since the last time, and forget them."""
     found = list(calls)
     calls.clear()
     return found

@@ -1,8 +1,7 @@
-"""Cases that a check does not have: its own ones with other magnitudes, types, layouts, sizes and special values.
+"""Widened cases: a check's cases with other magnitudes, dtypes, layouts, sizes and special values.
 
-A golden and a mutant that a check can't tell apart are compared over these. Each variation changes the plain data of a
-case and knows nothing of its meaning, so many of them mean nothing to a task; there the golden fails, and they are
-passed over.
+They are for comparing a golden with a mutant that the check cannot distinguish. A variation changes the plain data of a
+case without knowing its meaning, so many are invalid for a task; there the golden fails, and they are skipped.
 """
 
 from __future__ import annotations
@@ -22,7 +21,16 @@ _NUMBERS = (0, 1, 0.01, 0.3, 3, 40)
 
 
 def widened(cases: list[Any], seed: int, most: int) -> list[dict[str, Any]]:
-    """At most so many variations of these cases, drawn by the seed, named after the case and what was changed."""
+    """Draw variations of cases.
+
+    Args:
+        cases: The cases.
+        seed: The seed to draw with.
+        most: The most variations.
+
+    Returns:
+        New cases, named after the original case and the change.
+    """
     made = [
         (case, label, change)
         for case in cases
@@ -35,7 +43,7 @@ def widened(cases: list[Any], seed: int, most: int) -> list[dict[str, Any]]:
         try:
             data = change({key: value for key, value in case.items() if key != "name"})
         except (ValueError, TypeError, RuntimeError, IndexError):
-            # A change that this case's data don't take, such as an infinity in an array of whole numbers.
+            # The change does not apply to this case, such as an infinity in an array of integers.
             continue
         result.append({"name": f"{case.get('name', '')}, {label}", **data})
     return result
@@ -46,7 +54,7 @@ def _same(value: Any) -> Any:
 
 
 def _of_tensors() -> Iterator[Variation]:
-    """Changes of all tensors and arrays of a case at once."""
+    """Yield changes of all tensors and arrays of a case at once."""
     changes: list[Variation] = [(f"in {dtype}", partial(cast, dtype=dtype)) for dtype in _DTYPES]
     changes += [(f"times {factor:g}", partial(_scaled, factor=factor)) for factor in _FACTORS]
     changes += [("far from zero", _moved), ("far from zero in float64", lambda item: _moved(cast(item, "float64")))]
@@ -60,7 +68,7 @@ def _of_tensors() -> Iterator[Variation]:
 
 
 def _of_leaves(case: dict[str, Any]) -> Iterator[Variation]:
-    """Changes of one number, string, boolean or list of a case."""
+    """Yield changes of one number, string, boolean or list of a case."""
     for path, leaf in _leaves(case, ()):
         for label, other in _alternatives(leaf):
             place = ".".join(map(str, path))

@@ -1,8 +1,7 @@
-"""Decorators that change how a function behaves, as plausible wrong versions of it do.
+"""Decorators that change the behaviour of a function as plausible mistakes do.
 
-Each is applied directly above `def`, with settings that name a *slot*: a parameter (`beta`), or a setting of the object
-that a method belongs to (`self.beta`, `self.args.beta`). What a decorator does to slots of another kind than it expects
-is nothing at all.
+Each is applied directly above `def`. Its arguments may name a *slot*: a parameter (`beta`), or a setting of the object
+that a method belongs to (`self.beta`, `self.args.beta`). A decorator ignores slots of another kind than it expects.
 """
 
 from __future__ import annotations
@@ -19,10 +18,17 @@ _CONFIGURATIONS = ("args", "config", "cfg", "options", "settings", "hparams")
 _HALF = ("float16", "bfloat16")
 
 
-class Call:
-    """One call of the function: its arguments by name, and the object that it belongs to."""
+class Invocation:
+    """One call of a function.
+
+    Attributes:
+        function: The function.
+        values: Its arguments by name.
+        owner: The object or class that it belongs to, if it is a method.
+    """
 
     def __init__(self, function: Callable[..., Any], signature: inspect.Signature, *given: Any) -> None:
+        """Bind arguments to a function; `given` are the positional arguments and the keywords."""
         self.function = function
         self.bound = signature.bind(*given[0], **given[1])
         self.bound.apply_defaults()
@@ -31,30 +37,30 @@ class Call:
         self.owner = self.values.get("self", self.values.get("cls"))
 
     def run(self) -> Any:
-        """Call the function with the arguments as they are now."""
+        """Call the function with the present arguments."""
         return self.function(*self.bound.args, **self.bound.kwargs)
 
     def get(self, slot: str) -> Any:
-        """The value of a slot; None if there is none."""
+        """Return the value of a slot, or None if there is no such slot."""
         if not slot.startswith("self."):
             return self.values.get(slot)
         return functools.reduce(lambda value, name: getattr(value, name, None), slot.split(".")[1:], self.owner)
 
     def put(self, slot: str, value: Any) -> None:
-        """Give a slot another value; a setting keeps it after the call."""
+        """Set the value of a slot. A setting keeps it after the call."""
         if not slot.startswith("self."):
             self.values[slot] = value
             return
         *path, last = slot.split(".")[1:]
         holder = functools.reduce(getattr, path, self.owner)
-        # Also where the holder is a frozen dataclass; a tensor of a module needs the module's own way.
+        # A tensor of a module has to be set by the module; object.__setattr__ also works for frozen dataclasses.
         if hasattr(holder, "named_parameters"):
             setattr(holder, last, value)
         else:
             object.__setattr__(holder, last, value)
 
     def run_with(self, slot: str, value: Any) -> Any:
-        """Call the function with another value in a slot, which is put back afterwards."""
+        """Call the function with another value in a slot, and restore the slot afterwards."""
         before = self.get(slot)
         self.put(slot, value)
         try:
@@ -63,17 +69,17 @@ class Call:
             self.put(slot, before)
 
     def convert(self, change: Callable[[Any], Any]) -> None:
-        """Replace every tensor and array among the arguments, also in lists, tuples and dicts."""
+        """Replace every tensor and array in the arguments, including those in lists, tuples and dicts."""
         for name, value in self.values.items():
             if name not in ("self", "cls"):
                 self.values[name] = converted(value, change)
 
 
-Behaviour = Callable[..., Callable[[Callable[..., Any]], Callable[..., Any]]]
+Decorator = Callable[..., Callable[[Callable[..., Any]], Callable[..., Any]]]
 
 
-def behaviour(change: Callable[..., Any]) -> Behaviour:
-    """Make a decorator with settings of `change(call, *settings)`, which returns the result of the call."""
+def behaviour(change: Callable[..., Any]) -> Decorator:
+    """Make a decorator with arguments of a function `change(call, *settings)` that returns the result of the call."""
 
     def with_settings(*settings: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -81,7 +87,7 @@ def behaviour(change: Callable[..., Any]) -> Behaviour:
 
             @functools.wraps(function)
             def changed(*arguments: Any, **keywords: Any) -> Any:
-                return change(Call(function, signature, arguments, keywords), *settings)
+                return change(Invocation(function, signature, arguments, keywords), *settings)
 
             return changed
 
@@ -91,7 +97,7 @@ def behaviour(change: Callable[..., Any]) -> Behaviour:
 
 
 def converted(value: Any, change: Callable[[Any], Any]) -> Any:
-    """The value with every tensor and array in it changed."""
+    """Return a value with every tensor and array in it changed."""
     if is_array(value):
         return change(value)
     if isinstance(value, dict):
@@ -109,22 +115,22 @@ def is_array(value: Any) -> bool:
 
 
 def is_floating(value: Any) -> bool:
-    """Whether this is a tensor or an array of floating point numbers."""
+    """Whether this is a tensor or array of floating point numbers."""
     return is_array(value) and "float" in str(value.dtype)
 
 
 def is_model(value: Any) -> bool:
-    """Whether this can be switched to evaluation and has parameters."""
+    """Whether this is a model: it has parameters and an evaluation mode."""
     return callable(getattr(value, "eval", None)) and callable(getattr(value, "parameters", None))
 
 
 def is_number(value: Any) -> bool:
-    """Whether this is an int or a float, and no bool."""
+    """Whether this is an int or a float but not a bool."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def cast(value: Any, dtype: str) -> Any:
-    """A floating point tensor or array in another type."""
+    """Return a floating point tensor or array in another dtype; any other value unchanged."""
     if not is_floating(value):
         return value
     if hasattr(value, "requires_grad"):
@@ -134,11 +140,11 @@ def cast(value: Any, dtype: str) -> Any:
 
 
 def dtype_name(value: Any) -> str:
-    """`float32`, for a tensor as for an array."""
+    """Return the name of the dtype of a tensor or array, such as `float32`."""
     return str(value.dtype).removeprefix("torch.")
 
 
-def _first_dtype(call: Call) -> str:
+def _first_dtype(call: Invocation) -> str:
     found: list[str] = []
 
     def look(value: Any) -> Any:
@@ -150,8 +156,8 @@ def _first_dtype(call: Call) -> str:
 
 
 @behaviour
-def computed_in(call: Call, dtype: str, cast_back: bool) -> Any:
-    """Compute everything in one type of floating point numbers, and cast the result back or not."""
+def computed_in(call: Invocation, dtype: str, cast_back: bool) -> Any:
+    """Compute everything in one dtype, and cast the result back or not."""
     before = _first_dtype(call)
     call.convert(lambda value: cast(value, dtype))
     result = call.run()
@@ -159,22 +165,22 @@ def computed_in(call: Call, dtype: str, cast_back: bool) -> Any:
 
 
 @behaviour
-def half_promoted(call: Call) -> Any:
-    """Compute half precision in single precision, and leave the result there."""
+def half_promoted(call: Invocation) -> Any:
+    """Compute half precision in single precision, and do not cast the result back."""
     call.convert(lambda value: cast(value, "float32") if is_array(value) and dtype_name(value) in _HALF else value)
     return call.run()
 
 
 @behaviour
-def detached(call: Call, slot: str) -> Any:
-    """Let no gradient reach an argument."""
+def detached(call: Invocation, slot: str) -> Any:
+    """Stop gradients to an argument."""
     call.put(slot, converted(call.get(slot), lambda value: value.detach() if hasattr(value, "detach") else value))
     return call.run()
 
 
 @behaviour
-def changed_in_place(call: Call, slot: str) -> Any:
-    """Leave an argument changed."""
+def changed_in_place(call: Invocation, slot: str) -> Any:
+    """Change an argument in place."""
     result, value = call.run(), call.get(slot)
     if is_array(value):
         plain = value.data if hasattr(value, "detach") else value
@@ -187,8 +193,8 @@ def changed_in_place(call: Call, slot: str) -> Any:
 
 
 @behaviour
-def needs_contiguous(call: Call, slot: str) -> Any:
-    """Fail where an argument does not lie in memory row by row, as `.view` does."""
+def needs_contiguous(call: Invocation, slot: str) -> Any:
+    """Fail if an argument is not contiguous, as `.view` does."""
     value = call.get(slot)
     if is_array(value):
         contiguous = value.is_contiguous() if hasattr(value, "is_contiguous") else value.flags["C_CONTIGUOUS"]
@@ -198,8 +204,8 @@ def needs_contiguous(call: Call, slot: str) -> Any:
 
 
 @behaviour
-def needs_rows(call: Call, slot: str, rows: int) -> Any:
-    """Fail where an argument has fewer rows or items than this."""
+def needs_rows(call: Invocation, slot: str, rows: int) -> Any:
+    """Fail if an argument has fewer rows or items than this."""
     value = call.get(slot)
     size = value.shape[0] if is_array(value) and len(value.shape) else len(value) if hasattr(value, "__len__") else rows
     if size < rows:
@@ -208,15 +214,15 @@ def needs_rows(call: Call, slot: str, rows: int) -> Any:
 
 
 @behaviour
-def ignored(call: Call, slot: str) -> Any:
-    """Use the default of a parameter, whatever is given."""
+def ignored(call: Invocation, slot: str) -> Any:
+    """Always use the default of a parameter."""
     call.put(slot, call.parameters[slot].default)
     return call.run()
 
 
 @behaviour
-def read_elsewhere(call: Call, slot: str) -> Any:
-    """Read a parameter or a setting from the object, or from the configuration that it keeps, if there is one."""
+def read_elsewhere(call: Invocation, slot: str) -> Any:
+    """Read a parameter or setting from the object, or from the object's configuration, if there is one."""
     name = slot.rpartition(".")[2]
     for place in (f"self.{name}", *(f"self.{part}.{name}" for part in _CONFIGURATIONS)):
         if place != slot and (value := call.get(place)) is not None:
@@ -225,15 +231,15 @@ def read_elsewhere(call: Call, slot: str) -> Any:
 
 
 @behaviour
-def clipped(call: Call, slot: str, low: float, high: float) -> Any:
+def clipped(call: Invocation, slot: str, low: float, high: float) -> Any:
     """Clip a number to a range."""
     value = call.get(slot)
     return call.run_with(slot, type(value)(min(max(value, low), high))) if is_number(value) else call.run()
 
 
 @behaviour
-def treated_as_absent(call: Call, slot: str, special: Any, instead: Any) -> Any:
-    """Take one special value for the absence of a value."""
+def treated_as_absent(call: Invocation, slot: str, special: Any, instead: Any) -> Any:
+    """Treat a special value as the absence of a value."""
     value = call.get(slot)
     plain = value is None or isinstance(value, (bool, int, float, str))
     if plain and isinstance(value, bool) == isinstance(special, bool) and value == special:
@@ -244,8 +250,8 @@ def treated_as_absent(call: Call, slot: str, special: Any, instead: Any) -> Any:
 _kept: dict[Any, Any] = {}
 
 
-def _first_of(call: Call, name: str, value: Callable[[], Any]) -> Any:
-    """What `value()` gave at the first call on this object. The object is kept too, so that its id stays its own."""
+def _first_of(call: Invocation, name: str, value: Callable[[], Any]) -> Any:
+    """Return what `value()` returned at the first call on this object, which is kept so that its id is not reused."""
     key = (call.function, id(call.owner), name)
     if key not in _kept:
         _kept[key] = (value(), call.owner)
@@ -253,13 +259,13 @@ def _first_of(call: Call, name: str, value: Callable[[], Any]) -> Any:
 
 
 @behaviour
-def kept_from_first_call(call: Call, slot: str) -> Any:
-    """Use the value that a slot had at the first call on the object."""
+def kept_from_first_call(call: Invocation, slot: str) -> Any:
+    """Use the value that a slot had in the first call on the object."""
     return call.run_with(slot, _first_of(call, slot, lambda: _snapshot(call.get(slot))))
 
 
 @behaviour
-def kept_result(call: Call) -> Any:
+def kept_result(call: Invocation) -> Any:
     """Return what the first call on the object returned."""
     return _first_of(call, "", call.run)
 
@@ -269,8 +275,8 @@ def _snapshot(value: Any) -> Any:
 
 
 @behaviour
-def setting_left_changed(call: Call, slot: str) -> Any:
-    """Leave a setting of the object with another value."""
+def setting_left_changed(call: Invocation, slot: str) -> Any:
+    """Leave a setting of the object changed."""
     result, value = call.run(), call.get(slot)
     if isinstance(value, bool):
         call.put(slot, not value)
@@ -284,8 +290,8 @@ def setting_left_changed(call: Call, slot: str) -> Any:
 
 
 @behaviour
-def attribute_left(call: Call) -> Any:
-    """Leave an attribute behind that the object did not have."""
+def attribute_left(call: Invocation) -> Any:
+    """Leave a new attribute on the object."""
     result = call.run()
     if hasattr(call.owner, "__dict__"):
         object.__setattr__(call.owner, "last_result", None)
@@ -293,30 +299,30 @@ def attribute_left(call: Call) -> Any:
 
 
 @behaviour
-def model_left_evaluating(call: Call, slot: str) -> Any:
-    """Switch a model to evaluation, and leave it there."""
+def model_left_evaluating(call: Invocation, slot: str) -> Any:
+    """Switch a model to evaluation mode, and leave it there."""
     call.get(slot).eval()
     return call.run()
 
 
 @behaviour
-def model_left_training(call: Call, slot: str) -> Any:
-    """Leave a model in training."""
+def model_left_training(call: Invocation, slot: str) -> Any:
+    """Leave a model in training mode."""
     result = call.run()
     call.get(slot).train()
     return result
 
 
 @behaviour
-def model_left_in_single_precision(call: Call, slot: str) -> Any:
+def model_left_in_single_precision(call: Invocation, slot: str) -> Any:
     """Cast the parameters of a model to single precision, and leave them there."""
     call.get(slot).float()
     return call.run()
 
 
 @behaviour
-def model_left_frozen(call: Call, slot: str) -> Any:
-    """Leave the parameters of a model without gradients."""
+def model_left_frozen(call: Invocation, slot: str) -> Any:
+    """Leave the parameters of a model frozen."""
     result = call.run()
     for parameter in call.get(slot).parameters():
         parameter.requires_grad_(False)
@@ -324,8 +330,8 @@ def model_left_frozen(call: Call, slot: str) -> Any:
 
 
 @behaviour
-def draws_random_numbers(call: Call) -> Any:
-    """Draw from the global generators before the call."""
+def draws_random_numbers(call: Invocation) -> Any:
+    """Draw from the global random generators before the call."""
     random.random()
     if numpy := sys.modules.get("numpy"):
         numpy.random.random()
@@ -335,8 +341,8 @@ def draws_random_numbers(call: Call) -> Any:
 
 
 @behaviour
-def reseeds(call: Call) -> Any:
-    """Seed the global generators before the call."""
+def reseeds(call: Invocation) -> Any:
+    """Seed the global random generators before the call."""
     random.seed(0)
     if numpy := sys.modules.get("numpy"):
         numpy.random.seed(0)
@@ -346,16 +352,16 @@ def reseeds(call: Call) -> Any:
 
 
 @behaviour
-def generator_of_its_own(call: Call, slot: str) -> Any:
-    """Draw from a generator of its own, always the same, where none is given."""
+def generator_of_its_own(call: Invocation, slot: str) -> Any:
+    """Use a generator with a fixed seed if none is given."""
     if call.get(slot) is None:
         call.put(slot, sys.modules["torch"].Generator().manual_seed(0))
     return call.run()
 
 
 @behaviour
-def generator_copied(call: Call, slot: str) -> Any:
-    """Draw from a copy of the generator, and leave the one that is given where it was."""
+def generator_copied(call: Invocation, slot: str) -> Any:
+    """Draw from a copy of the given generator, which itself does not advance."""
     given = call.get(slot)
     if given is not None:
         call.put(slot, sys.modules["torch"].Generator().set_state(given.get_state()))
@@ -363,15 +369,15 @@ def generator_copied(call: Call, slot: str) -> Any:
 
 
 @behaviour
-def order_reversed(call: Call) -> Any:
-    """Return a dict with its keys in the opposite order."""
+def order_reversed(call: Invocation) -> Any:
+    """Return a dict with its keys in reverse order."""
     result = call.run()
     return dict(reversed(result.items())) if isinstance(result, dict) else result
 
 
 @behaviour
-def raises_instead(call: Call, documented: str, other: str) -> Any:
-    """Raise another exception than the documented one."""
+def raises_instead(call: Invocation, documented: str, other: str) -> Any:
+    """Raise another exception instead of the documented one."""
     kinds: dict[str, Any] = vars(builtins)
     try:
         return call.run()
@@ -380,8 +386,8 @@ def raises_instead(call: Call, documented: str, other: str) -> Any:
 
 
 @behaviour
-def does_not_raise(call: Call, documented: str) -> Any:
-    """Return None where the documented exception should be raised."""
+def does_not_raise(call: Invocation, documented: str) -> Any:
+    """Return None instead of raising the documented exception."""
     try:
         return call.run()
     except vars(builtins)[documented]:

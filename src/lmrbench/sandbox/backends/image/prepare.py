@@ -1,4 +1,4 @@
-"""Run once while an image is built: check the base's interpreter, link to it, and take away what it could import."""
+"""Build step of an image: check the base's interpreter, link to it, and remove the packages of the base."""
 
 import json
 import os

@@ -1,0 +1,263 @@
+"""One request in the worker: fork children for its cases, watch their limits, and report the cases that they lose."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import select
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from . import memory
+from .case_runner import enter, run_cases
+from .cases import restore_cases
+from .confine import bound_child
+from .framing import BROKEN, DIED, FAULT, HEADER, OBSERVED, RAISED, STARTED, STOP, TIMED_OUT, pack, write_all
+from .processes import ProcessorTime, descendants
+from .relay import HostChannel, Relay
+from .scratch import Scratch
+
+MAX_FAULT = 1000
+SAMPLE_SECONDS = 0.05
+# How many processor seconds beyond the check's limit a process may use before the kernel kills it.
+CPU_GRACE = 2
+
+
+class RequestRun:
+    """The run of one request: one child for its cases, and another after each child that dies, until all are reported.
+
+    Attributes:
+        used: Processor seconds of all children, counted from when the candidate could start.
+        peak_kb: The largest resident size of any child, in kilobytes.
+    """
+
+    def __init__(
+        self,
+        request: dict[str, Any],
+        body: int,
+        log: int,
+        host: HostChannel,
+        scratch: Scratch,
+        own_namespace: bool,
+    ) -> None:
+        """Prepare a run, which `needs_child` and `run_child` drive.
+
+        Args:
+            request: The message of the host's REQUEST frame.
+            body: The descriptor of the file that holds the request's body.
+            log: The descriptor of the file for what children print.
+            host: The pipes to the host.
+            scratch: The folders that children may write to.
+            own_namespace: Whether the worker is process 1 of a namespace of its own.
+        """
+        self._request = request
+        self._body = body
+        self._log = log
+        self._host = host
+        self._scratch = scratch
+        self._own_namespace = own_namespace
+        self._deadline = time.monotonic() + request["wall_factor"] * request["check_seconds"]
+        self._case = 0
+        self._count: int = request["count"]
+        self._ended = False
+        self._started = False
+        self._fault = ""
+        self._output_left = request["limits"]["output_mb"] << 20
+        # The part of `used` that belongs to children before the present one.
+        self._used_before = 0.0
+        self.used = 0.0
+        self.peak_kb = 0
+
+    def needs_child(self) -> bool:
+        """Whether another child is due: cases and time are left, and the host has not sent STOP."""
+        return not self._ended and self._case < self._count and self._seconds_left() > 0
+
+    def run_child(self) -> None:
+        """Run one child to its end; if it dies, report why, for the case in which it died."""
+        reports, out = os.pipe()
+        os.set_inheritable(out, False)
+        held = memory.resident("self")
+        spool = self._scratch.unnamed_file()
+        self._started = False
+        # Kept in a local variable, where no candidate can replace it.
+        exit_now = os._exit
+        pid = os.fork()
+        if pid == 0:
+            try:
+                os.close(reports)
+                os.close(spool)
+                self._become_child(out)
+            except BaseException as error:
+                write_all(out, pack(FAULT, -1, (str(error) or repr(error)).encode()[:MAX_FAULT]))
+            finally:
+                # Never return to the worker's loop, and never run exit handlers of the candidate.
+                exit_now(0)
+        os.close(out)
+        os.set_blocking(reports, False)
+        exited = os.pidfd_open(pid)
+        try:
+            processor = ProcessorTime()
+            kind, reason, overhead = self._watch(Relay(reports, spool), reports, exited, held, processor)
+            self.used = self._used_before + processor.seconds(descendants(self._own_namespace)) - overhead
+            if reason or self._ended or self._case >= self._count:
+                os.kill(pid, signal.SIGKILL)
+            _, status, usage = os.wait4(pid, 0)
+        finally:
+            os.close(exited)
+            os.close(reports)
+            os.close(spool)
+        self.peak_kb = max(self.peak_kb, usage.ru_maxrss)
+        self._used_before = self.used
+        if self._ended:
+            return
+        if not self._started and self._case == 0:
+            # No code of the candidate has run yet. Later children may fail because of what earlier ones left.
+            self._ended = True
+            self._host.send(FAULT, -1, (self._fault or reason or _ending(status)).encode())
+        elif self._case < self._count:
+            self._host.send(kind, self._case, (reason or _ending(status)).encode())
+            self._case += 1
+
+    def _become_child(self, out: int) -> None:
+        self._host.close()
+        os.setsid()
+        # Opened anew: flags belong to the open file, and a candidate's would stay for the next task.
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+        os.close(nothing)
+        os.dup2(self._log, 1)
+        os.dup2(self._log, 2)
+        os.close(self._log)
+        limits = self._request["limits"]
+        bound_child(
+            memory=limits["memory_mb"] << 20,
+            processes=limits["processes"],
+            cpu_seconds=int(self._request["check_seconds"]) + CPU_GRACE,
+            file_bytes=limits["disk_mb"] << 20,
+            open_files=limits["open_files"],
+        )
+        head_bytes = self._request["head_bytes"]
+        head = json.loads(os.pread(self._body, head_bytes, 0))
+        # Before the repository can be imported: its modules could replace what this imports.
+        drawn = restore_cases(os.pread(self._body, self._request["cases_bytes"], head_bytes))
+        os.close(self._body)
+        tree = self._request["tree"]
+        files = {name: base64.b64decode(data) for name, data in head["files"].items()}
+        enter(self._scratch.start / f"repo-{self._case}", files, tree and Path(tree))
+        run_cases(head["observe"], drawn, head["numbers"], self._case, head["random_seed"], out)
+
+    def _watch(
+        self, relay: Relay, reports: int, exited: int, held: int, processor: ProcessorTime
+    ) -> tuple[int, str, float]:
+        """Pass frames on until the child ends, breaks a limit or is told to stop.
+
+        Returns:
+            The kind of the frame to send for the present case, the reason (empty unless a limit was broken), and the
+            processor seconds that passed before the child started, in which the worker laid out the repository.
+        """
+        poll = select.poll()
+        poll.register(reports, select.POLLIN)
+        poll.register(exited, select.POLLIN)
+        poll.register(self._host.requests, select.POLLIN)
+        before = (self._case, self._started)
+        began, case_began, overhead = time.monotonic(), 0.0, 0.0
+        limits = self._request["limits"]
+        most = limits["memory_mb"] << 20
+        while True:
+            pids = descendants(self._own_namespace)
+            spent = processor.seconds(pids)
+            if before != (self._case, self._started):
+                before = (self._case, self._started)
+                began, case_began = time.monotonic(), spent
+            if not self._started:
+                overhead = spent
+            self.used = self._used_before + spent - overhead
+            if what := self._out_of_time(time.monotonic() - began, spent - case_began):
+                return TIMED_OUT, what, overhead
+            if memory.excess(pids, held, most - (memory.of_sockets() if self._own_namespace else 0)):
+                return DIED, f"used more than {limits['memory_mb']} MB of memory", overhead
+            if self._scratch.held() - relay.held > limits["disk_mb"] << 20:
+                return DIED, f"wrote more than {limits['disk_mb']} MB of files", overhead
+            ready = dict(poll.poll(SAMPLE_SECONDS * 1000))
+            if self._host.requests in ready:
+                if (frame := self._host.read_frame()) is None or frame[0] != STOP:
+                    sys.exit("the host hung up")
+                self._ended = True
+                return DIED, "", overhead
+            try:
+                read = self._pass_on(relay)
+            except ValueError as error:
+                return DIED, str(error), overhead
+            except OverflowError:
+                return DIED, f"sent out more than {limits['output_mb']} MB", overhead
+            if self._ended or self._case >= self._count or (not read and exited in ready):
+                return DIED, "", overhead
+
+    def _seconds_left(self) -> float:
+        """Return the seconds left to all cases together, of processor time or wall-clock time, whichever is less."""
+        left: float = min(self._request["check_seconds"] - self.used, self._deadline - time.monotonic())
+        return left
+
+    def _out_of_time(self, elapsed: float, used: float) -> str:
+        """Name the time limit that is reached; empty if none is.
+
+        Args:
+            elapsed: Wall-clock seconds of the present case.
+            used: Processor seconds of the present case.
+        """
+        check, factor = self._request["check_seconds"], self._request["wall_factor"]
+        if self.used >= check:
+            return f"the check's {check:.0f} s of processor time were used up"
+        if time.monotonic() >= self._deadline:
+            return f"the check took more than {factor * check:.0f} s"
+        if self._started and (seconds := self._request["case_seconds"]) is not None and self._case < self._count:
+            if used >= seconds[self._case]:
+                return f"took more than {seconds[self._case]:.0f} s of processor time"
+            if elapsed >= factor * seconds[self._case]:
+                return f"took more than {factor * seconds[self._case]:.0f} s"
+        return ""
+
+    def _pass_on(self, relay: Relay) -> bool:
+        """Pass on what the child has written so far; return whether that completed a frame.
+
+        Raises:
+            ValueError: A frame is out of turn, or ends this child.
+            OverflowError: The child sends more bytes than it may.
+        """
+        frames = 0
+        while frame := relay.receive(self._output_left):
+            self._accept(relay, *frame)
+            self._output_left -= HEADER.size + frame[2]
+            relay.drop()
+            frames += 1
+        return frames > 0
+
+    def _accept(self, relay: Relay, kind: int, case: int, length: int) -> None:
+        if kind == STARTED and not self._started:
+            self._started = True
+        elif kind == FAULT and not self._started:
+            self._fault = relay.payload().decode("utf-8", "replace")
+        elif kind == BROKEN and self._started and self._case:
+            # An earlier child could load it, so something left behind is to blame; it costs the present case only.
+            raise ValueError(relay.payload().decode("utf-8", "replace"))
+        elif kind == BROKEN and self._started and not self._ended:
+            self._ended = True
+            relay.forward(self._host.answers)
+        elif kind in (OBSERVED, RAISED) and self._started and case == self._case < self._count:
+            relay.forward(self._host.answers)
+            self._case += 1
+        else:
+            raise ValueError("something other than the check wrote to the stream of observations")
+
+
+def _ending(status: int) -> str:
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        # Most real-time signals have no name.
+        known = number in {*signal.Signals}
+        return f"the process was killed by {signal.Signals(number).name if known else f'signal {number}'}"
+    return f"the process ended with exit code {os.WEXITSTATUS(status)} before it reported"
