@@ -49,8 +49,9 @@ class Report:
     def not_submitted(self) -> tuple[str, ...]:
         """A sentence for each system and part that lacks answers to some of the tasks."""
         return tuple(
-            f"{system}{part.where}: nothing submitted for {len(tasks)} of {counted(len(part.findings.expected), 'task')}"
+            f"{system}{part.where}: nothing submitted for {len(tasks)} of {expected}"
             for part in self.parts
+            for expected in [counted(len(part.findings.expected), "task")]
             for system, tasks in part.findings.not_submitted.items()
         )
 
@@ -79,8 +80,11 @@ def build(findings: Findings) -> Report:
     Returns:
         The report, in which suites, and the tiers of a suite, are kept apart.
     """
-    suites = by_suite(findings) or {"": findings}
+    suites = by_suite(findings)
     several = len(suites) > 1
+    if not several:
+        # Unfiltered: a label may belong to a task that has neither a grade nor a usage, and so no suite.
+        suites = {"": findings}
     parts: list[Part] = []
     sheets: list[Sheet] = []
     of_suites: dict[str, Any] = {}
@@ -103,7 +107,11 @@ def _of_suite(findings: Findings, label: str) -> tuple[list[Part], list[Sheet], 
     """Return the parts, tables and JSON of one suite."""
     tiers = by_tier(findings)
     several = len(tiers) > 1
-    parts, sheets, numbers = [], [], {}
+    if not several:
+        tiers = dict.fromkeys(tiers, findings)
+    parts: list[Part] = []
+    sheets: list[Sheet] = []
+    numbers: dict[str, Any] = {}
     for tier, its in tiers.items():
         found = measured(its, "tier")
         where = f"{label}, {tier} tier" if several else label
@@ -117,8 +125,7 @@ def _of_suite(findings: Findings, label: str) -> tuple[list[Part], list[Sheet], 
             "progress": its.snapshots,
         }
     if not several:
-        ((tier, only),) = numbers.items()
-        return parts, sheets, {"tier": tier, **only}
+        return parts, sheets, {"tier": next(iter(tiers)), **next(iter(numbers.values()))}
     whole = measured(findings, "suite")
     return parts, [*sheets, *whole.sheets], {"tiers": numbers, **whole.numbers}
 

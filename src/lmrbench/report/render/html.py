@@ -30,7 +30,7 @@ def environment(package: str, folder: str) -> Environment:
         lstrip_blocks=True,
     )
     made.globals["version"] = __version__
-    made.filters["printable"] = lambda text: printable(text, lines=True)
+    made.filters["printable"] = lambda text: printable(str(text), lines=True)
     return made
 
 
