@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Part:
+class ReportPart:
     """The measures of one tier of one suite.
 
     Attributes:
@@ -41,7 +41,7 @@ class Report:
     """
 
     findings: Findings
-    parts: tuple[Part, ...]
+    parts: tuple[ReportPart, ...]
     sheets: tuple[Sheet, ...]
     numbers: Mapping[str, Any]
 
@@ -85,7 +85,7 @@ def build(findings: Findings) -> Report:
     if not several:
         # Unfiltered: a label may belong to a task that has neither a grade nor a usage, and so no suite.
         suites = {"": findings}
-    parts: list[Part] = []
+    parts: list[ReportPart] = []
     sheets: list[Sheet] = []
     of_suites: dict[str, Any] = {}
     for suite, its in suites.items():
@@ -103,19 +103,19 @@ def build(findings: Findings) -> Report:
     return Report(findings, tuple(parts), tuple(sheets), numbers)
 
 
-def _of_suite(findings: Findings, label: str) -> tuple[list[Part], list[Sheet], dict[str, Any]]:
+def _of_suite(findings: Findings, label: str) -> tuple[list[ReportPart], list[Sheet], dict[str, Any]]:
     """Return the parts, tables and JSON of one suite."""
     tiers = by_tier(findings)
     several = len(tiers) > 1
     if not several:
         tiers = dict.fromkeys(tiers, findings)
-    parts: list[Part] = []
+    parts: list[ReportPart] = []
     sheets: list[Sheet] = []
     numbers: dict[str, Any] = {}
     for tier, its in tiers.items():
         found = measured(its, "tier")
         where = f"{label}, {tier} tier" if several else label
-        parts.append(Part(where, its, found.numbers))
+        parts.append(ReportPart(where, its, found.numbers))
         sheets += _labelled(found.sheets, f"{tier} tier", tier) if several else found.sheets
         numbers[tier] = {
             **found.numbers,

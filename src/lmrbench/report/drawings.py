@@ -32,7 +32,7 @@ def drawings(numbers: Mapping[str, Any]) -> list[Drawing]:
     """Draw the figures of one part of a report; none if no system has a rate.
 
     Args:
-        numbers: As of `lmrbench.report.build.Part`.
+        numbers: As of `lmrbench.report.build.ReportPart`.
     """
     from lmrbench.report.figures import draw_progress
 
