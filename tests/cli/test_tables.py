@@ -4,7 +4,8 @@ import io
 
 from rich.console import Console
 
-from lmrbench.report.render.tables import in_one_line, markdown, sheet, show
+from lmrbench.report.render.tables import in_one_line, sheet, show
+from lmrbench.report.render.text import markdown
 
 TABLE = sheet(
     "Things",

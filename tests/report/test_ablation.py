@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from lmrbench.cli import app
 from lmrbench.errors import LmrbenchError, RecordError, UsageError
-from lmrbench.report.measures.comparison import sign_flip_p
+from lmrbench.report.statistics import sign_flip_p
 
 INPUTS = ("full", "paper+file", "paper")
 TASKS = [f"p{number // 2}/{number}" for number in range(20)]
@@ -108,8 +108,8 @@ def test_what_can_not_be_compared_is_a_sentence(ablate):
     one = {task: [True] for task in TASKS}
     shown, _ = ablate([("me", "full", one), ("you", "paper", {"a/1": [True]}), ("you", "full", {"a/2": [True]})])
     assert shown.splitlines() == [
-        "me: not defined: there is one run of it alone, with inputs full",
-        "you: not defined: no task has an answer under each of the inputs full, paper",
+        "me: not defined: only one run, with inputs full",
+        "you: not defined: no task has an answer under all inputs (full, paper)",
     ]
 
 
@@ -125,7 +125,7 @@ def test_grades_of_another_system_in_the_folder_are_not_counted(grade, write_run
 
 def test_two_runs_with_the_same_inputs_are_refused(ablate):
     one = {"a/1": [True]}
-    with pytest.raises(UsageError, match=r"run0 and \S*run2: both are of me with inputs paper; name one of them"):
+    with pytest.raises(UsageError, match=r"run0 and \S*run2: both hold me with inputs paper; name only one of them"):
         ablate([("me", "paper", one), ("me", "full", one), ("me", "paper", one)])
 
 
@@ -140,9 +140,7 @@ def test_runs_whose_inputs_are_not_known_are_refused(grade, write_run, tmp_path)
     foreign = write_run(tmp_path / "foreign", [grade("golden", "a/1", True)])
     result = CliRunner().invoke(app, ["analyse", "ablation", foreign])
     assert isinstance(result.exception, UsageError)
-    assert str(result.exception) == (
-        f"{foreign}: names no inputs; only runs of models, by `lmrbench run` or `solve`, have them"
-    )
+    assert str(result.exception) == (f"{foreign}: no inputs recorded; name a run of a model (`lmrbench run --model`)")
     damaged = write_run(tmp_path / "damaged", [grade("me", "a/1", True)], model="m", system="me")
     facts = json.loads((tmp_path / "damaged" / "run.json").read_text())
     facts["solving"]["inputs"] = "everything"

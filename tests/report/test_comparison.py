@@ -8,9 +8,8 @@ from scipy.stats import binomtest
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
-from lmrbench.report.measures.comparison import comparisons, holm, mcnemar_p, sign_flip_p
-from lmrbench.report.measures.power import detectable_difference, mcnemar_power
-from lmrbench.report.tables import compared
+from lmrbench.report.measures.comparison import compared, comparisons
+from lmrbench.report.statistics import detectable_difference, holm, mcnemar_p, mcnemar_power, sign_flip_p
 
 
 def test_one_answer_each_is_mcnemar_with_holm_over_all_pairs(grade):

@@ -63,7 +63,7 @@ def test_texts_that_are_too_short_have_none(tiny_model):
 
 
 def test_a_model_that_is_not_there_is_one_line(tmp_path):
-    with pytest.raises(UsageError, match="nowhere: the model can't be loaded"):
+    with pytest.raises(UsageError, match="nowhere: the model cannot be loaded"):
         of_local_model(str(tmp_path / "nowhere"), 8, 1, "cpu")
 
 
@@ -127,7 +127,7 @@ def test_a_local_model_beside_a_run(tiny_model, grade, tmp_path):
     assert result.exit_code == 0, result.output
     assert "one: success against difference over 3 tasks: Spearman's rho" in result.output
     missing = ["familiarity", str(tiny_model[0]), "--device", "cuda:7", "--task", "dpo"]
-    assert "the model can't be loaded" in str(CliRunner().invoke(app, missing).exception)
+    assert "the model cannot be loaded" in str(CliRunner().invoke(app, missing).exception)
 
 
 def test_success_against_familiarity(grade):

@@ -4,7 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lmrbench.cli import app
-from lmrbench.report.measures.memory import memory_effects
+from lmrbench.report.measures.paired import memory_effects
 from lmrbench.tasks.loading import load_suite
 
 PAIRS = {f"p{number}/t_twin": f"p{number}/t" for number in range(6)}
@@ -32,6 +32,6 @@ def test_the_report_has_a_table_of_its_own(grade, tmp_path):
     (tmp_path / "grades.jsonl").write_text("\n".join(lines) + "\n")
     shown = CliRunner().invoke(app, ["report", str(tmp_path), "--markdown"])
     assert shown.exit_code == 0, shown.output
-    assert "twin tier: Answers that pass, by task" in shown.output
-    assert "Originals minus their twins" in shown.output
+    assert "twin tier: Passing answers by task" in shown.output
+    assert "Originals minus twins" in shown.output
     assert "+100.0" in shown.output

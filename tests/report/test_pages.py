@@ -15,12 +15,13 @@ from typer.testing import CliRunner
 from lmrbench.cli import app
 from lmrbench.report.figures import draw_categories, draw_costs, draw_progress, draw_rates
 from lmrbench.report.measures.rates import rate
-from lmrbench.report.render.tables import comma_separated, latex, sheet, show
+from lmrbench.report.render.tables import sheet, show
+from lmrbench.report.render.text import comma_separated, latex
 from lmrbench.tasks.model import Tier
 
 EVIL = '<script src="http://evil.example/x.js">&amp;$x_1$ \\input{x} 100% #1\x1b[31m'
-TABLES = ["by-task", "by-category", "failures", "endings", "unanswered"]
-TABLES += ["intervals", "attempts", "effort", "first-right", "comparisons", "detectable"]
+TABLES = ["by-task", "by-category", "intervals", "failures", "endings", "unanswered"]
+TABLES += ["attempts", "effort", "first-right", "comparisons", "detectable"]
 
 
 class Page(HTMLParser):
@@ -218,8 +219,8 @@ def test_json_holds_the_numbers_of_each_table(five_systems, report):
 
 
 def test_the_new_tables_fit_a_terminal_of_80_columns(grade, usage, snapshot):
+    from lmrbench.report.build import build
     from lmrbench.report.findings import Findings
-    from lmrbench.report.tables import sheets
 
     names = ("openai/gpt-5", "anthropic/opus")
     tasks = [f"p{number}/x" for number in range(8)]
@@ -236,7 +237,7 @@ def test_the_new_tables_fit_a_terminal_of_80_columns(grade, usage, snapshot):
     categories = dict.fromkeys(tasks, "all sorts")
     tiers: dict[str, Tier] = dict.fromkeys(tasks, "function")
     findings = Findings((), tuple(grades), tuple(usages), snapshots, (), (), categories, tiers, {}, {}, {}, {}, ())
-    for item in sheets(findings):
+    for item in build(findings).sheets:
         if item.name in ("intervals", "attempts", "effort", "first-right", "comparisons", "detectable"):
             show(item, Console(file=out, width=80))
     lines = out.getvalue().splitlines()
@@ -255,7 +256,7 @@ def test_one_system_of_one_paper_has_no_comparison_and_no_interval_over_papers(g
     result = report(run, "--html", html)
 
     assert result.exit_code == 0
-    assert "Systems compared" not in result.output
+    assert "Paired comparisons" not in result.output
     (row,) = [line.split() for line in result.output.splitlines() if line.startswith("me ") and "not defined" in line]
     assert row == ["me", "2", "1", "50.0%", "9%", "to", "91%", "not", "defined"]
     assert "comparisons" not in Page(html.read_text("utf-8")).tables
@@ -296,6 +297,6 @@ def test_a_run_without_grades_is_said_and_has_a_page_that_says_so(grade, report,
     result = report(tmp_path / "empty", "--html", html)
 
     assert result.exit_code == 0
-    assert "holds no grades" in result.output
+    assert "no grades yet" in result.output
     assert "Traceback" not in result.output
     assert "nothing to report" in html.read_text("utf-8")

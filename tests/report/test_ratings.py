@@ -171,7 +171,7 @@ def test_a_report_shows_people_beside_judges_and_tests(votes, labels, grades, wr
         assert rf"\label{{tab:{name}}}" in tex.read_text("utf-8")
     assert not re.search(r'<p class="note">\s*</p>', page.read_text("utf-8"))
     shown = call("report", run, "--labels", tmp_path / "labels.jsonl")
-    assert "lmrbench why shows the answer" in shown
+    assert "contradicts the unit tests" in shown
     found = json.loads(call("report", run, "--labels", tmp_path / "labels.jsonl", "--json"))
     assert [item["rater"] for item in found["tallies"]][-1] == "people"
     assert found["opposites"][0]["raters"] == ["judge k", "annotator bob"]
@@ -202,7 +202,7 @@ def test_raters_of_answers_without_a_grade_are_not_defined_beside_the_tests(grad
     write_labels(tmp_path / "labels.jsonl", [label("me", "p1/t", "CC")])
     shown = call("report", run, "--labels", tmp_path / "labels.jsonl", "--markdown")
     assert "| me | annotator ann | 0 | not defined | not defined | not defined | not defined |" in shown
-    assert "Errors of the answers" not in shown
+    assert "Error classes" not in shown
 
 
 def test_labels_go_to_the_run_of_their_answer(grade, label, write_run, tmp_path):
@@ -222,15 +222,19 @@ def test_labels_that_are_not_of_these_runs_are_one_line(grades, label, labels, w
     arguments = ["report", run, "--labels", str(file), "--html", str(tmp_path / "x.html")]
     said = CliRunner().invoke(app, arguments).stderr
     # The task that is not in the run, and the other system.
-    line = f"{file}: 2 of 7 labels are of no answer of these runs, and left out; the first is of sample 0 of p5/t by me"
+    line = (
+        f"{file}: 2 of 7 labels match no answer of these runs and are ignored; the first is of sample 0 of p5/t by me"
+    )
     assert f"lmrbench: {line}\n" in said
     assert line in (tmp_path / "x.html").read_text("utf-8")
     write_labels(file, [label("you", "p0/t", "CC")])
-    with pytest.raises(UsageError, match="holds no label of an answer of these runs; the first one is of sample 0 of"):
+    with pytest.raises(UsageError, match="no label matches an answer of these runs; the first is of sample 0 of"):
         call("report", run, "--labels", file)
     again = write_run(tmp_path / "again", grades)
     write_labels(file, labels)
-    with pytest.raises(UsageError, match=r"sample 0 of p0/t by me is in .*run and in .*again, .*report one of them"):
+    with pytest.raises(
+        UsageError, match=r"sample 0 of p0/t by me: the label matches answers in .*run and in .*again; report only one"
+    ):
         call("report", run, again, "--labels", file)
 
 

@@ -3,7 +3,10 @@
 import pytest
 
 from lmrbench.records import grouped
-from lmrbench.report.measures.rates import costs, failures, rate, rates, statuses
+from lmrbench.report.measures.effort import costs
+from lmrbench.report.measures.endings import statuses
+from lmrbench.report.measures.failures import failures
+from lmrbench.report.measures.rates import rate, rates
 
 
 def test_groups_and_what_is_in_them_keep_their_order():

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lmrbench.cli import app
-from lmrbench.report.measures.repositories import repository_effects
+from lmrbench.report.measures.paired import repository_effects
 from lmrbench.tasks.loading import load_suite, suite_folder
 
 SUITES = {f"{suite}{number}/{task}": suite for suite in ("core", "real") for number in range(5) for task in "ab"}
@@ -58,9 +58,9 @@ def test_a_run_over_two_suites_is_graded_at_once_and_reported_apart(joined, tmp_
     graded = command.invoke(app, ["grade", *arguments])
     assert graded.exit_code == 0, graded.output
     shown = command.invoke(app, ["report", str(out), "--suite", str(joined), "--markdown"])
-    assert "core: Answers that pass, by task" in shown.output
-    assert "real: Answers that pass, by task" in shown.output
-    assert "The same papers in two suites" in shown.output
+    assert "core: Passing answers by task" in shown.output
+    assert "real: Passing answers by task" in shown.output
+    assert "Papers shared by two suites" in shown.output
 
     numbers = json.loads(command.invoke(app, ["report", str(out), "--suite", str(joined), "--json"]).stdout)
     assert list(numbers["suites"]) == ["core", "real"]

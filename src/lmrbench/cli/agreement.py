@@ -16,7 +16,7 @@ from lmrbench.text import counted
 if TYPE_CHECKING:
     from lmrbench.grading.records import Grade
     from lmrbench.judging.agreement import Agreement, Reliability, Share
-    from lmrbench.report.measures.raters import Comparison
+    from lmrbench.report.measures.raters import RaterAgreement
     from lmrbench.runs.records import Category
 
 
@@ -73,7 +73,7 @@ def pairs_sheet(pairs: Mapping[str, Agreement], collapsed: Iterable[Agreement] =
     return sheet(title, columns, rows)
 
 
-def _sheets(found: Comparison) -> list[Sheet]:
+def _sheets(found: RaterAgreement) -> list[Sheet]:
     sheets = []
     if found.pairs:
         names = {f"{item.first} and {item.second}": item.agreement for item in found.pairs}

@@ -20,10 +20,8 @@ from lmrbench.cli.options import (
 )
 from lmrbench.cli.terminal import console, say, warn
 from lmrbench.report.findings import together, warnings_of
-from lmrbench.report.rated_tables import errors_sheet
 from lmrbench.report.render.cells import UNDEFINED, counted_answers, number, p_value, percent, span
 from lmrbench.report.render.tables import Sheet, sheet, show
-from lmrbench.report.tables import COMPARED, compared
 from lmrbench.text import counted
 
 if TYPE_CHECKING:
@@ -167,7 +165,7 @@ def errors(runs: RunsArgument, labels: LabelFilesOption = None, json: JsonOption
 
     For each system and for everyone who judged or labelled its answers; an answer counts once.
     """
-    from lmrbench.report.measures.ratings import ratings, tallies
+    from lmrbench.report.measures.ratings import errors_sheet, ratings, tallies
     from lmrbench.runs.folder import read_run
 
     findings = together([read_run(folder) for folder in run_folders(runs)], None, labels or ())
@@ -187,6 +185,8 @@ def errors(runs: RunsArgument, labels: LabelFilesOption = None, json: JsonOption
 
 def _ablation_sheets(found: Sequence[Ablation]) -> list[Sheet]:
     """Rates and differences; none where there is no system that has any."""
+    from lmrbench.report.measures.comparison import COMPARED, NUMERIC, SPARE, compared
+
     rates = [
         [
             item.system,
@@ -219,8 +219,8 @@ def _ablation_sheets(found: Sequence[Ablation]) -> list[Sheet]:
             "First inputs minus second, in percentage points, with Holm's correction for all rows",
             pairs,
             differences,
-            numbers=[column for column in COMPARED if column != "test"],
-            spare=["interval", "won/lost", "tasks", "p", "test"],
+            numbers=NUMERIC,
+            spare=SPARE,
         ),
     ]
 

@@ -9,7 +9,8 @@ import typer
 from lmrbench.cli.agreement import pairs_sheet
 from lmrbench.cli.options import JsonOption, print_json
 from lmrbench.cli.terminal import console, say
-from lmrbench.report.render.tables import markdown, sheet, show
+from lmrbench.report.render.tables import sheet, show
+from lmrbench.report.render.text import markdown
 
 
 def published(

@@ -47,8 +47,7 @@ def site(
     for way, its in ways.items():
         for name, part in by_suite(together([item.run for item in its], suite)).items():
             for tier, rest in by_tier(part).items():
-                listed = len(rest.expected)
-                boards.append(board(way, name, tier, rest.grades, rest.usages, rest.categories, its, listed))
+                boards.append(board(way, name, tier, rest, its))
     made = site_of(found, boards, {item.id: item for item in load_suite(suite_folder(suite))})
     files = pages(made)
     write_site(to, files)

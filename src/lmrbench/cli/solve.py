@@ -31,7 +31,6 @@ from lmrbench.cli.terminal import console, say
 from lmrbench.progress import is_quiet
 from lmrbench.report.findings import together
 from lmrbench.report.render.tables import show
-from lmrbench.report.tables import first_right_sheets
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 from lmrbench.tasks.loading import suite_folder
 
@@ -78,8 +77,10 @@ def solve(settings: dict[str, Any], asked: Asked, json: JsonOption = False) -> N
     if json:
         print_findings_as_json(together([run], asked.suite))
     elif run.grades:
+        from lmrbench.report.measures.progress import first_right, first_right_sheets
+
         passed = sum(item.passed for item in run.grades)
-        for item in first_right_sheets(run.snapshots):
+        for item in first_right_sheets(first_right(run.snapshots)):
             show(item, console())
         say(f"{passed} of {len(run.grades)} answers pass; the run is in {run.folder}")
     _require_finished(run)

@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from statsmodels.stats.inter_rater import cohens_kappa, fleiss_kappa
 
 from lmrbench.records import Record
+from lmrbench.resampling import central_interval, paper_draws
 from lmrbench.runs.records import CATEGORIES, OPPOSITES
 
-DRAWS = 2000
-CONFIDENCE = 0.95
 # The scale of two categories: completely correct, or anything else.
 BINARY = ("CC", "not CC")
 ONE_PAPER = "all items are of one paper"
@@ -120,7 +119,8 @@ def agreement(
     conflicts &= ~same
     drawn = _drawn(tables, seed)
     kappa = _kappa(whole)
-    low, high = _interval([_kappa(table) for table in drawn]) if kappa is not None else (None, None)
+    defined = [value for table in drawn if (value := _kappa(table)) is not None] if kappa is not None else []
+    low, high = central_interval(defined) or (None, None)
     why = ""
     if not whole.sum():
         why = "no item was judged by both"
@@ -200,8 +200,8 @@ def _statistic(
         return Statistic(value=None, low=None, high=None, why=f"every label is {scale[used[0]]}")
     names, of_items = np.unique(papers.astype(str), return_inverse=True)
     (value,) = statistic(said, of_items, np.ones((1, len(names)), dtype=np.int64))
-    drawn = statistic(said, of_items, _draws(len(names), seed))
-    low, high = _interval(drawn[np.isfinite(drawn)])
+    drawn = statistic(said, of_items, paper_draws(len(names), seed))
+    low, high = central_interval(drawn[np.isfinite(drawn)]) or (None, None)
     why = "" if low is not None else ONE_PAPER if len(names) == 1 else ALL_ALIKE
     return Statistic(value=float(value), low=low, high=high, why=why)
 
@@ -232,13 +232,6 @@ def _alpha(
     return 1 - ratio
 
 
-def _draws(papers: int, seed: int) -> NDArray[np.int64]:
-    """How often each paper is drawn, with replacement, (draws, papers); no draws of one paper."""
-    if papers < 2:
-        return np.zeros((0, papers), dtype=np.int64)
-    return np.random.default_rng(seed).multinomial(papers, np.full(papers, 1 / papers), size=DRAWS)
-
-
 def _tables(first: Sequence[str], second: Sequence[str], papers: Sequence[str], scale: list[str]) -> NDArray[np.int64]:
     """A table of counts for each paper, (papers, categories, categories)."""
     places = {name: place for place, name in enumerate(dict.fromkeys(papers))}
@@ -250,7 +243,7 @@ def _tables(first: Sequence[str], second: Sequence[str], papers: Sequence[str], 
 
 def _drawn(tables: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
     """Tables of as many papers, drawn with replacement, (draws, categories, categories)."""
-    drawn: NDArray[np.int64] = np.tensordot(_draws(len(tables), seed), tables, axes=1)
+    drawn: NDArray[np.int64] = np.tensordot(paper_draws(len(tables), seed), tables, axes=1)
     return drawn
 
 
@@ -265,14 +258,5 @@ def _share(whole: NDArray[np.int64], chosen: NDArray[np.bool_], drawn: NDArray[n
     count, total = int(whole[chosen].sum()), int(whole.sum())
     if not total:
         return Share(count=0, of=0, share=None, low=None, high=None)
-    low, high = _interval(drawn[:, chosen].sum(axis=1) / drawn.sum(axis=(1, 2)))
+    low, high = central_interval(drawn[:, chosen].sum(axis=1) / drawn.sum(axis=(1, 2))) or (None, None)
     return Share(count=count, of=total, share=count / total, low=low, high=high)
-
-
-def _interval(values: Sequence[float | None] | NDArray[np.float64]) -> tuple[float | None, float | None]:
-    """The middle 95% of what is defined; None where nothing is, and where all of it is the same."""
-    defined = [value for value in values if value is not None]
-    if not defined or max(defined) - min(defined) < 1e-12:
-        return None, None
-    low, high = np.quantile(defined, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    return float(low), float(high)

@@ -1,7 +1,7 @@
-"""Has a model seen the files that it is asked to complete, and does that go with its success?
+"""Familiarity of a model with the goal files of tasks, and its correlation with success.
 
-A familiar text is one whose tokens a model finds probable. Code that everybody would write like that is probable too,
-so the level says little: what speaks is the difference to the same file under other local names and in another layout.
+A text is familiar if the model finds its tokens probable. Conventional code is probable as well, so the level means
+little; the evidence is the difference to the same file with other local names and another layout.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lmrbench.tasks.workspace import repository_files
 
 
 class Familiarity(Record):
-    """Of one goal file: the mean probability of its tokens, and of those of its renamed copy."""
+    """The mean probability of the tokens of a goal file, and of its renamed copy."""
 
     task: str
     file: str
@@ -28,14 +28,15 @@ class Familiarity(Record):
 
     @property
     def difference(self) -> float:
-        """How much more probable the file is than its renamed copy."""
+        """The probability of the file minus that of its renamed copy."""
         return self.as_written - self.renamed
 
 
 class Correlation(Record):
-    """Spearman's correlation, over tasks, of a system's share of answers that pass with the difference in familiarity.
+    """Spearman's correlation over tasks of a system's share of passing answers with the difference in familiarity.
 
-    problem: why there is none; empty where there is one.
+    Attributes:
+        problem: Why the correlation is undefined; empty if it is defined.
     """
 
     system: str
@@ -46,7 +47,7 @@ class Correlation(Record):
 
 
 def familiarities(task: Task, probabilities: Probabilities) -> list[Familiarity]:
-    """Of each goal file of a task, complete as the reference has it."""
+    """Measure each goal file of a task, as the reference has it."""
     files = repository_files(task)
     found = []
     for name in task.goal_files:
@@ -65,7 +66,7 @@ def familiarities(task: Task, probabilities: Probabilities) -> list[Familiarity]
 
 
 def correlations(found: Iterable[Familiarity], grades: Sequence[Grade]) -> list[Correlation]:
-    """For each system, over the tasks that it has grades of."""
+    """Correlate success and familiarity of each system, over the tasks for which it has grades."""
     differences = {
         task: _mean([item.difference for item in items])
         for task, items in grouped(found, lambda item: item.task).items()

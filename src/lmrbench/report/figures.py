@@ -1,4 +1,4 @@
-"""Figures, drawn with matplotlib."""
+"""Figures, drawn with matplotlib as SVG."""
 
 from __future__ import annotations
 
@@ -24,10 +24,15 @@ from lmrbench.text import printable
 def draw_suite(
     categories: Mapping[str, tuple[int, int | None]], lines: Mapping[str, tuple[int, int]], file: Path
 ) -> None:
-    """Draw how many tasks each category has, and how many lines each task masks in how many of its repository.
+    """Draw the tasks of each category, and the masked lines of each task against the lines of its repository.
 
-    categories: by title, the number of tasks here and in the published edition. lines: by task, masked and of the
-    repository. The file's ending names its format. Raises UsageError for one that matplotlib does not write.
+    Args:
+        categories: By title, the number of tasks here and in the published edition.
+        lines: By task, the masked lines and the lines of the repository.
+        file: The file, whose suffix names the format.
+
+    Raises:
+        UsageError: matplotlib does not write this format.
     """
     with mpl.rc_context({"svg.hashsalt": "lmrbench", "svg.fonttype": "none", "font.size": 9}):
         figure = Figure(figsize=(10, 4), layout="constrained")
@@ -49,7 +54,14 @@ def draw_suite(
 
 
 def draw_rates(of_systems: Mapping[str, Rate]) -> str:
-    """SVG: the rate of each system, with its intervals over tasks and over papers. of_systems: each with a rate."""
+    """Draw the rate of each system with its intervals over tasks and over papers.
+
+    Args:
+        of_systems: Rates that are defined, by system.
+
+    Returns:
+        An SVG element.
+    """
     figure = Figure(figsize=(_WIDTH, 0.9 + 0.5 * len(of_systems)), layout="constrained")
     axes = figure.subplots()
     for place, item in enumerate(of_systems.values()):
@@ -62,12 +74,20 @@ def draw_rates(of_systems: Mapping[str, Rate]) -> str:
     figure.legend(lines, ["over tasks", "over papers"], loc="outside upper center", ncols=2, frameon=False)
     _label_places(axes, list(of_systems))
     _percent_axis(axes.xaxis)
-    axes.set(xlim=(-0.02, 1.02), xlabel="answers that pass")
+    axes.set(xlim=(-0.02, 1.02), xlabel="pass rate")
     return _svg(figure, "rates")
 
 
 def draw_categories(groups: Mapping[str, Mapping[str, Rate]], systems: Sequence[str]) -> str:
-    """SVG: the rate of each system in each category, with its interval over tasks. systems: all, in order."""
+    """Draw the rate of each system in each category with its interval over tasks.
+
+    Args:
+        groups: Rates by category and system.
+        systems: The systems that are drawn; their order gives them their colors.
+
+    Returns:
+        An SVG element.
+    """
     step = 0.8 / len(systems)
     height = 0.8 + len(groups) * max(0.4, 0.17 * len(systems)) + 0.2 * len(systems)
     figure = Figure(figsize=(_WIDTH, height), layout="constrained")
@@ -81,15 +101,19 @@ def draw_categories(groups: Mapping[str, Mapping[str, Rate]], systems: Sequence[
         _legend(figure, {system: number for number, system in enumerate(systems)})
     _label_places(axes, [name.replace("_", " ") for name in groups])
     _percent_axis(axes.xaxis)
-    axes.set(xlim=(-0.02, 1.02), xlabel="answers that pass")
+    axes.set(xlim=(-0.02, 1.02), xlabel="pass rate")
     return _svg(figure, "categories")
 
 
 def draw_costs(dollars: Mapping[str, float], of_systems: Mapping[str, Rate]) -> str:
-    """SVG: what one answer costs against the rate.
+    """Draw the cost per answer against the rate.
 
-    dollars: of one answer, for the systems whose prices are known, at least one. of_systems: all, each with a rate;
-    their order gives them the colours that they have in `draw_categories`.
+    Args:
+        dollars: The cost per answer of the systems whose prices are known, at least one.
+        of_systems: Rates that are defined; their order gives the systems the colors of `draw_categories`.
+
+    Returns:
+        An SVG element.
     """
     figure = Figure(figsize=(_WIDTH, 3.2 + 0.2 * len(dollars)), layout="constrained")
     axes = figure.subplots()
@@ -107,15 +131,20 @@ def draw_costs(dollars: Mapping[str, float], of_systems: Mapping[str, Rate]) -> 
         axes.set_xlim(0, most * 1.1 or 1)
     _legend(figure, numbers)
     _percent_axis(axes.yaxis)
-    axes.set(ylim=(-0.02, 1.02), xlabel="dollars for one answer", ylabel="answers that pass")
+    axes.set(ylim=(-0.02, 1.02), xlabel="dollars per answer", ylabel="pass rate")
     axes.grid(color="0.9")
     return _svg(figure, "costs")
 
 
 def draw_progress(curves: Mapping[str, Sequence[float]], systems: Sequence[str]) -> str:
-    """SVG: the mean share of cases that match after each turn.
+    """Draw the mean share of cases that match after each turn.
 
-    curves: by system, from turn 0 on. systems: all of the report; their order gives them their colours.
+    Args:
+        curves: The shares from turn 0 on, by system.
+        systems: All systems of the report; their order gives them their colors.
+
+    Returns:
+        An SVG element.
     """
     figure = Figure(figsize=(_WIDTH, 3.2 + 0.2 * len(curves)), layout="constrained")
     axes = figure.subplots()
@@ -129,7 +158,7 @@ def draw_progress(curves: Mapping[str, Sequence[float]], systems: Sequence[str])
             drawstyle="steps-post",
             marker=_MARKERS[number % len(_MARKERS)],
             markersize=5,
-            # A few marks tell lines apart without colour, and don't hide them.
+            # A few markers distinguish the lines without color and do not hide them.
             markevery=max(1, len(shares) // 8),
         )
     _legend(figure, numbers)
@@ -140,24 +169,24 @@ def draw_progress(curves: Mapping[str, Sequence[float]], systems: Sequence[str])
     return _svg(figure, "progress")
 
 
-# Inches; at a width of 400 pixels letters are still large enough to read.
+# Inches; the text stays readable at a width of 400 pixels.
 _WIDTH = 4.6
 _MARKERS = "osD^vPX*"
 
 
 def _point(axes: Axes, number: int, x: float, y: float, item: Rate, upright: bool = False) -> None:
-    """A rate as a point with its interval over tasks. number: of the system, which gives colour and shape."""
+    """Draw a rate as a point with its interval over tasks; the number of the system gives color and marker."""
     ends = [_known(item.low), _known(item.high)]
     axes.plot([x, x] if upright else ends, ends if upright else [y, y], color=f"C{number % 10}", linewidth=1.5)
     axes.plot([x], [y], color=f"C{number % 10}", marker=_MARKERS[number % len(_MARKERS)], markersize=5)
 
 
 def _legend(figure: Figure, numbers: Mapping[str, int]) -> None:
-    """Name the systems. numbers: as of `_point`, by system."""
+    """Name the systems, by their numbers as in `_point`."""
     shapes = [
         Line2D([], [], color=f"C{number % 10}", marker=_MARKERS[number % len(_MARKERS)]) for number in numbers.values()
     ]
-    # matplotlib leaves out labels that begin with an underscore.
+    # matplotlib omits labels that start with an underscore.
     names = [f" {name}" if name.startswith("_") else name for name in (_wrapped(name, 48) for name in numbers)]
     legend = figure.legend(shapes, names, loc="outside upper center", frameon=False)
     for text in legend.get_texts():
@@ -165,7 +194,7 @@ def _legend(figure: Figure, numbers: Mapping[str, int]) -> None:
 
 
 def _label_places(axes: Axes, names: Sequence[str]) -> None:
-    """Name the places 0, 1, ... of the y axis, from top to bottom, and draw a line between them."""
+    """Name the places 0, 1, ... of the y axis from top to bottom, and draw a line between them."""
     axes.set_yticks(range(len(names)), [_wrapped(name, 20) for name in names], parse_math=False)
     axes.set_ylim(len(names) - 0.5, -0.5)
     for place in range(len(names) - 1):
@@ -182,15 +211,15 @@ def _wrapped(name: str, width: int) -> str:
 
 def _known(value: float | None) -> float:
     if value is None:
-        raise ValueError("a system without any answer can't be drawn")
+        raise ValueError("a system without an answer has no rate to draw")
     return value
 
 
 def _svg(figure: Figure, name: str) -> str:
-    """The figure as an SVG element for a page, whose ids begin with a name, so that figures don't share any."""
+    """Return a figure as an SVG element whose ids start with a name, so that figures of one page share none."""
     file = io.StringIO()
     with mpl.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}), warnings.catch_warnings():
-        # The reader's browser has the letters that matplotlib's own font lacks.
+        # The browser has the glyphs that the font of matplotlib lacks.
         warnings.filterwarnings("ignore", message="Glyph")
         figure.savefig(file, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
     _, start, body = file.getvalue().partition("<svg")

@@ -1,17 +1,17 @@
-"""What several runs hold together: what reports and analyses of more than one run are made of."""
+"""Findings: the results of several runs, which reports and analyses are computed from."""
 
 from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lmrbench.tasks.loading import suite_folder
 from lmrbench.tasks.model import TIERS, Tier
-from lmrbench.text import counted
 
 if TYPE_CHECKING:
     from lmrbench.grading.records import Grade
@@ -22,12 +22,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Findings:
-    """What several runs hold, and what people say of their answers.
+    """The results of several runs, and the labels of their answers.
 
-    folders: where it stands. categories, tiers, suites, papers: of the tasks, by id; tasks of two suites have the same
-    paper where its address is the same. commands: what to call to see an answer that has a grade. originals: the ids of
-    tasks by those of their twins. warnings: what a reader must know before the numbers. listed: by task, the suite and
-    tier of all tasks that can be answered.
+    Attributes:
+        folders: The run folders.
+        categories: The category of each task id; likewise `tiers`, `suites` and `papers`.
+        papers: Tasks of two suites have the same paper if its address is the same.
+        commands: The command that shows a graded answer.
+        originals: The ids of tasks by the ids of their twins.
+        warnings: What a reader must know before the numbers.
+        listed: Suite and tier of every task that can be answered, by task id.
     """
 
     folders: tuple[Path, ...]
@@ -47,13 +51,13 @@ class Findings:
 
     @property
     def expected(self) -> frozenset[str]:
-        """All listed tasks of the suites and tiers of which there is any answer."""
+        """All listed tasks of the suites and tiers that have any answer."""
         places = {self.listed[task] for task in self.tiers if task in self.listed}
         return frozenset(task for task, place in self.listed.items() if place in places)
 
     @property
     def not_submitted(self) -> dict[str, list[str]]:
-        """The expected tasks that a system has no answer to, for each that has answers to some of them alone."""
+        """The expected tasks without an answer, for each system that answered only some of them."""
         asked: dict[str, set[str]] = {}
         answers: list[Grade | Usage] = [*self.grades, *self.usages]
         for item in answers:
@@ -63,26 +67,67 @@ class Findings:
         return {system: sorted(tasks) for system, tasks in missing.items() if 0 < len(tasks) < len(expected)}
 
 
-def together(runs: Sequence[Run], suite: Path | None, label_files: Sequence[Path] = ()) -> Findings:
-    """Several runs as one. A system that occurs in more than one folder is named with its folder.
+def systems_of(run: Run) -> list[str]:
+    """Return the systems of a run, in the order in which they first occur."""
+    results: list[Grade | Usage] = [*run.grades, *run.usages]
+    return list(dict.fromkeys(item.system for item in results))
 
-    suite: its folder; tasks without a grade that are not in it are of category "unknown". label_files: what people say
-    of the answers. Raises UsageError where labels are of no answer of the runs, or of one that two runs have.
+
+def unique(names: Iterable[str]) -> list[str]:
+    """Return names of which the repeated ones end in a number."""
+    found: dict[str, None] = {}
+    for name in names:
+        numbered = (name if number == 1 else f"{name} {number}" for number in count(1))
+        found[next(item for item in numbered if item not in found)] = None
+    return list(found)
+
+
+def system_names(runs: Sequence[Run], labels: Sequence[str], shown: Callable[[str], str] = str) -> list[dict[str, str]]:
+    """Name the systems of several runs so that no two have the same name.
+
+    Args:
+        runs: The runs.
+        labels: A name of each run, which is added to the name of a system that several runs hold.
+        shown: Applied to the names in the runs.
+
+    Returns:
+        For each run, the new name of each of its systems.
+    """
+    systems = [systems_of(run) for run in runs]
+    counts = Counter(system for of_run in systems for system in of_run)
+    names = iter(
+        unique(
+            f"{shown(system)} ({label})" if counts[system] > 1 else shown(system)
+            for of_run, label in zip(systems, labels, strict=True)
+            for system in of_run
+        )
+    )
+    return [{system: next(names) for system in of_run} for of_run in systems]
+
+
+def together(runs: Sequence[Run], suite: Path | None, label_files: Sequence[Path] = ()) -> Findings:
+    """Combine several runs. A system that occurs in more than one folder is named with its folder.
+
+    Args:
+        runs: The runs.
+        suite: The folder of the suite; a task that it lacks has the category of its grades, or else "unknown".
+        label_files: Files of labels of the answers.
+
+    Raises:
+        UsageError: No label matches an answer of the runs, or a label matches answers of two runs.
     """
     from lmrbench.jsonl import read_lines
-    from lmrbench.report.statistics import paper_of
+    from lmrbench.resampling import paper_of
     from lmrbench.runs.folder import JUDGEMENTS
     from lmrbench.runs.records import Judgement
     from lmrbench.tasks.loading import load_suite
     from lmrbench.tasks.submission import Answer
     from lmrbench.tasks.tiers.forensic import is_forensic
 
-    places = {(item.system, run.folder) for run in runs for item in run.grades}
-    places |= {(item.system, run.folder) for run in runs for item in run.usages}
-    several = {system for system, count in Counter(system for system, _ in places).items() if count > 1}
+    names = dict(zip((run.folder for run in runs), system_names(runs, [str(run.folder) for run in runs]), strict=True))
 
     def name(system: str, run: Run) -> dict[str, str]:
-        return {"system": f"{system} ({run.folder})" if system in several else system}
+        return {"system": names[run.folder].get(system, system)}
 
     grades = tuple(item.model_copy(update=name(item.system, run)) for run in runs for item in run.grades)
     usages = tuple(item.model_copy(update=name(item.system, run)) for run in runs for item in run.usages)
@@ -96,7 +141,7 @@ def together(runs: Sequence[Run], suite: Path | None, label_files: Sequence[Path
     }
     slugs: dict[str, str] = {}
     papers = {item.id: slugs.setdefault(str(item.paper.url), item.paper.slug) for item in tasks.values()}
-    # Forensic tasks are not listed, but their papers are.
+    # A forensic task is not in the suite, but its paper is.
     named = {
         key: item.suite.name for item in reversed(tasks.values()) if item.suite for key in (item.paper.slug, item.id)
     }
@@ -134,7 +179,7 @@ def together(runs: Sequence[Run], suite: Path | None, label_files: Sequence[Path
 
 
 def by_tier(findings: Findings) -> dict[Tier, Findings]:
-    """The findings of each tier of which there are any, the headline first."""
+    """Return the findings of each tier that has any, the headline tier first."""
     found: dict[Tier, Findings] = {}
     for tier in TIERS:
         of_tier = {task for task, its in findings.tiers.items() if its == tier}
@@ -144,29 +189,11 @@ def by_tier(findings: Findings) -> dict[Tier, Findings]:
 
 
 def by_suite(findings: Findings) -> dict[str, Findings]:
-    """The findings of each suite of which there are any, by its name."""
+    """Return the findings of each suite that has any, by its name."""
     return {
         name: _of_tasks(findings, {task for task, its in findings.suites.items() if its == name})
         for name in dict.fromkeys(findings.suites.values())
     }
-
-
-def parts_of(findings: Findings) -> Iterator[tuple[str, Findings]]:
-    """The findings of each suite and tier, and what is said behind a system's name where there are several."""
-    parts = [(suite, tier, part) for suite, its in by_suite(findings).items() for tier, part in by_tier(its).items()]
-    for suite, tier, part in parts:
-        where = f", {suite}" if len({suite for suite, _, _ in parts}) > 1 else ""
-        where += f", {tier} tier" if len({tier for _, tier, _ in parts}) > 1 else ""
-        yield where, part
-
-
-def not_submitted(findings: Findings) -> list[str]:
-    """For each system that lacks any, how many tasks of a suite and tier there is no answer to, in a sentence."""
-    return [
-        f"{system}{where}: nothing submitted for {len(tasks)} of {counted(len(part.expected), 'task')}"
-        for where, part in parts_of(findings)
-        for system, tasks in part.not_submitted.items()
-    ]
 
 
 def _of_tasks(findings: Findings, tasks: set[str]) -> Findings:
@@ -183,22 +210,26 @@ def _of_tasks(findings: Findings, tasks: set[str]) -> Findings:
 
 
 def warnings_of(runs: Sequence[Run]) -> list[str]:
-    """What a reader must know of some runs before their numbers."""
+    """Return what a reader must know about some runs before their numbers."""
     found = []
     for run in runs:
         if not run.grades:
-            found.append(f"{run.folder}: holds no grades, so that there is no rate of it")
+            found.append(f"{run.folder}: no grades yet; omitted from the rates")
         if run.unsigned:
             found.append(f"{run.folder}: {run.unsigned} of {len(run.grades)} grades were not made by this installation")
     if len({run.facts.suite_digest for run in runs if run.facts}) > 1:
-        found.append("these runs are of different versions of the suite; their rates are not to be compared")
+        found.append("the runs used different versions of the suite; do not compare their rates")
     return found
 
 
 def _labels(runs: Sequence[Run], files: Sequence[Path]) -> tuple[list[tuple[Label, Run]], list[str]]:
-    """The labels of answers of the runs, each with the run of its answer; and a warning if there are other labels.
+    """Match labels with the answers of the runs.
 
-    Raises UsageError where all are of other answers, or one is of an answer that two runs have.
+    Returns:
+        Each label that matches, with the run of its answer, and a warning if other labels do not match.
+
+    Raises:
+        UsageError: No label matches, or a label matches answers of two runs.
     """
     from lmrbench.errors import UsageError
     from lmrbench.judging.labels import read_labels
@@ -218,20 +249,20 @@ def _labels(runs: Sequence[Run], files: Sequence[Path]) -> tuple[list[tuple[Labe
                 found.append((label, run))
             case [run, other, *_]:
                 raise UsageError(
-                    f"{label.answer} is in {run.folder} and in {other.folder}, so that it can't be known which of them "
-                    "is labelled; report one of them"
+                    f"{label.answer}: the label matches answers in {run.folder} and in {other.folder}; report only one "
+                    "of these runs"
                 )
     if not others:
         return found, []
     names = ", ".join(map(str, files))
     if not found:
-        raise UsageError(f"{names}: holds no label of an answer of these runs; the first one is of {others[0].answer}")
-    count = f"{len(others)} of {len(others) + len(found)} labels"
-    return found, [f"{names}: {count} are of no answer of these runs, and left out; the first is of {others[0].answer}"]
+        raise UsageError(f"{names}: no label matches an answer of these runs; the first is of {others[0].answer}")
+    unmatched = f"{len(others)} of {len(others) + len(found)} labels match no answer of these runs and are ignored"
+    return found, [f"{names}: {unmatched}; the first is of {others[0].answer}"]
 
 
 def _commands(run: Run, suite: Path | None) -> Iterator[tuple[Grade, str]]:
-    """The `lmrbench why` that shows each answer of a run."""
+    """Yield each graded answer of a run with the command that shows it."""
     several = len({item.system for item in run.grades}) > 1
     samples = Counter((item.system, item.task) for item in run.grades)
     for item in run.grades:

@@ -1,22 +1,22 @@
-"""Means over tasks, with intervals that come from drawing whole papers.
-
-Tasks of one paper share its repository and its difficulty, so they are not independent. The cluster bootstrap (Davison
-and Hinkley, Bootstrap Methods and their Application, 1997, section 3.8) draws papers with replacement, each with all of
-its tasks, and takes the quantiles of the means.
-"""
+"""Statistics of reports: means with intervals, paired tests, and the power of these tests."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from lmrbench.records import Record, grouped
+from lmrbench.resampling import CONFIDENCE, central_interval, paper_draws, paper_of
 
-DRAWS = 2000
-CONFIDENCE = 0.95
+# Up to 13 papers, all sign flips are enumerated; for more papers, this many are drawn.
+FLIPS = 10_000
+POWER = 0.8
+LEVEL = 0.05
+# Assumed share of tasks on which two systems differ, if none was observed.
+ASSUMED_DISCORDANT = 0.3
 
 
 class Estimate(Record):
-    """A mean over tasks, with its interval at 95%; see `paper_interval` for where there is none."""
+    """A mean over tasks with its 95% interval, whose ends are None where `paper_interval` is None."""
 
     mean: float
     low: float | None
@@ -24,29 +24,149 @@ class Estimate(Record):
 
 
 def estimate(values: Mapping[str, float]) -> Estimate:
-    """The mean of one value per task. values: by task, at least one."""
+    """Estimate a mean over tasks.
+
+    Args:
+        values: One value per task id, at least one.
+
+    Returns:
+        The mean with its interval over papers.
+    """
     low, high = paper_interval(values) or (None, None)
     return Estimate(mean=sum(values.values()) / len(values), low=low, high=high)
 
 
 def paper_interval(values: Mapping[str, float], seed: int = 0) -> tuple[float, float] | None:
-    """The percentile interval at 95% of the mean over tasks, from 2,000 draws of papers with replacement.
+    """Return the 95% percentile interval of a mean over tasks, from 2,000 draws of whole papers.
 
-    values: by task. None where it is not defined: of fewer than two papers there is nothing to draw, and where all
-    values are equal, every draw gives the same mean, which says nothing of how sure it is.
+    Args:
+        values: One value per task id.
+        seed: Seed of the draws.
+
+    Returns:
+        The ends of the interval; None for fewer than two papers, and if all values are equal, because every draw then
+        gives the same mean.
     """
     import numpy as np
 
-    of_papers = list(grouped(values, paper_of).values())
-    if len(of_papers) < 2 or len(set(values.values())) < 2:
+    if len(set(values.values())) < 2:
         return None
-    sums = np.array([sum(values[task] for task in tasks) for tasks in of_papers], dtype=float)
-    counts = np.array([len(tasks) for tasks in of_papers])
-    drawn = np.random.default_rng(seed).multinomial(len(counts), np.full(len(counts), 1 / len(counts)), size=DRAWS)
-    low, high = np.quantile(drawn @ sums / (drawn @ counts), [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    return float(low), float(high)
+    papers = list(grouped(values, paper_of).values())
+    sums = np.array([sum(values[task] for task in tasks) for tasks in papers], dtype=float)
+    counts = np.array([len(tasks) for tasks in papers])
+    drawn = paper_draws(len(papers), seed)
+    return central_interval(drawn @ sums / (drawn @ counts))
 
 
-def paper_of(task: str) -> str:
-    """The paper that a task id names first."""
-    return task.partition("/")[0]
+def wilson_interval(share: float, count: int) -> tuple[float, float]:
+    """Return Wilson's 95% interval of a share (Journal of the American Statistical Association 22, 1927).
+
+    Args:
+        share: The share, in [0, 1].
+        count: Number of independent observations, at least one.
+
+    Returns:
+        The ends of the interval, computed by statsmodels.
+    """
+    from statsmodels.stats.proportion import proportion_confint
+
+    low, high = proportion_confint(share * count, count, alpha=1 - CONFIDENCE, method="wilson")
+    return max(0.0, low), min(1.0, high)
+
+
+def mcnemar_p(wins: int, losses: int) -> float:
+    """Return the two-sided p of McNemar's exact test (Psychometrika 12, 1947), computed by statsmodels.
+
+    Args:
+        wins: Tasks that only the first system passes.
+        losses: Tasks that only the second system passes.
+
+    Returns:
+        The p value; 1.0 if no task differs.
+    """
+    from statsmodels.stats.contingency_tables import mcnemar
+
+    return float(mcnemar([[0, wins], [losses, 0]], exact=True).pvalue)
+
+
+def sign_flip_p(differences: Mapping[str, float], seed: int = 0) -> float | None:
+    """Return the two-sided p of Fisher's permutation test, which flips the signs of whole papers.
+
+    See Good, Permutation, Parametric and Bootstrap Tests of Hypotheses, 2005, section 3.2. scipy enumerates all flips
+    of up to 13 papers and draws 10,000 for more.
+
+    Args:
+        differences: The paired difference of each task, by task id.
+        seed: Seed of the drawn flips.
+
+    Returns:
+        The p value; None for fewer than two papers.
+    """
+    import numpy as np
+    from scipy.stats import permutation_test
+
+    # Tasks of one paper are not independent, so their signs flip together.
+    sums = [sum(differences[task] for task in tasks) for tasks in grouped(differences, paper_of).values()]
+    if len(sums) < 2:
+        return None
+    result = permutation_test(
+        (np.array(sums), np.zeros(len(sums))),
+        lambda x, y, axis: np.sum(x - y, axis=axis),
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=FLIPS,
+        rng=np.random.default_rng(seed),
+    )
+    return float(result.pvalue)
+
+
+def holm(ps: Sequence[float]) -> list[float]:
+    """Correct p values by Holm's step-down method (Scandinavian Journal of Statistics 6, 1979), with statsmodels."""
+    from statsmodels.stats.multitest import multipletests
+
+    return [float(p) for p in multipletests(ps, alpha=1 - CONFIDENCE, method="holm")[1]] if ps else []
+
+
+def mcnemar_power(tasks: int, discordant: float, difference: float) -> float:
+    """Return the power of McNemar's exact two-sided test at level 0.05.
+
+    The power is enumerated without an approximation (Duffy, Biometrics 40, 1984): the number of differing tasks is
+    binomial (tasks, discordant); of these, the number that the better system wins is binomial with probability
+    (1 + difference / discordant) / 2.
+
+    Args:
+        tasks: Number of tasks that both systems answer once.
+        discordant: Share of tasks that exactly one system passes, in (0, 1].
+        difference: Difference of the two rates, in [0, discordant].
+
+    Returns:
+        The probability that the test rejects.
+    """
+    import numpy as np
+    from scipy.stats import binom
+
+    differing = np.arange(tasks + 1)
+    # The largest number of losses, or of wins, at which the test still rejects; -1 if it never does.
+    critical = binom.ppf(LEVEL / 2, differing, 0.5)
+    critical -= binom.cdf(critical, differing, 0.5) > LEVEL / 2
+    winning = (1 + difference / discordant) / 2
+    rejecting = binom.cdf(critical, differing, winning) + binom.sf(differing - critical - 1, differing, winning)
+    return float(np.sum(binom.pmf(differing, tasks, discordant) * rejecting))
+
+
+def detectable_difference(tasks: int, discordant: float) -> float | None:
+    """Return the smallest difference of two rates that McNemar's exact test detects with a power of 0.8.
+
+    Args:
+        tasks: As in `mcnemar_power`.
+        discordant: As in `mcnemar_power`.
+
+    Returns:
+        The difference; None if the power is lower even where one system wins every differing task. A correction for
+        several comparisons makes it larger.
+    """
+    from scipy.optimize import brentq
+
+    if not tasks or mcnemar_power(tasks, discordant, discordant) < POWER:
+        return None
+    return float(brentq(lambda value: mcnemar_power(tasks, discordant, value) - POWER, 0, discordant, xtol=1e-6))

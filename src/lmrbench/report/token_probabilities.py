@@ -1,7 +1,7 @@
-"""How probable does a language model find each token of a text, given those before it?
+"""Probabilities that a language model gives to the tokens of a text.
 
-Asked of a local model of Hugging Face, or of a server that speaks OpenAI's completions and returns the
-log-probabilities of a prompt, as vLLM does.
+They come from a local model of Hugging Face, or from a server with OpenAI's completions API that returns the
+log-probabilities of a prompt, such as vLLM.
 """
 
 from __future__ import annotations
@@ -13,35 +13,37 @@ from typing import Any
 
 from lmrbench.errors import SandboxError, ServiceError, UsageError
 
-# The probabilities of a text's tokens from the second one on.
+# Returns the probabilities of a text's tokens from the second one on, each given the tokens before it.
 Probabilities = Callable[[str], list[float]]
 
 
 def of_local_model(name: str, window: int, batch: int, device: str) -> Probabilities:
-    """Ask a causal language model.
+    """Return the probabilities of a local causal language model.
 
     Args:
-        name: a folder with model and tokenizer, or a name on the hub that is in the local cache or can be fetched.
-        window: how many tokens the model sees at once, at most what it was made for. A longer text is read in windows
-            that overlap by half, so that each token but the first ones has at least window / 2 before it.
-        batch: how many windows are read at once.
-        device: as torch names it.
+        name: A folder with model and tokenizer, or a name on the Hugging Face hub.
+        window: Context length in tokens, at most that of the model. A longer text is read in windows that overlap by
+            half, so that each later token has at least window / 2 tokens before it.
+        batch: How many windows are read at once.
+        device: Device, as of torch.
 
     Raises:
         SandboxError: transformers is not installed.
-        UsageError: the model can't be loaded.
+        UsageError: The model cannot be loaded.
     """
     try:
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer
     except ImportError as error:
-        raise SandboxError("a local model needs transformers: pip install 'lmrbench[contamination]'") from error
+        raise SandboxError(
+            "familiarity: a local model needs transformers; pip install 'lmrbench[contamination]'"
+        ) from error
     try:
         tokenizer = AutoTokenizer.from_pretrained(name)
         model: Any = AutoModelForCausalLM.from_pretrained(name)
         model = model.to(device).eval()
     except (OSError, ValueError, RuntimeError, AssertionError) as error:
-        raise UsageError(f"{name}: the model can't be loaded: {str(error).splitlines()[0]}") from error
+        raise UsageError(f"{name}: the model cannot be loaded: {str(error).splitlines()[0]}") from error
     window = min(window, getattr(model.config, "max_position_embeddings", None) or window)
 
     def probabilities(text: str) -> list[float]:
@@ -50,7 +52,7 @@ def of_local_model(name: str, window: int, batch: int, device: str) -> Probabili
         found: list[float] = []
         for first in range(0, len(spans), batch):
             chosen = spans[first : first + batch]
-            # Windows of one batch are filled up behind their end, which changes nothing of what stands before.
+            # Padding at the end does not change the probabilities of the tokens before it.
             rows = torch.zeros(len(chosen), max(end - start for start, _, end in chosen), dtype=torch.long)
             for row, (start, _, end) in zip(rows, chosen, strict=True):
                 row[: end - start] = tokens[start:end]
@@ -66,15 +68,22 @@ def of_local_model(name: str, window: int, batch: int, device: str) -> Probabili
 
 
 def of_server(url: str, model: str) -> Probabilities:
-    """Ask a server for a prompt with its log-probabilities (`echo`). The key is that of OPENAI_API_KEY, if any.
+    """Return the probabilities of a model on a server.
 
-    The function that is returned raises ServiceError where the server fails or returns none of them. Raises
-    SandboxError if openai is not installed.
+    Args:
+        url: The base URL. The key is that of OPENAI_API_KEY, if set.
+        model: The name of the model on the server.
+
+    Returns:
+        A function that raises ServiceError if the server fails or returns no log-probabilities of a prompt.
+
+    Raises:
+        SandboxError: openai is not installed.
     """
     try:
         from openai import OpenAI, OpenAIError
     except ImportError as error:
-        raise SandboxError("a server is asked with openai: pip install 'lmrbench[contamination]'") from error
+        raise SandboxError("familiarity: a server needs openai; pip install 'lmrbench[contamination]'") from error
 
     client = OpenAI(base_url=url, api_key=os.environ.get("OPENAI_API_KEY") or "none")
 
@@ -84,21 +93,23 @@ def of_server(url: str, model: str) -> Probabilities:
         except OpenAIError as error:
             raise ServiceError(f"{url}: {error}") from error
         scores = answer.choices[0].logprobs if answer.choices else None
-        # A server that does not know `echo` returns its own tokens, which stand behind the prompt.
+        # A server that ignores `echo` returns only its own tokens, whose offsets lie behind the prompt.
         pairs = zip(
             getattr(scores, "token_logprobs", None) or (), getattr(scores, "text_offset", None) or (), strict=True
         )
         known = [score for score, offset in pairs if offset < len(text)]
         chances = [math.exp(score) for score in known[1:] if score is not None]
         if not chances:
-            raise ServiceError(f"{url}: {model} returns no log-probabilities of a prompt")
+            raise ServiceError(
+                f"{url}: {model} returns no log-probabilities of a prompt; use a server that supports `echo`"
+            )
         return chances
 
     return probabilities
 
 
 def _spans(count: int, window: int) -> list[tuple[int, int, int]]:
-    """Windows over `count` tokens: where each begins, from where on its tokens are new, and where it ends."""
+    """Return windows over `count` tokens: start, first new token, and end."""
     spans, fresh = [], 1
     while fresh < count:
         start = max(0, fresh - max(1, window // 2)) if fresh > 1 else 0

@@ -24,9 +24,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from lmrbench.errors import UsageError
-from lmrbench.text import printable
+from lmrbench.report.render.html import environment
 from lmrbench.web.code import colours
-from lmrbench.web.templates import templates
 
 HEADERS = {
     "content-security-policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; "
@@ -102,10 +101,9 @@ def in_turn(endpoint: Callable[[Request], Response]) -> Callable[[Request], Awai
 
 @cache
 def _templates() -> Environment:
-    environment = templates()
-    environment.filters["printable"] = lambda text: printable(str(text), lines=True)
-    environment.globals["link"] = _link
-    return environment
+    made = environment("lmrbench.web", "pages")
+    made.globals["link"] = _link
+    return made
 
 
 def _link(path: str, **query: object) -> str:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from inspect_ai.model import ChatMessage
 
 KINDS = ("edit", "read", "run", "message", "finish", "other")
-DRAWS = 10_000
+PERMUTATIONS = 10_000
 
 # OpenHands' names of actions; everything else is another kind.
 _OPENHANDS = {
@@ -226,13 +226,13 @@ def _contrast(system: str, sessions: Sequence[Session], seed: int) -> Contrast:
     distance = _distance(shares, solved)
     generator = np.random.default_rng(seed)
     # Rounding must not make a permutation that changes nothing smaller than what was seen.
-    as_far = sum(_distance(shares, generator.permutation(solved)) >= distance - 1e-12 for _ in range(DRAWS))
+    as_far = sum(_distance(shares, generator.permutation(solved)) >= distance - 1e-12 for _ in range(PERMUTATIONS))
     return Contrast(
         system=system,
         solved=count,
         unsolved=len(solved) - count,
         distance=distance,
-        p=(1 + as_far) / (1 + DRAWS),
+        p=(1 + as_far) / (1 + PERMUTATIONS),
     )
 
 

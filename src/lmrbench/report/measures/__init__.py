@@ -1,1 +1,86 @@
-"""The measures of a report, one module each."""
+"""The measures of a report, one module each.
+
+A module of `MODULES` decorates a function with `measure`. The function takes findings and returns numbers, each
+computed once, and the tables that show them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from lmrbench.report.findings import Findings
+    from lmrbench.report.render.tables import Sheet
+
+# In the order of a report. A new measure is a new module and its name here.
+MODULES = (
+    "rates",
+    "forensic",
+    "failures",
+    "endings",
+    "attempts",
+    "effort",
+    "progress",
+    "speed",
+    "comparison",
+    "ratings",
+    "paired",
+)
+# What a measure is computed over: one tier of one suite, all tiers of one suite, or all suites.
+Scope = Literal["tier", "suite", "report"]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The result of a measure.
+
+    Attributes:
+        numbers: Records, or lists and mappings of records, by their key in the JSON report.
+        sheets: Tables of these numbers; none if the findings do not allow the measure.
+    """
+
+    numbers: Mapping[str, Any]
+    sheets: Sequence[Sheet] = ()
+
+
+Measure = Callable[["Findings"], Measured]
+_registered: dict[str, list[tuple[Scope, Measure]]] = {}
+
+
+def measure(scope: Scope = "tier") -> Callable[[Measure], Measure]:
+    """Register a function as the measure of its module.
+
+    Args:
+        scope: What the measure is computed over.
+    """
+
+    def register(function: Measure) -> Measure:
+        _registered.setdefault(function.__module__, []).append((scope, function))
+        return function
+
+    return register
+
+
+def measured(findings: Findings, scope: Scope) -> Measured:
+    """Compute all measures of one scope.
+
+    Args:
+        findings: What they are computed over.
+        scope: Which measures are computed.
+
+    Returns:
+        The numbers and tables of all of them, in the order of `MODULES`.
+    """
+    numbers: dict[str, Any] = {}
+    sheets: list[Sheet] = []
+    for name in MODULES:
+        module = import_module(f"{__name__}.{name}")
+        for of, function in _registered[module.__name__]:
+            if of == scope:
+                found = function(findings)
+                numbers |= found.numbers
+                sheets += found.sheets
+    return Measured(numbers, sheets)

@@ -1,6 +1,6 @@
-"""What does a system lose where it is shown less? Its runs with several inputs, on the tasks that all of them answered.
+"""Rates of a system under several inputs, on the tasks that it answered under each of them.
 
-Table 3 of the LMR-BENCH paper, with tests. Which inputs a run had stands in its run.json.
+This is Table 3 of the LMR-BENCH paper, with tests. The inputs of a run are recorded in its run.json.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ INPUTS: tuple[Inputs, ...] = get_args(Inputs)
 class Ablation(Record):
     """One system under several inputs, on the tasks to which it has an answer under each of them.
 
-    differences: of each two inputs, of which the first shows more. differing: the other settings in which its runs
-    differ. problem: why there are no rates and differences; "" where there are.
+    Attributes:
+        differences: All pairs of inputs, the one that shows more first.
+        differing: The other settings in which the runs differ.
+        problem: Why rates and differences are undefined; empty if they are defined.
     """
 
     system: str
@@ -37,11 +39,16 @@ class Ablation(Record):
 
 
 def ablations(runs: Iterable[Run]) -> list[Ablation]:
-    """Each system of the runs under its inputs, in the order in which the systems first occur.
+    """Compare each system of some runs under its inputs.
 
-    Samples that the machinery left unanswered have no grade, and are no answers. Holm's correction is for the
-    differences of all systems. Raises UsageError for a run whose inputs are not known, and where two runs are of one
-    system with the same inputs.
+    Args:
+        runs: Runs of models; unanswered samples have no grade and do not count.
+
+    Returns:
+        The systems in the order in which they first occur, with Holm's correction over the differences of all.
+
+    Raises:
+        UsageError: The inputs of a run are unknown, or two runs have the same system and inputs.
     """
     known = [(_settings(run), run) for run in runs]
     found = [_ablation(system, of_system) for system, of_system in grouped(known, lambda item: item[0].name).items()]
@@ -53,7 +60,7 @@ def ablations(runs: Iterable[Run]) -> list[Ablation]:
 
 def _settings(run: Run) -> Settings:
     if run.facts is None or run.facts.solving is None:
-        raise UsageError(f"{run.folder}: names no inputs; only runs of models, by `lmrbench run` or `solve`, have them")
+        raise UsageError(f"{run.folder}: no inputs recorded; name a run of a model (`lmrbench run --model`)")
     try:
         return Settings.model_validate(run.facts.solving)
     except ValidationError as error:
@@ -67,16 +74,16 @@ def _ablation(system: str, runs: Sequence[tuple[Settings, Run]]) -> Ablation:
     for settings, run in sorted(runs, key=lambda item: INPUTS.index(item[0].inputs)):
         if settings.inputs in of_inputs:
             folders = f"{of_inputs[settings.inputs][1].folder} and {run.folder}"
-            raise UsageError(f"{folders}: both are of {system} with inputs {settings.inputs}; name one of them")
+            raise UsageError(f"{folders}: both hold {system} with inputs {settings.inputs}; name only one of them")
         of_inputs[settings.inputs] = settings, run
-    # A folder may hold grades of other systems, to which its settings do not apply.
+    # A folder may hold grades of other systems; its settings do not apply to them.
     grades = {inputs: [item for item in run.grades if item.system == system] for inputs, (_, run) in of_inputs.items()}
     common = set.intersection(*({item.task for item in of_run} for of_run in grades.values()))
     problem = ""
     if len(of_inputs) < 2:
-        problem = f"there is one run of it alone, with inputs {next(iter(of_inputs))}"
+        problem = f"only one run, with inputs {next(iter(of_inputs))}"
     elif not common:
-        problem = f"no task has an answer under each of the inputs {', '.join(of_inputs)}"
+        problem = f"no task has an answer under all inputs ({', '.join(of_inputs)})"
     kept = {
         inputs: [item.model_copy(update={"system": inputs}) for item in of_run if item.task in common]
         for inputs, of_run in ({} if problem else grades).items()
@@ -92,7 +99,7 @@ def _ablation(system: str, runs: Sequence[tuple[Settings, Run]]) -> Ablation:
 
 
 def _differing(of_runs: Sequence[Settings]) -> tuple[str, ...]:
-    """The names of settings that change answers, besides the inputs, and that are not the same in all runs."""
+    """Return the settings other than the inputs that change answers and differ between the runs."""
     first = of_runs[0].conditions
     names = [name for name in first if name not in ("inputs", "samples")]
     return tuple(name for name in names if any(item.conditions[name] != first[name] for item in of_runs))

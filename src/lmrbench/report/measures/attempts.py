@@ -1,22 +1,31 @@
-"""What do several answers to the same task say: is one of k right, and are all k right?"""
+"""pass@k and pass^k: the chance that one of k answers to a task passes, and that all k pass."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from math import comb
+from typing import TYPE_CHECKING
 
 from lmrbench.grading.records import Grade
 from lmrbench.records import Record, grouped
+from lmrbench.report.measures import Measured, measure
+from lmrbench.report.render.cells import percent, span_of
+from lmrbench.report.render.tables import sheet
 from lmrbench.report.statistics import Estimate, estimate
 
-# Of more answers than these, the largest number of them is shown too.
+if TYPE_CHECKING:
+    from lmrbench.report.findings import Findings
+
+# The values of k; the number of answers per task is added.
 STEPS = (1, 2, 5, 10, 20, 50, 100)
 
 
 class Attempts(Record):
-    """Of k answers to a task, over the tasks that have an answer.
+    """Estimates for k answers to a task, as means over the tasks that have an answer.
 
-    pass_at_k: how likely at least one of k passes. pass_hat_k: how likely all k pass, which is written pass^k.
+    Attributes:
+        pass_at_k: The chance that at least one of k answers passes.
+        pass_hat_k: The chance that all k pass, written pass^k.
     """
 
     k: int
@@ -26,28 +35,40 @@ class Attempts(Record):
 
 
 def pass_at_k(answers: int, passes: int, k: int) -> float:
-    """1 - C(n-c, k) / C(n, k): the unbiased estimate that at least one of k answers passes.
+    """Return 1 - C(n-c, k) / C(n, k), the unbiased estimate that at least one of k answers passes.
 
-    Chen et al., Evaluating Large Language Models Trained on Code, 2021, section 2.1. answers: n. passes: c. Raises
-    ValueError unless 1 <= k <= n and 0 <= c <= n.
+    See Chen et al., Evaluating Large Language Models Trained on Code, 2021, section 2.1.
+
+    Args:
+        answers: n, the number of answers.
+        passes: c, the number of passing answers.
+        k: How many answers are drawn.
+
+    Raises:
+        ValueError: Unless 1 <= k <= n and 0 <= c <= n.
     """
     _check(answers, passes, k)
     return 1 - comb(answers - passes, k) / comb(answers, k)
 
 
 def pass_hat_k(answers: int, passes: int, k: int) -> float:
-    """C(c, k) / C(n, k): the unbiased estimate that all of k answers pass.
+    """Return C(c, k) / C(n, k), the unbiased estimate that all of k answers pass.
 
-    Yao et al., tau-bench, 2024, section 3. answers: n. passes: c. Raises ValueError as `pass_at_k` does.
+    See Yao et al., tau-bench, 2024, section 3. The arguments and errors are those of `pass_at_k`.
     """
     _check(answers, passes, k)
     return comb(passes, k) / comb(answers, k)
 
 
 def attempts(grades: Iterable[Grade]) -> dict[str, list[Attempts]]:
-    """By system, for 1, 2, 5, 10, ... up to the least number of answers that one of its tasks has, and that number.
+    """Estimate pass@k and pass^k of each system.
 
-    Samples that the machinery left unanswered have no grade, and are no answers; a task without any answer is left out.
+    Args:
+        grades: Graded answers; unanswered samples have no grade, and tasks without an answer are ignored.
+
+    Returns:
+        By system, the estimates for k = 1, 2, 5, 10, ... up to the smallest number of answers to one of its tasks,
+        and for that number.
     """
     found = {}
     for system, items in grouped(grades, lambda item: item.system).items():
@@ -70,3 +91,36 @@ def _attempts(counts: Mapping[str, tuple[int, int]], k: int) -> Attempts:
 def _check(answers: int, passes: int, k: int) -> None:
     if not (1 <= k <= answers and 0 <= passes <= answers):
         raise ValueError(f"{passes} of {answers} answers pass, and k is {k}")
+
+
+@measure()
+def measured_attempts(findings: Findings) -> Measured:
+    """Measure pass@k and pass^k. The table needs a system with several answers to each task."""
+    found = attempts(findings.grades)
+    columns = ["system", "k", "tasks", "pass@k", "pass@k over papers", "pass^k", "pass^k over papers"]
+    rows = [
+        [
+            system,
+            item.k,
+            item.tasks,
+            percent(item.pass_at_k.mean),
+            span_of(item.pass_at_k),
+            percent(item.pass_hat_k.mean),
+            span_of(item.pass_hat_k),
+        ]
+        for system, of_system in found.items()
+        for item in of_system
+    ]
+    table = sheet(
+        "Chance that one of k answers passes (pass@k) and that all k pass (pass^k)",
+        columns,
+        rows,
+        numbers=columns[1:],
+        spare=["pass@k over papers", "pass^k over papers", "tasks"],
+        name="attempts",
+        note="Unbiased estimates from all graded answers, with 95% intervals over papers. pass@k assumes that the "
+        "right one of k answers is chosen, which a user without the check cannot do; pass^k measures reliability. "
+        "k goes up to the smallest number of answers to a task.",
+    )
+    several = any(item.k > 1 for of_system in found.values() for item in of_system)
+    return Measured({"attempts": found}, [table] if several else [])

@@ -1,27 +1,49 @@
-"""Is one system better than another, on the tasks that both answered?"""
+"""Paired comparisons of systems, and the smallest difference that the tasks can detect."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
-from typing import Literal
+from statistics import fmean
+from typing import TYPE_CHECKING, Literal
 
 from lmrbench.grading.records import Grade
 from lmrbench.records import Record, grouped
-from lmrbench.report.statistics import CONFIDENCE, Estimate, estimate, paper_of
+from lmrbench.report.measures import Measured, measure
+from lmrbench.report.render.cells import UNDEFINED, NumberedText, number, p_value, points
+from lmrbench.report.render.tables import Sheet, sheet
+from lmrbench.report.statistics import (
+    ASSUMED_DISCORDANT,
+    Estimate,
+    detectable_difference,
+    estimate,
+    holm,
+    mcnemar_p,
+    sign_flip_p,
+)
+from lmrbench.resampling import paper_of
 
-# All ways to flip the signs of up to 13 papers are tried; of more, this many are drawn.
-FLIPS = 10_000
-Test = Literal["McNemar", "sign-flip"]
+if TYPE_CHECKING:
+    from lmrbench.report.findings import Findings
+
+PairedTest = Literal["McNemar", "sign-flip"]
+# The columns of a comparison, after those that name what is compared.
+COMPARED = ("tasks", "difference", "interval", "won/lost", "test", "p", "p (Holm)")
+NUMERIC = tuple(name for name in COMPARED if name != "test")
+SPARE = ("interval", "won/lost", "tasks", "p", "test")
 
 
 class Comparison(Record):
     """Two systems on the tasks that both answered.
 
-    difference: of the rates, that of the first minus that of the second; its interval comes from drawing papers; None
-    without a task in common. wins: on how many tasks the first has the larger share of answers that pass. p: of `test`;
-    p_holm: after Holm's correction for all pairs that have a p. Both are None where the test is not defined.
-    one_differs: of several papers the two differ on one alone, of which neither an interval nor a test says anything.
+    Attributes:
+        difference: The rate of the first minus that of the second, with its interval over papers; None without a
+            common task.
+        wins: On how many tasks the first has the larger share of passing answers.
+        losses: On how many tasks the second has.
+        p: The p of `test`; None if the test is not defined.
+        p_holm: The p after Holm's correction for all pairs that have one.
+        one_differs: The systems differ on a single one of several papers, so neither interval nor test is defined.
     """
 
     first: str
@@ -30,7 +52,7 @@ class Comparison(Record):
     difference: Estimate | None
     wins: int
     losses: int
-    test: Test
+    test: PairedTest
     p: float | None
     p_holm: float | None
     one_differs: bool = False
@@ -42,11 +64,16 @@ class Comparison(Record):
 
 
 def comparisons(grades: Iterable[Grade]) -> list[Comparison]:
-    """All pairs of systems, in the order in which these first occur; [] for a single one.
+    """Compare all pairs of systems.
 
-    Samples that the machinery left unanswered have no grade, and a task that only one of two has an answer to is not in
-    their comparison. Where both have one answer to each task, the test is McNemar's, exact; it takes tasks as
-    independent. Where one has several, signs of papers are flipped (`sign_flip_p`).
+    If both systems have one answer to each common task, the test is McNemar's exact test, which takes tasks as
+    independent. Otherwise it is `sign_flip_p`.
+
+    Args:
+        grades: Graded answers; unanswered samples have no grade.
+
+    Returns:
+        The pairs in the order in which the systems first occur; none for a single system.
     """
     answers = {
         system: {
@@ -59,59 +86,17 @@ def comparisons(grades: Iterable[Grade]) -> list[Comparison]:
 
 
 def corrected(found: Sequence[Comparison]) -> list[Comparison]:
-    """Comparisons with `p_holm` for all of those that have a p."""
+    """Return comparisons with `p_holm` set, corrected for all of those that have a p."""
     ps = iter(holm([item.p for item in found if item.p is not None]))
     return [item if item.p is None else item.model_copy(update={"p_holm": next(ps)}) for item in found]
-
-
-def mcnemar_p(wins: int, losses: int) -> float:
-    """The two-sided p of McNemar's exact test: wins are binomial with probability 1/2 of all tasks that differ.
-
-    McNemar, Psychometrika 12, 1947; computed by statsmodels. 1.0 where no task differs.
-    """
-    from statsmodels.stats.contingency_tables import mcnemar
-
-    return float(mcnemar([[0, wins], [losses, 0]], exact=True).pvalue)
-
-
-def sign_flip_p(differences: Mapping[str, float], seed: int = 0) -> float | None:
-    """The two-sided p of the permutation test that flips the signs of whole papers.
-
-    Fisher's test of paired differences (Good, Permutation, Parametric and Bootstrap Tests of Hypotheses, 2005, section
-    3.2); computed by scipy, with all flips for up to 13 papers and 10,000 seeded ones for more. differences: by task.
-    None for fewer than two papers, of which no flip says anything.
-    """
-    import numpy as np
-    from scipy.stats import permutation_test
-
-    # Tasks of a paper are not independent, so they flip together.
-    sums = [sum(differences[task] for task in tasks) for tasks in grouped(differences, paper_of).values()]
-    if len(sums) < 2:
-        return None
-    result = permutation_test(
-        (np.array(sums), np.zeros(len(sums))),
-        lambda x, y, axis: np.sum(x - y, axis=axis),
-        permutation_type="samples",
-        vectorized=True,
-        n_resamples=FLIPS,
-        rng=np.random.default_rng(seed),
-    )
-    return float(result.pvalue)
-
-
-def holm(ps: Sequence[float]) -> list[float]:
-    """The p values after Holm's step-down correction (Scandinavian Journal of Statistics 6, 1979), by statsmodels."""
-    from statsmodels.stats.multitest import multipletests
-
-    return [float(p) for p in multipletests(ps, alpha=1 - CONFIDENCE, method="holm")[1]] if ps else []
 
 
 def _compared(first: str, second: str, answers: Mapping[str, Mapping[str, Sequence[float]]]) -> Comparison:
     ones, others = answers[first], answers[second]
     common = [task for task in ones if task in others]
     single = all(len(ones[task]) == len(others[task]) == 1 for task in common)
-    # Rounded, so that a third of three answers and two sixths of six are no difference.
-    differences = {task: round(_mean(ones[task]) - _mean(others[task]), 12) for task in common}
+    # Rounded, so that one of three answers and two of six are the same share.
+    differences = {task: round(fmean(ones[task]) - fmean(others[task]), 12) for task in common}
     wins, losses = sum(value > 0 for value in differences.values()), sum(value < 0 for value in differences.values())
     papers = {paper_of(task) for task in common}
     one_differs = len(papers) > 1 and len({paper_of(task) for task, value in differences.items() if value}) == 1
@@ -135,5 +120,73 @@ def _compared(first: str, second: str, answers: Mapping[str, Mapping[str, Sequen
     )
 
 
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
+def compared(item: Comparison) -> list[str]:
+    """Return the cells of a comparison, in the columns `COMPARED`."""
+    return [
+        NumberedText(str(item.tasks), {"": item.tasks}),
+        number(None if item.difference is None else 100 * item.difference.mean, "+.1f"),
+        "one paper differs" if item.one_differs else points(item.difference),
+        NumberedText(f"{item.wins}/{item.losses}", {"won": item.wins, "lost": item.losses}),
+        item.test,
+        p_value(item.p),
+        p_value(item.p_holm),
+    ]
+
+
+def comparison_sheet(pairs: Sequence[Comparison]) -> Sheet:
+    """Return the table of some pairs of systems."""
+    return sheet(
+        "Paired comparisons of systems, in percentage points",
+        ["first", "second", *COMPARED],
+        [[item.first, item.second, *compared(item)] for item in pairs],
+        numbers=NUMERIC,
+        spare=SPARE,
+        name="comparisons",
+        note="On the tasks that both systems answered: the rate of the first minus that of the second, with the 95% "
+        "interval over papers, and on how many tasks the first does better or worse. McNemar's exact test takes tasks "
+        "as independent; if a system has several answers per task, the signs of whole papers are flipped instead. If "
+        "a single paper differs, neither an interval nor a test is defined. p (Holm) is corrected for all pairs of "
+        "this table. A large p does not show that two systems are equally good, and a small p does not show that the "
+        "difference matters.",
+    )
+
+
+def _detectable(systems: str, tasks: int, observed: float | None) -> tuple[list[object], float | None]:
+    """Return the row of some systems, and the smallest difference that their tasks can detect."""
+    share = observed or ASSUMED_DISCORDANT
+    smallest = detectable_difference(tasks, share)
+    row = [
+        systems,
+        tasks,
+        NumberedText(f"{share:.1%}{'' if observed else ' (assumed)'}", {"": share}),
+        number(None if smallest is None else 100 * smallest, ".1f", "none" if tasks else UNDEFINED),
+    ]
+    return row, smallest
+
+
+@measure()
+def measured_comparisons(findings: Findings) -> Measured:
+    """Compare systems in pairs."""
+    pairs = comparisons(findings.grades)
+    whole, smallest = _detectable("any two systems", len({item.task for item in findings.grades}), None)
+    of_pairs = [_detectable(f"{item.first} and {item.second}", item.tasks, item.discordant) for item in pairs]
+    columns = ["systems", "tasks", "tasks that differ", "smallest difference"]
+    detectable = sheet(
+        "Smallest difference that McNemar's test detects with 80% power, in percentage points",
+        columns,
+        [whole, *(row for row, _ in of_pairs)],
+        numbers=columns[1:],
+        name="detectable",
+        note="The difference of two rates that the exact test detects with a power of 80% at a level of 5%, for this "
+        "many tasks with one answer each, of which this share is passed by exactly one system: the observed share, or "
+        "30% if none was observed. None means that not even the largest possible difference is detected with that "
+        "power. The numbers hold for a single comparison; a correction for several makes them larger.",
+    )
+    numbers = {
+        "comparisons": [
+            {**item.model_dump(), "discordant": item.discordant, "detectable_difference": found}
+            for item, (_, found) in zip(pairs, of_pairs, strict=True)
+        ],
+        "detectable_difference": smallest,
+    }
+    return Measured(numbers, [*([comparison_sheet(pairs)] if pairs else []), detectable] if findings.grades else [])

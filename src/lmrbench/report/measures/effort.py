@@ -1,20 +1,50 @@
-"""What does an answer that passes cost, once those that fail are counted in?"""
+"""What systems spend: per sample, and per passing answer with the failures included."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from statistics import fmean
+from typing import TYPE_CHECKING
 
 from lmrbench.grading.records import Grade
 from lmrbench.records import Record, grouped
+from lmrbench.report.measures import Measured, measure
+from lmrbench.report.render.cells import UNDEFINED, UNKNOWN, dollars, minutes, number, passes, tokens
+from lmrbench.report.render.tables import sheet
 from lmrbench.runs.records import Usage
+
+if TYPE_CHECKING:
+    from lmrbench.report.findings import Findings
+
+
+class Spending(Record):
+    """What all samples of a system took.
+
+    Attributes:
+        dollars: The sum of the known prices; None if no price is known.
+        seconds: Seconds of work per sample.
+    """
+
+    input_tokens: int
+    output_tokens: int
+    dollars: float | None
+    seconds: float
+
+    def __str__(self) -> str:
+        price = "" if self.dollars is None else f", ${self.dollars:.4f}"
+        tokens = f"{self.input_tokens:,} tokens in, {self.output_tokens:,} out"
+        return f"{tokens}{price}; {self.seconds:.1f} s of work per sample"
 
 
 class Effort(Record):
-    """Of one system: all that its answers took, divided by the number of those that pass.
+    """What all answers of a system took, divided by the number of passing ones.
 
-    With one answer per task this is the effort per solved task. answers: those that have a usage and a grade. Where
-    none passes, what one takes is not defined, and None; dollars are None too where the price of any answer is not
-    known. dollars_per_answer: the same sum, divided by all answers.
+    With one answer per task this is the effort per solved task. The quotients are None if no answer passes.
+
+    Attributes:
+        answers: Answers that have both a usage and a grade.
+        dollars_per_answer: The same sum of dollars, divided by all answers.
+        dollars: None also if the price of any answer is unknown.
     """
 
     answers: int
@@ -27,35 +57,80 @@ class Effort(Record):
     minutes: float | None
 
 
-def effort(grades: Iterable[Grade], usages: Iterable[Usage]) -> dict[str, Effort]:
-    """The effort per answer that passes, of each system that has usages with a grade.
+def costs(usages: Iterable[Usage]) -> dict[str, Spending]:
+    """Return what all samples of each system took, unanswered ones included."""
+    found = {}
+    for system, items in grouped(usages, lambda item: item.system).items():
+        known = [item.dollars for item in items if item.dollars is not None]
+        found[system] = Spending(
+            input_tokens=sum(item.input_tokens for item in items),
+            output_tokens=sum(item.output_tokens for item in items),
+            dollars=sum(known) if known else None,
+            seconds=fmean(item.seconds for item in items),
+        )
+    return found
 
-    Samples that the machinery left unanswered have no grade and are not counted, nor are answers of which no usage was
-    written.
+
+def effort(grades: Iterable[Grade], usages: Iterable[Usage]) -> dict[str, Effort]:
+    """Return the effort per passing answer, of each system that has usages with a grade.
+
+    Unanswered samples have no grade and do not count; neither do answers without a usage.
     """
-    passed = {(item.system, item.task, item.sample): item.passed for item in grades}
-    graded = [item for item in usages if (item.system, item.task, item.sample) in passed]
+    passed = {item.answer: item.passed for item in grades}
+    graded = [item for item in usages if item.answer in passed]
     found = {}
     for system, items in grouped(graded, lambda item: item.system).items():
-        passes = sum(passed[item.system, item.task, item.sample] for item in items)
+        passing = sum(passed[item.answer] for item in items)
         found[system] = Effort(
             answers=len(items),
-            passes=passes,
+            passes=passing,
             dollars_per_answer=_each((item.dollars for item in items), len(items)),
-            dollars=_each((item.dollars for item in items), passes),
-            input_tokens=_each((item.input_tokens for item in items), passes),
-            output_tokens=_each((item.output_tokens for item in items), passes),
-            calls=_each((item.calls for item in items), passes),
-            minutes=_each((item.seconds / 60 for item in items), passes),
+            dollars=_each((item.dollars for item in items), passing),
+            input_tokens=_each((item.input_tokens for item in items), passing),
+            output_tokens=_each((item.output_tokens for item in items), passing),
+            calls=_each((item.calls for item in items), passing),
+            minutes=_each((item.seconds / 60 for item in items), passing),
         )
     return found
 
 
 def _each(values: Iterable[float | None], count: int) -> float | None:
-    """Their sum divided by a count; None where one is not known, for the sum of the others would be too small."""
+    """Divide a sum by a count; None if a value is unknown, because the sum of the others would be too small."""
     total = 0.0
     for value in values:
         if value is None:
             return None
         total += value
     return total / count if count else None
+
+
+@measure()
+def measured_effort(findings: Findings) -> Measured:
+    """Measure what systems spend."""
+    found = effort(findings.grades, findings.usages)
+    rows = [
+        [
+            system,
+            passes(item.passes, item.answers),
+            dollars(item.dollars, UNKNOWN if item.passes else UNDEFINED),
+            tokens(item.input_tokens),
+            tokens(item.output_tokens),
+            number(item.calls, ".1f"),
+            minutes(item.minutes),
+        ]
+        for system, item in found.items()
+    ]
+    columns = ["system", "passed", "dollars", "tokens in", "tokens out", "calls", "minutes"]
+    table = sheet(
+        "Cost per passing answer, failures included",
+        columns,
+        rows,
+        numbers=columns[1:],
+        spare=["passed", "tokens in", "calls"],
+        name="effort",
+        note="Dollars, tokens, model calls and minutes of work of all graded answers, divided by the number of passing "
+        "answers; with one answer per task, this is the cost per solved task. It is not defined if no answer passes. "
+        "Unanswered samples do not count. Prices are those of the day of the run. Minutes are the working time of "
+        "model and tools, without waiting for the provider.",
+    )
+    return Measured({"costs": costs(findings.usages), "effort": found}, [table] if found else [])

@@ -1,20 +1,27 @@
-"""When is an agent's answer first right, what is spent after that, and is it still right at the end?
+"""When traced agents were first right, what they spent until then and afterwards, and what they spoiled.
 
-By the snapshots of traced samples, which hold the verdicts of the run itself. Samples that were left unanswered have
-none.
+The numbers come from the snapshots of traced samples, which hold verdicts of the run itself. Unanswered samples have no
+snapshots.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from statistics import median
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean, median
+from typing import TYPE_CHECKING
 
 from lmrbench.records import Record, grouped
+from lmrbench.report.measures import Measured, measure
+from lmrbench.report.render.cells import UNDEFINED, dollars, minutes, number, passes, tokens
+from lmrbench.report.render.tables import Sheet, sheet
 from lmrbench.runs.records import Snapshot
+
+if TYPE_CHECKING:
+    from lmrbench.report.findings import Findings
 
 
 class Spent(Record):
-    """Medians over some answers; dollars are None where the price of any of them is not known."""
+    """Medians over some answers; dollars are None if the price of any of them is unknown."""
 
     turns: float
     tool_calls: float
@@ -25,10 +32,12 @@ class Spent(Record):
 
 
 class FirstRight(Record):
-    """Of one system: until, after: what the answers that pass took until they were first right, and from then on.
+    """The traced answers of one system.
 
-    Both are None where none passes. answers: those that were traced. spoiled: how many had been right after some turn
-    and were wrong at the end.
+    Attributes:
+        spoiled: How many answers were right after some turn and wrong at the end.
+        until: What the passing answers took until they were first right; None if no answer passes.
+        after: What they took from then on; None if no answer passes.
     """
 
     answers: int
@@ -39,7 +48,7 @@ class FirstRight(Record):
 
 
 def first_right(snapshots: Iterable[Snapshot]) -> dict[str, FirstRight]:
-    """What was spent until each system's answers were first right."""
+    """Return what each system spent until its answers were first right, and afterwards."""
     found = {}
     for system, items in grouped(snapshots, lambda item: item.system).items():
         answers = _answers(items)
@@ -56,22 +65,22 @@ def first_right(snapshots: Iterable[Snapshot]) -> dict[str, FirstRight]:
 
 
 def curves(snapshots: Iterable[Snapshot]) -> dict[str, list[float]]:
-    """By system, the share of cases that match after turn 0, 1, ... up to its last: the mean over tasks.
+    """Return the share of cases that match after turns 0, 1, ..., as a mean over tasks, by system.
 
-    A workspace as it was handed out counts as 0, and an answer that has ended stays what it is.
+    The initial workspace counts as 0, and an answer keeps its value after its last turn.
     """
     found = {}
     for system, items in grouped(snapshots, lambda item: item.system).items():
         of_tasks = grouped(_answers(items), lambda answer: answer[0].task).values()
         found[system] = [
-            _mean(_mean(_share(answer, turn) for answer in answers) for answers in of_tasks)
+            fmean(fmean(_share(answer, turn) for answer in answers) for answers in of_tasks)
             for turn in range(max(item.turn for item in items) + 1)
         ]
     return found
 
 
 def _answers(snapshots: Iterable[Snapshot]) -> list[list[Snapshot]]:
-    """The snapshots of each answer of one system, by turn."""
+    """Return the snapshots of each answer of one system, in the order of turns."""
     of_answers = grouped(snapshots, lambda item: (item.task, item.sample)).values()
     return [sorted(items, key=lambda item: item.turn) for items in of_answers]
 
@@ -81,7 +90,7 @@ def _first_right(answer: Sequence[Snapshot]) -> Snapshot | None:
 
 
 def _medians(spans: Sequence[tuple[Snapshot | None, Snapshot]]) -> Spent | None:
-    """What was spent between two snapshots each, of which the first may be the beginning; None without any."""
+    """Return the medians of what was spent between two snapshots each; None as the first one means the beginning."""
     if not spans:
         return None
 
@@ -104,6 +113,45 @@ def _share(answer: Sequence[Snapshot], turn: int) -> float:
     return last.matched / last.cases if last is not None and last.cases else 0.0
 
 
-def _mean(values: Iterable[float]) -> float:
-    items = list(values)
-    return sum(items) / len(items)
+def first_right_sheets(found: Mapping[str, FirstRight]) -> list[Sheet]:
+    """Return the table of what traced agents spent; none without traces."""
+    rows = [
+        [system, passes(item.passes, item.answers), item.spoiled, part, *_cells(spent)]
+        for system, item in found.items()
+        for part, spent in (("until right", item.until), ("after that", item.after))
+    ]
+    columns = ["system", "passed", "spoiled", "spent"]
+    columns += ["turns", "tool calls", "tokens in", "tokens out", "minutes", "dollars"]
+    table = sheet(
+        "Agent effort before and after the first correct state",
+        columns,
+        rows,
+        numbers=[name for name in columns if name not in ("system", "spent")],
+        spare=["tokens out", "passed", "tool calls", "tokens in"],
+        name="first-right",
+        note="Medians over the traced answers that pass: what was spent up to the turn after which every case matched "
+        "for the first time, and from then on. Spoiled answers were right after some turn and wrong at the end. An "
+        "agent does not learn when it is right, so what it spends afterwards is checking as well as waste. Answers "
+        "that are never right are in no median, so compare only systems that pass about as many.",
+    )
+    return [table] if rows else []
+
+
+def _cells(spent: Spent | None) -> Sequence[str]:
+    if spent is None:
+        return [UNDEFINED] * 6
+    return [
+        number(spent.turns, ".1f"),
+        number(spent.tool_calls, ".1f"),
+        tokens(spent.input_tokens),
+        tokens(spent.output_tokens),
+        minutes(spent.minutes),
+        dollars(spent.dollars),
+    ]
+
+
+@measure()
+def measured_progress(findings: Findings) -> Measured:
+    """Measure the progress of traced agents."""
+    found = first_right(findings.snapshots)
+    return Measured({"first_right": found, "curves": curves(findings.snapshots)}, first_right_sheets(found))

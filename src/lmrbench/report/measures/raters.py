@@ -1,8 +1,8 @@
-"""How far do people, judges and unit tests agree on the same answers?
+"""Agreement of people, judges and unit tests on the same answers.
 
-A unit test that passes counts as CC, one that fails as LI. A judge with several votes says what most of them say;
-people together say what was adjudicated, or else what most of them say. Where there is no such majority, they say
-nothing of that answer, and it is counted as a tie.
+A passed unit test counts as CC, a failed one as LI. A judge with several votes says what most of them say; people
+together give the adjudicated label, or else the label of most of them. An answer without such a majority is a tie and
+is left out.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from lmrbench.grading.records import Grade
 from lmrbench.judging.agreement import BINARY, Agreement, Reliability, agreement, binary, reliability
 from lmrbench.judging.labels import ADJUDICATED, majority, of_people
 from lmrbench.records import Record
+from lmrbench.resampling import paper_of
 from lmrbench.runs.records import CATEGORIES, Category, Label
 from lmrbench.tasks.submission import Answer
 
 Ratings = Mapping[Answer, Category]
 
 
-class Pair(Record):
-    """How far two agree: on the three categories, and on whether an answer is completely correct."""
+class PairAgreement(Record):
+    """Agreement of two raters on the three categories, and on whether an answer is completely correct."""
 
     first: str
     second: str
@@ -29,31 +30,35 @@ class Pair(Record):
     binary: Agreement
 
 
-class Group(Record):
-    """How far all annotators, or all judges, agree among each other."""
+class GroupAgreement(Record):
+    """Agreement among all annotators, or among all judges."""
 
     who: str
     reliability: Reliability
     binary: Reliability
 
 
-class Comparison(Record):
-    """Everyone against everyone. ties: by rater, the answers of which its votes, or the people, have no majority."""
+class RaterAgreement(Record):
+    """Agreement of all raters.
 
-    pairs: tuple[Pair, ...]
-    groups: tuple[Group, ...]
+    Attributes:
+        ties: The number of answers without a majority, by rater.
+    """
+
+    pairs: tuple[PairAgreement, ...]
+    groups: tuple[GroupAgreement, ...]
     ties: dict[str, int]
 
 
 def compare(
     labels: Sequence[Label], votes: Mapping[str, Mapping[Answer, Sequence[Category]]], grades: Iterable[Grade]
-) -> Comparison:
-    """How far people, judges and unit tests agree.
+) -> RaterAgreement:
+    """Measure how far people, judges and unit tests agree.
 
     Args:
-        labels: of people; those of `ADJUDICATED` are the verdict of the people, and of none of them.
-        votes: by judge, what it said of each answer, one category per vote.
-        grades: of the unit tests.
+        labels: Labels of annotators; those by `ADJUDICATED` are the verdict of people together and of no annotator.
+        votes: By judge, the categories that it gave to each answer, one for each vote.
+        grades: Grades of the unit tests.
     """
     by_annotator: dict[str, dict[Answer, Category]] = {}
     for label in labels:
@@ -68,9 +73,7 @@ def compare(
     if verdicts or len(persons) > 1:
         together = {answer: [item.category for item in items] for answer, items in of_people(labels).items()}
         people["people"] = _majorities(together, ties, "people")
-    passed: dict[Answer, Category] = {
-        Answer(item.system, item.task, item.sample): "CC" if item.passed else "LI" for item in grades
-    }
+    passed: dict[Answer, Category] = {item.answer: "CC" if item.passed else "LI" for item in grades}
     tests = {"unit tests": passed} if passed else {}
     found = [
         *((one, other) for one in judges.items() for other in (*people.items(), *persons.items())),
@@ -79,7 +82,7 @@ def compare(
         *((one, other) for one in tests.items() for other in (*judges.items(), *people.items(), *persons.items())),
     ]
     groups = {"annotators": persons, "judges": judges}
-    return Comparison(
+    return RaterAgreement(
         pairs=tuple(_pair(*one, *other) for one, other in found),
         groups=tuple(_group(who, list(members.values())) for who, members in groups.items() if members),
         ties=ties,
@@ -87,18 +90,18 @@ def compare(
 
 
 def _majorities(votes: Mapping[Answer, Sequence[Category]], ties: dict[str, int], name: str) -> dict[Answer, Category]:
-    """What most votes say of each answer. Counts the answers without a majority as ties of that name."""
+    """Return the majority of each answer, and count the answers without one as ties of that name."""
     said = {answer: category for answer, of_answer in votes.items() if (category := majority(of_answer)) is not None}
     if len(said) < len(votes):
         ties[name] = len(votes) - len(said)
     return said
 
 
-def _pair(first: str, one: Ratings, second: str, other: Ratings) -> Pair:
+def _pair(first: str, one: Ratings, second: str, other: Ratings) -> PairAgreement:
     both = sorted(one.keys() & other.keys())
-    papers = [_paper(answer) for answer in both]
+    papers = [paper_of(answer.task) for answer in both]
     ones, others = [one[answer] for answer in both], [other[answer] for answer in both]
-    return Pair(
+    return PairAgreement(
         first=first,
         second=second,
         agreement=agreement(ones, others, papers),
@@ -106,17 +109,13 @@ def _pair(first: str, one: Ratings, second: str, other: Ratings) -> Pair:
     )
 
 
-def _group(who: str, members: Sequence[Ratings]) -> Group:
+def _group(who: str, members: Sequence[Ratings]) -> GroupAgreement:
     answers = sorted({answer for said in members for answer in said})
-    papers = [_paper(answer) for answer in answers]
+    papers = [paper_of(answer.task) for answer in answers]
     ratings = [[said.get(answer) for said in members] for answer in answers]
     collapsed = [[None if label is None else binary([label])[0] for label in row] for row in ratings]
-    return Group(
+    return GroupAgreement(
         who=who,
         reliability=reliability(ratings, papers, CATEGORIES),
         binary=reliability(collapsed, papers, BINARY),
     )
-
-
-def _paper(answer: Answer) -> str:
-    return answer.task.partition("/")[0]

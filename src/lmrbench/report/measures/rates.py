@@ -1,31 +1,42 @@
-"""How did each system do, over all and per group of tasks, and how sure is that?
-
-And how did its answers end, why did they fail, and what did they cost?
-"""
+"""Pass rates: over all tasks, by category and by task, with intervals."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from statistics import fmean
+from typing import TYPE_CHECKING
 
-from lmrbench.grading.records import Grade, Verdict
+from lmrbench.grading.records import Grade
 from lmrbench.records import Record, grouped
-from lmrbench.report.statistics import CONFIDENCE, paper_interval, paper_of
-from lmrbench.runs.records import UNANSWERED, AnswerStatus, Usage
-from lmrbench.tasks.tiers.forensic import numbers_of
+from lmrbench.report.measures import Measured, measure
+from lmrbench.report.render.cells import NumberedText, counted_answers, percent, span
+from lmrbench.report.render.tables import Sheet, sheet
+from lmrbench.report.statistics import paper_interval, wilson_interval
+from lmrbench.resampling import paper_of
+from lmrbench.runs.records import UNANSWERED, Usage
 from lmrbench.text import counted
+
+if TYPE_CHECKING:
+    from lmrbench.report.findings import Findings
 
 
 class Rate(Record):
-    """The mean over tasks of the share of answers that passed, with two intervals at 95%.
+    """The mean over tasks of the share of answers that pass, with two 95% intervals.
 
-    low, high: Wilson's (Journal of the American Statistical Association 22, 1927), which takes tasks as independent.
-    It counts tasks: more answers to the same task make the rate steadier, but tell nothing of other tasks. paper_low,
-    paper_high: from drawing whole papers (`resampling.paper_interval`); None where that is not defined.
+    The rate, its intervals and the share of cases are None without any answer. Unanswered samples count in the last
+    three numbers only.
 
-    Samples that the machinery left unanswered are in no number but the last three: how many they are, and what the rate
-    would be if all of them were counted as wrong, and if all were counted as right. cases: the mean share of cases that
-    match. Without any answer, the rate, its intervals and the share of cases are None.
+    Attributes:
+        low: Lower end of Wilson's interval, which takes tasks as independent. It counts tasks: more answers to the
+            same task make the rate steadier but tell nothing about other tasks.
+        high: Its upper end.
+        paper_low: Lower end of the interval over papers; None if `paper_interval` is.
+        paper_high: Its upper end.
+        cases: The mean share of cases that match.
+        unanswered: How many samples were left unanswered.
+        passed_with_unanswered: The rate if all of these were wrong.
+        passed_with_unanswered_right: The rate if all of these were right.
     """
 
     tasks: int
@@ -44,7 +55,7 @@ class Rate(Record):
 
     @property
     def is_pooled(self) -> bool:
-        """Whether the mean over tasks is also the share of all answers: of each task there are as many."""
+        """Whether the mean over tasks equals the share of all answers, as it does with equally many for each task."""
         return self.passed is not None and abs(self.passed - self.passes / self.answers) < 1e-9
 
     def __str__(self) -> str:
@@ -59,91 +70,46 @@ class Rate(Record):
         return text
 
 
-class Cost(Record):
-    """Of all samples of a system: tokens, dollars where prices are known, and seconds of work for one of them."""
-
-    input_tokens: int
-    output_tokens: int
-    dollars: float | None
-    seconds: float
-
-
-class Example(Record):
-    """One answer that failed, and the reason of its first failure."""
-
-    task: str
-    sample: int
-    reason: str
-
-
-class Failures(Record):
-    """How many answers of a system failed first by this verdict, and one of them."""
-
-    system: str
-    verdict: Verdict
-    answers: int
-    example: Example
-
-
-class ChangesFound(Record):
-    """Of the answers of a system to forensic tasks with so many changes: those that pass, and the mean share found."""
-
-    system: str
-    changes: int
-    answers: int
-    passes: int
-    found: float
-
-
-def changes_found(grades: Iterable[Grade]) -> list[ChangesFound]:
-    """By system and number of changes; grades of other tiers have no part in it."""
-    graded = [(numbers[0], item) for item in grades if (numbers := numbers_of(item.task.partition("/")[2]))]
-    return [
-        ChangesFound(
-            system=system,
-            changes=changes,
-            answers=len(items),
-            passes=sum(item.passed for _, item in items),
-            found=sum(item.found or 0.0 for _, item in items) / len(items),
-        )
-        for (system, changes), items in sorted(grouped(graded, lambda pair: (pair[1].system, pair[0])).items())
-    ]
-
-
 def rate(grades: Iterable[Grade], unanswered: Iterable[Usage] = ()) -> Rate:
-    """The rate of one system over some tasks. unanswered: what has no grade."""
-    from statsmodels.stats.proportion import proportion_confint
+    """Return the rate of one system over some tasks.
 
+    Args:
+        grades: Its graded answers.
+        unanswered: Its samples without a grade.
+    """
     of_tasks = grouped(grades, lambda item: item.task)
     missing = Counter(item.task for item in unanswered)
-    shares = {task: [float(item.passed) for item in items] for task, items in of_tasks.items()}
-    passes, answers = (int(sum(map(sum, shares.values()))), sum(map(len, shares.values())))
-    passed = _mean(map(_mean, shares.values())) if shares else None
-    low = high = None
-    if passed is not None:
-        low, high = proportion_confint(passed * len(shares), len(shares), alpha=1 - CONFIDENCE, method="wilson")
-        low, high = max(0.0, low), min(1.0, high)
-    paper_low, paper_high = paper_interval({task: _mean(values) for task, values in shares.items()}) or (None, None)
+    outcomes = {task: [float(item.passed) for item in items] for task, items in of_tasks.items()}
+    shares = {task: fmean(values) for task, values in outcomes.items()}
+    passed = fmean(shares.values()) if shares else None
+    low, high = (None, None) if passed is None else wilson_interval(passed, len(shares))
+    paper_low, paper_high = paper_interval(shares) or (None, None)
     return Rate(
         tasks=len(shares),
         papers=len(set(map(paper_of, shares))),
-        answers=answers,
-        passes=passes,
+        answers=sum(map(len, outcomes.values())),
+        passes=int(sum(map(sum, outcomes.values()))),
         passed=passed,
         low=low,
         high=high,
         paper_low=paper_low,
         paper_high=paper_high,
-        cases=_mean(_mean(map(_share, items)) for items in of_tasks.values()) if of_tasks else None,
+        cases=fmean(fmean(map(_share, items)) for items in of_tasks.values()) if of_tasks else None,
         unanswered=missing.total(),
-        passed_with_unanswered=_counting(shares, missing, 0.0),
-        passed_with_unanswered_right=_counting(shares, missing, 1.0),
+        passed_with_unanswered=_counting(outcomes, missing, 0.0),
+        passed_with_unanswered_right=_counting(outcomes, missing, 1.0),
     )
 
 
 def rates(grades: Iterable[Grade], usages: Iterable[Usage], group: Callable[[str], str]) -> dict[str, dict[str, Rate]]:
-    """Rates by group of tasks, then by system, both in the order in which they first occur. group: that of a task."""
-    counted: list[Grade | Usage] = [*grades, *(item for item in usages if item.status in UNANSWERED)]
+    """Return rates by group of tasks, then by system, both in the order in which they first occur.
+
+    Args:
+        grades: Graded answers of any systems.
+        usages: Samples of any systems, of which the unanswered ones count.
+        group: Gives the group of a task id.
+    """
+    results: list[Grade | Usage] = [*grades, *(item for item in usages if item.status in UNANSWERED)]
     return {
         name: {
             system: rate(
@@ -152,66 +118,134 @@ def rates(grades: Iterable[Grade], usages: Iterable[Usage], group: Callable[[str
             )
             for system, items in grouped(members, lambda item: item.system).items()
         }
-        for name, members in grouped(counted, lambda item: group(item.task)).items()
+        for name, members in grouped(results, lambda item: group(item.task)).items()
     }
 
 
-def statuses(usages: Iterable[Usage]) -> dict[str, dict[AnswerStatus, int]]:
-    """How many samples of each system ended in which way, the most frequent first."""
-    return {
-        system: dict(Counter(item.status for item in items).most_common())
-        for system, items in grouped(usages, lambda item: item.system).items()
-    }
-
-
-def failures(grades: Iterable[Grade]) -> list[Failures]:
-    """Answers that failed, by system and by the verdict on the first case that does not match; the most frequent first.
-
-    An answer without any case counts as missing.
-    """
-    failed = [item for item in grades if not item.passed]
-    found = []
-    for (system, verdict), items in grouped(failed, _kind_of_failure).items():
-        first = items[0].first_failure
-        reason = f"{first.name or first.case}: {first.reason}" if first else "the check has no cases"
-        example = Example(task=items[0].task, sample=items[0].sample, reason=reason)
-        found.append(Failures(system=system, verdict=verdict, answers=len(items), example=example))
-    return sorted(found, key=lambda item: -item.answers)
-
-
-def _kind_of_failure(grade: Grade) -> tuple[str, Verdict]:
-    first = grade.first_failure
-    return grade.system, first.verdict if first else "missing"
-
-
-def costs(usages: Iterable[Usage]) -> Mapping[str, Cost]:
-    """What each system cost."""
-    return {
-        system: Cost(
-            input_tokens=sum(item.input_tokens for item in items),
-            output_tokens=sum(item.output_tokens for item in items),
-            dollars=_total(item.dollars for item in items),
-            seconds=_mean(item.seconds for item in items),
-        )
-        for system, items in grouped(usages, lambda item: item.system).items()
-    }
-
-
-def _counting(shares: Mapping[str, list[float]], missing: Mapping[str, int], value: float) -> float:
-    """The rate if each missing sample of a task had this value."""
-    tasks = shares.keys() | missing.keys()
-    return _mean(_mean(shares.get(task, []) + [value] * missing.get(task, 0)) for task in sorted(tasks))
-
-
-def _total(dollars: Iterable[float | None]) -> float | None:
-    known = [item for item in dollars if item is not None]
-    return sum(known) if known else None
+def _counting(outcomes: Mapping[str, list[float]], missing: Mapping[str, int], value: float) -> float:
+    """Return the rate if each missing sample of a task had this value."""
+    tasks = sorted(outcomes.keys() | missing.keys())
+    return fmean(fmean(outcomes.get(task, []) + [value] * missing.get(task, 0)) for task in tasks)
 
 
 def _share(item: Grade) -> float:
     return item.matched / len(item.cases) if item.cases else 0.0
 
 
-def _mean(values: Iterable[float]) -> float:
-    items = list(values)
-    return sum(items) / len(items)
+@measure()
+def measured_rates(findings: Findings) -> Measured:
+    """Measure the pass rates."""
+    overall = rates(findings.grades, findings.usages, lambda task: "all")
+    groups = rates(findings.grades, findings.usages, findings.categories.__getitem__)
+    numbers = {"rates": overall | groups}
+    if not findings.grades:
+        return Measured(numbers)
+    expected = len(findings.expected)
+    by_category = _by_category(dict(sorted(groups.items())), overall["all"], expected)
+    return Measured(numbers, [_by_task(findings), by_category, _intervals(overall["all"], expected)])
+
+
+def _by_task(findings: Findings) -> Sheet:
+    by_task = rates(findings.grades, findings.usages, lambda task: task)
+    systems = list(dict.fromkeys(system for of_systems in by_task.values() for system in of_systems))
+    usages = grouped(findings.usages, lambda item: item.task)
+    rows = []
+    for task, of_systems in sorted(by_task.items()):
+        ended = Counter(item.status.replace("_", " ") for item in usages.get(task, ()))
+        endings = ", ".join(name if count == 1 else f"{count} {name}" for name, count in ended.most_common())
+        rows.append([task, *(_of_task(of_systems.get(system)) for system in systems), endings])
+    columns = ["task", *(systems if len(systems) > 1 else ["passed"]), "ended"]
+    if not usages:
+        columns, rows = columns[:-1], [row[:-1] for row in rows]
+    return sheet(
+        "Passing answers by task",
+        columns,
+        rows,
+        numbers=columns[1 : len(systems) + 1],
+        spare=["ended"] if usages else (),
+        name="by-task",
+        by_system=True,
+        note="For each task, how many of the graded answers pass; a dash means that the system has none. One answer "
+        "to a task says little about how often the system would pass that task.",
+    )
+
+
+def _of_task(found: Rate | None) -> NumberedText:
+    numbers = {" passes": found.passes, " answers": found.answers} if found else {}
+    return NumberedText(f"{found.passes}/{found.answers}" if found and found.answers else "-", numbers)
+
+
+def _of_listed(tasks: int, listed: int) -> NumberedText:
+    """Format a number of tasks, with the number that the suite lists if that is larger."""
+    return NumberedText(f"{tasks} of {listed}" if tasks < listed else str(tasks), {"": tasks})
+
+
+def _by_category(groups: Mapping[str, Mapping[str, Rate]], overall: Mapping[str, Rate], listed: int) -> Sheet:
+    rows = [
+        [
+            group,
+            system,
+            _of_listed(item.tasks, listed if of_systems is overall else 0),
+            counted_answers(item),
+            percent(item.passed, "-"),
+            span(item.low, item.high) if item.answers else "-",
+            percent(item.cases, "-"),
+            percent(item.passed_with_unanswered) if item.unanswered else "",
+        ]
+        for group, of_systems in [*groups.items(), ("all", overall)]
+        for system, item in of_systems.items()
+    ]
+    columns = ["category", "system", "tasks", "answers", "passed", "interval", "cases", "unanswered as wrong"]
+    kept = [True, len(overall) > 1, *[True] * 5, any(row[-1] for row in rows)]
+    return sheet(
+        "Pass rate by category, with 95% Wilson intervals over tasks",
+        [name for name, keep in zip(columns, kept, strict=True) if keep],
+        [[value for value, keep in zip(row, kept, strict=True) if keep] for row in rows],
+        numbers=columns[2:],
+        spare=["tasks", "cases", "answers"],
+        totals=len(overall),
+        name="by-category",
+        note="Passed is the mean over tasks of the share of answers that pass. Answers is the number of graded "
+        "answers, preceded by the number of passing ones if their share is the same as passed. Cases is the mean share "
+        "of cases that match and gives no partial credit. Categories hold few tasks, so their intervals are wide and "
+        "most differences between categories may be chance.",
+    )
+
+
+def _intervals(of_systems: Mapping[str, Rate], listed: int) -> Sheet:
+    """Return the table of both intervals, and of the effect that unanswered samples could have."""
+    rows: list[list[object]] = [
+        [
+            system,
+            _of_listed(item.tasks, listed),
+            item.papers,
+            percent(item.passed),
+            span(item.low, item.high),
+            span(item.paper_low, item.paper_high),
+            item.unanswered or "",
+            percent(item.passed_with_unanswered) if item.unanswered else "",
+            percent(item.passed_with_unanswered_right) if item.unanswered else "",
+        ]
+        for system, item in of_systems.items()
+    ]
+    columns = ["system", "tasks", "papers", "passed", "over tasks", "over papers", "unanswered", "if wrong", "if right"]
+    note = (
+        "Two 95% intervals of the pass rate of each system. The interval over tasks (Wilson) takes tasks as "
+        "independent. The interval over papers draws whole papers, because tasks of one paper are alike; it is not "
+        "defined for a single paper or for equal rates of all tasks, and it is too narrow for few papers. Both "
+        "describe other tasks of this kind; neither describes another prompt, another sandbox or another version of "
+        "the model."
+    )
+    if any(row[-1] for row in rows):
+        note += " If wrong and if right are the rates if all unanswered samples were wrong, or were right."
+    else:
+        columns, rows = columns[:-3], [row[:-3] for row in rows]
+    return sheet(
+        "Pass rate with 95% intervals over tasks and over papers",
+        columns,
+        rows,
+        numbers=columns[1:],
+        spare=[name for name in ("unanswered", "tasks", "papers") if name in columns],
+        name="intervals",
+        note=note,
+    )

@@ -1,32 +1,39 @@
-"""What judges and people say of answers, counted, and where it is not what the unit tests say.
+"""Ratings by judges and people: categories, error classes, and agreement with the unit tests.
 
-A rater is a judge, an annotator, or all of either together. A judge says what most of its votes say, all judges what
-most votes of all of them say; people together say what was adjudicated, or else what most of them say.
+A rater is a judge, an annotator, or all of either together. A judge says what most of its votes say; all judges, what
+most of their votes together say; people together, the adjudicated label, or else what most of them say.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from lmrbench.grading.records import Grade
 from lmrbench.judging.ballots import ALL_JUDGES, latest
 from lmrbench.judging.labels import ADJUDICATED, majority, of_people
 from lmrbench.records import Record, grouped
+from lmrbench.report.measures import Measured, measure
+from lmrbench.report.render.cells import UNDEFINED, count_and_share, percent
+from lmrbench.report.render.tables import Sheet, sheet
 from lmrbench.runs.records import CATEGORIES, ERROR_CLASSES, Category, ErrorClass, Judgement, Label
 from lmrbench.tasks.submission import Answer
 
-# In the place of an annotator's name: all annotators together.
+if TYPE_CHECKING:
+    from lmrbench.report.findings import Findings
+
+# The rater that stands for all annotators together.
 PEOPLE = "people"
-Value = TypeVar("Value", bound=str)
+Name = TypeVar("Name", bound=str)
 
 
 class Rating(Record):
-    """What one rater says of one answer.
+    """What one rater says about one answer.
 
-    category: None without a majority. error_class: the one that most votes or labels of the majority name; None where
-    none is named, or several equally often.
+    Attributes:
+        category: None without a majority.
+        error_class: The class that most votes or labels of the majority name; None if none is named, or on ties.
     """
 
     rater: str
@@ -38,15 +45,18 @@ class Rating(Record):
 
     @property
     def answer(self) -> Answer:
-        """Which answer it is of."""
+        """The answer that is rated."""
         return Answer(self.system, self.task, self.sample)
 
 
 class Tally(Record):
-    """How often one rater says what, of the answers of one system.
+    """How often one rater says what about the answers of one system.
 
-    answers: all that it rated. undecided: those of them without a category. error_classes: of the answers that are LC
-    or LI, how many are of each class. unclassed: those of them without a class.
+    Attributes:
+        answers: All rated answers.
+        undecided: Rated answers without a category.
+        error_classes: How many of the answers rated LC or LI have each class.
+        unclassed: How many of them have no class.
     """
 
     system: str
@@ -59,20 +69,23 @@ class Tally(Record):
 
     @property
     def faulty(self) -> int:
-        """The answers that are LC or LI."""
+        """The number of answers rated LC or LI."""
         return self.categories["LC"] + self.categories["LI"]
 
     @property
     def error_shares(self) -> dict[ErrorClass, float]:
-        """Of the answers that are LC or LI, the share of each class; {} without any."""
+        """The share of each class among the answers rated LC or LI; empty without any."""
         return {name: count / self.faulty for name, count in self.error_classes.items() if self.faulty}
 
 
 class BesideTests(Record):
-    """One rater beside the unit tests, on the answers of one system that have both a grade and a category of it.
+    """One rater and the unit tests, on the answers of one system that have both a grade and a category.
 
-    passes: answers that pass. correct: answers that it calls CC. passes_alone: that pass, and that it does not call
-    CC. correct_alone: that fail, and that it calls CC.
+    Attributes:
+        passes: Answers that pass.
+        correct: Answers rated CC.
+        passes_alone: Answers that pass and are not rated CC.
+        correct_alone: Answers that fail and are rated CC.
     """
 
     system: str
@@ -85,7 +98,7 @@ class BesideTests(Record):
 
 
 class Opposite(Record):
-    """An answer that passes and is called LI, or fails and is called CC. raters: who says so."""
+    """An answer that passes and is rated LI, or fails and is rated CC, with the raters who say so."""
 
     system: str
     task: str
@@ -96,15 +109,19 @@ class Opposite(Record):
 
     @property
     def answer(self) -> Answer:
-        """Which answer it is."""
+        """The answer."""
         return Answer(self.system, self.task, self.sample)
 
 
 def ratings(judgements: Iterable[Judgement], labels: Sequence[Label]) -> list[Rating]:
-    """What each judge says, then all judges where there are several, each annotator, and people together.
+    """Return the ratings of each judge, all judges, each annotator, and people together, in this order.
 
-    Of a vote that was asked for again, the last judgement counts. People together are a rater where several annotators
-    labelled, or something was adjudicated.
+    All judges are a rater if there are several; people together, if several annotators labelled or a label was
+    adjudicated.
+
+    Args:
+        judgements: Votes of judges; the last one counts if a vote was repeated.
+        labels: Labels of annotators.
     """
     of_raters: list[tuple[str, Sequence[Judgement | Label]]] = [*_of_judges(latest(judgements)), *_of_people(labels)]
     return [
@@ -115,7 +132,7 @@ def ratings(judgements: Iterable[Judgement], labels: Sequence[Label]) -> list[Ra
 
 
 def tallies(found: Iterable[Rating]) -> list[Tally]:
-    """How often each rater says what, by system and rater."""
+    """Count what each rater says, by system and rater."""
     return [
         Tally(
             system=system,
@@ -131,7 +148,7 @@ def tallies(found: Iterable[Rating]) -> list[Tally]:
 
 
 def beside_tests(found: Iterable[Rating], grades: Iterable[Grade]) -> list[BesideTests]:
-    """Each rater beside the unit tests, by system and rater; over no answers where the rater said nothing of them."""
+    """Compare each rater with the unit tests, by system and rater; over no answers if none has both."""
     passed = _passed(grades)
     counted = []
     for system, rater, items in _by_system_and_rater(found):
@@ -153,7 +170,7 @@ def beside_tests(found: Iterable[Rating], grades: Iterable[Grade]) -> list[Besid
 
 
 def opposites(found: Iterable[Rating], grades: Iterable[Grade]) -> list[Opposite]:
-    """The answers of which some rater says the opposite of the unit tests, by system, task and sample."""
+    """Return the answers on which a rater contradicts the unit tests, by system, task and sample."""
     passed = _passed(grades)
     contrary = [
         item for item in found if item.answer in passed and item.category == ("LI" if passed[item.answer] else "CC")
@@ -191,7 +208,7 @@ def _rating(rater: str, answer: Answer, said: Sequence[Judgement | Label]) -> Ra
 
 
 def _most_named(classes: Iterable[ErrorClass]) -> ErrorClass | None:
-    """The class that is named most often; None without one, or where several are."""
+    """Return the class that is named most often; None without any, or on ties."""
     counts = Counter(classes).most_common(2)
     named, times = counts[0] if counts else (None, 0)
     return None if [count for _, count in counts[1:]] == [times] else named
@@ -204,10 +221,138 @@ def _by_system_and_rater(found: Iterable[Rating]) -> Iterator[tuple[str, str, li
 
 
 def _passed(grades: Iterable[Grade]) -> dict[Answer, bool]:
-    return {Answer(item.system, item.task, item.sample): item.passed for item in grades}
+    return {item.answer: item.passed for item in grades}
 
 
-def _counts(values: Iterable[Value | None], known: Iterable[Value]) -> dict[Value, int]:
-    """How often each known value occurs, in the order of these."""
+def _counts(values: Iterable[Name | None], known: Iterable[Name]) -> dict[Name, int]:
+    """Count the occurrences of each known value, in the order of these."""
     counts = Counter(values)
     return {value: counts[value] for value in known}
+
+
+@measure()
+def measured_ratings(findings: Findings) -> Measured:
+    """Measure what judges and people say. The tables need at least one rating."""
+    rated = ratings(findings.judgements, findings.labels)
+    counted, beside, contrary = tallies(rated), beside_tests(rated, findings.grades), opposites(rated, findings.grades)
+    commands = [findings.commands[item.answer] for item in contrary]
+    numbers = {
+        "tallies": counted,
+        "beside_tests": beside,
+        "opposites": [
+            {**item.model_dump(), "command": command} for item, command in zip(contrary, commands, strict=True)
+        ],
+    }
+    if not rated:
+        return Measured(numbers)
+    sheets = [_categories(counted), _beside_tests(beside)]
+    if contrary:
+        sheets.append(_opposites(contrary, commands))
+    if any(item.faulty for item in counted):
+        sheets.append(errors_sheet(counted))
+    return Measured(numbers, sheets)
+
+
+def errors_sheet(counted: Sequence[Tally]) -> Sheet:
+    """Return the table of error classes, by system and rater."""
+    columns = ["system", "rater", "LC or LI", *ERROR_CLASSES, "none"]
+    rows = [
+        [
+            item.system,
+            item.rater,
+            item.faulty,
+            *(count_and_share(count, item.faulty) for count in (*item.error_classes.values(), item.unclassed)),
+        ]
+        for item in counted
+    ]
+    return sheet(
+        "Error classes of answers rated LC or LI",
+        columns,
+        rows,
+        numbers=columns[2:],
+        spare=["none"],
+        name="errors",
+        note="Of the answers that a judge or a person rates LC or LI, how many have which class of error, and their "
+        "share. An answer counts once, with the class that most votes or labels of its category name; none means that "
+        "no class is named, or several equally often. Raters may fault different answers, so rows need not describe "
+        "the same answers.",
+    )
+
+
+def _categories(counted: Sequence[Tally]) -> Sheet:
+    columns = ["system", "rater", "answers", *CATEGORIES, "none"]
+    rows = [
+        [
+            item.system,
+            item.rater,
+            item.answers,
+            *(percent(item.categories[name] / item.answers) for name in CATEGORIES),
+            item.undecided,
+        ]
+        for item in counted
+    ]
+    return sheet(
+        "Ratings by judges and people",
+        columns,
+        rows,
+        numbers=columns[2:],
+        spare=["none"],
+        name="ratings",
+        note="The category of each answer by most votes of a judge, or by an annotator's label: completely correct "
+        "(CC), logic correct (LC), logic incorrect (LI); none means that no category has more than half of the votes. "
+        "The last judgement counts if a vote was repeated. People together give the adjudicated label, or else the "
+        "label of most of them. A judge reads code and does not run it.",
+    )
+
+
+def _beside_tests(counted: Sequence[BesideTests]) -> Sheet:
+    columns = ["system", "rater", "answers", "tests pass", "called CC", "passes, not CC", "fails, but CC"]
+    rows = [
+        [
+            item.system,
+            item.rater,
+            item.answers,
+            *(
+                count_and_share(count, item.answers) if item.answers else UNDEFINED
+                for count in (item.passes, item.correct, item.passes_alone, item.correct_alone)
+            ),
+        ]
+        for item in counted
+    ]
+    return sheet(
+        "Unit tests compared with judges and people (completely correct or not)",
+        columns,
+        rows,
+        numbers=columns[2:],
+        spare=["answers"],
+        name="beside-tests",
+        note="On the answers that have both a grade and a category of the rater: how many pass, how many the rater "
+        "calls CC, and how many are accepted by only one of the two. Rows may describe different answers; "
+        "lmrbench agreement compares judges and people on the same answers, with intervals.",
+    )
+
+
+def _opposites(contrary: Sequence[Opposite], commands: Sequence[str]) -> Sheet:
+    columns = ["system", "task", "sample", "tests", "says", "rater", "to see it"]
+    rows = [
+        [
+            item.system,
+            item.task,
+            item.sample,
+            "pass" if item.passed else "fail",
+            item.category,
+            ", ".join(item.raters),
+            command,
+        ]
+        for item, command in zip(contrary, commands, strict=True)
+    ]
+    return sheet(
+        "Answers on which a judge or a person contradicts the unit tests",
+        columns,
+        rows,
+        numbers=["sample"],
+        spare=["sample", "to see it"],
+        name="opposites",
+        note="Answers that pass and are rated logic incorrect, or fail and are rated completely correct, with the "
+        "raters who say so. The command shows the code of the answer and its failed cases.",
+    )

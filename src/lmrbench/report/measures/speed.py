@@ -1,21 +1,31 @@
-"""How fast are the answers of a system that pass, and how much memory do they take, beside the golden?"""
+"""Speed and memory of passing answers, relative to the reference."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
 from statistics import fmean
+from typing import TYPE_CHECKING
 
 from lmrbench.grading.records import Grade, Ratio
 from lmrbench.records import Record, grouped
+from lmrbench.report.measures import Measured, measure
+from lmrbench.report.render.cells import UNDEFINED, NumberedText, number
+from lmrbench.report.render.tables import sheet
 from lmrbench.report.statistics import Estimate, estimate
+
+if TYPE_CHECKING:
+    from lmrbench.report.findings import Findings
 
 
 class Speeds(Record):
-    """Of one system: geometric means over tasks, each task's being that of its answers, with intervals over papers.
+    """Geometric means over the tasks of one system, each task's value being the geometric mean of its answers.
 
-    speed, memory: what the golden took over what the answers took; None where no answer has a speed. answers: those
-    that have one, on so many tasks. void: answers that were timed and have none.
+    Attributes:
+        answers: Answers that have a speed, to so many tasks.
+        void: Answers that were timed and have no speed.
+        speed: The reference's time over the answers' time; None if no answer has a speed.
+        memory: The reference's memory over the answers' memory; None likewise.
     """
 
     tasks: int
@@ -26,7 +36,7 @@ class Speeds(Record):
 
 
 def speeds(grades: Iterable[Grade]) -> dict[str, Speeds]:
-    """The speeds of each system of which an answer was timed. Answers that were not timed are not counted."""
+    """Return the speeds of each system that has timed answers. Other answers do not count."""
     found = {}
     timed = [(item, item.timing) for item in grades if item.timing is not None]
     for system, items in grouped(timed, lambda item: item[0].system).items():
@@ -49,3 +59,36 @@ def _mean(ratios: Iterable[tuple[str, Ratio | None]]) -> Estimate | None:
     found = estimate({task: fmean(value for _, value in items) for task, items in of_tasks.items()})
     low, high = (None if end is None else math.exp(end) for end in (found.low, found.high))
     return Estimate(mean=math.exp(found.mean), low=low, high=high)
+
+
+@measure()
+def measured_speeds(findings: Findings) -> Measured:
+    """Measure the speeds of timed answers."""
+    found = speeds(findings.grades)
+    rows = [
+        [system, item.tasks, item.answers, *_cells(item.speed), *_cells(item.memory), item.void or ""]
+        for system, item in found.items()
+    ]
+    columns = ["system", "tasks", "answers", "speed", "over papers", "memory", "memory over papers", "no speed"]
+    if not any(row[-1] for row in rows):
+        columns, rows = columns[:-1], [row[:-1] for row in rows]
+    table = sheet(
+        "Speed and memory of passing answers relative to the reference",
+        columns,
+        rows,
+        numbers=columns[1:],
+        spare=["memory over papers", "no speed", "answers", "over papers"],
+        name="speed",
+        note="Above 1, an answer is faster than the reference or takes less memory. Geometric means over tasks, each "
+        "task's value being the geometric mean of its answers, with 95% intervals over papers. Only passing answers "
+        "are timed, so two systems may be timed on different tasks. The reference is written to be read, not to be "
+        "fast. No speed is the number of answers that are wrong, or take too much time or memory, on timed inputs; the "
+        "means exclude them.",
+    )
+    return Measured({"speeds": found}, [table] if found else [])
+
+
+def _cells(value: Estimate | None) -> tuple[NumberedText, NumberedText]:
+    mean, low, high = (value.mean, value.low, value.high) if value is not None else (None, None, None)
+    interval = UNDEFINED if low is None or high is None else f"{low:.3g} to {high:.3g}"
+    return number(mean, ".3g"), NumberedText(interval, {" low": low, " high": high})

@@ -1,1 +1,1 @@
-"""Rendering of tables for the terminal, Markdown, CSV, LaTeX and HTML."""
+"""Rendering of reports for the terminal, Markdown, CSV, LaTeX and HTML."""

@@ -1,7 +1,8 @@
-"""How numbers stand in the cells of a table. A number that is not there is said to be not defined."""
+"""Formats of numbers in the cells of a table. A missing number reads "not defined"."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from lmrbench.text import printable
@@ -9,87 +10,105 @@ from lmrbench.text import printable
 if TYPE_CHECKING:
     from rich.text import Text
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
     from lmrbench.report.measures.rates import Rate
     from lmrbench.report.statistics import Estimate
 
-UNDEFINED = "not defined"
+UNDEFINED, UNKNOWN = "not defined", "not known"
 
 
-class Figure(str):
+class NumberedText(str):
     """The text of a cell, with the numbers that it shows.
 
-    numbers: by the name of the column that holds them in a CSV file; a name that is empty, or begins with a space, is
-    put behind that of the table's column.
+    Attributes:
+        numbers: The numbers by the name of their CSV column. A name that is empty or starts with a space is appended
+            to the name of the table's column.
     """
 
     numbers: Mapping[str, float | None]
 
-    def __new__(cls, text: str, numbers: Mapping[str, float | None]) -> Figure:
-        """The text, which knows its numbers."""
+    def __new__(cls, text: str, numbers: Mapping[str, float | None]) -> NumberedText:
+        """Make a text that carries its numbers."""
         made = super().__new__(cls, text)
         made.numbers = numbers
         return made
 
 
 def cell(text: str, style: str = "") -> Text:
-    """A text for a table or a console of rich: without markup, control characters replaced, line breaks kept."""
+    """Return a text for rich: without markup, control characters escaped, line breaks kept."""
     from rich.text import Text
 
     return Text(printable(text, lines=True), style=style)
 
 
-def number(value: float | None, form: str, absent: str = UNDEFINED) -> Figure:
-    """A number in a form of `format`. What is rounded to 0 has no sign."""
+def number(value: float | None, form: str, absent: str = UNDEFINED) -> NumberedText:
+    """Format a number; one that is rounded to 0 has no minus sign.
+
+    Args:
+        value: The number.
+        form: Format specification, as of `format`.
+        absent: Text for None.
+    """
     sign, rest = ("+", form[1:]) if form.startswith("+") else ("", form)
-    return Figure(absent if value is None else format(value, f"{sign}z{rest}"), {"": value})
+    return NumberedText(absent if value is None else format(value, f"{sign}z{rest}"), {"": value})
 
 
-def percent(value: float | None) -> Figure:
-    """A share, in percent."""
-    return number(value, ".1%")
+def percent(value: float | None, absent: str = UNDEFINED) -> NumberedText:
+    """Format a share in percent."""
+    return number(value, ".1%", absent)
 
 
-def of_all(count: int, total: int) -> Figure:
-    """A count, and the share that it is; the share of nothing is left out."""
+def dollars(value: float | None, absent: str = UNKNOWN) -> NumberedText:
+    """Format an amount of dollars."""
+    return number(value, ".4f", absent)
+
+
+def tokens(value: float | None, absent: str = UNDEFINED) -> NumberedText:
+    """Format a number of tokens."""
+    return number(value, ",.0f", absent)
+
+
+def minutes(value: float | None, absent: str = UNDEFINED) -> NumberedText:
+    """Format a duration in minutes."""
+    return number(value, ".2f", absent)
+
+
+def count_and_share(count: int, total: int) -> NumberedText:
+    """Format a count with its share of a total; without the share if the total is 0."""
     share = count / total if total else None
-    return Figure(str(count) if share is None else f"{count} ({share:.0%})", {"": count, " share": share})
+    return NumberedText(str(count) if share is None else f"{count} ({share:.0%})", {"": count, " share": share})
 
 
-def passes(count: int, answers: int) -> Figure:
-    """How many of some answers pass."""
-    return Figure(f"{count}/{answers}", {"passes": count, "answers": answers})
+def passes(count: int, answers: int) -> NumberedText:
+    """Format how many answers pass."""
+    return NumberedText(f"{count}/{answers}", {"passes": count, "answers": answers})
 
 
-def counted_answers(rate: Rate) -> Figure:
-    """The answers of a rate; also how many pass, unless their share is another number than the mean over tasks."""
+def counted_answers(rate: Rate) -> NumberedText:
+    """Format the answers of a rate, with the passing ones if their share is the rate."""
     found = passes(rate.passes, rate.answers)
-    return found if rate.is_pooled else Figure(str(rate.answers), found.numbers)
+    return found if rate.is_pooled else NumberedText(str(rate.answers), found.numbers)
 
 
-def span(low: float | None, high: float | None) -> Figure:
-    """An interval of shares, in percent."""
+def span(low: float | None, high: float | None) -> NumberedText:
+    """Format an interval of shares in percent."""
     text = UNDEFINED if low is None or high is None else f"{low:.0%} to {high:.0%}"
-    return Figure(text, {" low": low, " high": high})
+    return NumberedText(text, {" low": low, " high": high})
 
 
-def span_of(value: Estimate) -> Figure:
-    """The interval of a mean of shares, in percent."""
+def span_of(value: Estimate) -> NumberedText:
+    """Format the interval of a mean of shares in percent."""
     return span(value.low, value.high)
 
 
-def points(value: Estimate | None) -> Figure:
-    """The interval of a difference of shares, in percentage points."""
-    low, high = (value.low, value.high) if value is not None else (None, None)
-    if low is None or high is None:
-        return Figure(UNDEFINED, {" low": None, " high": None})
-    return Figure(f"{100 * low:+z.1f} to {100 * high:+z.1f}", {" low": 100 * low, " high": 100 * high})
+def points(value: Estimate | None) -> NumberedText:
+    """Format the interval of a difference of shares in percentage points."""
+    if value is None or value.low is None or value.high is None:
+        return NumberedText(UNDEFINED, {" low": None, " high": None})
+    low, high = 100 * value.low, 100 * value.high
+    return NumberedText(f"{low:+z.1f} to {high:+z.1f}", {" low": low, " high": high})
 
 
-def p_value(value: float | None) -> Figure:
-    """A p with three digits."""
+def p_value(value: float | None) -> NumberedText:
+    """Format a p value with three decimals."""
     text = "< 0.001" if value is not None and value < 0.001 else number(value, ".3f")
-    return Figure(text, {"": value})
+    return NumberedText(text, {"": value})

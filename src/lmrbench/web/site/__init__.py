@@ -1,1 +1,1 @@
-"""A leaderboard as files that any web server shows, and any browser without one."""
+"""A leaderboard as static files, for any web server or none."""

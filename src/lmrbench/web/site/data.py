@@ -1,7 +1,7 @@
-"""What a site tells: the boards of systems, the tasks, and the runs with how they were graded. `data.json` is this.
+"""Construction of a site's data: boards of systems, tasks, and runs with how they were graded.
 
-Nothing in it tells of expected values, of the machine or of who ran it: no reasons, logs, code, folders or addresses.
-Names that strangers chose are text of a bounded length, and pages have names of ours.
+The data reveals no expected values, and nothing about the machine or who ran it: no reasons, logs, code, folders or
+addresses. User-supplied names are truncated and never used as file names.
 """
 
 from __future__ import annotations
@@ -19,153 +19,34 @@ from lmrbench.authoring.audit.certificate import Certificate, read_certificate
 from lmrbench.errors import RecordError, UsageError
 from lmrbench.grading.records import Grade
 from lmrbench.models.settings import Settings
-from lmrbench.records import SCHEMA, Record, grouped
-from lmrbench.report.measures.attempts import Attempts, attempts
-from lmrbench.report.measures.comparison import Comparison, comparisons
-from lmrbench.report.measures.effort import Effort, effort
-from lmrbench.report.measures.rates import Rate, rates, statuses
+from lmrbench.records import grouped
+from lmrbench.report.findings import Findings, system_names, systems_of, unique
+from lmrbench.report.measures.attempts import attempts
+from lmrbench.report.measures.comparison import comparisons
+from lmrbench.report.measures.effort import effort
+from lmrbench.report.measures.endings import statuses
+from lmrbench.report.measures.rates import rates
 from lmrbench.runs.folder import FACTS, GRADES, Run
 from lmrbench.runs.pack import public_seeds, public_settings
-from lmrbench.runs.records import UNANSWERED, AnswerStatus, RunFacts, Usage
+from lmrbench.runs.records import UNANSWERED, RunFacts, Usage
 from lmrbench.runs.verify import Verification, read_verification
 from lmrbench.tasks.digests import grading_digest
 from lmrbench.tasks.model import Task
 from lmrbench.text import printable
-from lmrbench.version import __version__
+from lmrbench.web.site.records import Audited, Board, BoardCell, RunInfo, Site, Standing, TaskInfo
 
-# Of names that strangers chose.
+# The length to which user-supplied names are truncated.
 _LONGEST = 120
-# Of the systems of a board, those with the highest rates are compared in pairs.
+# How many systems of a board are compared in pairs: those with the highest rates.
 MOST_COMPARED = 20
-# What a report calls the suite of tasks that are not here.
+# The name that findings give to the suite of unknown tasks.
 OTHER_SUITE = "another suite"
-# More cells of tasks by systems, and more pages, are refused.
+# Limits on the cells of tasks by systems, and on the pages.
 MOST_CELLS, MOST_PAGES = 50_000, 12_000
 
 
-class RunInfo(Record):
-    """One run. number: by which pages and boards name it. updated: when its folder got its last grade.
-
-    made_here: how many of its grades the installation wrote that made the site. seeds: () where they are kept secret.
-    verification: None for a run that nobody graded again from a pack here.
-    """
-
-    number: int
-    name: str
-    updated: str
-    systems: tuple[str, ...]
-    answers: int
-    passes: int
-    made_here: int
-    lmrbench: str
-    suite: str
-    suite_digest: str
-    sandbox: str
-    seeds: tuple[int, ...]
-    fresh_seeds: bool
-    fail_fast: bool
-    environment: dict[str, str]
-    settings: dict[str, JsonValue] | None
-    verification: Verification | None
-
-
-class Standing(Record):
-    """One system on one board. attempts: of the largest k. effort: None where no usage was recorded."""
-
-    system: str
-    page: str
-    run: int
-    verified: bool
-    rate: Rate
-    attempts: Attempts | None
-    effort: Effort | None
-    categories: dict[str, Rate]
-    endings: dict[AnswerStatus, int]
-
-
-class Cell(Record):
-    """The answers of one system to one task."""
-
-    task: str
-    system: str
-    passes: int
-    answers: int
-    unanswered: int
-
-
-class Board(Record):
-    """Systems that may be compared: tasks of one tier and one version of a suite, graded in one way.
-
-    harness: digest of the program that runs checks. listed: how many tasks the suite has in this tier; as many as are
-    in `tasks`, where it is not here. standings: the highest rate first. compared: how many of them are
-    in `comparisons`.
-    """
-
-    page: str
-    title: str
-    suite: str
-    suite_digest: str
-    tier: str
-    harness: str
-    sandbox: str
-    standings: tuple[Standing, ...]
-    tasks: tuple[str, ...]
-    listed: int
-    cells: tuple[Cell, ...]
-    compared: int
-    comparisons: tuple[Comparison, ...]
-
-
-class Audited(Record):
-    """The figures of a task's certificate. rejected: how many of so many wrong versions and mutants the check rejects.
-
-    score, behavioural: the shares of mutants of expressions and of behaviour that it rejects.
-    """
-
-    seeds: int
-    flakes: int
-    golden_cases: int
-    rewrites: int
-    rewrites_passed: int
-    wrong: int
-    wrong_rejected: int
-    mutants: int
-    mutants_rejected: int
-    behavioural: int | None
-    behavioural_rejected: int | None
-
-
-class TaskInfo(Record):
-    """A task. instruction: its own, in Markdown; None, like what else is known of it, for one that is in no suite here.
-
-    outdated: how many of its answers were graded by another version of it.
-    """
-
-    id: str
-    page: str
-    category: str
-    tier: str
-    title: str | None
-    venue: str | None
-    year: int | None
-    url: str | None
-    instruction: str | None
-    audited: Audited | None
-    outdated: int
-
-
-class Site(Record):
-    """All that a site tells."""
-
-    schema_version: int = SCHEMA
-    lmrbench: str = __version__
-    runs: tuple[RunInfo, ...]
-    boards: tuple[Board, ...]
-    tasks: tuple[TaskInfo, ...]
-
-
 class Way(NamedTuple):
-    """How a run was graded: what is graded otherwise stands on another board."""
+    """How a run was graded. Runs that were graded in different ways are on different boards."""
 
     suite: str
     suite_digest: str
@@ -175,7 +56,7 @@ class Way(NamedTuple):
 
 @dataclass(frozen=True)
 class Named:
-    """A run whose systems have names that are told apart on the whole site."""
+    """A run whose systems have names that are unique on the site."""
 
     number: int
     name: str
@@ -184,7 +65,7 @@ class Named:
 
     @property
     def way(self) -> Way:
-        """How it was graded."""
+        """How the run was graded."""
         facts = self.run.facts
         if facts is None:
             return Way("", "", "", "")
@@ -192,39 +73,24 @@ class Named:
 
 
 def short(text: str) -> str:
-    """A name in one line of a bounded length."""
+    """Return a name as one line of bounded length."""
     shown = printable(text[: _LONGEST + 1])
     return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…"
 
 
 def page_name(kind: str, *key: str) -> str:
-    """The name of a page: the same for the same thing on every site, and made of nothing that a stranger chose."""
+    """Return the file name of a page: a digest of its key, so that it is stable and contains no user-supplied name."""
     return f"{kind}-{hashlib.sha256(chr(0).join(key).encode()).hexdigest()[:12]}.html"
 
 
 def named(runs: Sequence[Run]) -> list[Named]:
-    """Runs by the last part of their folders' names; a system that several have is named with its run."""
-    several = {
-        system for system, count in Counter(system for run in runs for system in _systems(run)).items() if count > 1
-    }
-    taken: set[str] = set()
-
-    def free(name: str) -> str:
-        found = next(item for item in (name, *(f"{name} {number}" for number in range(2, 10**6))) if item not in taken)
-        taken.add(found)
-        return found
-
-    names = [free(short(run.folder.resolve().name)) for run in runs]
-    taken.clear()
+    """Name runs by the last part of their folders, and their systems as in `system_names`."""
+    labels = unique(short(run.folder.resolve().name) for run in runs)
     found = []
-    for number, (name, run) in enumerate(zip(names, runs, strict=True), 1):
-        called = {
-            system: free(f"{short(system)} ({name})" if system in several else short(system))
-            for system in _systems(run)
-        }
+    for number, (run, label, names) in enumerate(zip(runs, labels, system_names(runs, labels, short), strict=True), 1):
 
-        def key(item: Grade | Usage, called: Mapping[str, str] = called) -> dict[str, str]:
-            return {"system": called[item.system], "task": short(item.task)}
+        def key(item: Grade | Usage, names: Mapping[str, str] = names) -> dict[str, str]:
+            return {"system": names[item.system], "task": short(item.task)}
 
         renamed = replace(
             run,
@@ -232,24 +98,19 @@ def named(runs: Sequence[Run]) -> list[Named]:
             usages=tuple(item.model_copy(update=key(item)) for item in run.usages),
             snapshots=(),
         )
-        found.append(Named(number, name, renamed, read_verification(run)))
+        found.append(Named(number, label, renamed, read_verification(run)))
     return found
 
 
-def _systems(run: Run) -> list[str]:
-    told: list[Grade | Usage] = [*run.grades, *run.usages]
-    return list(dict.fromkeys(item.system for item in told))
-
-
 def run_info(item: Named) -> RunInfo:
-    """What a site tells of a run."""
+    """Return the data of a run."""
     run = item.run
     facts = run.facts or RunFacts(lmrbench="", suite_digest="", tasks=(), seeds=(), sandbox="", environment={})
     return RunInfo(
         number=item.number,
         name=item.name,
         updated=_updated(run),
-        systems=tuple(_systems(run)),
+        systems=tuple(systems_of(run)),
         answers=len(run.grades),
         passes=sum(grade.passed for grade in run.grades),
         made_here=len(run.grades) - run.unsigned,
@@ -266,20 +127,23 @@ def run_info(item: Named) -> RunInfo:
     )
 
 
-def board(
-    way: Way,
-    suite: str,
-    tier: str,
-    grades: Sequence[Grade],
-    usages: Sequence[Usage],
-    categories: Mapping[str, str],
-    runs: Iterable[Named],
-    listed: int = 0,
-) -> Board:
-    """The board of these grades. categories: of the tasks, by id. runs: those that the grades are of. listed: tasks."""
-    of_system = {system: item for item in runs for system in _systems(item.run)}
+def board(way: Way, suite: str, tier: str, findings: Findings, runs: Iterable[Named]) -> Board:
+    """Return the board of one part of some runs.
+
+    Args:
+        way: How the runs were graded.
+        suite: The suite of the part.
+        tier: Its tier.
+        findings: The results of the part.
+        runs: The runs that the results are of.
+
+    Raises:
+        UsageError: The board has more than `MOST_CELLS` cells.
+    """
+    grades, usages = findings.grades, findings.usages
+    of_system = {system: item for item in runs for system in systems_of(item.run)}
     overall = rates(grades, usages, lambda task: "all").get("all", {})
-    of_categories = rates(grades, usages, lambda task: short(categories[task]))
+    of_categories = rates(grades, usages, lambda task: short(findings.categories[task]))
     several, efforts, endings = attempts(grades), effort(grades, usages), statuses(usages)
     standings = [
         Standing(
@@ -303,7 +167,8 @@ def board(
     tasks = sorted({item.task for item in cells})
     if len(standings) * len(tasks) > MOST_CELLS:
         raise UsageError(
-            f"{len(standings)} systems on {len(tasks)} tasks are more than the {MOST_CELLS:,} cells that a site shows"
+            f"{len(standings)} systems on {len(tasks)} tasks: more than the {MOST_CELLS:,} cells that a site shows; "
+            "name fewer runs"
         )
     return Board(
         page=page_name("board", *way, suite, tier),
@@ -315,7 +180,7 @@ def board(
         sandbox=way.sandbox,
         standings=tuple(standings),
         tasks=tuple(tasks),
-        listed=max(listed, len(tasks)),
+        listed=max(len(findings.expected), len(tasks)),
         cells=cells,
         compared=len(best),
         comparisons=tuple(comparisons(chosen)),
@@ -323,19 +188,27 @@ def board(
 
 
 def site_of(runs: Sequence[Named], boards: Sequence[Board], tasks: Mapping[str, Task]) -> Site:
-    """A site of these boards. tasks: those that are here, by id. Raises UsageError for more pages than a site has."""
+    """Return the site of some boards.
+
+    Args:
+        runs: All runs.
+        boards: All boards; those without any answer are omitted.
+        tasks: The tasks that are here, by id.
+
+    Raises:
+        UsageError: The site has more than `MOST_PAGES` pages.
+    """
     grades = grouped((item for run in runs for item in run.run.grades), lambda item: item.task)
-    # An answer that was not graded yet is not told of.
-    boards = _told_apart([board for board in boards if board.cells])
+    boards = _distinct([board for board in boards if board.cells])
     tiers = {task: board.tier for board in boards for task in board.tasks}
     if len(tiers) + sum(len(board.standings) for board in boards) > MOST_PAGES:
-        raise UsageError(f"so many systems and tasks are more than the {MOST_PAGES:,} pages that a site has")
+        raise UsageError(f"more than the {MOST_PAGES:,} pages that a site may have; name fewer runs")
     found = [_task(name, tier, grades.get(name, []), tasks.get(name)) for name, tier in sorted(tiers.items())]
     return Site(runs=tuple(map(run_info, runs)), boards=tuple(boards), tasks=tuple(found))
 
 
 def _settings(facts: RunFacts) -> dict[str, JsonValue] | None:
-    """The settings of a run that may be told, without those that are for the other setting alone."""
+    """Return the public settings of a run, without those that apply only to the other setting."""
     told = public_settings(facts.solving)
     if told is None:
         return None
@@ -346,14 +219,14 @@ def _settings(facts: RunFacts) -> dict[str, JsonValue] | None:
 
 
 def _suite_title(way: Way, suite: str) -> str:
-    """What a suite is called with its version, where the run was of it alone."""
+    """Return the name of a suite, with its version if the run is of this suite only."""
     if suite in way.suite or suite == OTHER_SUITE:
         return way.suite or "a suite without a name"
     return short(suite)
 
 
-def _told_apart(boards: Sequence[Board]) -> list[Board]:
-    """The boards, with titles that say what those of the same title differ in."""
+def _distinct(boards: Sequence[Board]) -> list[Board]:
+    """Return boards whose titles name what boards of the same title differ in."""
     found = []
     for item in boards:
         others = [other for other in boards if other.title == item.title]
@@ -366,12 +239,12 @@ def _told_apart(boards: Sequence[Board]) -> list[Board]:
     return found
 
 
-def _cells(grades: Iterable[Grade], usages: Iterable[Usage]) -> Iterable[Cell]:
+def _cells(grades: Iterable[Grade], usages: Iterable[Usage]) -> Iterable[BoardCell]:
     answers = grouped(grades, lambda item: (item.task, item.system))
     missing = Counter((item.task, item.system) for item in usages if item.status in UNANSWERED)
     for task, system in sorted(answers.keys() | missing.keys()):
         some = answers.get((task, system), [])
-        yield Cell(
+        yield BoardCell(
             task=task,
             system=system,
             passes=sum(item.passed for item in some),
@@ -416,7 +289,7 @@ def _audited(certificate: Certificate) -> Audited:
 
 
 def _updated(run: Run) -> str:
-    """When a run got its last grade: nothing else in a folder that was graded has a date."""
+    """Return when a run got its last grade, which is the only date that a graded folder holds."""
     file = next((item for item in (run.folder / GRADES, run.folder / FACTS) if item.is_file()), None)
     if file is None:
         raise RecordError(f"{run.folder}: holds no run")

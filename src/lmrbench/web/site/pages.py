@@ -1,9 +1,9 @@
-"""Which pages a site has, and what is on each. Everything that is not ours is escaped, by the templates alone."""
+"""The pages of a site. The templates escape every value."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -11,65 +11,66 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from lmrbench.records import grouped
-from lmrbench.report.figures import draw_categories, draw_costs, draw_rates
+from lmrbench.report.drawings import MOST_COLOURS, MOST_PLACES, Drawing, draw_groups, draw_overall, draw_prices, rated
+from lmrbench.report.measures.comparison import comparison_sheet
 from lmrbench.report.measures.rates import Rate
+from lmrbench.report.render import cells as formats
+from lmrbench.report.render.html import environment
 from lmrbench.web.prose import prose
-from lmrbench.web.site.data import Board, Cell, Site, Standing, short
-from lmrbench.web.site.feed import anchor, feed
-from lmrbench.web.site.figures import themed
-from lmrbench.web.templates import templates
+from lmrbench.web.site.data import short
+from lmrbench.web.site.records import Board, BoardCell, Site, Standing
 
-# Of systems in a figure; more can't be told apart in it.
-_MOST_DRAWN, _MOST_IN_COLOUR = 30, 10
-# Not within what stands for an escaped letter.
+# Not within the text of an escaped letter.
 _SIGN = re.compile(r"([/_.-])")
-UNDEFINED, UNRECORDED, UNKNOWN = "not defined", "not recorded", "not known"
+UNRECORDED = "not recorded"
 STATIC = ("style.css", "site.css", "site.js", "icon.svg")
 
 
-class Figure(NamedTuple):
-    """A figure, and what it shows, in whole sentences."""
-
-    title: str
-    svg: Markup
-    note: str
-
-
-class Place(NamedTuple):
-    """Where the answers of one system to one task stand."""
+class Answered(NamedTuple):
+    """The answers of one system to one task, with the board and the standing they belong to."""
 
     board: Board
     standing: Standing
-    cell: Cell
+    cell: BoardCell
 
 
 def pages(site: Site) -> dict[str, bytes]:
-    """All files of a site, by name."""
-    environment = _environment()
+    """Return all files of a site, by name."""
+    made = _environment()
 
     def page(template: str, **values: Any) -> bytes:
-        found = environment.get_template(f"site_{template}.jinja")
+        found = made.get_template(f"site_{template}.jinja")
         return found.render({"site": site, "current": "", **values}).encode()
 
-    places = [
-        Place(board, standings[cell.system], cell)
+    answers = [
+        Answered(board, standings[cell.system], cell)
         for board in site.boards
         for standings in [{item.system: item for item in board.standings}]
         for cell in board.cells
     ]
-    of_tasks = grouped(places, lambda item: item.cell.task)
-    of_systems = grouped(places, lambda item: item.cell.system)
+    of_tasks = grouped(answers, lambda item: item.cell.task)
+    of_systems = grouped(answers, lambda item: item.cell.system)
     runs = {run.number: run for run in site.runs}
     tasks = {task.id: task for task in site.tasks}
+    figures = {board.page: _drawings(board) for board in site.boards}
+    costs = {name: [item for item in items if item.name == "costs"] for name, items in figures.items()}
     found = {
-        "index.html": page("index", runs=runs, figures={board.page: list(_costs(board)) for board in site.boards}),
+        "index.html": page("index", runs=runs, figures=costs),
         "grading.html": page("grading", ways=_ways(site)),
     }
     for board in site.boards:
-        cells = {(cell.task, cell.system): cell for cell in board.cells}
-        figures = [*_rates(board), *_costs(board), *_categories(board)]
-        shown = {"board": board, "current": board.page, "cells": cells, "tasks": tasks, "figures": figures}
-        found[board.page] = page("board", **shown, categories=_categories_of(site, board.tasks))
+        for item in figures[board.page]:
+            found[_file_of(item, board)] = item.svg.encode()
+        found[board.page] = page(
+            "board",
+            board=board,
+            current=board.page,
+            cells={(cell.task, cell.system): cell for cell in board.cells},
+            tasks=tasks,
+            figures=figures[board.page],
+            compared=comparison_sheet(board.comparisons),
+            categories=_categories_of(site, board.tasks),
+        )
     for system, its in of_systems.items():
         parts = grouped(its, lambda item: item.board.page)
         run = runs[its[0].standing.run]
@@ -83,86 +84,41 @@ def pages(site: Site) -> dict[str, bytes]:
     for name in STATIC:
         found[name] = (files("lmrbench.web") / "static" / name).read_bytes()
     found["data.json"] = site.model_dump_json(indent=1).encode() + b"\n"
-    found["feed.xml"] = feed(site)
     return found
 
 
 def _environment() -> Environment:
-    environment = templates()
-    environment.filters |= {
+    made = environment("lmrbench.web", "pages")
+    made.filters |= {
         "short": short,
-        "anchor": anchor,
         "breakable": _breakable,
-        "share": _share,
-        "span": _span,
-        "points": _points,
-        "difference": lambda value: f"{100 * value:+z.1f}",
-        "p": _p,
+        "share": formats.percent,
+        "span": lambda ends: formats.span(*ends),
         "heat": _heat,
-        "dollars": lambda item: _each(item, "dollars", "${:,.4f}"),
-        "tokens": lambda item: _each(item, "output_tokens", "{:,.0f}"),
-        "minutes": lambda item: _each(item, "minutes", "{:,.2f}"),
+        "dollars": _dollars,
+        "tokens": lambda item: _each(item, formats.tokens, "output_tokens"),
+        "minutes": lambda item: _each(item, formats.minutes, "minutes"),
+        "value": _value,
+        "figure_of": _file_of,
     }
-    environment.globals["UNDEFINED"] = UNDEFINED
-    return environment
+    made.globals["UNDEFINED"] = formats.UNDEFINED
+    return made
 
 
-def _rates(board: Board) -> Iterator[Figure]:
-    rated = _rated(board)
-    if drawn := _first(rated, _MOST_DRAWN):
-        note = (
-            "The rate of each system, with its 95% intervals over tasks (Wilson) and over papers. Whether two systems "
-            "differ is not read off overlapping intervals, but off the comparison of pairs."
-        )
-        note += _left_out(rated, drawn)
-        yield Figure("Answers that pass", themed(draw_rates(drawn), board.page[:-5]), note)
-
-
-def _costs(board: Board) -> Iterator[Figure]:
-    dollars = {
-        item.system: item.effort.dollars_per_answer
-        for item in board.standings
-        if item.effort is not None and item.effort.dollars_per_answer is not None
-    }
-    priced = {name: rate for name, rate in _rated(board).items() if name in dollars}
-    if drawn := _first(priced, _MOST_IN_COLOUR):
-        note = (
-            "Dollars for one graded answer, on average, against the rate with its 95% Wilson interval. Systems "
-            "without known prices are missing; prices are those of the day of the run."
-        )
-        svg = draw_costs({name: dollars[name] for name in drawn}, drawn)
-        yield Figure("Cost and rate", themed(svg, board.page[:-5]), note + _left_out(priced, drawn))
-
-
-def _categories(board: Board) -> Iterator[Figure]:
-    rated = _rated(board)
-    drawn = _first(rated, _MOST_IN_COLOUR)
+def _drawings(board: Board) -> list[Drawing]:
+    """Return the figures of a board, in which the systems with the highest rates are drawn."""
+    rates = rated({item.system: item.rate for item in board.standings})
+    dollars = {item.system: item.effort.dollars_per_answer for item in board.standings if item.effort is not None}
     groups: dict[str, dict[str, Rate]] = {}
     for item in board.standings:
         for name, rate in item.categories.items():
             groups.setdefault(name, {})[item.system] = rate
-    if drawn and len(groups) > 1:
-        note = (
-            "The rate of each system in each category, with 95% Wilson intervals over tasks. Categories hold few "
-            "tasks; most differences between them may be chance."
-        )
-        svg = draw_categories(dict(sorted(groups.items())), list(drawn))
-        yield Figure("By category", themed(svg, board.page[:-5]), note + _left_out(rated, drawn))
+    found = [*draw_overall(rates, MOST_PLACES), *draw_prices(rates, dollars, MOST_COLOURS)]
+    return [*found, *(draw_groups(rates, dict(sorted(groups.items())), MOST_COLOURS) if len(groups) > 1 else [])]
 
 
-def _rated(board: Board) -> dict[str, Rate]:
-    """The systems that have a rate, the best first."""
-    return {item.system: item.rate for item in board.standings if item.rate.passed is not None}
-
-
-def _first(rates: Mapping[str, Rate], most: int) -> dict[str, Rate]:
-    return dict(list(rates.items())[:most])
-
-
-def _left_out(every: Mapping[str, Rate], drawn: Mapping[str, Rate]) -> str:
-    if len(every) == len(drawn):
-        return ""
-    return f" Of {len(every)} systems, those with the {len(drawn)} highest rates are drawn."
+def _file_of(item: Drawing, board: Board) -> str:
+    return f"{board.page.removesuffix('.html')}-{item.name}.svg"
 
 
 def _categories_of(site: Site, names: Iterable[str]) -> list[str]:
@@ -171,43 +127,34 @@ def _categories_of(site: Site, names: Iterable[str]) -> list[str]:
 
 
 def _ways(site: Site) -> int:
-    """How many suites and graders the boards are of."""
+    """Return the number of suites, versions and ways of grading."""
     return len({(board.suite_digest, board.harness, board.sandbox) for board in site.boards})
 
 
 def _breakable(name: str) -> Markup:
-    """A name that is broken after its signs, where it has to be."""
+    """Return a name with line-break opportunities after its signs."""
     return Markup(_SIGN.sub(r"\1<wbr>", str(Markup.escape(name))))
 
 
-def _share(value: float | None) -> str:
-    return UNDEFINED if value is None else f"{value:.1%}"
-
-
-def _span(ends: tuple[float | None, float | None]) -> str:
-    low, high = ends
-    return UNDEFINED if low is None or high is None else f"{low:.0%} to {high:.0%}"
-
-
-def _points(ends: tuple[float | None, float | None]) -> str:
-    low, high = ends
-    return UNDEFINED if low is None or high is None else f"{100 * low:+z.1f} to {100 * high:+z.1f}"
-
-
-def _p(value: float | None) -> str:
-    return UNDEFINED if value is None else "< 0.001" if value < 0.001 else f"{value:.3f}"
-
-
-def _heat(cell: Cell) -> int:
-    """How warm a cell is, from 0 for none that passes to 4 for all."""
+def _heat(cell: BoardCell) -> int:
+    """Return the heat of a cell, from 0 (no answer passes) to 4 (all pass)."""
     return 0 if not cell.passes else 4 if cell.passes == cell.answers else 1 + int(3 * cell.passes / cell.answers)
 
 
-def _each(item: Standing, name: str, form: str) -> str:
-    """What an answer that passes takes, or why that is no number."""
+def _value(text: str) -> float | str:
+    """Return the number by which a cell is sorted; an empty text if it has none."""
+    numbers = text.numbers.values() if isinstance(text, formats.NumberedText) else ()
+    return next((number for number in numbers if number is not None), "")
+
+
+def _dollars(item: Standing) -> str:
+    known = item.effort is not None and item.effort.passes and item.effort.dollars is not None
+    return f"{'$' if known else ''}{_each(item, formats.dollars, 'dollars')}"
+
+
+def _each(item: Standing, form: Any, name: str) -> str:
+    """Format what a passing answer takes, or say why it is no number."""
     if item.effort is None:
         return UNRECORDED
-    if not item.effort.passes:
-        return UNDEFINED
-    value = getattr(item.effort, name)
-    return UNKNOWN if value is None else form.format(value)
+    text: str = form(getattr(item.effort, name)) if item.effort.passes else formats.UNDEFINED
+    return text

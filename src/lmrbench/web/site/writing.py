@@ -1,6 +1,7 @@
-"""A site's folder: written whole beside its place and moved there, so that whoever stops it leaves the old one.
+"""Writing of a site's folder: atomically, and only over an earlier site.
 
-A list of its own files lies in it. What holds anything else is not replaced, for it is not ours to delete.
+The files are written to a temporary folder that is then moved into place, so an interruption leaves the old site. The
+folder lists its files; a folder that holds other files is not replaced.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ MARKER = ".lmrbench-site"
 
 
 def require_place(folder: Path) -> None:
-    """Raise UsageError where a site can't be written to a folder without losing what is there."""
+    """Raise UsageError if writing a site to a folder would lose other files."""
     if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder}: is no folder")
+        raise UsageError(f"{folder}: not a folder; name another one with --to")
     if not folder.is_dir():
         return
     there = {item.name for item in folder.iterdir()}
@@ -28,15 +29,23 @@ def require_place(folder: Path) -> None:
     try:
         ours = {str(name) for name in json.loads((folder / MARKER).read_text("utf-8"))["files"]}
     except (OSError, ValueError, KeyError, TypeError):
-        raise UsageError(f"{folder}: is not empty, and no site of lmrbench; name another folder with --to") from None
+        raise UsageError(f"{folder}: not empty and no site of lmrbench; name another folder with --to") from None
     if others := sorted(there - ours - {MARKER}):
-        raise UsageError(f"{folder}: {others[0]} is no file of the site, and would be lost; move it elsewhere")
+        raise UsageError(f"{folder}: {others[0]} is no file of the site and would be lost; move it elsewhere")
 
 
 def write_site(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Put these files, by name, in the place of a folder. Raises UsageError where that would lose others."""
+    """Replace a folder by one with these files.
+
+    Args:
+        folder: The folder; it need not exist.
+        files: The contents by name.
+
+    Raises:
+        UsageError: As `require_place`.
+    """
     require_place(folder)
-    # Behind a link is what is to be replaced.
+    # A link stays; its target is replaced.
     place = folder.resolve()
     place.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=place.parent, prefix=f".{place.name}-") as beside:

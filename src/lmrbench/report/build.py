@@ -1,0 +1,134 @@
+"""A report: all measures of some findings, each computed once, for every form in which a report is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from lmrbench.report.findings import Findings, by_suite, by_tier
+from lmrbench.report.measures import measured
+from lmrbench.text import counted
+
+if TYPE_CHECKING:
+    from lmrbench.report.render.tables import Sheet
+
+
+@dataclass(frozen=True)
+class ReportPart:
+    """The measures of one tier of one suite.
+
+    Attributes:
+        where: Text that distinguishes the part from the others; empty for the only one.
+        findings: What the part is computed over.
+        numbers: As of `Measured`.
+    """
+
+    where: str
+    findings: Findings
+    numbers: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Report:
+    """All measures of some findings.
+
+    Attributes:
+        findings: What was measured.
+        parts: One for each tier of each suite, at least one; the headline tier first.
+        sheets: All tables.
+        numbers: The JSON report, as records, lists and mappings.
+    """
+
+    findings: Findings
+    parts: tuple[ReportPart, ...]
+    sheets: tuple[Sheet, ...]
+    numbers: Mapping[str, Any]
+
+    @property
+    def not_submitted(self) -> tuple[str, ...]:
+        """A sentence for each system and part that lacks answers to some of the tasks."""
+        return tuple(
+            f"{system}{part.where}: nothing submitted for {len(tasks)} of {expected}"
+            for part in self.parts
+            for expected in [counted(len(part.findings.expected), "task")]
+            for system, tasks in part.findings.not_submitted.items()
+        )
+
+    @property
+    def summary(self) -> list[str]:
+        """The lines under the tables: pass rates, missing tasks, costs and the number of grades."""
+        from lmrbench.report.measures.effort import costs
+
+        lines = [
+            f"{system}{part.where}: {rate}"
+            for part in self.parts
+            for system, rate in part.numbers["rates"].get("all", {}).items()
+        ]
+        lines += self.not_submitted
+        lines += [f"{system}: {cost}" for system, cost in costs(self.findings.usages).items()]
+        folders = ", ".join(map(str, self.findings.folders))
+        return [*lines, f"{counted(len(self.findings.grades), 'grade')} in {folders}"]
+
+
+def build(findings: Findings) -> Report:
+    """Compute the report of some findings.
+
+    Args:
+        findings: The results of one or more runs.
+
+    Returns:
+        The report, in which suites, and the tiers of a suite, are kept apart.
+    """
+    suites = by_suite(findings)
+    several = len(suites) > 1
+    if not several:
+        # Unfiltered: a label may belong to a task that has neither a grade nor a usage, and so no suite.
+        suites = {"": findings}
+    parts: list[ReportPart] = []
+    sheets: list[Sheet] = []
+    of_suites: dict[str, Any] = {}
+    for suite, its in suites.items():
+        label = f", {suite}" if several else ""
+        its_parts, its_sheets, of_suites[suite] = _of_suite(its, label)
+        parts += its_parts
+        sheets += _labelled(its_sheets, suite, suite) if several else its_sheets
+    numbers: dict[str, Any] = {"runs": list(map(str, findings.folders))}
+    if several:
+        whole = measured(findings, "report")
+        numbers |= {"suites": of_suites, **whole.numbers}
+        sheets += whole.sheets
+    else:
+        numbers |= next(iter(of_suites.values()))
+    return Report(findings, tuple(parts), tuple(sheets), numbers)
+
+
+def _of_suite(findings: Findings, label: str) -> tuple[list[ReportPart], list[Sheet], dict[str, Any]]:
+    """Return the parts, tables and JSON of one suite."""
+    tiers = by_tier(findings)
+    several = len(tiers) > 1
+    if not several:
+        tiers = dict.fromkeys(tiers, findings)
+    parts: list[ReportPart] = []
+    sheets: list[Sheet] = []
+    numbers: dict[str, Any] = {}
+    for tier, its in tiers.items():
+        found = measured(its, "tier")
+        where = f"{label}, {tier} tier" if several else label
+        parts.append(ReportPart(where, its, found.numbers))
+        sheets += _labelled(found.sheets, f"{tier} tier", tier) if several else found.sheets
+        numbers[tier] = {
+            **found.numbers,
+            "not_submitted": its.not_submitted,
+            "grades": its.grades,
+            "usage": its.usages,
+            "progress": its.snapshots,
+        }
+    if not several:
+        return parts, sheets, {"tier": next(iter(tiers)), **next(iter(numbers.values()))}
+    whole = measured(findings, "suite")
+    return parts, [*sheets, *whole.sheets], {"tiers": numbers, **whole.numbers}
+
+
+def _labelled(sheets: Iterable[Sheet], title: str, name: str) -> list[Sheet]:
+    return [replace(item, title=f"{title}: {item.title}", name=f"{name}-{item.name}") for item in sheets]

@@ -1,0 +1,137 @@
+"""Figures of a report with their titles and notes, for its page and for the leaderboard."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from lmrbench.report.measures.rates import Rate
+
+# More systems than these cannot be distinguished in a figure: by their places, and by their colours.
+MOST_PLACES, MOST_COLOURS = 30, 10
+
+
+class Drawing(NamedTuple):
+    """A figure.
+
+    Attributes:
+        name: Name in files.
+        title: A noun phrase.
+        svg: The figure as an SVG element.
+        note: What it shows and does not show, in sentences.
+    """
+
+    name: str
+    title: str
+    svg: str
+    note: str
+
+
+def drawings(numbers: Mapping[str, Any]) -> list[Drawing]:
+    """Draw the figures of one part of a report; none if no system has a rate.
+
+    Args:
+        numbers: As of `lmrbench.report.build.ReportPart`.
+    """
+    from lmrbench.report.figures import draw_progress
+
+    rates: dict[str, dict[str, Rate]] = dict(numbers["rates"])
+    answered = rated(rates.pop("all", {}))
+    if not answered:
+        return []
+    dollars = {system: item.dollars_per_answer for system, item in numbers["effort"].items()}
+    found = [*draw_overall(answered), *draw_prices(answered, dollars)]
+    if curves := numbers["curves"]:
+        found.append(
+            Drawing(
+                "progress",
+                "Progress over turns",
+                draw_progress(curves, list(answered)),
+                "The mean over tasks of the share of cases that match after each turn of the traced agents. A finished "
+                "answer keeps its value. Matching cases give no partial credit: an answer passes if all of them match.",
+            )
+        )
+    return [*found, *draw_groups(answered, {name: rated(items) for name, items in rates.items() if rated(items)})]
+
+
+def rated(rates: Mapping[str, Rate]) -> dict[str, Rate]:
+    """Return the systems that have a rate."""
+    return {system: item for system, item in rates.items() if item.passed is not None}
+
+
+def draw_overall(rates: Mapping[str, Rate], most: int | None = None) -> list[Drawing]:
+    """Draw the rates of some systems; no figure without any.
+
+    Args:
+        rates: Rates that are defined, by system.
+        most: How many systems are drawn, the first ones; all if None.
+    """
+    from lmrbench.report.figures import draw_rates
+
+    if not rates:
+        return []
+    drawn = _first(rates, most)
+    note = (
+        "The pass rate of each system (black) with its 95% intervals over tasks (Wilson) and over papers. Overlapping "
+        "intervals do not tell whether two systems differ; the paired comparison does."
+    )
+    return [Drawing("rates", "Pass rates", draw_rates(drawn), note + _left_out(rates, drawn))]
+
+
+def draw_prices(
+    rates: Mapping[str, Rate], dollars: Mapping[str, float | None], most: int | None = None
+) -> list[Drawing]:
+    """Draw the costs of some systems against their rates; no figure without known costs.
+
+    Args:
+        rates: As of `draw_overall`.
+        dollars: The cost per answer, by system; None if unknown.
+        most: As of `draw_overall`.
+    """
+    from lmrbench.report.figures import draw_costs
+
+    known = {system: value for system, value in dollars.items() if value is not None}
+    priced = {system: item for system, item in rates.items() if system in known}
+    if not priced:
+        return []
+    drawn = _first(priced, most)
+    svg = draw_costs({system: known[system] for system in drawn}, rates if most is None else drawn)
+    note = (
+        "Mean dollars per graded answer against the pass rate with its 95% Wilson interval. Systems without known "
+        "prices are omitted; prices are those of the day of the run."
+    )
+    return [Drawing("costs", "Costs and pass rates", svg, note + _left_out(priced, drawn))]
+
+
+def draw_groups(
+    rates: Mapping[str, Rate], groups: Mapping[str, Mapping[str, Rate]], most: int | None = None
+) -> list[Drawing]:
+    """Draw the rates of some systems in each category; no figure without any.
+
+    Args:
+        rates: As of `draw_overall`.
+        groups: Rates that are defined, by category and system.
+        most: As of `draw_overall`.
+    """
+    from lmrbench.report.figures import draw_categories
+
+    if not rates:
+        return []
+    drawn = _first(rates, most)
+    note = (
+        "The pass rate of each system in each category, with 95% Wilson intervals over tasks. Categories hold few "
+        "tasks; most differences between them may be chance."
+    )
+    svg = draw_categories(groups, list(drawn))
+    return [Drawing("categories", "Pass rates by category", svg, note + _left_out(rates, drawn))]
+
+
+def _first(rates: Mapping[str, Rate], most: int | None) -> dict[str, Rate]:
+    return dict(list(rates.items())[:most])
+
+
+def _left_out(every: Mapping[str, Rate], drawn: Mapping[str, Rate]) -> str:
+    if len(every) == len(drawn):
+        return ""
+    return f" Of {len(every)} systems, the {len(drawn)} with the highest rates are drawn."

@@ -1,0 +1,55 @@
+"""How answers ended, and which samples were left unanswered."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from lmrbench.records import grouped
+from lmrbench.report.measures import Measured, measure
+from lmrbench.report.render.tables import Sheet, in_one_line, sheet
+from lmrbench.runs.records import UNANSWERED, AnswerStatus, Usage
+
+if TYPE_CHECKING:
+    from lmrbench.report.findings import Findings
+
+
+def statuses(usages: Iterable[Usage]) -> dict[str, dict[AnswerStatus, int]]:
+    """Count the samples of each system by how they ended, the most frequent ending first."""
+    return {
+        system: dict(Counter(item.status for item in items).most_common())
+        for system, items in grouped(usages, lambda item: item.system).items()
+    }
+
+
+@measure()
+def measured_endings(findings: Findings) -> Measured:
+    """Measure how answers ended."""
+    usages = findings.usages
+    tables = [
+        _table(
+            [item for item in usages if item.status not in UNANSWERED],
+            "Endings of answers",
+            "endings",
+            "How many answers ended in which way. An ending does not tell whether an answer is correct: an answer that "
+            "a limit cut short is graded on the code that was there.",
+        ),
+        _table(
+            [item for item in usages if item.status in UNANSWERED],
+            "Unanswered samples, excluded from all rates",
+            "unanswered",
+            "Samples without an answer because of the provider, the agent's program or this machine. They are in no "
+            "rate. Rates are final once no sample is unanswered.",
+        ),
+    ]
+    return Measured({"statuses": statuses(usages)}, [item for item in tables if item.rows])
+
+
+def _table(usages: Sequence[Usage], title: str, name: str, note: str) -> Sheet:
+    rows = [
+        [system, status.replace("_", " "), len(items), in_one_line(next((x.detail for x in items if x.detail), ""))]
+        for (system, status), items in grouped(usages, lambda item: (item.system, item.status)).items()
+    ]
+    columns = ["system", "ended", "answers", "for example"]
+    return sheet(title, columns, rows, numbers=["answers"], spare=["system"], name=name, note=note)

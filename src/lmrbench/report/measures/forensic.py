@@ -1,0 +1,66 @@
+"""Changes found in forensic tasks, by the number of changes that there are to find."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from lmrbench.grading.records import Grade
+from lmrbench.records import Record, grouped
+from lmrbench.report.measures import Measured, measure
+from lmrbench.report.render.cells import percent
+from lmrbench.report.render.tables import sheet
+from lmrbench.tasks.tiers.forensic import numbers_of
+
+if TYPE_CHECKING:
+    from lmrbench.report.findings import Findings
+
+
+class ChangesFound(Record):
+    """The answers of one system to forensic tasks with one number of changes.
+
+    Attributes:
+        found: The mean share of changes that answers name.
+    """
+
+    system: str
+    changes: int
+    answers: int
+    passes: int
+    found: float
+
+
+def changes_found(grades: Iterable[Grade]) -> list[ChangesFound]:
+    """Return the changes found, by system and number of changes. Grades of other tiers are ignored."""
+    graded = [(numbers[0], item) for item in grades if (numbers := numbers_of(item.task.partition("/")[2]))]
+    return [
+        ChangesFound(
+            system=system,
+            changes=changes,
+            answers=len(items),
+            passes=sum(item.passed for _, item in items),
+            found=fmean(item.found or 0.0 for _, item in items),
+        )
+        for (system, changes), items in sorted(grouped(graded, lambda pair: (pair[1].system, pair[0])).items())
+    ]
+
+
+@measure()
+def measured_changes(findings: Findings) -> Measured:
+    """Measure the changes found in forensic tasks."""
+    found = changes_found(findings.grades)
+    columns = ["system", "changes", "answers", "passed", "changes found"]
+    table = sheet(
+        "Forensic tasks by number of changes",
+        columns,
+        [
+            [item.system, item.changes, item.answers, percent(item.passes / item.answers), percent(item.found)]
+            for item in found
+        ],
+        numbers=columns[1:],
+        name="changes-found",
+        note="An answer passes if it gives all metrics of the changed program. In the other answers, a change counts "
+        "as found if the answer contains it word for word, so the share is a lower bound.",
+    )
+    return Measured({"changes_found": found}, [table] if found else [])

@@ -1,0 +1,123 @@
+"""Paired effects within a system: originals against their twins, and papers that two suites share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from lmrbench.grading.records import Grade
+from lmrbench.records import Record, grouped
+from lmrbench.report.measures import Measured, measure
+from lmrbench.report.measures.comparison import (
+    COMPARED,
+    NUMERIC,
+    SPARE,
+    Comparison,
+    compared,
+    comparisons,
+    corrected,
+)
+from lmrbench.report.render.tables import sheet
+
+if TYPE_CHECKING:
+    from lmrbench.report.findings import Findings
+
+ORIGINALS, TWINS = "originals", "twins"
+
+
+class PairedEffect(Record):
+    """One system under two conditions, which are compared like two systems."""
+
+    system: str
+    comparison: Comparison
+
+
+def memory_effects(grades: Iterable[Grade], originals: Mapping[str, str]) -> list[PairedEffect]:
+    """Compare originals with their twins, for each system that answered both of some pair.
+
+    Args:
+        grades: Graded answers; a task is ignored if the other one of its pair has no answer.
+        originals: The ids of tasks by the ids of their twins.
+
+    Returns:
+        Originals minus twins, tested as in `comparisons`, with Holm's correction over systems. A system that knows
+        published code by heart and does not read has the larger rate on originals.
+    """
+    found = []
+    for system, items in grouped(grades, lambda item: item.system).items():
+        answered = {item.task for item in items}
+        pairs = {twin: task for twin, task in originals.items() if {twin, task} <= answered}
+        both = [item.model_copy(update={"system": ORIGINALS}) for item in items if item.task in pairs.values()]
+        both += [
+            item.model_copy(update={"system": TWINS, "task": pairs[item.task]}) for item in items if item.task in pairs
+        ]
+        if both:
+            found.append((system, comparisons(both)[0]))
+    return _effects(found)
+
+
+def repository_effects(
+    grades: Iterable[Grade], suites: Mapping[str, str], papers: Mapping[str, str]
+) -> list[PairedEffect]:
+    """Compare two suites on the papers that both hold, for each system that answered tasks of both.
+
+    Args:
+        grades: Graded answers.
+        suites: The suite of each task id.
+        papers: The paper of each task id; equal names mean the same paper.
+
+    Returns:
+        The first suite minus the second, with Holm's correction over systems and suites. What is compared is papers:
+        the rate of a paper is the mean over all answers to its tasks of one suite, and its sign is flipped as a whole.
+        If every paper has one answer in either suite, the test is McNemar's.
+    """
+    found = []
+    for system, items in grouped(grades, lambda item: item.system).items():
+        answers = [item.model_copy(update={"system": suites[item.task], "task": papers[item.task]}) for item in items]
+        found += [(system, item) for item in comparisons(answers) if item.tasks]
+    return _effects(found)
+
+
+def _effects(found: list[tuple[str, Comparison]]) -> list[PairedEffect]:
+    fixed = corrected([comparison for _, comparison in found])
+    return [PairedEffect(system=system, comparison=item) for (system, _), item in zip(found, fixed, strict=True)]
+
+
+@measure("suite")
+def measured_memory(findings: Findings) -> Measured:
+    """Measure the effect of memory over all tiers of a suite."""
+    found = memory_effects(findings.grades, findings.originals)
+    table = sheet(
+        "Originals minus twins, in percentage points, with Holm's correction over systems",
+        ["system", *COMPARED],
+        [[item.system, *compared(item.comparison)] for item in found],
+        numbers=NUMERIC,
+        spare=SPARE,
+        name="memory",
+        note="A twin is a task whose paper and code differ from those of the original in one decisive point. A system "
+        "that knows published code by heart and does not read does better on originals. Pairs of which only one task "
+        "was answered are excluded.",
+    )
+    return Measured({"memory": found}, [table] if found else [])
+
+
+@measure("report")
+def measured_repositories(findings: Findings) -> Measured:
+    """Measure the effect of the repository on papers that several suites hold, over the tasks of the headline tier."""
+    headline = [item for item in findings.grades if findings.tiers[item.task] == "function"]
+    found = repository_effects(headline, findings.suites, findings.papers)
+    columns = ["system", "suites", "papers", *COMPARED[1:]]
+    table = sheet(
+        "Papers shared by two suites, difference in percentage points, with Holm's correction",
+        columns,
+        [
+            [item.system, f"{item.comparison.first} minus {item.comparison.second}", *compared(item.comparison)]
+            for item in found
+        ],
+        numbers=["papers", *NUMERIC],
+        spare=["papers" if name == "tasks" else name for name in SPARE],
+        name="repositories",
+        note="For each paper that both suites hold, the mean over the answers to its tasks of one suite minus that of "
+        "the other. Papers of which a system answered tasks of only one suite are excluded.",
+    )
+    return Measured({"repositories": found}, [table] if found else [])

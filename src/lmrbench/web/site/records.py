@@ -1,0 +1,151 @@
+"""The records of `data.json`, which hold everything that a site shows."""
+
+from __future__ import annotations
+
+from pydantic import JsonValue
+
+from lmrbench.records import SCHEMA, Record
+from lmrbench.report.measures.attempts import Attempts
+from lmrbench.report.measures.comparison import Comparison
+from lmrbench.report.measures.effort import Effort
+from lmrbench.report.measures.rates import Rate
+from lmrbench.runs.records import AnswerStatus
+from lmrbench.runs.verify import Verification
+from lmrbench.version import __version__
+
+
+class RunInfo(Record):
+    """One run.
+
+    Attributes:
+        number: The number by which pages and boards refer to the run.
+        updated: When its folder got its last grade.
+        made_here: How many of its grades were made by the installation that made the site.
+        seeds: Empty if the seeds are kept secret.
+        verification: None if the run was not graded again here from a pack.
+    """
+
+    number: int
+    name: str
+    updated: str
+    systems: tuple[str, ...]
+    answers: int
+    passes: int
+    made_here: int
+    lmrbench: str
+    suite: str
+    suite_digest: str
+    sandbox: str
+    seeds: tuple[int, ...]
+    fresh_seeds: bool
+    fail_fast: bool
+    environment: dict[str, str]
+    settings: dict[str, JsonValue] | None
+    verification: Verification | None
+
+
+class Standing(Record):
+    """One system on one board.
+
+    Attributes:
+        attempts: The estimates for the largest k.
+        effort: None if no usage was recorded.
+    """
+
+    system: str
+    page: str
+    run: int
+    verified: bool
+    rate: Rate
+    attempts: Attempts | None
+    effort: Effort | None
+    categories: dict[str, Rate]
+    endings: dict[AnswerStatus, int]
+
+
+class BoardCell(Record):
+    """The answers of one system to one task."""
+
+    task: str
+    system: str
+    passes: int
+    answers: int
+    unanswered: int
+
+
+class Board(Record):
+    """Systems that may be compared: tasks of one tier and one version of a suite, graded in one way.
+
+    Attributes:
+        harness: The digest of the program that runs checks.
+        standings: The highest rate first.
+        listed: How many tasks the suite has in this tier; the number of `tasks` if the suite is not here.
+        compared: How many of the standings are in `comparisons`.
+    """
+
+    page: str
+    title: str
+    suite: str
+    suite_digest: str
+    tier: str
+    harness: str
+    sandbox: str
+    standings: tuple[Standing, ...]
+    tasks: tuple[str, ...]
+    listed: int
+    cells: tuple[BoardCell, ...]
+    compared: int
+    comparisons: tuple[Comparison, ...]
+
+
+class Audited(Record):
+    """The figures of a task's certificate.
+
+    Attributes:
+        wrong_rejected: How many of the wrong versions the check rejects.
+        mutants_rejected: How many of the mutants of expressions it rejects.
+        behavioural_rejected: How many of the mutants of behaviour it rejects.
+    """
+
+    seeds: int
+    flakes: int
+    golden_cases: int
+    rewrites: int
+    rewrites_passed: int
+    wrong: int
+    wrong_rejected: int
+    mutants: int
+    mutants_rejected: int
+    behavioural: int | None
+    behavioural_rejected: int | None
+
+
+class TaskInfo(Record):
+    """A task. What is not known about a task that is in no suite here is None.
+
+    Attributes:
+        instruction: Its own text, as Markdown.
+        outdated: How many of its answers were graded by another version of it.
+    """
+
+    id: str
+    page: str
+    category: str
+    tier: str
+    title: str | None
+    venue: str | None
+    year: int | None
+    url: str | None
+    instruction: str | None
+    audited: Audited | None
+    outdated: int
+
+
+class Site(Record):
+    """The data of a site."""
+
+    schema_version: int = SCHEMA
+    lmrbench: str = __version__
+    runs: tuple[RunInfo, ...]
+    boards: tuple[Board, ...]
+    tasks: tuple[TaskInfo, ...]
