@@ -10,10 +10,10 @@ import ast
 from collections.abc import Iterator
 
 from lmrbench.source.scopes import is_future
-from lmrbench.source.syntax import Edit, FunctionNode, Source, lines_of, splice
+from lmrbench.source.syntax import FunctionNode, ParsedSource, TextEdit, lines_of, splice
 
 
-def with_quoted_annotations(mask: Source, candidate: Source) -> Source:
+def with_quoted_annotations(mask: ParsedSource, candidate: ParsedSource) -> ParsedSource:
     """The candidate with its annotations as strings, if it has the import and the mask has not.
 
     Lines keep their numbers. Raises SyntaxError if Python can't parse the result.
@@ -21,10 +21,10 @@ def with_quoted_annotations(mask: Source, candidate: Source) -> Source:
     if not _has_import(candidate) or _has_import(mask):
         return candidate
     edits = [_quoted(candidate, annotation) for annotation in _annotations(candidate.tree)]
-    return Source.parse(splice(candidate.text, edits))
+    return ParsedSource.parse(splice(candidate.text, edits))
 
 
-def _has_import(source: Source) -> bool:
+def _has_import(source: ParsedSource) -> bool:
     futures = (node for node in source.tree.body if isinstance(node, ast.ImportFrom) and is_future(node))
     return any(alias.name == "annotations" for node in futures for alias in node.names)
 
@@ -40,7 +40,7 @@ def _annotations(tree: ast.Module) -> Iterator[ast.expr]:
                 yield found
 
 
-def _quoted(source: Source, annotation: ast.expr) -> Edit:
+def _quoted(source: ParsedSource, annotation: ast.expr) -> TextEdit:
     start, end = source.begin(annotation), source.finish(annotation)
     first, *others = lines_of(source.text[start:end])
     literal = repr(" ".join([first, *others]))

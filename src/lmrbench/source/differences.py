@@ -9,8 +9,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from lmrbench.source.scopes import Entry, Pair, Scope, spelling
-from lmrbench.source.syntax import DefinitionNode, FunctionNode, Source
+from lmrbench.source.scopes import Scope, ScopeEntry, TargetPair, spelling
+from lmrbench.source.syntax import DefinitionNode, FunctionNode, ParsedSource
 from lmrbench.text import printable
 
 MAX_LINES = 20
@@ -19,11 +19,11 @@ _MAX_CODE = 60
 
 
 def differences(
-    new: Source,
+    new: ParsedSource,
     scopes: Sequence[Scope],
-    pairs: Sequence[Pair],
+    pairs: Sequence[TargetPair],
     wanted: Mapping[Scope, set[str]],
-    taken: Mapping[Scope, Collection[Entry]],
+    taken: Mapping[Scope, Collection[ScopeEntry]],
 ) -> tuple[str, ...]:
     """All that is left out, in the order of the scopes and of the candidate's lines."""
     lines: list[str] = []
@@ -41,7 +41,7 @@ def shortened(lines: Sequence[str], most: int) -> tuple[str, ...]:
     return (*lines[:most], f"and {rest} more") if rest > 0 else tuple(lines)
 
 
-def _left_out(new: Source, scope: Scope, wanted: set[str], taken: Collection[Entry]) -> Iterator[str]:
+def _left_out(new: ParsedSource, scope: Scope, wanted: set[str], taken: Collection[ScopeEntry]) -> Iterator[str]:
     for entry in scope.candidate.entries:
         if entry.key in scope.mask.keys or entry in taken:
             continue
@@ -72,7 +72,7 @@ def _missing(scope: Scope) -> Iterator[str]:
         yield f"missing, and kept as in the repository: {', '.join(shortened([*missing], _MAX_NAMES))}"
 
 
-def _changed_class(scope: Scope, pairs: Iterable[Pair]) -> Iterator[str]:
+def _changed_class(scope: Scope, pairs: Iterable[TargetPair]) -> Iterator[str]:
     depth = len(scope.path)
     heads = set()
     for pair in pairs:
@@ -88,7 +88,7 @@ def _head(node: DefinitionNode) -> str:
     return " ".join(spelling(part) for part in [*node.decorator_list, *bases])
 
 
-def _changed_holders(scope: Scope, pairs: Sequence[Pair]) -> Iterator[str]:
+def _changed_holders(scope: Scope, pairs: Sequence[TargetPair]) -> Iterator[str]:
     """Branches and functions around a target, apart from the target."""
     ours = {_around(holder, [pair.mask.node for pair in pairs]) for holder in scope.mask.holders}
     targets = [pair.candidate.node for pair in pairs]
@@ -109,7 +109,7 @@ def _names(scope: Scope, names: Iterable[str]) -> str:
     return ", ".join(shortened([f"`{scope.label(name)}`" for name in sorted(names)], _MAX_NAMES))
 
 
-def _code(source: Source, statement: ast.stmt) -> str:
+def _code(source: ParsedSource, statement: ast.stmt) -> str:
     begin = source.begin(statement)
     code = source.text[begin : source.line_end(source.line(begin))].strip()
     return printable(code if len(code) <= _MAX_CODE else code[:_MAX_CODE] + "…")

@@ -11,8 +11,8 @@ import tokenize
 from collections.abc import Iterator, Sequence
 
 from lmrbench.source.functions import functions_named
-from lmrbench.source.scopes import Pair, module_and_classes
-from lmrbench.source.syntax import Edit, Source, splice
+from lmrbench.source.scopes import TargetPair, module_and_classes
+from lmrbench.source.syntax import ParsedSource, TextEdit, splice
 
 _INDENT = "    "
 
@@ -22,8 +22,10 @@ def excerpt(masked: str, answered: str, qualnames: Sequence[str]) -> str:
 
     masked: the file without the bodies of the targets. Raises SyntaxError for a text that is not Python.
     """
-    mask, new = Source.parse(masked), Source.parse(answered)
-    pairs = [Pair(functions_named(mask, name)[-1], functions_named(new, name)[-1]) for name in dict.fromkeys(qualnames)]
+    mask, new = ParsedSource.parse(masked), ParsedSource.parse(answered)
+    pairs = [
+        TargetPair(functions_named(mask, name)[-1], functions_named(new, name)[-1]) for name in dict.fromkeys(qualnames)
+    ]
     parts = []
     for scope in module_and_classes(mask, new, pairs):
         added = [entry.origin for entry in scope.candidate.entries if entry.key not in scope.mask.keys]
@@ -42,13 +44,13 @@ def bare(text: str) -> str:
 
     Raises SyntaxError for a text that is not Python.
     """
-    source = Source.parse(text)
+    source = ParsedSource.parse(text)
     comments = ((source.place(token), len(token.string)) for token in source.tokens if token.type == tokenize.COMMENT)
     removed = [(start, start + length, "") for start, length in comments]
     return splice(source.text, [_whole_line(source, edit) for edit in (*removed, *_idle(source))])
 
 
-def _classes_around(pair: Pair) -> tuple[str, ...]:
+def _classes_around(pair: TargetPair) -> tuple[str, ...]:
     names = []
     for parent in pair.candidate.parents:
         if not isinstance(parent, ast.ClassDef):
@@ -57,7 +59,7 @@ def _classes_around(pair: Pair) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _idle(source: Source) -> Iterator[Edit]:
+def _idle(source: ParsedSource) -> Iterator[TextEdit]:
     """An edit for each constant that stands alone; `pass` takes its place where its block would be empty."""
     for node in ast.walk(source.tree):
         for field in ("body", "orelse", "finalbody"):
@@ -79,7 +81,7 @@ def _is_idle(statement: ast.stmt) -> bool:
     return False
 
 
-def _whole_line(source: Source, edit: Edit) -> Edit:
+def _whole_line(source: ParsedSource, edit: TextEdit) -> TextEdit:
     """An edit that leaves nothing of its lines takes them away; one that shares a line leaves valid Python there."""
     start, end, replacement = edit
     before = source.text[source.line_start(start) : start]

@@ -19,7 +19,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from lmrbench.errors import TaskError
-from lmrbench.source.syntax import DefinitionNode, FunctionNode, Source, decode, describe, splice
+from lmrbench.source.syntax import DefinitionNode, FunctionNode, ParsedSource, decode, describe, splice
 
 _STUB = "raise NotImplementedError"
 
@@ -29,7 +29,7 @@ Definition = tuple[FunctionNode, tuple[DefinitionNode, ...], list[ast.stmt]]
 
 @dataclass(frozen=True)
 class Function:
-    """One function of a `Source`, with offsets into its text.
+    """One function of a `ParsedSource`, with offsets into its text.
 
     start: of its first decorator. header: of `def` or `async`. body: where the part that `mask` replaces begins.
     end: behind that part, before its newline. parents: the definitions around it, outermost first. siblings: the
@@ -57,9 +57,9 @@ def find(data: bytes, qualname: str) -> Function:
 
 
 @lru_cache(maxsize=128)
-def _parsed(data: bytes) -> Source:
+def _parsed(data: bytes) -> ParsedSource:
     # Tasks of a paper share files, and are asked about more than once.
-    return Source.parse(decode(data)[0])
+    return ParsedSource.parse(decode(data)[0])
 
 
 def mask(data: bytes, qualnames: Iterable[str]) -> bytes:
@@ -87,19 +87,19 @@ def definitions_named(tree: ast.Module, qualname: str) -> list[Definition]:
     return [entry for entry in found if not _is_accessor(entry[0])] or found
 
 
-def functions_named(source: Source, qualname: str) -> tuple[Function, ...]:
+def functions_named(source: ParsedSource, qualname: str) -> tuple[Function, ...]:
     """The real definitions of a name, with their places in the text."""
     return tuple(measured(source, qualname, *entry) for entry in definitions_named(source.tree, qualname))
 
 
-def near_misses(source: Source, qualname: str) -> tuple[str, ...]:
+def near_misses(source: ParsedSource, qualname: str) -> tuple[str, ...]:
     """Functions of the file that are called nearly so, best first."""
     names = [name for name, node, _, _ in _definitions(source.tree.body) if isinstance(node, FunctionNode)]
     same_end = [name for name in names if name.rpartition(".")[2] == qualname.rpartition(".")[2]]
     return tuple(dict.fromkeys([*same_end, *difflib.get_close_matches(qualname, names)]))[:3]
 
 
-def _only(source: Source, qualname: str) -> Function:
+def _only(source: ParsedSource, qualname: str) -> Function:
     found = functions_named(source, qualname)
     if len(found) == 1:
         return found[0]
@@ -179,7 +179,7 @@ def _is_accessor(node: FunctionNode) -> bool:
 
 
 def measured(
-    source: Source,
+    source: ParsedSource,
     qualname: str,
     node: FunctionNode,
     parents: tuple[DefinitionNode, ...],
@@ -197,7 +197,7 @@ def measured(
     return Function(qualname, node, parents, siblings, start, source.begin(node), body, end, one_line)
 
 
-def _masked_body(source: Source, function: Function) -> str:
+def _masked_body(source: ParsedSource, function: Function) -> str:
     first = function.node.body[0]
     docstring = ""
     if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 from lmrbench.source.functions import is_stub
 from lmrbench.source.names import bound, used
-from lmrbench.source.scopes import Entry, Pair, Scope, is_docstring, spelling
-from lmrbench.source.syntax import DefinitionNode, Edit, FunctionNode, Source, splice
+from lmrbench.source.scopes import Scope, ScopeEntry, TargetPair, is_docstring, spelling
+from lmrbench.source.syntax import DefinitionNode, FunctionNode, ParsedSource, TextEdit, splice
 
 SUFFIX = "_of_answer"
 
@@ -27,12 +27,12 @@ class Ownership:
     warnings: tuple[str, ...] = ()
 
 
-def own_names(candidate: Source, scopes: Sequence[Scope], pairs: Sequence[Pair]) -> Ownership:
+def own_names(candidate: ParsedSource, scopes: Sequence[Scope], pairs: Sequence[TargetPair]) -> Ownership:
     """Rename the helpers that the targets need, and that differ from what the mask has under their names."""
     module = scopes[0]
     if _is_whole_file(scopes):
         return Ownership(candidate.text)
-    entries: dict[str, list[Entry]] = {}
+    entries: dict[str, list[ScopeEntry]] = {}
     for entry in module.candidate.entries:
         if entry.key not in module.mask.keys:
             for name in entry.binds:
@@ -49,7 +49,7 @@ def own_names(candidate: Source, scopes: Sequence[Scope], pairs: Sequence[Pair])
                     continue
                 names[name] = name + SUFFIX
             queue += [entry.node for entry in own]
-    edits: list[Edit] = []
+    edits: list[TextEdit] = []
     for old in list(names):
         try:
             edits += [*_renaming(candidate, entries[old], old, names[old])]
@@ -78,7 +78,7 @@ def _is_whole_file(scopes: Sequence[Scope]) -> bool:
     return 2 * sum(found) > len(found)
 
 
-def _is_other(entry: Entry, module: Scope, name: str) -> bool:
+def _is_other(entry: ScopeEntry, module: Scope, name: str) -> bool:
     """Whether an entry is a helper of the candidate's own, and no copy or sketch of what the mask has."""
     theirs = [other.node for other in module.mask.entries if name in other.binds]
     node = entry.node
@@ -122,7 +122,7 @@ def _core(node: ast.stmt) -> str:
     return "\n".join(parts)
 
 
-def _renaming(source: Source, entries: Sequence[Entry], old: str, new: str) -> Iterator[Edit]:
+def _renaming(source: ParsedSource, entries: Sequence[ScopeEntry], old: str, new: str) -> Iterator[TextEdit]:
     """The edits that rename what entries bind, and all that uses it. Raises LookupError for what can't be renamed."""
     for entry in entries:
         match entry.node:

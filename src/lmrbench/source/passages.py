@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from lmrbench.source.syntax import Source, syntax_tree
+from lmrbench.source.syntax import ParsedSource, syntax_tree
 
 # Of the characters that are looked at in search of the ends of statements: as many times the text, and at most so many.
 MOST_LOOKS, MOST_CHARACTERS = 20, 20_000_000
@@ -103,7 +103,7 @@ def flush(lines: Sequence[str]) -> tuple[str, ...] | None:
 
 def _moved(lines: Sequence[str]) -> tuple[str, ...] | None:
     try:
-        source = Source.parse("\n".join(["if 1:", *lines]))
+        source = ParsedSource.parse("\n".join(["if 1:", *lines]))
     except SyntaxError:
         return None
     branch = source.tree.body[0]

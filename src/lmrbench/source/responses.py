@@ -101,7 +101,7 @@ def unparsable(error: SyntaxError, line: int | None = None) -> str:
 
 
 @dataclass(frozen=True)
-class _Piece:
+class _ResponsePart:
     """Lines of a response that may be code. first: the index of the first line. block: None for text between blocks.
 
     text: as it was submitted. tree: of its code; None if that is broken.
@@ -206,7 +206,7 @@ def _answer(
     return Response("\n".join(_without_superseded(joined, chosen, targets)) + "\n", tuple(warnings))
 
 
-def _surrounds(piece: _Piece, blocks: Sequence[tuple[int, Block]]) -> bool:
+def _surrounds(piece: _ResponsePart, blocks: Sequence[tuple[int, Block]]) -> bool:
     """Whether a block lies inside a statement of the text between blocks."""
     places = [opening + 1 for opening, _ in blocks]
     body = piece.tree.body if piece.tree else []
@@ -218,7 +218,7 @@ def _tree(passage: Passage) -> ast.Module | None:
     return tree if tree and tree.body else None
 
 
-def _piece(first: int, lines: Sequence[str], block: Block | None) -> _Piece:
+def _piece(first: int, lines: Sequence[str], block: Block | None) -> _ResponsePart:
     text = "\n".join(lines)
     strict = block is not None and block.is_python and block.closed
     passage = code_of(without_prompts(lines), strict)
@@ -226,19 +226,19 @@ def _piece(first: int, lines: Sequence[str], block: Block | None) -> _Piece:
         mended = code_of(without_html(text).split("\n"), strict)
         if not mended.broken and (passage.broken or len(mended.left_out) < len(passage.left_out)):
             passage = mended
-    return _Piece(first, passage, block, text, _tree(passage))
+    return _ResponsePart(first, passage, block, text, _tree(passage))
 
 
-def _defined(piece: _Piece, targets: Sequence[str]) -> bool:
+def _defined(piece: _ResponsePart, targets: Sequence[str]) -> bool:
     return piece.tree is not None and any(_definitions(piece.tree, target) for target in targets)
 
 
-def _all_defined(pieces: Sequence[_Piece], targets: Sequence[str]) -> bool:
+def _all_defined(pieces: Sequence[_ResponsePart], targets: Sequence[str]) -> bool:
     return all(any(_defined(piece, [target]) for piece in pieces) for target in targets)
 
 
 def _needed_too(
-    pieces: Sequence[_Piece], chosen: list[_Piece], targets: Sequence[str], known: Collection[str]
+    pieces: Sequence[_ResponsePart], chosen: list[_ResponsePart], targets: Sequence[str], known: Collection[str]
 ) -> Iterator[str]:
     """Choose other pieces that bind what the chosen ones need; a warning for each block that is not chosen."""
     missing = _missing(chosen, targets, known)
@@ -254,7 +254,7 @@ def _needed_too(
 
 
 def _broken(
-    pieces: Sequence[_Piece], chosen: Sequence[_Piece], targets: Sequence[str], known: Collection[str]
+    pieces: Sequence[_ResponsePart], chosen: Sequence[_ResponsePart], targets: Sequence[str], known: Collection[str]
 ) -> Iterator[str]:
     """A warning for each piece of broken code that may be left out. Raises SubmissionError for another one."""
     missing = _missing(chosen, targets, known)
@@ -275,11 +275,11 @@ def _broken(
         yield f"{piece.span()}: can't be parsed (line {piece.first + index + 1}: {printable(reason)}); left out"
 
 
-def _is_real(piece: _Piece, target: str) -> bool:
+def _is_real(piece: _ResponsePart, target: str) -> bool:
     return piece.tree is not None and any(not is_stub(node) for node, _, _ in _definitions(piece.tree, target))
 
 
-def _missing(pieces: Sequence[_Piece], targets: Sequence[str], known: Collection[str]) -> set[str]:
+def _missing(pieces: Sequence[_ResponsePart], targets: Sequence[str], known: Collection[str]) -> set[str]:
     """The names that the targets need, and what they need, and that these pieces do not bind."""
     binders: dict[str, list[ast.stmt]] = {}
     queue: list[ast.stmt] = []
@@ -307,7 +307,7 @@ def _no_code(lines: Sequence[str]) -> SubmissionError:
     return SubmissionError(f"no code in the answer: '{printable(quote)}'")
 
 
-def _prose(piece: _Piece) -> Iterator[str]:
+def _prose(piece: _ResponsePart) -> Iterator[str]:
     """A warning for each run of lines that were left out of a piece as prose."""
     first = last = None
     for number in (*piece.passage.left_out, None):
@@ -318,7 +318,7 @@ def _prose(piece: _Piece) -> Iterator[str]:
         first, last = number if first is None else first, number
 
 
-def _without_superseded(lines: list[str], chosen: Sequence[_Piece], targets: Sequence[str]) -> list[str]:
+def _without_superseded(lines: list[str], chosen: Sequence[_ResponsePart], targets: Sequence[str]) -> list[str]:
     """The lines without definitions that a later real one takes the place of, or that are empty beside a real one."""
     tree = syntax_tree("\n".join(lines))
     owners = {target.partition(".")[0] for target in targets if "." in target}

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 from lmrbench.source.functions import Function, is_overload, is_stub
 from lmrbench.source.names import attributes, bound, used, written
-from lmrbench.source.syntax import FunctionNode, Source
+from lmrbench.source.syntax import FunctionNode, ParsedSource
 
 
 @dataclass(frozen=True)
-class Pair:
+class TargetPair:
     """One target, as it is in the mask and in the candidate."""
 
     mask: Function
@@ -26,7 +26,7 @@ class Pair:
 
 
 @dataclass(frozen=True, eq=False)
-class Entry:
+class ScopeEntry:
     """One statement of a scope, or one name of an import: `node` then holds that name only, `origin` all of them."""
 
     node: ast.stmt
@@ -50,7 +50,7 @@ class Side:
 
     body: tuple[ast.stmt, ...]
     holders: tuple[ast.stmt, ...]
-    entries: tuple[Entry, ...]
+    entries: tuple[ScopeEntry, ...]
     binds: frozenset[str]
     keys: frozenset[str]
 
@@ -68,7 +68,7 @@ class Scope:
         return ".".join([*self.path, name])
 
 
-def module_and_classes(mask: Source, candidate: Source, pairs: Sequence[Pair]) -> tuple[Scope, ...]:
+def module_and_classes(mask: ParsedSource, candidate: ParsedSource, pairs: Sequence[TargetPair]) -> tuple[Scope, ...]:
     """The module's scope, then that of every class around a target, outer ones first.
 
     All classes of one name count as one. To a class of which the candidate has a method without its class belongs what
@@ -112,7 +112,10 @@ def _classes(tree: ast.Module, path: tuple[str, ...]) -> list[ast.ClassDef]:
 
 
 def _members(
-    path: tuple[str, ...], bodies: tuple[list[ast.stmt], list[ast.stmt]], candidate: Source, pairs: Sequence[Pair]
+    path: tuple[str, ...],
+    bodies: tuple[list[ast.stmt], list[ast.stmt]],
+    candidate: ParsedSource,
+    pairs: Sequence[TargetPair],
 ) -> list[ast.stmt]:
     """Statements of the candidate's module that belong to a class, of which some method has no class around it."""
     queue: list[ast.stmt] = []
@@ -207,7 +210,7 @@ def _side(body: Iterable[ast.stmt], targets: Iterable[FunctionNode], classes: It
     return Side(body, holders, entries, binds, frozenset(entry.key for entry in entries))
 
 
-def _entries(statement: ast.stmt) -> Iterator[Entry]:
+def _entries(statement: ast.stmt) -> Iterator[ScopeEntry]:
     parts: list[ast.stmt] = [statement]
     if isinstance(statement, ast.Import):
         parts = [ast.Import([alias]) for alias in statement.names]
@@ -216,7 +219,7 @@ def _entries(statement: ast.stmt) -> Iterator[Entry]:
     for part in parts:
         # What stands under `if __name__ == "__main__"` binds nothing when the file is imported.
         binds, writes = (set(), set()) if _is_main_guard(part) else (bound(part), written(part))
-        yield Entry(part, statement, frozenset(binds), frozenset(writes), spelling(part))
+        yield ScopeEntry(part, statement, frozenset(binds), frozenset(writes), spelling(part))
 
 
 def _is_main_guard(statement: ast.stmt) -> bool:

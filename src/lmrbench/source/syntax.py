@@ -1,6 +1,6 @@
 """How does the text of a Python file relate to its syntax tree?
 
-A `Source` joins the two. Lines end where Python's tokenizer ends them (`\\n`, `\\r\\n`, `\\r`; not at form feeds or
+A `ParsedSource` joins the two. Lines end where Python's tokenizer ends them (`\\n`, `\\r\\n`, `\\r`; not at form feeds or
 U+2028), every offset counts characters of `text`, and `text` keeps the newlines of the file. Bytes are decoded as
 Python does (PEP 263); what would not come back as the same bytes is refused rather than damaged.
 
@@ -21,7 +21,7 @@ from functools import cached_property
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 DefinitionNode = FunctionNode | ast.ClassDef
-Edit = tuple[int, int, str]
+TextEdit = tuple[int, int, str]
 
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 _MARGIN = re.compile(r"[ \t\f]*")
@@ -61,7 +61,7 @@ def syntax_tree(text: str) -> ast.Module:
         raise SyntaxError(f"Python's parser gives up: {str(error) or type(error).__name__}") from error
 
 
-def splice(text: str, edits: Iterable[Edit]) -> str:
+def splice(text: str, edits: Iterable[TextEdit]) -> str:
     """Replace each [start, end) of `text`; edits don't overlap, and insertions at one place keep their order."""
     pieces, done = [], 0
     for start, end, replacement in sorted(edits, key=lambda edit: edit[:2]):
@@ -71,7 +71,7 @@ def splice(text: str, edits: Iterable[Edit]) -> str:
 
 
 @dataclass(frozen=True)
-class Source:
+class ParsedSource:
     """A parsed Python text.
 
     starts: the offset of each line, and a last one that is never before the end. ends: where the content of each line
@@ -85,7 +85,7 @@ class Source:
     ends: tuple[int, ...]
 
     @classmethod
-    def parse(cls, text: str) -> Source:
+    def parse(cls, text: str) -> ParsedSource:
         """Parse a decoded text; a byte order mark is left out."""
         text = text.removeprefix("\ufeff")
         lines = lines_of(text)

@@ -32,12 +32,12 @@ from lmrbench.source.functions import (
 from lmrbench.source.names import attributes, bound, used
 from lmrbench.source.ownership import own_names
 from lmrbench.source.responses import unparsable
-from lmrbench.source.scopes import Entry, Pair, Scope, is_docstring, module_and_classes
+from lmrbench.source.scopes import Scope, ScopeEntry, TargetPair, is_docstring, module_and_classes
 from lmrbench.source.syntax import (
     DefinitionNode,
-    Edit,
     FunctionNode,
-    Source,
+    ParsedSource,
+    TextEdit,
     decode,
     describe,
     splice,
@@ -63,11 +63,11 @@ def transplant(masked: bytes, candidate: str | bytes, targets: Sequence[str]) ->
     """
     try:
         text, encoding = decode(masked)
-        mask = Source.parse(text)
+        mask = ParsedSource.parse(text)
     except SyntaxError as error:
         raise TaskError(f"the masked file can't be parsed: {describe(error)}") from error
     try:
-        new = Source.parse(candidate if isinstance(candidate, str) else decode(candidate)[0])
+        new = ParsedSource.parse(candidate if isinstance(candidate, str) else decode(candidate)[0])
         new = with_quoted_annotations(mask, new)
     except SyntaxError as error:
         raise SubmissionError(unparsable(error)) from error
@@ -75,7 +75,7 @@ def transplant(masked: bytes, candidate: str | bytes, targets: Sequence[str]) ->
         pairs, scopes, needs = _compared(mask, new, targets)
         own = own_names(new, scopes, pairs)
         if own.names:
-            new = Source.parse(own.text)
+            new = ParsedSource.parse(own.text)
             pairs, scopes, needs = _compared(mask, new, targets)
         warnings = (*own.warnings, *differences(new, scopes, pairs, needs.wanted, needs.taken))
         result = splice(mask.text, [*_insertions(mask, new, scopes, needs.taken), *_replacements(mask, new, pairs)])
@@ -97,14 +97,16 @@ def names_of(masked: bytes) -> frozenset[str]:
         return frozenset()
 
 
-def _compared(mask: Source, new: Source, targets: Sequence[str]) -> tuple[list[Pair], tuple[Scope, ...], _Needs]:
+def _compared(
+    mask: ParsedSource, new: ParsedSource, targets: Sequence[str]
+) -> tuple[list[TargetPair], tuple[Scope, ...], _Needs]:
     """The targets in both files, the scopes that both have, and what of the candidate is taken."""
     pairs = [_pair(mask, new, target) for target in dict.fromkeys(targets)]
     scopes = module_and_classes(mask, new, pairs)
     return pairs, scopes, _needs(scopes, pairs)
 
 
-def _pair(mask: Source, new: Source, qualname: str) -> Pair:
+def _pair(mask: ParsedSource, new: ParsedSource, qualname: str) -> TargetPair:
     ours = functions_named(mask, qualname)
     if len(ours) != 1:
         raise TaskError(f"the masked file has {len(ours)} definitions of {qualname}")
@@ -121,10 +123,10 @@ def _pair(mask: Source, new: Source, qualname: str) -> Pair:
     if any(_is_alternative(new, entry, chosen) for entry in theirs):
         lines = ", ".join(str(node.lineno) for node, _, _ in theirs)
         raise SubmissionError(f"the candidate defines {qualname} in several places (lines {lines})")
-    return Pair(ours[0], measured(new, qualname, *chosen))
+    return TargetPair(ours[0], measured(new, qualname, *chosen))
 
 
-def _candidates(mask: Source, target: Function, new: Source) -> list[Definition]:
+def _candidates(mask: ParsedSource, target: Function, new: ParsedSource) -> list[Definition]:
     """The candidate's definitions of a target in the order of the text, also of a method without its class."""
     found = definitions_named(new.tree, target.qualname)
     name = target.node.name
@@ -144,13 +146,13 @@ def _first_parameter(node: FunctionNode) -> str:
     return next((parameter.arg for parameter in [*node.args.posonlyargs, *node.args.args]), "")
 
 
-def _is_alternative(new: Source, entry: Definition, chosen: Definition) -> bool:
+def _is_alternative(new: ParsedSource, entry: Definition, chosen: Definition) -> bool:
     """Whether both definitions stand in branches, so that it depends on the run which one counts."""
     straight = {id(new.tree.body)} | {id(parent.body) for parent in chosen[1]}
     return entry[2] is not chosen[2] and id(chosen[2]) not in straight
 
 
-def _assigned(new: Source, qualname: str) -> int | None:
+def _assigned(new: ParsedSource, qualname: str) -> int | None:
     """The line in which the candidate binds a target's name in another way than by a definition."""
     bodies = [new.tree.body, *(node.body for node in ast.walk(new.tree) if isinstance(node, ast.ClassDef))]
     binders = (node for body in bodies for node in body if qualname.rpartition(".")[2] in bound(node))
@@ -162,10 +164,10 @@ class _Needs:
     """Which names were looked for, and what was taken, scope by scope."""
 
     wanted: dict[Scope, set[str]]
-    taken: dict[Scope, dict[Entry, None]]
+    taken: dict[Scope, dict[ScopeEntry, None]]
 
 
-def _needs(scopes: Sequence[Scope], pairs: Sequence[Pair]) -> _Needs:
+def _needs(scopes: Sequence[Scope], pairs: Sequence[TargetPair]) -> _Needs:
     needs = _Needs({scope: set() for scope in scopes}, {scope: {} for scope in scopes})
     providers = {scope: _providers(scope) for scope in scopes}
     homes = {scope.path: scope for scope in scopes}
@@ -199,9 +201,9 @@ def _wanted(piece: ast.AST, scope: Scope, home: Scope | None) -> set[str]:
     return attributes(piece, owners) | used(piece, deferred=False)
 
 
-def _providers(scope: Scope) -> dict[str, list[Entry]]:
+def _providers(scope: Scope) -> dict[str, list[ScopeEntry]]:
     """By name: the candidate's entries that are taken where the name is needed. No entry binds a name of the mask."""
-    providers: dict[str, list[Entry]] = {}
+    providers: dict[str, list[ScopeEntry]] = {}
     known = scope.mask.binds
     for entry in scope.candidate.entries:
         names: frozenset[str] = frozenset()
@@ -216,7 +218,7 @@ def _providers(scope: Scope) -> dict[str, list[Entry]]:
     return providers
 
 
-def _extends_package(scope: Scope, entry: Entry) -> bool:
+def _extends_package(scope: Scope, entry: ScopeEntry) -> bool:
     """`import a.b` adds to what the mask's `import a` binds, and replaces nothing."""
     binders = [other.node for other in scope.mask.entries if other.binds & entry.binds]
     return bool(binders) and all(
@@ -224,7 +226,7 @@ def _extends_package(scope: Scope, entry: Entry) -> bool:
     )
 
 
-def _replacements(mask: Source, new: Source, pairs: Iterable[Pair]) -> Iterator[Edit]:
+def _replacements(mask: ParsedSource, new: ParsedSource, pairs: Iterable[TargetPair]) -> Iterator[TextEdit]:
     for pair in pairs:
         old, function = pair.mask, pair.candidate
         # A candidate without decorators keeps those of the mask.
@@ -234,8 +236,8 @@ def _replacements(mask: Source, new: Source, pairs: Iterable[Pair]) -> Iterator[
 
 
 def _insertions(
-    mask: Source, new: Source, scopes: Sequence[Scope], taken: dict[Scope, dict[Entry, None]]
-) -> list[Edit]:
+    mask: ParsedSource, new: ParsedSource, scopes: Sequence[Scope], taken: dict[Scope, dict[ScopeEntry, None]]
+) -> list[TextEdit]:
     edits = []
     for scope in scopes:
         entries = [entry for entry in scope.candidate.entries if entry in taken[scope]]
@@ -259,7 +261,7 @@ def _insertions(
     return edits
 
 
-def _new_imports(mask: Source, new: Source, module: Scope, imports: Sequence[Entry]) -> Edit:
+def _new_imports(mask: ParsedSource, new: ParsedSource, module: Scope, imports: Sequence[ScopeEntry]) -> TextEdit:
     """Behind the last import above the first target; without one, behind the docstring or at the top."""
     above = module.mask.body[: module.mask.body.index(module.mask.holders[0])]
     anchors = [statement for statement in above if isinstance(statement, ast.Import | ast.ImportFrom)]
@@ -274,12 +276,12 @@ def _new_imports(mask: Source, new: Source, module: Scope, imports: Sequence[Ent
     return offset, offset, lines
 
 
-def _by_position(scope: Scope, entries: Iterable[Entry]) -> dict[int, list[Entry]]:
+def _by_position(scope: Scope, entries: Iterable[ScopeEntry]) -> dict[int, list[ScopeEntry]]:
     """Where in the mask's body entries go: before the first holder, or behind what they need when they run."""
     first = scope.mask.body.index(scope.mask.holders[0])
     ready = {name: position + 1 for position, node in enumerate(scope.mask.body) for name in bound(node)}
     ready |= {name: 0 for node in scope.mask.body[:first] for name in bound(node)}
-    positions: dict[int, list[Entry]] = {}
+    positions: dict[int, list[ScopeEntry]] = {}
     for entry in entries:
         needed = used(entry.node, deferred=False)
         position = max([first, *(ready[name] for name in needed if name in ready)])
@@ -288,7 +290,7 @@ def _by_position(scope: Scope, entries: Iterable[Entry]) -> dict[int, list[Entry
     return positions
 
 
-def _rendered(source: Source, entries: Iterable[Entry], margin: str, newline: str, gap: str) -> str:
+def _rendered(source: ParsedSource, entries: Iterable[ScopeEntry], margin: str, newline: str, gap: str) -> str:
     """Statements one below the other, with a gap around definitions; an import with the names that are taken."""
     names: dict[ast.stmt, list[ast.alias]] = {}
     for entry in entries:
@@ -308,6 +310,6 @@ def _rendered(source: Source, entries: Iterable[Entry], margin: str, newline: st
     return text
 
 
-def _line_after(source: Source, statement: ast.stmt) -> int:
+def _line_after(source: ParsedSource, statement: ast.stmt) -> int:
     end = source.line_end(source.line(source.extent(statement)[1]))
     return end + len(source.newline(end)) if end < len(source.text) else end

@@ -14,14 +14,14 @@ from lmrbench.records import Record
 Sentence = Annotated[str, StringConstraints(pattern=r'^[^\n\\]*[^\s\\"]$')]
 
 
-class Edit(Record):
+class LineEdit(Record):
     """Whole lines that stand in the base once, and those that take their place."""
 
     old: str = Field(min_length=1)
     new: str
 
 
-def edited(base: str, edits: Sequence[Edit], where: str) -> str:
+def edited(base: str, edits: Sequence[LineEdit], where: str) -> str:
     """The base with all edits, each of which is found in the base as it was.
 
     Raises TaskError, which begins with `where`, for lines that do not stand in the base once, for an edit that changes
@@ -39,7 +39,7 @@ def edited(base: str, edits: Sequence[Edit], where: str) -> str:
     return "\n".join(lines) + "\n" * base.endswith("\n")
 
 
-def place_of(base: str, edit: Edit, where: str) -> tuple[int, int]:
+def place_of(base: str, edit: LineEdit, where: str) -> tuple[int, int]:
     """The numbers, from 0, of the first of the base's lines that an edit replaces and of the first behind them."""
     lines, old = _lines(base), _lines(edit.old)
     if old == _lines(edit.new):

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from lmrbench.errors import TaskError
 from lmrbench.records import Record
-from lmrbench.tasks.edits import Edit, Sentence, edited
+from lmrbench.tasks.edits import LineEdit, Sentence, edited
 from lmrbench.tasks.files import parsed_table, read_text, read_text_if_there, validated
 
 
@@ -22,7 +22,7 @@ class EditedVersion(Record):
     """One table of `wrong/<task>.toml`. why: what is wrong with the version."""
 
     why: Sentence
-    edits: tuple[Edit, ...] = Field(min_length=1)
+    edits: tuple[LineEdit, ...] = Field(min_length=1)
 
 
 def wrong_versions(folder: Path, task: str) -> dict[str, str]:

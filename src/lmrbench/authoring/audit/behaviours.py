@@ -17,7 +17,7 @@ from typing import Any
 from lmrbench.authoring.audit.mutants import Mutant, mutant_id
 from lmrbench.records import Record
 from lmrbench.source.functions import Function, find
-from lmrbench.source.syntax import FunctionNode, Source, decode
+from lmrbench.source.syntax import FunctionNode, ParsedSource, decode
 from lmrbench.tasks.model import Target
 
 # Where the code of `inside` lies in a repository under audit.
@@ -109,9 +109,9 @@ def with_decorator(data: bytes, target: Target, decorator: str) -> bytes:
     """The file with one more decorator, directly above the target's `def`; an expression on `inside`'s modules."""
     text, encoding = decode(data)
     function = find(data, target.qualname)
-    source = Source.parse(text)
+    source = ParsedSource.parse(text)
     line = f"@{decorator}{source.newline(function.header)}{source.margin(function.header)}"
-    # `find` leaves out a byte order mark, as `Source` does.
+    # `find` leaves out a byte order mark, as `ParsedSource` does.
     text = source.text[: function.header] + line + source.text[function.header :]
     return text.encode(encoding)
 

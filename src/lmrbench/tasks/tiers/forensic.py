@@ -21,7 +21,7 @@ from lmrbench.errors import TaskError, UsageError
 from lmrbench.records import Record
 from lmrbench.source.syntax import decode, syntax_tree
 from lmrbench.tasks.digests import files_digest
-from lmrbench.tasks.edits import Edit, Sentence, edited, place_of
+from lmrbench.tasks.edits import LineEdit, Sentence, edited, place_of
 from lmrbench.tasks.files import parsed_table, validated
 from lmrbench.tasks.model import Draw, Limits, Name, RelativePath, Task, TaskFiles, Tier, Tolerance
 from lmrbench.tasks.selection import select
@@ -50,7 +50,7 @@ under every seed. It is graded under seeds that are not published. Metrics agree
 """
 
 
-class Deviation(Edit):
+class Deviation(LineEdit):
     """Lines of one file of the repository, and what stands there in a program that deviates from it.
 
     why: in what it deviates.

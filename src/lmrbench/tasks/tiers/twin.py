@@ -16,13 +16,13 @@ from lmrbench.errors import TaskError
 from lmrbench.records import Record
 from lmrbench.source.functions import find
 from lmrbench.source.syntax import decode
-from lmrbench.tasks.edits import Edit, Sentence, edited
+from lmrbench.tasks.edits import LineEdit, Sentence, edited
 from lmrbench.tasks.files import read_table, read_text_if_there, validated
 from lmrbench.tasks.model import Name, RelativePath, Task
 from lmrbench.tasks.workspace import one_text
 
 
-class RepositoryEdit(Edit):
+class RepositoryEdit(LineEdit):
     """An edit of one file of the repository."""
 
     file: RelativePath
@@ -34,8 +34,8 @@ class Twin(Record):
     name: Name
     of: Name
     why: Sentence
-    summary: tuple[Edit, ...] = Field(min_length=1)
-    instruction: tuple[Edit, ...] = ()
+    summary: tuple[LineEdit, ...] = Field(min_length=1)
+    instruction: tuple[LineEdit, ...] = ()
     repo: tuple[RepositoryEdit, ...] = Field(min_length=1)
 
 
@@ -71,7 +71,7 @@ def _twin(file: Path, tasks: Sequence[Task]) -> Task:
 
 def _changed(original: Task, twin: Twin, file: Path) -> dict[str, bytes]:
     repository = original.files.repository
-    by_file: dict[str, list[Edit]] = {}
+    by_file: dict[str, list[LineEdit]] = {}
     for item in twin.repo:
         if item.file not in repository:
             raise TaskError(f"{file}: repo: there is no file repo/{item.file}")
