@@ -1,6 +1,6 @@
-"""lmrbench: can language models and agents reproduce the key functions of NLP papers?
+"""A benchmark of language models and agents that reproduce the key functions of NLP papers.
 
-The names below are the public interface. Each is loaded when it is first used: importing lmrbench costs nothing.
+The names in `__all__` are the public interface. They are imported when first used, so that `import lmrbench` is fast.
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ def test_a_link_in_a_run_folder_is_one_error_and_not_followed(pool, tasks, tmp_p
 
 def test_a_pipe_in_a_run_folder_does_not_hold_anybody_up(pool, tasks, tmp_path):
     os.mkfifo(tmp_path / "grades.jsonl")
-    with pytest.raises(RecordError, match=r"grades\.jsonl: is no regular file"):
+    with pytest.raises(RecordError, match=r"grades\.jsonl: is not a regular file"):
         graded(tmp_path, answers(RIGHT), tasks, pool)
 
 
@@ -208,7 +208,7 @@ def test_the_cache_is_closed_to_others(own_cache, pool, tasks, tmp_path):
     folder.chmod(0o755)
     assert cache_folder().stat().st_mode & 0o777 == 0o700
     folder.chmod(0o777)
-    with pytest.raises(RecordError, match="others can write to it"):
+    with pytest.raises(RecordError, match="other users can write to it"):
         cache_folder()
 
 

@@ -28,10 +28,9 @@ from lmrbench.grading.reference import (
 from lmrbench.sandbox.inside.encoding import decode
 from lmrbench.sandbox.protocol import CaseOutcome, CaseStatus, Job, Outcome, WorkerPool
 from lmrbench.tasks.digests import files_digest, grading_digest
-from lmrbench.tasks.model import Task
+from lmrbench.tasks.model import CASE_SECONDS, CASE_SLOWER, CHECK_SECONDS, CHECK_SLOWER, Task
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.tiers.forensic import share_found
-from lmrbench.tasks.time_limits import CASE_SECONDS, CASE_SLOWER, CHECK_SECONDS, CHECK_SLOWER
 from lmrbench.text import printable
 
 # Of a reason, which may quote what a candidate made up.

@@ -26,7 +26,7 @@ class Job:
     """Drawn cases to observe over one repository.
 
     Limits on time are processor seconds over all processes of the job; by the clock it may take `WALL_FACTOR` times as
-    long (`lmrbench.tasks.time_limits`).
+    long (`lmrbench.tasks.model`).
 
     Attributes:
         owner: whose code this is; a worker never serves two owners, unless all code comes with the suite.

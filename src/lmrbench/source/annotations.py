@@ -1,7 +1,7 @@
-"""Carry `from __future__ import annotations` over to single functions, by writing their annotations as strings.
+"""Apply `from __future__ import annotations` to single functions by quoting their annotations.
 
-The import would change every function of the file that the answer is put into. A string is what it makes of each
-annotation of the answer's own.
+A submission that has this import is transplanted into a file that may not have it. Adding the import would change every
+function of the file, so the annotations of the submission become strings, which has the same effect.
 """
 
 from __future__ import annotations
@@ -14,9 +14,12 @@ from lmrbench.source.syntax import FunctionNode, ParsedSource, TextEdit, lines_o
 
 
 def with_quoted_annotations(mask: ParsedSource, candidate: ParsedSource) -> ParsedSource:
-    """The candidate with its annotations as strings, if it has the import and the mask has not.
+    """Quote the annotations of a candidate if it has the import and the mask does not.
 
-    Lines keep their numbers. Raises SyntaxError if Python can't parse the result.
+    Lines keep their numbers.
+
+    Raises:
+        SyntaxError: Python cannot parse the result.
     """
     if not _has_import(candidate) or _has_import(mask):
         return candidate
@@ -33,7 +36,7 @@ def _annotations(tree: ast.Module) -> Iterator[ast.expr]:
     for node in ast.walk(tree):
         found = node.returns if isinstance(node, FunctionNode) else getattr(node, "annotation", None)
         match found:
-            # `*args: *Ts` has no other form.
+            # Strings are quoted already, and `*args: *Ts` cannot be.
             case None | ast.Constant(value=str()) | ast.Starred():
                 pass
             case ast.expr():

@@ -1,13 +1,20 @@
-"""What does a candidate's file bring into the masked one? Its targets, and what they need beside them.
+"""Transplant the targets of a candidate's file, and what they need, into the masked file.
 
-Taken: the candidate's text of each target; module-level statements and names of imports that a taken piece needs and
-that the mask does not define; members of a target's class that a taken piece uses and that the mask's class lacks. A
-statement counts whole (`try: import x` with its `except`), an import by its names. Statements that fill a taken
-name (`TABLE[0] = 1`, `TABLE.append(1)`) come with it.
+The transplant takes:
 
-Invariants. No name that the mask binds is bound again. Everything else of the mask stays as it is, byte for byte.
-What the candidate changed elsewhere does not run, and a warning names it. Transplanting the same candidate into
-the result, or the result into the mask, gives the same bytes.
+- the candidate's text of each target;
+- statements of the module, and names of imports, that a taken piece needs and the mask does not define;
+- members of a target's class that a taken piece uses and the mask's class lacks;
+- statements that modify a taken name (`TABLE[0] = 1`, `TABLE.append(1)`).
+
+A statement is taken whole (`try: import x` with its `except`), an import name by name.
+
+Invariants:
+
+- No name that the mask binds is bound again.
+- The rest of the mask is unchanged, byte for byte.
+- Other edits of the candidate have no effect, and a warning names each of them.
+- Transplanting the same candidate into the result, or the result into the mask, gives the same bytes.
 """
 
 from __future__ import annotations
@@ -49,17 +56,28 @@ _ALWAYS_THERE = frozenset(dir(builtins)) | {"__file__", "__name__", "__class__",
 
 @dataclass(frozen=True)
 class Transplant:
-    """The new file, and what of the candidate's file was left out, one line each."""
+    """The result of a transplant.
+
+    Attributes:
+        data: The new file.
+        warnings: One line for each part of the candidate's file that was left out.
+    """
 
     data: bytes
     warnings: tuple[str, ...]
 
 
 def transplant(masked: bytes, candidate: str | bytes, targets: Sequence[str]) -> Transplant:
-    """Put the candidate's targets into the masked file, with what they need beside them.
+    """Put the candidate's targets, and what they need, into the masked file.
 
-    targets: their qualified names. Raises SubmissionError for a candidate that doesn't parse or lacks a target, and
-    TaskError for such a mask.
+    Args:
+        masked: The masked file.
+        candidate: The candidate's file, as text or as bytes.
+        targets: The qualified names of the targets.
+
+    Raises:
+        SubmissionError: The candidate cannot be parsed, or lacks a target.
+        TaskError: The mask cannot be parsed, or lacks a target.
     """
     try:
         text, encoding = decode(masked)
@@ -85,12 +103,12 @@ def transplant(masked: bytes, candidate: str | bytes, targets: Sequence[str]) ->
     except UnicodeEncodeError as error:
         wrong = error.object[error.start]
         line = new.line(new.text.find(wrong))
-        raise SubmissionError(f"line {line}: {wrong!r} can't be written in {encoding}, as the file is") from error
+        raise SubmissionError(f"line {line}: {wrong!r} can't be encoded in {encoding}, the file's encoding") from error
     return Transplant(data, shortened(warnings, MAX_LINES))
 
 
 def names_of(masked: bytes) -> frozenset[str]:
-    """The names that a masked file binds, which an answer can use; none for a file that can't be parsed."""
+    """Return the names that a masked file binds, which a submission can use; none if the file cannot be parsed."""
     try:
         return frozenset(bound(*syntax_tree(decode(masked)[0]).body))
     except SyntaxError:
@@ -100,7 +118,7 @@ def names_of(masked: bytes) -> frozenset[str]:
 def _compared(
     mask: ParsedSource, new: ParsedSource, targets: Sequence[str]
 ) -> tuple[list[TargetPair], tuple[Scope, ...], _Needs]:
-    """The targets in both files, the scopes that both have, and what of the candidate is taken."""
+    """Return the targets in both files, the scopes that both have, and what is taken of the candidate."""
     pairs = [_pair(mask, new, target) for target in dict.fromkeys(targets)]
     scopes = module_and_classes(mask, new, pairs)
     return pairs, scopes, _needs(scopes, pairs)
@@ -114,11 +132,11 @@ def _pair(mask: ParsedSource, new: ParsedSource, qualname: str) -> TargetPair:
     if not theirs:
         if line := _assigned(new, qualname):
             wanted = f"`def {ours[0].node.name}(...)`"
-            raise SubmissionError(f"{qualname} is assigned in line {line}, not defined by def; write {wanted}")
+            raise SubmissionError(f"{qualname} is assigned on line {line}, not defined by def; write {wanted}")
         near = near_misses(new, qualname)
         hint = f"; near: {', '.join(near)}" if near else ""
         raise SubmissionError(f"the candidate does not define {qualname}{hint}")
-    # Of definitions one after the other the last one counts that is not empty.
+    # Of consecutive definitions, the last that is not a stub counts.
     chosen = next((entry for entry in reversed(theirs) if not is_stub(entry[0])), theirs[-1])
     if any(_is_alternative(new, entry, chosen) for entry in theirs):
         lines = ", ".join(str(node.lineno) for node, _, _ in theirs)
@@ -127,7 +145,7 @@ def _pair(mask: ParsedSource, new: ParsedSource, qualname: str) -> TargetPair:
 
 
 def _candidates(mask: ParsedSource, target: Function, new: ParsedSource) -> list[Definition]:
-    """The candidate's definitions of a target in the order of the text, also of a method without its class."""
+    """Return the candidate's definitions of a target in the order of the text; a method may be outside its class."""
     found = definitions_named(new.tree, target.qualname)
     name = target.node.name
     if not target.parents or not all(isinstance(parent, ast.ClassDef) for parent in target.parents):
@@ -136,7 +154,7 @@ def _candidates(mask: ParsedSource, target: Function, new: ParsedSource) -> list
         return found
     bare = [entry for entry in definitions_named(new.tree, name) if entry[2] is new.tree.body]
     if any(not is_stub(node) for node, _, _ in found):
-        # A function of the module may be a helper that is named like the method.
+        # A function of the module may be a helper with the name of the method.
         first = _first_parameter(target.node)
         bare = [entry for entry in bare if first in ("self", "cls") and _first_parameter(entry[0]) == first]
     return sorted([*found, *bare], key=lambda entry: entry[0].lineno)
@@ -147,13 +165,13 @@ def _first_parameter(node: FunctionNode) -> str:
 
 
 def _is_alternative(new: ParsedSource, entry: Definition, chosen: Definition) -> bool:
-    """Whether both definitions stand in branches, so that it depends on the run which one counts."""
+    """Return whether both definitions are in branches, so that which one counts is decided at run time."""
     straight = {id(new.tree.body)} | {id(parent.body) for parent in chosen[1]}
     return entry[2] is not chosen[2] and id(chosen[2]) not in straight
 
 
 def _assigned(new: ParsedSource, qualname: str) -> int | None:
-    """The line in which the candidate binds a target's name in another way than by a definition."""
+    """Return the line on which the candidate binds a target's name without a definition."""
     bodies = [new.tree.body, *(node.body for node in ast.walk(new.tree) if isinstance(node, ast.ClassDef))]
     binders = (node for body in bodies for node in body if qualname.rpartition(".")[2] in bound(node))
     return next((node.lineno for node in binders if not isinstance(node, DefinitionNode)), None)
@@ -161,7 +179,7 @@ def _assigned(new: ParsedSource, qualname: str) -> int | None:
 
 @dataclass(frozen=True)
 class _Needs:
-    """Which names were looked for, and what was taken, scope by scope."""
+    """The names that the transplanted code needs, and the entries that are taken, by scope."""
 
     wanted: dict[Scope, set[str]]
     taken: dict[Scope, dict[ScopeEntry, None]]
@@ -174,7 +192,7 @@ def _needs(scopes: Sequence[Scope], pairs: Sequence[TargetPair]) -> _Needs:
     queue: list[tuple[ast.AST, Scope | None]] = [
         (pair.candidate.node, homes.get(tuple(parent.name for parent in pair.mask.parents))) for pair in pairs
     ]
-    for piece, home in queue:  # grows while it is read
+    for piece, home in queue:  # The loop appends to the queue.
         for scope in scopes:
             for name in sorted(_wanted(piece, scope, home) - needs.wanted[scope]):
                 needs.wanted[scope].add(name)
@@ -189,7 +207,7 @@ def _needs(scopes: Sequence[Scope], pairs: Sequence[TargetPair]) -> _Needs:
 
 
 def _wanted(piece: ast.AST, scope: Scope, home: Scope | None) -> set[str]:
-    """The names of a scope that a piece needs; `home` is the scope where the piece itself stands."""
+    """Return the names of a scope that a piece needs; `home` is the scope that contains the piece."""
     if not scope.path:
         return used(piece)
     owners = {scope.path[-1]}
@@ -202,7 +220,7 @@ def _wanted(piece: ast.AST, scope: Scope, home: Scope | None) -> set[str]:
 
 
 def _providers(scope: Scope) -> dict[str, list[ScopeEntry]]:
-    """By name: the candidate's entries that are taken where the name is needed. No entry binds a name of the mask."""
+    """Map each name to the candidate's entries that are taken if it is needed; no entry binds a name of the mask."""
     providers: dict[str, list[ScopeEntry]] = {}
     known = scope.mask.binds
     for entry in scope.candidate.entries:
@@ -219,7 +237,7 @@ def _providers(scope: Scope) -> dict[str, list[ScopeEntry]]:
 
 
 def _extends_package(scope: Scope, entry: ScopeEntry) -> bool:
-    """`import a.b` adds to what the mask's `import a` binds, and replaces nothing."""
+    """Return whether an entry is an `import a.b` that only extends the mask's `import a`."""
     binders = [other.node for other in scope.mask.entries if other.binds & entry.binds]
     return bool(binders) and all(
         isinstance(node, ast.Import) and node.names[0].asname is None for node in (entry.node, *binders)
@@ -262,7 +280,7 @@ def _insertions(
 
 
 def _new_imports(mask: ParsedSource, new: ParsedSource, module: Scope, imports: Sequence[ScopeEntry]) -> TextEdit:
-    """Behind the last import above the first target; without one, behind the docstring or at the top."""
+    """Insert imports after the last import above the first target, or else after the docstring or at the top."""
     above = module.mask.body[: module.mask.body.index(module.mask.holders[0])]
     anchors = [statement for statement in above if isinstance(statement, ast.Import | ast.ImportFrom)]
     newline = mask.newline(0)
@@ -277,7 +295,7 @@ def _new_imports(mask: ParsedSource, new: ParsedSource, module: Scope, imports: 
 
 
 def _by_position(scope: Scope, entries: Iterable[ScopeEntry]) -> dict[int, list[ScopeEntry]]:
-    """Where in the mask's body entries go: before the first holder, or behind what they need when they run."""
+    """Group entries by position in the mask's body: before the first holder, or after what they need when they run."""
     first = scope.mask.body.index(scope.mask.holders[0])
     ready = {name: position + 1 for position, node in enumerate(scope.mask.body) for name in bound(node)}
     ready |= {name: 0 for node in scope.mask.body[:first] for name in bound(node)}
@@ -291,7 +309,7 @@ def _by_position(scope: Scope, entries: Iterable[ScopeEntry]) -> dict[int, list[
 
 
 def _rendered(source: ParsedSource, entries: Iterable[ScopeEntry], margin: str, newline: str, gap: str) -> str:
-    """Statements one below the other, with a gap around definitions; an import with the names that are taken."""
+    """Return the text of entries, with a gap around definitions; an import lists the names that are taken."""
     names: dict[ast.stmt, list[ast.alias]] = {}
     for entry in entries:
         names.setdefault(entry.origin, []).extend(getattr(entry.node, "names", []) if entry.is_import else [])
