@@ -1,8 +1,8 @@
 """Base classes of records, and migration of records that earlier versions wrote.
 
-A `StoredRecord` carries the number of the schema that it was written under. `read_record` migrates a record of an
-earlier schema by the table `MIGRATIONS`. A record of a later schema keeps its unknown keys and writes them again. In a
-record of the current schema, an unknown key is an error.
+A `StoredRecord` carries the number of the schema under which it was written. `read_record` migrates records of earlier
+schemas by the table `MIGRATIONS`. Unknown keys of a later schema are kept and written back. In a record of the current
+schema, an unknown key is an error.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from pydantic_core import from_json
 
 from lmrbench.errors import RecordError
 
-# The schema of all stored records. Increase it with each change that affects readers of old files, and add the step
-# from the previous number to MIGRATIONS. Records without a number have schema 0.
+# The current schema, common to all stored records. Increase it with each change that affects readers of old files, and
+# add the step from the previous number to MIGRATIONS. Records without a number have schema 0.
 SCHEMA = 3
 
 
@@ -134,7 +134,7 @@ def _migrated(values: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def _with_flat_settings(facts: dict[str, Any]) -> dict[str, Any]:
-    """Migrate the settings of schema 0, which grouped some of a model's and had other names for two of an agent's."""
+    """Flatten the groups of settings that schema 0 had, and use the current names of settings."""
     if facts.get("solving") is None:
         return facts
     old = dict(facts["solving"])
@@ -147,11 +147,11 @@ def _with_flat_settings(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _by_the_wall_clock(grade: dict[str, Any]) -> dict[str, Any]:
-    """Record that time limits counted wall-clock time up to schema 2."""
+    """Mark the time limits of a grade as wall-clock time, which they were up to schema 2."""
     return grade | {"clock": "wall"}
 
 
-# The migration of a record to the next schema, by the name of its type and the schema that it was written under.
+# Maps the type of a record and its schema to the function that migrates it to the next schema.
 MIGRATIONS: Mapping[tuple[str, int], Callable[[dict[str, Any]], dict[str, Any]]] = {
     ("RunFacts", 0): _with_flat_settings,
     ("Grade", 2): _by_the_wall_clock,

@@ -156,7 +156,7 @@ def test_who_makes_the_changes_passes_and_who_makes_one_of_two_has_found_half(su
         "broken": 0.0,
         **dict.fromkeys(hostile, 0.0),
     }
-    assert "handed in whole" in found["text"].cases[0].reason
+    assert "submit each of these files whole" in found["text"].cases[0].reason
     assert "experiment.py: line" in found["broken"].cases[0].reason
     assert found["both"].blinded().found is None
 

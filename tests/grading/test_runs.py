@@ -119,7 +119,7 @@ def test_a_link_in_a_run_folder_is_one_error_and_not_followed(pool, tasks, tmp_p
     (run / name).unlink(missing_ok=True)
     (run / name).symlink_to(victim)
 
-    with pytest.raises(RecordError, match=rf"run/{name}: is a link"):
+    with pytest.raises(RecordError, match=rf"run/{name}: is a symbolic link"):
         graded(run, answers(RIGHT, WRONG), tasks, pool)
     assert victim.read_text() == "precious\n"
 

@@ -91,7 +91,7 @@ def test_a_suite_of_suites_has_no_papers_of_its_own(joined):
 
     done = CliRunner().invoke(app, ["list", "--suite", str(joined)])
 
-    assert "there is a paper here, too: toy" in str(done.exception)
+    assert "the folder also contains the paper toy" in str(done.exception)
 
 
 def test_all_is_what_comes_with_lmrbench():

@@ -189,7 +189,7 @@ def _suite(toy_suite, tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ('slug = "toy"', 'slug = "toys"', "the folder is called 'toy'"),
+        ('slug = "toy"', 'slug = "toys"', "the name of the folder is 'toy'"),
         ("year = 2020", 'year = "soon"', r"paper\.year"),
         ("year = 2020", "year = 2020\neditor = 1", r"paper\.editor: unknown key"),
         ('name = "blend"', 'name = "blend"\nfolder = "x"', r"task\[0\]\.folder: unknown key"),

@@ -48,7 +48,7 @@ class Block:
         end: The index of the line after the block and its closing fence.
         language: The language in lower case; "" if the fence names none.
         closed: Whether a fence closes the block.
-        lines: The content without quotation marks and margin.
+        lines: The content, without margin and without the marks of a surrounding block quote.
     """
 
     start: int

@@ -135,7 +135,7 @@ def _core(node: ast.stmt) -> str:
 
 
 def _renaming(source: ParsedSource, entries: Sequence[ScopeEntry], old: str, new: str) -> Iterator[TextEdit]:
-    """Yield the edits that rename what entries bind, with all uses; raise LookupError if that is not possible."""
+    """Yield the edits that rename a name of entries everywhere; raise LookupError if a use of it cannot be edited."""
     for entry in entries:
         match entry.node:
             case ast.Import(names=[alias]) | ast.ImportFrom(names=[alias]):

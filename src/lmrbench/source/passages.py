@@ -118,7 +118,7 @@ def _moved(lines: Sequence[str]) -> tuple[str, ...] | None:
 
 
 class _Reading:
-    """The state while one text is read, statement by statement."""
+    """The state of reading one text, statement by statement."""
 
     def __init__(self, lines: Sequence[str], strict: bool) -> None:
         self._lines, self._strict = lines, strict
@@ -177,7 +177,7 @@ class _Reading:
         self._broken = self._broken or (number, reason)
 
     def _end(self, number: int) -> int:
-        """Return the number of the line after a statement: the next that is not deeper and does not continue it."""
+        """Return the number of the next line that is not indented deeper than a statement and does not continue it."""
         content = _content(self._lines[number])
         if not _begins(content):
             return number + 1

@@ -141,7 +141,7 @@ def _members(
     candidate: ParsedSource,
     pairs: Sequence[TargetPair],
 ) -> list[ast.stmt]:
-    """Return the statements of the candidate's module that belong to a class, if one of its methods is outside it."""
+    """Return the module-level statements of the candidate that belong to a class with methods outside its body."""
     queue: list[ast.stmt] = []
     for pair in pairs:
         if tuple(parent.name for parent in pair.mask.parents) == path and not pair.candidate.parents:

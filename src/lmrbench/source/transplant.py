@@ -1,13 +1,13 @@
 """Transplant the targets of a candidate's file, and what they need, into the masked file.
 
-The transplant takes:
+The transplant copies:
 
 - the candidate's text of each target;
-- statements of the module, and names of imports, that a taken piece needs and the mask does not define;
-- members of a target's class that a taken piece uses and the mask's class lacks;
-- statements that modify a taken name (`TABLE[0] = 1`, `TABLE.append(1)`).
+- module-level statements and imported names that the copied code needs and the mask does not define;
+- members of a target's class that the copied code uses and the mask's class lacks;
+- statements that modify a copied name (`TABLE[0] = 1`, `TABLE.append(1)`).
 
-A statement is taken whole (`try: import x` with its `except`), an import name by name.
+Statements are copied whole (`try: import x` with its `except`), imports name by name.
 
 Invariants:
 
@@ -145,7 +145,7 @@ def _pair(mask: ParsedSource, new: ParsedSource, qualname: str) -> TargetPair:
 
 
 def _candidates(mask: ParsedSource, target: Function, new: ParsedSource) -> list[Definition]:
-    """Return the candidate's definitions of a target in the order of the text; a method may be outside its class."""
+    """Return the candidate's definitions of a target in the order of the text, methods outside their class included."""
     found = definitions_named(new.tree, target.qualname)
     name = target.node.name
     if not target.parents or not all(isinstance(parent, ast.ClassDef) for parent in target.parents):

@@ -1,8 +1,8 @@
 """Digests that tell whether stored results about a task are still valid.
 
-A reference's observations and all grades are valid as long as `grading_digest` is the same, and a certificate as long as
-`audit_digest` is. Adding a wrong version, for example, invalidates the certificate but no grade. Digests cover the bytes
-that were loaded.
+Grades, and observations of a reference, are valid as long as `grading_digest` is the same; a certificate is valid as
+long as `audit_digest` is. Adding a wrong version, for example, invalidates the certificate but no grade. Digests cover
+the bytes that were loaded.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ def grading_digest(task: Task) -> str:
 
 
 def audit_digest(task: Task) -> str:
-    """Return the SHA-256 of everything an audit reads: what is graded, what a solver is told, and the variants."""
+    """Return the SHA-256 of everything an audit reads.
+
+    That is what `grading_digest` covers, what a solver is told, the rewrites and the wrong versions.
+    """
     return files_digest({**_run(task), **_told(task)})
 
 

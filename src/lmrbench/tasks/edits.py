@@ -1,4 +1,4 @@
-"""Describe a text as a base with a few lines replaced."""
+"""Edits that replace whole lines of a text or of the files of a repository."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lmrbench.records import Record
 from lmrbench.source.syntax import decode
 from lmrbench.tasks.model import RelativePath
 
-# A sentence that can be a docstring of one line.
+# A sentence that can be the content of a one-line docstring without escapes.
 Sentence = Annotated[str, StringConstraints(pattern=r'^[^\n\\]*[^\s\\"]$')]
 
 
@@ -44,7 +44,7 @@ def edited(base: str, edits: Sequence[LineEdit], where: str) -> str:
     Args:
         base: The text.
         edits: The edits, in any order.
-        where: The place that error messages begin with.
+        where: The prefix of error messages, which names file and key.
 
     Raises:
         TaskError: The old lines of an edit do not occur exactly once, an edit changes nothing, or two edits change the
@@ -68,7 +68,7 @@ def edited_files(repository: Mapping[str, bytes], edits: Iterable[FileEdit], whe
     Args:
         repository: The files by path.
         edits: The edits, in any order.
-        where: The place that error messages begin with.
+        where: The prefix of error messages, which names file and key.
 
     Returns:
         The files that the edits change.
@@ -92,7 +92,7 @@ def place_of(base: str, edit: LineEdit, where: str) -> tuple[int, int]:
     Args:
         base: The text.
         edit: The edit.
-        where: The place that error messages begin with.
+        where: The prefix of error messages, which names file and key.
 
     Raises:
         TaskError: The old lines do not occur exactly once, or the edit changes nothing.

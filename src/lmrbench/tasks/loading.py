@@ -70,7 +70,7 @@ def load_suite(folder: Path | None = None) -> tuple[Task, ...]:
     if suite is not None and suite.suites:
         return _joined(folder, papers)
     if not papers:
-        raise TaskError(f"{folder}: no paper folder here (none holds a task.toml)")
+        raise TaskError(f"{folder}: contains no paper folder, which is a folder with a task.toml")
     return tuple(task for paper in papers for task in load_paper(paper, suite))
 
 
@@ -114,7 +114,7 @@ def load_paper(folder: Path, suite: Suite | None = None) -> tuple[Task, ...]:
         raise TaskError(f"{file}: paper.slug is {paper.slug!r}, but the name of the folder is {folder.name!r}")
     entries = table.get("task", [])
     if not isinstance(entries, list) or not entries:
-        raise TaskError(f"{file}: task: at least one [[task]] is needed")
+        raise TaskError(f"{file}: task: expected at least one [[task]]")
     repository = load_repository(folder)
     checked = [_entry(table, folder, f"task[{index}]", repository) for index, table in enumerate(entries)]
     for index, entry in enumerate(checked):

@@ -66,7 +66,7 @@ class Target(Record):
 
 
 class Tolerance(Record):
-    """The tolerance of floats: a (observed) and b (reference) agree if |a - b| <= atol + rtol * |b|.
+    """A tolerance: floats a (observed) and b (reference) agree if |a - b| <= atol + rtol * |b|.
 
     Attributes:
         rtol: The relative tolerance.
@@ -113,7 +113,7 @@ STATED_TIME_LIMITS = (
 
 
 class Suite(Record):
-    """`suite.toml`.
+    """A suite, as described by its `suite.toml`.
 
     Attributes:
         name: The name of the suite.
@@ -146,7 +146,7 @@ def _requirement(text: str) -> str:
 
 
 class Paper(Record):
-    """`[paper]` of task.toml.
+    """A paper, as described by `[paper]` of task.toml.
 
     Attributes:
         slug: The short name of the paper, which is that of its folder.
@@ -184,7 +184,7 @@ class TaskFiles:
         equivalents: The text of `equivalent/<task>.toml` (see `loading.equivalents_file`).
         decided: The text of `decided/<task>.toml` (see `loading.decided_file`).
         deviations: The text of `deviations.toml`, the paper's pool of deviations.
-        results: The metrics that the reference's experiment logged, as JSON, if a solver sees them.
+        results: The metrics that the reference's experiment logged, as JSON; "" if a solver does not see them.
         shown: Goal files that a solver sees unmasked and submits whole, by path.
         imports: The top-level imports that are needed. If None, they are those of the repository and the check.
     """
@@ -221,7 +221,7 @@ class Draw(Record):
 
 
 class TaskEntry(Record):
-    """One `[[task]]` of task.toml.
+    """A task, as described by a `[[task]]` of task.toml.
 
     Attributes:
         name: The name of the task.

@@ -19,7 +19,7 @@ from lmrbench.tasks.files import parsed_table, read_text, read_text_if_there, va
 
 
 class EditedVersion(Record):
-    """One table of `wrong/<task>.toml`.
+    """A wrong version, as described by a table of `wrong/<task>.toml`.
 
     Attributes:
         why: What is wrong with the version.

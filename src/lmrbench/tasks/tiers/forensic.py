@@ -60,7 +60,7 @@ class Deviation(FileEdit):
 
 
 class DeviationPool(Record):
-    """`deviations.toml`.
+    """The pool of a paper, as described by its `deviations.toml`.
 
     Attributes:
         tolerance: The tolerance within which metrics agree.

@@ -22,7 +22,7 @@ from lmrbench.tasks.workspace import one_text
 
 
 class Twin(Record):
-    """One `twins/<name>.toml`.
+    """A twin, as described by `twins/<name>.toml`.
 
     Attributes:
         name: The name of the file.
