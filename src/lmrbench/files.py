@@ -1,7 +1,7 @@
-"""Files that can be trusted: whole writes, locks, files that are no links, and the cache of this user alone.
+"""Read and write files safely: atomic writes, locks, no symbolic links, and a private cache folder.
 
-A run folder may come from somebody else, so nothing in it is followed that is a link. The cache holds the seed, the key
-and the observations of goldens, so nobody else may read or write there. What the operating system refuses is a
+A run folder may be of foreign origin, so symbolic links in it are not followed. The cache holds the seed, the key and
+the observations of references, so other users must not read or write it. Errors of the operating system become a
 `RecordError` that names the file.
 """
 
@@ -26,9 +26,10 @@ PRIVATE = 0o600
 
 
 def cache_folder() -> Path:
-    """`lmrbench` in the user's cache folder (XDG_CACHE_HOME moves it), closed to everybody else.
+    """Return the folder `lmrbench` in the user's cache folder (see XDG_CACHE_HOME), created with mode 0700.
 
-    Raises RecordError where it belongs to another user, or others could write to it.
+    Raises:
+        RecordError: The folder belongs to another user, or other users can write to it.
     """
     folder = platformdirs.user_cache_path("lmrbench")
     with _one_line(folder):
@@ -37,32 +38,50 @@ def cache_folder() -> Path:
         if status.st_uid != os.geteuid():
             raise RecordError(f"{folder}: belongs to another user; set XDG_CACHE_HOME to a folder of your own")
         if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            raise RecordError(f"{folder}: others can write to it, so nothing in it can be trusted; delete it")
+            raise RecordError(f"{folder}: other users can write to it, so its content cannot be trusted; delete it")
         if status.st_mode & 0o077:
             folder.chmod(0o700)
     return folder
 
 
 def read_plain(path: Path) -> bytes:
-    """The content of a regular file that is no link. Raises FileNotFoundError if there is none, else RecordError."""
+    """Read a regular file without following symbolic links.
+
+    Raises:
+        FileNotFoundError: The file does not exist.
+        RecordError: It is a link or not a regular file, or it cannot be read.
+    """
     with reading_plain(path) as file:
         return file.read()
 
 
 @contextmanager
 def reading_plain(path: Path) -> Iterator[BinaryIO]:
-    """Open a regular file that is no link. Raises FileNotFoundError if there is none, else RecordError."""
+    """Open a regular file for reading without following symbolic links.
+
+    Raises:
+        FileNotFoundError: The file does not exist.
+        RecordError: It is a link or not a regular file, or it cannot be read.
+    """
     with _one_line(path), os.fdopen(_open_plain(path, os.O_RDONLY), "rb") as file:
         yield file
 
 
 def append_whole(path: Path, line: bytes) -> None:
-    """Append one line, whole, and flush it to the disk; a last line that was cut short is cut off before."""
+    """Append one line and flush it to disk, after removing an incomplete last line.
+
+    Args:
+        path: The file, which is created if it does not exist.
+        line: The line with its newline.
+
+    Raises:
+        RecordError: The file is a link or not a regular file, or it cannot be written.
+    """
     with _one_line(path):
         fd = _open_plain(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         try:
             os.ftruncate(fd, _whole_length(fd))
-            # A disk that becomes full takes the first bytes, and says so only when it is asked to take the others.
+            # A disk that fills up accepts the first bytes and reports an error only at the next write.
             while line:
                 line = line[os.write(fd, line) :]
             os.fsync(fd)
@@ -71,7 +90,11 @@ def append_whole(path: Path, line: bytes) -> None:
 
 
 def write_whole(path: Path, data: bytes, mode: int = 0o644) -> None:
-    """Write a file so that whoever reads it, at any moment, finds the old content or the new; a link is replaced."""
+    """Write a file atomically: a reader finds either the old content or the new. A symbolic link is replaced.
+
+    Raises:
+        RecordError: The file cannot be written.
+    """
     with _one_line(path):
         temporary = _temporary(path, data)
         try:
@@ -83,7 +106,13 @@ def write_whole(path: Path, data: bytes, mode: int = 0o644) -> None:
 
 
 def made_once(path: Path, draw: Callable[[], bytes]) -> bytes:
-    """The content of a private file; where it is not there yet, what `draw` returns."""
+    """Return the content of a private file, which is created with the result of `draw` if it does not exist.
+
+    If several processes create the file at the same time, all return the same content.
+
+    Raises:
+        RecordError: The file is a link or not a regular file, or it cannot be read or written.
+    """
     try:
         return read_plain(path)
     except FileNotFoundError:
@@ -91,7 +120,7 @@ def made_once(path: Path, draw: Callable[[], bytes]) -> bytes:
     with _one_line(path):
         temporary = _temporary(path, draw())
         try:
-            # Unlike a rename, a link fails where another process was faster.
+            # Unlike a rename, a hard link fails if another process created the file first.
             os.link(temporary, path)
         except FileExistsError:
             pass
@@ -102,9 +131,10 @@ def made_once(path: Path, draw: Callable[[], bytes]) -> bytes:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold a run folder for this process alone; a kill lets go of it.
+    """Lock a run folder for this process; the lock ends with the context or the process.
 
-    Raises RecordError, which names the process, if another one holds it.
+    Raises:
+        RecordError: Another process holds the lock (the message names it), or the file system has no locks.
     """
     with _one_line(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -117,7 +147,7 @@ def locked(folder: Path) -> Iterator[None]:
         except OSError as error:
             raise RecordError(
                 f"{folder / '.lock'}: can't be locked ({error.strerror}), as on some network file systems; "
-                "name a folder on a disk of this machine"
+                "use a folder on a local disk"
             ) from error
         with _one_line(folder / ".lock"):
             os.ftruncate(fd, 0)
@@ -128,22 +158,22 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def _holder(fd: int) -> str:
-    """Who wrote itself down in a lock's file; nothing where that is not what it holds."""
+    """Return the process named in a lock file as a suffix for a message; empty if the file names none."""
     held = os.pread(fd, 200, 0).decode("utf-8", "replace")
     return f" ({held})" if re.fullmatch(r"process \d+ on [\w.-]+", held) else ""
 
 
 def _open_plain(path: Path, flags: int) -> int:
     try:
-        # A pipe without a writer must not hold up whoever opens it.
+        # Opening a FIFO without O_NONBLOCK would wait for a writer.
         fd = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise RecordError(f"{path}: is a link, which is not followed") from error
+            raise RecordError(f"{path}: is a symbolic link; links are not followed") from error
         raise
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
-        raise RecordError(f"{path}: is no regular file")
+        raise RecordError(f"{path}: is not a regular file")
     return fd
 
 
@@ -156,7 +186,7 @@ def _temporary(path: Path, data: bytes) -> str:
 
 
 def _whole_length(fd: int) -> int:
-    """The length of a file up to the end of its last whole line."""
+    """Return the length of a file up to the end of its last complete line."""
     end = os.fstat(fd).st_size
     while end > 0:
         start = max(0, end - 65536)

@@ -1,7 +1,8 @@
-"""Files of JSON lines that survive a kill.
+"""Read and append files of JSON lines that stay valid if the process is killed.
 
-A line is appended whole, in one write. A last line without its end is one that was being written when the process died:
-it is cut off before the next append. Any other line that can't be read is a `RecordError` that names file and line.
+A line is appended whole, in one write. A last line without a newline was being written when the process died; it is
+ignored when reading and removed before the next append. Any other line that cannot be read is a `RecordError` that
+names file and line.
 """
 
 from __future__ import annotations
@@ -18,20 +19,28 @@ from lmrbench.errors import RecordError
 from lmrbench.files import append_whole, reading_plain
 from lmrbench.records import AnyRecord, StoredRecord, read_record
 
-# Of a line that somebody hands in: many times what the largest code can take as JSON.
+# The maximal length of a line of a foreign file, many times the size of the largest submission as JSON.
 MAX_LINE_BYTES = 16 << 20
 
 
 def read_lines(path: Path, model: type[AnyRecord]) -> list[AnyRecord]:
-    """Return all records of a file, without a last line that was cut short; [] if there is no such file."""
+    """Read the records of a file of our own, except for an incomplete last line.
+
+    Args:
+        path: The file. If it does not exist, the list is empty.
+        model: The type of the records.
+
+    Raises:
+        RecordError: A line is not a record of this type, or the file is a symbolic link.
+    """
     return [read_record(line, model, f"{path}:{number}") for number, line in whole_lines(path)]
 
 
 def whole_lines(path: Path) -> list[tuple[int, bytes]]:
-    """Return number and content of the lines of a file that are whole and not empty; [] if there is no such file.
+    """Return number and content of the complete lines of a file that are not empty; [] if the file does not exist.
 
     Raises:
-        RecordError: the path is a link. Run folders may come from a stranger.
+        RecordError: The file is a symbolic link. Run folders may be of foreign origin, so links are not followed.
     """
     return [(number, line.strip()) for number, _, line in GrowingFile(path).appended()]
 
@@ -101,17 +110,25 @@ class GrowingFile:
 
 
 def read_submitted_lines(path: Path, model: type[AnyRecord]) -> list[AnyRecord]:
-    """All records of a file that somebody hands in, which must be there and whole; it may lack the last line's end.
+    """Read the records of a file written by another program. The last line may lack its newline.
 
-    A line is read no further than `MAX_LINE_BYTES`.
+    Args:
+        path: The file, which must exist.
+        model: The type of the records.
+
+    Raises:
+        RecordError: The file cannot be read, or a line is not a record of this type.
     """
     return [read_record(line, model, f"{path}:{number}") for number, line in submitted_lines(path)]
 
 
 def submitted_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Number and content of the lines of a file that somebody hands in, as UTF-8; lone surrogates are replaced.
+    """Yield number and content of the lines of a file written by another program that are not empty.
 
-    Raises RecordError, naming the line, for one that is too long or in another encoding.
+    Lone surrogates are replaced.
+
+    Raises:
+        RecordError: The file cannot be read, or a line is not UTF-8 or longer than `MAX_LINE_BYTES`.
     """
     try:
         with path.open("rb") as file:
@@ -133,5 +150,5 @@ def submitted_lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def append_line(path: Path, record: StoredRecord) -> None:
-    """Append one record, whole, and flush it to the disk."""
+    """Append one record in one write and flush it to disk."""
     append_whole(path, record.model_dump_json().encode() + b"\n")

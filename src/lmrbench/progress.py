@@ -1,4 +1,4 @@
-"""Where there is no terminal for a bar, a line of progress now and then."""
+"""Report progress as a line at intervals, for output that is not a terminal."""
 
 from __future__ import annotations
 
@@ -13,19 +13,24 @@ _quiet = False
 
 
 def be_quiet() -> None:
-    """Show no progress from now on."""
+    """Disable progress reports for the rest of this process."""
     global _quiet
     _quiet = True
 
 
 def is_quiet() -> bool:
-    """Whether no progress is to be shown."""
+    """Return whether progress reports are disabled."""
     return _quiet
 
 
 @contextmanager
 def lines_of_progress(line: Callable[[], str], out: TextIO | None = None) -> Iterator[None]:
-    """Print what `line` returns every `SECONDS`, on standard error or `out`; nothing while it is empty, or if quiet."""
+    """Print a line of progress every `SECONDS` while the context is open, unless progress is disabled.
+
+    Args:
+        line: Returns the text to print. Nothing is printed if it is empty.
+        out: The stream to print to; by default standard error.
+    """
     if _quiet:
         yield
         return

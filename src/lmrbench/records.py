@@ -1,8 +1,8 @@
-"""What is a record, and how do records outlive the version that wrote them?
+"""Base classes of records, and migration of records that earlier versions wrote.
 
-A `StoredRecord` carries the number of the schema that it was written under. `read_record` brings one of an earlier
-schema up to date by the table `MIGRATIONS`. One of a later schema is read as far as it is understood; what is not
-understood is kept, and written again. In a record of this schema an unknown key is an error.
+A `StoredRecord` carries the number of the schema under which it was written. `read_record` migrates records of earlier
+schemas by the table `MIGRATIONS`. Unknown keys of a later schema are kept and written back. In a record of the current
+schema, an unknown key is an error.
 """
 
 from __future__ import annotations
@@ -16,25 +16,29 @@ from pydantic_core import from_json
 
 from lmrbench.errors import RecordError
 
-# Of everything that is stored. Raise it with each change that a reader of old files would notice, and say in
-# MIGRATIONS how to get there from the number before. Records without a number are of schema 0.
+# The current schema, common to all stored records. Increase it with each change that affects readers of old files, and
+# add the step from the previous number to MIGRATIONS. Records without a number have schema 0.
 SCHEMA = 3
 
 
 class Record(BaseModel):
-    """Base of every record: frozen, and unknown keys are an error."""
+    """Base of all records: frozen, and unknown keys are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Part(Record):
-    """A record inside of stored ones: what a later schema added to it is kept."""
+    """A record inside a stored record; unknown keys of a later schema are kept."""
 
     model_config = ConfigDict(extra="allow")
 
 
 class StoredRecord(Record):
-    """A record that is written to a file which may be read years later."""
+    """A record that is written to files and may be read by later versions.
+
+    Attributes:
+        schema_version: The schema under which it was written.
+    """
 
     model_config = ConfigDict(extra="allow")
 
@@ -51,7 +55,16 @@ AnyRecord = TypeVar("AnyRecord", bound=Record)
 
 
 def read_record(data: bytes, model: type[AnyRecord], place: str) -> AnyRecord:
-    """The record that a JSON object holds. Raises RecordError, naming the place and the key at fault."""
+    """Parse a JSON object as a record, migrating it from earlier schemas.
+
+    Args:
+        data: The JSON text.
+        model: The type of the record.
+        place: Where the text is, for messages: a file, or a file and a line.
+
+    Raises:
+        RecordError: The text is not such a record. The message names place and key.
+    """
     values = parsed_json(data, place)
     if not isinstance(values, dict):
         raise RecordError(f"{place}: is not a JSON object")
@@ -59,11 +72,19 @@ def read_record(data: bytes, model: type[AnyRecord], place: str) -> AnyRecord:
 
 
 def parsed_json(data: bytes, place: str) -> Any:
-    """What a JSON text says. Raises RecordError, naming the place."""
+    """Parse a JSON text. Lone surrogates are replaced.
+
+    Args:
+        data: The JSON text.
+        place: Where the text is, for messages.
+
+    Raises:
+        RecordError: The text is not JSON.
+    """
     try:
         return from_json(data)
     except ValueError as error:
-        # Python's own parser takes lone surrogates, which it writes itself; no file can hold them.
+        # Python's json module reads and writes lone surrogates, which pydantic's parser rejects.
         if b"\\ud" not in data.lower():
             raise RecordError(f"{place}: is not JSON: {error}") from error
     try:
@@ -73,15 +94,33 @@ def parsed_json(data: bytes, place: str) -> Any:
 
 
 def validated(values: dict[str, Any], model: type[AnyRecord], place: str) -> AnyRecord:
-    """The record that parsed JSON holds. Raises RecordError, naming the place and the key at fault."""
+    """Convert a parsed JSON object to a record, migrating it from earlier schemas.
+
+    Args:
+        values: The JSON object.
+        model: The type of the record.
+        place: Where the object is, for messages.
+
+    Raises:
+        RecordError: The object is not such a record. The message names place and key.
+    """
     try:
         return model.model_validate(_migrated(values, model.__name__))
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        key = ".".join(str(part) for part in first["loc"])
-        raise RecordError(
-            f"{place}: {key + ': ' if key else ''}{first['msg'].removeprefix('Value error, ')}"
-        ) from error
+        raise RecordError(f"{place}: {first_problem(error)}") from error
+
+
+def first_problem(error: ValidationError, key: str = "") -> str:
+    """Return the first problem of a failed validation as one line, such as `limits.seconds: Field required`.
+
+    Args:
+        error: The error.
+        key: The key of the validated value, if that is a part of something larger.
+    """
+    first = error.errors(include_url=False)[0]
+    place = ".".join(str(part) for part in (key, *first["loc"]) if part != "")
+    message = "unknown key" if first["type"] == "extra_forbidden" else first["msg"].removeprefix("Value error, ")
+    return f"{place}: {message}" if place else message
 
 
 def _migrated(values: dict[str, Any], name: str) -> dict[str, Any]:
@@ -95,7 +134,7 @@ def _migrated(values: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def _with_flat_settings(facts: dict[str, Any]) -> dict[str, Any]:
-    """Schema 0 held some settings of a model in groups, and had other names for two settings of agents."""
+    """Flatten the groups of settings that schema 0 had, and use the current names of settings."""
     if facts.get("solving") is None:
         return facts
     old = dict(facts["solving"])
@@ -108,11 +147,11 @@ def _with_flat_settings(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _by_the_wall_clock(grade: dict[str, Any]) -> dict[str, Any]:
-    """Up to schema 2 all time limits were counted by the wall clock."""
+    """Mark the time limits of a grade as wall-clock time, which they were up to schema 2."""
     return grade | {"clock": "wall"}
 
 
-# By the name of the record and the schema that it was written under: what brings it one schema further.
+# Maps the type of a record and its schema to the function that migrates it to the next schema.
 MIGRATIONS: Mapping[tuple[str, int], Callable[[dict[str, Any]], dict[str, Any]]] = {
     ("RunFacts", 0): _with_flat_settings,
     ("Grade", 2): _by_the_wall_clock,
@@ -124,7 +163,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
-    """The items by key; groups, and items within a group, keep their order."""
+    """Group items by key. Groups, and the items of each group, are in order of appearance."""
     groups: dict[Key, list[Item]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)

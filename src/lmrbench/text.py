@@ -1,12 +1,14 @@
-"""Text for people: what somebody else wrote, made fit for a terminal, where it does nothing; and counts of things."""
+"""Format text for people: untrusted text for a terminal, and counts with their nouns."""
 
 from __future__ import annotations
 
 
 def printable(text: str, lines: bool = False) -> str:
-    """The text with every character escaped that a terminal would act upon or not show, as `\\x1b`.
+    r"""Escape every character that a terminal would act on or not show, for example as `\x1b`.
 
-    lines: line breaks stay; otherwise they are escaped too, so that no text begins a line of its own.
+    Args:
+        text: The text.
+        lines: Whether to keep newlines. If they are escaped, the text cannot imitate a line of other output.
     """
     return "".join(
         letter if letter.isprintable() or (lines and letter == "\n") else ascii(letter)[1:-1] for letter in text
@@ -14,5 +16,5 @@ def printable(text: str, lines: bool = False) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """A count with its noun, as "1 task" or "1,200 tasks"; the plural is made with an s."""
+    """Return a count with its noun, such as "1 task" or "1,200 tasks". The plural is formed with an s."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"

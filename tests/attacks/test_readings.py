@@ -391,7 +391,7 @@ def test_what_else_lies_in_a_workspace_is_named_and_no_more(workspace, tmp_path,
         "pipe: neither a file nor a folder; left out",
         "sparse.py: added; left out",
         "weighting.py: changed; left out",
-        "/d: nested too deeply; not looked at",
+        "/d: nested too deeply; not read",
     ):
         assert [line for line in lines if line.endswith(words)], (words, lines)
     assert len(lines) == 6
@@ -402,14 +402,14 @@ def test_a_workspace_of_more_files_than_are_looked_at_is_collected(workspace, ta
     for number in range(20):
         (workspace / "repo" / f"file{number}.txt").touch()
     submission = reading.collect_workspace(task, workspace, "me")
-    assert any("the rest was not looked at" in warning for warning in submission.warnings)
+    assert any("the rest was not read" in warning for warning in submission.warnings)
     assert not any("removed" in warning for warning in submission.warnings)
 
 
 def test_an_unedited_workspace_is_said_to_be_so(workspace, task, tmp_path):
     export_workspace(task, tmp_path / "unedited")
     submission = reading.collect_workspace(task, tmp_path / "unedited", "me")
-    assert submission.warnings == ("repo/blending.py: is as it was handed out",)
+    assert submission.warnings == ("repo/blending.py: unchanged",)
     assert reading.collect_workspace(task, workspace, "me").warnings == ()
 
 
@@ -470,12 +470,12 @@ def test_paths_of_a_diff_are_escaped(tmp_path, collected):
     (tmp_path / "my.diff").write_text(DIFF + "--- a/x\x1b[2J\n+++ b/x\x1b[2J\n@@ -0,0 +1 @@\n+x\n")
     code, (line,) = collected(tmp_path / "my.diff")
     assert code == 0
-    assert line == "lmrbench: x\\x1b[2J: changed, but is no goal file; left out"
+    assert line == "lmrbench: x\\x1b[2J: changed, but not a goal file; left out"
 
 
 def test_a_file_that_is_a_fifo_or_without_end_is_one_line(tmp_path, collected):
     os.mkfifo(tmp_path / "answer.py")
-    assert collected(tmp_path / "answer.py") == (2, ["lmrbench: answer.py: is no regular file"])
+    assert collected(tmp_path / "answer.py") == (2, ["lmrbench: answer.py: is not a regular file"])
     (tmp_path / "long.py").touch()
     os.truncate(tmp_path / "long.py", 1 << 40)
     assert collected(tmp_path / "long.py") == (2, [f"lmrbench: long.py: is larger than {MAX_CODE_BYTES} bytes"])

@@ -368,7 +368,7 @@ def test_a_whole_method_needs_a_check(clone, tmp_path):
     import_edition(clone, tmp_path / "suite")
     table = tmp_path / "suite" / "pool_ing" / "task.toml"
     table.write_text(table.read_text().replace("check =", 'tier = "method"\ncheck ='))
-    with pytest.raises(TaskError, match=r"task\[0\]\.check: a task of the tier method needs a check"):
+    with pytest.raises(TaskError, match=r"task\[0\]\.check: is empty; tasks of the tier method need a check"):
         load_suite(tmp_path / "suite")
 
 

@@ -170,7 +170,7 @@ def test_an_answer_whose_sample_the_provider_left_unanswered_is_graded_where_it_
         (("answers.jsonl", "--task", "other/blend"), "no submission for other/blend"),
         (("answers.jsonl", "--out", "answers.jsonl"), "answers.jsonl: File exists"),
         (("answers.jsonl", "--out", "answers.jsonl/below"), "Not a directory"),
-        (("linked",), "is a link"),
+        (("linked",), "is a symbolic link"),
         (("twice.jsonl",), "handed in sample 0 of toy/blend twice"),
     ],
 )

@@ -16,8 +16,9 @@ from lmrbench.solving.prompts import prompt_message
 from lmrbench.solving.scoring import SuiteTasks
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.model import Draw
+from lmrbench.tasks.selection import select_with_draws
 from lmrbench.tasks.submission import Submission
-from lmrbench.tasks.tiers.forensic import asked_for, chosen, deviation_pool, share_found
+from lmrbench.tasks.tiers.forensic import chosen, deviation_pool, share_found
 from lmrbench.tasks.workspace import workspace_files
 
 EXPERIMENT = '''
@@ -155,7 +156,7 @@ def test_who_makes_the_changes_passes_and_who_makes_one_of_two_has_found_half(su
         "broken": 0.0,
         **dict.fromkeys(hostile, 0.0),
     }
-    assert "handed in whole" in found["text"].cases[0].reason
+    assert "submit each of these files whole" in found["text"].cases[0].reason
     assert "experiment.py: line" in found["broken"].cases[0].reason
     assert found["both"].blinded().found is None
 
@@ -185,7 +186,7 @@ def test_a_draw_is_a_function_of_its_numbers_and_changes_no_line_twice(suite):
     assert draws == {tuple(chosen(task, pool, Draw(count=3, seed=seed, attempt=0))) for seed in range(40)}
     assert len(draws) == 4
     assert not any({"rate", "faster"} <= set(draw) or {"from_zero", "squares"} <= set(draw) for draw in draws)
-    with pytest.raises(UsageError, match="no 4 deviations that can be made at once"):
+    with pytest.raises(UsageError, match="fewer than 4 deviations that can be combined"):
         chosen(task, pool, Draw(count=4, seed=0, attempt=0))
 
 
@@ -235,7 +236,7 @@ def test_the_same_change_in_another_layout_is_found(suite):
         ("", "there is no such file"),
         ("[deviation.x]\n", "deviation.x"),
         (POOL.replace('"weighting.py"', '"nowhere.py"'), "there is no file repo/nowhere.py"),
-        (POOL.replace('old = "COUNT = 6"', 'old = "COUNT = 7"'), "must stand in base once, not 0 times"),
+        (POOL.replace('old = "COUNT = 6"', 'old = "COUNT = 7"'), "must occur in the base once, not 0 times"),
         (POOL.replace('new = "COUNT = 8"', 'new = "COUNT = ("'), "deviation.count"),
         (POOL + "\nspeed = 1\n", "speed"),
     ],
@@ -251,7 +252,7 @@ def test_which_tasks_and_draws_are_meant(suite):
     tasks = load_suite(suite)
 
     def named(patterns, tier="function", fresh=None):
-        listed, draws = asked_for(tasks, patterns, tier, fresh)
+        listed, draws = select_with_draws(tasks, patterns, tier, fresh)
         return [task.id for task in listed], [(task.id, count, seed) for task, count, seed in draws]
 
     assert named([]) == (["toy/blend"], [])

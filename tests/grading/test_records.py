@@ -90,7 +90,7 @@ def test_a_file_system_without_locks_is_named_with_what_to_do(tmp_path, monkeypa
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
     monkeypatch.setattr(fcntl, "flock", refused)
-    message = rf"{tmp_path}/\.lock: can't be locked \(No locks.*name a folder"
+    message = rf"{tmp_path}/\.lock: can't be locked \(No locks.*use a folder"
     with pytest.raises(RecordError, match=message), locked(tmp_path):
         pass
 

@@ -121,14 +121,14 @@ def test_a_link_in_a_run_folder_is_one_error_and_not_followed(pool, tasks, tmp_p
     (run / name).unlink(missing_ok=True)
     (run / name).symlink_to(victim)
 
-    with pytest.raises(RecordError, match=rf"run/{name}: is a link"):
+    with pytest.raises(RecordError, match=rf"run/{name}: is a symbolic link"):
         grades_in(run, answers(RIGHT, WRONG), tasks, pool)
     assert victim.read_text() == "precious\n"
 
 
 def test_a_pipe_in_a_run_folder_does_not_hold_anybody_up(pool, tasks, tmp_path):
     os.mkfifo(tmp_path / "grades.jsonl")
-    with pytest.raises(RecordError, match=r"grades\.jsonl: is no regular file"):
+    with pytest.raises(RecordError, match=r"grades\.jsonl: is not a regular file"):
         grades_in(tmp_path, answers(RIGHT), tasks, pool)
 
 
@@ -210,7 +210,7 @@ def test_the_cache_is_closed_to_others(own_cache, pool, tasks, tmp_path):
     folder.chmod(0o755)
     assert cache_folder().stat().st_mode & 0o777 == 0o700
     folder.chmod(0o777)
-    with pytest.raises(RecordError, match="others can write to it"):
+    with pytest.raises(RecordError, match="other users can write to it"):
         cache_folder()
 
 

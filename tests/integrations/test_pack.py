@@ -193,7 +193,7 @@ def test_what_is_no_pack_or_too_large_is_not_unpacked(packed, tmp_path, monkeypa
     assert "is larger than" in message()
     packed.unlink()
     packed.symlink_to(tmp_path / "run" / "run.json")
-    assert "is a link" in message()
+    assert "is a symbolic link" in message()
 
 
 def graded_again(found, folder, passed, seeds=(5,)):

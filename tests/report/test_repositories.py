@@ -72,9 +72,9 @@ def test_a_run_over_two_suites_is_graded_at_once_and_reported_apart(joined, tmp_
 @pytest.mark.parametrize(
     ("suites", "said"),
     [
-        ('["../core", "../core"]', "two of them have a task 'toy/blend'"),
-        ('["../both"]', "both is made of suites itself"),
-        ('["../nowhere"]', "nowhere: there is no suite folder of that name"),
+        ('["../core", "../core"]', "two of them contain the task 'toy/blend'"),
+        ('["../both"]', "both combines suites itself"),
+        ('["../nowhere"]', "nowhere: there is no such suite folder"),
     ],
 )
 def test_suites_that_can_not_be_joined(joined, suites, said):
@@ -91,7 +91,7 @@ def test_a_suite_of_suites_has_no_papers_of_its_own(joined):
 
     done = CliRunner().invoke(app, ["list", "--suite", str(joined)])
 
-    assert "there is a paper here, too: toy" in str(done.exception)
+    assert "the folder also contains the paper toy" in str(done.exception)
 
 
 def test_all_is_what_comes_with_lmrbench():

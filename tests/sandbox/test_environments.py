@@ -145,8 +145,8 @@ def test_what_a_requirement_requires_in_turn_must_be_met_too(links, tmp_path, mo
 @pytest.mark.parametrize(
     ("requirement", "said"),
     [
-        ("blend base =", "'blend base =' is no requirement as pip reads it"),
-        ("blend_base @ file:///home/blend_base", "names an address; expected a package and its versions"),
+        ("blend base =", "'blend base =' is not a requirement in pip's syntax"),
+        ("blend_base @ file:///home/blend_base", "is a URL; expected the name of a package and its versions"),
     ],
 )
 def test_a_requirement_that_names_no_versions_of_a_package_is_refused(toy_suite, tmp_path, requirement, said):

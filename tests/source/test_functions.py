@@ -10,7 +10,7 @@ import pytest
 
 from lmrbench.errors import TaskError
 from lmrbench.source.functions import find, functions_named, mask
-from lmrbench.source.syntax import Source, decode
+from lmrbench.source.syntax import ParsedSource, decode
 from lmrbench.source.transplant import transplant
 
 STDLIB = [Path(str(module.__file__)) for module in (dataclasses, fractions, textwrap)]
@@ -137,7 +137,7 @@ def _functions(source):
             elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 found.append(".".join([*path, node.name]))
 
-    parsed = Source.parse(decode(source)[0])
+    parsed = ParsedSource.parse(decode(source)[0])
     visit(parsed.tree.body, [])
     return [name for name in dict.fromkeys(found) if len(functions_named(parsed, name)) == 1]
 

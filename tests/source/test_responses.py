@@ -482,7 +482,7 @@ def test_syntax_of_a_later_python_is_refused_with_the_version_that_is_used(code,
     ],
 )
 def test_a_target_that_is_assigned_is_refused_with_what_to_write(code, line):
-    assert f"score is assigned in line {line}, not defined by def; write `def score(" in refusal(code)
+    assert f"score is assigned on line {line}, not defined by def; write `def score(" in refusal(code)
 
 
 @pytest.mark.parametrize(
@@ -493,8 +493,8 @@ def test_a_target_that_is_assigned_is_refused_with_what_to_write(code, line):
         ("", "the answer is empty"),
         (" \n\n", "the answer is empty"),
         ("As an AI model I can't. " * 50, "no code in the answer: 'As an AI model I can't. As an AI"),
-        (f"<think>\n{fenced(FUNCTION)}", "no answer behind the reasoning"),
-        (f"{fenced(FUNCTION)}</think>", "no answer behind the reasoning"),
+        (f"<think>\n{fenced(FUNCTION)}", "no answer after the reasoning"),
+        (f"{fenced(FUNCTION)}</think>", "no answer after the reasoning"),
         (f"<think>\n{fenced(FUNCTION)}</think>\nI give up.", "no code in the answer: 'I give up.'"),
         (fenced("pip install torch\n", "bash"), "no code in the answer: '```bash pip install torch ```'"),
         (fenced("def other():\n    return 1\n"), "the candidate does not define score"),
@@ -508,19 +508,26 @@ def test_an_answer_without_code_is_quoted(text, words):
 
 def test_lines_of_prose_are_named_and_lines_of_warnings_are_those_of_the_answer():
     _, warnings = read(f"Sure, here is the function.\n\n{FUNCTION}\nIt adds up the powers.\nThat is all.\n")
-    assert warnings == ("line 1: prose beside the code; left out", "lines 9 to 10: prose beside the code; left out")
+    assert warnings == ("line 1: prose, not code; left out", "lines 9 to 10: prose, not code; left out")
     _, warnings = read(f"Sure.\n\n{fenced('UNUSED = 1' + chr(10))}\n{fenced(FUNCTION)}")
-    assert warnings == ("line 4: `UNUSED` is new, and no target needs it; left out",)
+    assert warnings == ("line 4: `UNUSED` is new, but no target needs it; left out",)
 
 
 def test_blocks_that_are_left_out_are_named():
     _, warnings = read(fenced(FUNCTION) + "prints\n" + fenced("14\n", ""))
-    assert warnings == ("line 10: nothing that a target needs; left out",)
+    assert warnings == ("line 10: no target needs this; left out",)
     _, warnings = read(fenced("x = = 1\n") + fenced(FUNCTION))
     assert warnings == ("line 2: can't be parsed (line 2: invalid syntax); left out",)
 
 
-def test_a_fence_with_anything_behind_it_ends_no_block():
+def test_a_fence_with_an_info_string_does_not_close_a_block():
+    output = "An older version:\n```not the end\ndef raised(value, power):\n    return 0\n"
+    text = from_response(fenced(CALLER) + fenced(output, "text"), ["score"], names_of(MASK)).text
+    assert "def score" in text
+    assert "def raised" not in text
+
+
+def test_a_fence_inside_a_docstring_does_not_close_a_block():
     text = fenced(FUNCTION.replace("    total = 0", '    """Doc.\n\n```text\nscore\n```\n    """\n    total = 1 - 1'))
     module, warnings = read(text)
     assert module["score"]([1, 2, 3], 2) == 14

@@ -11,8 +11,8 @@ from lmrbench.grading.reading import collect_diff, collect_workspace
 from lmrbench.source.responses import from_response
 from lmrbench.source.transplant import transplant
 from lmrbench.tasks.collect import candidate_files
+from lmrbench.tasks.files import readable
 from lmrbench.tasks.loading import default_suite, load_suite
-from lmrbench.tasks.pdf import readable
 from lmrbench.tasks.selection import select
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import export_workspace, masked_files, repository_files, workspace_files
@@ -133,7 +133,7 @@ def test_a_diff_as_git_prints_it_applies_and_one_that_does_not_is_said(task, wor
     diff = subprocess.run(["git", "diff"], cwd=workspace, check=True, capture_output=True, text=True).stdout
     submission = collect_diff(task, diff.encode(), "me")
     assert "return 42.0" in submission.code["blending.py"]
-    assert submission.warnings == ("repo/weighting.py: changed, but is no goal file; left out",)
+    assert submission.warnings == ("repo/weighting.py: changed, but not a goal file; left out",)
     with pytest.raises(SubmissionError, match=r"blending.py: the hunk at line \d+ does not apply"):
         collect_diff(task, diff.replace("Return the scaled", "Return some other").encode(), "me")
 
@@ -177,7 +177,7 @@ def test_code_for_a_file_that_is_no_goal_file_is_left_out(task):
     files, warnings = candidate_files(task, Submission(system="me", task=task.id, code=code))
     assert files["weighting.py"] == masked_files(task)["weighting.py"]
     assert any("weighting.py" in warning for warning in warnings)
-    with pytest.raises(SubmissionError, match=r"nothing was handed in for blending\.py"):
+    with pytest.raises(SubmissionError, match=r"the submission has no code for blending\.py"):
         candidate_files(task, Submission(system="me", task=task.id, code={"weighting.py": ""}))
 
 
@@ -189,7 +189,7 @@ def _suite(toy_suite, tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ('slug = "toy"', 'slug = "toys"', "the folder is called 'toy'"),
+        ('slug = "toy"', 'slug = "toys"', "the name of the folder is 'toy'"),
         ("year = 2020", 'year = "soon"', r"paper\.year"),
         ("year = 2020", "year = 2020\neditor = 1", r"paper\.editor: unknown key"),
         ('name = "blend"', 'name = "blend"\nfolder = "x"', r"task\[0\]\.folder: unknown key"),
@@ -222,7 +222,7 @@ def test_a_task_that_is_not_well_formed_is_refused_at_load_by_file_and_key(toy_s
 def test_a_link_that_leaves_the_repository_is_refused(toy_suite, tmp_path):
     suite = _suite(toy_suite, tmp_path)
     (suite / "toy" / "repo" / "data").symlink_to("/etc/passwd")
-    with pytest.raises(TaskError, match="a link that leaves the repository"):
+    with pytest.raises(TaskError, match="is a link that leaves the folder"):
         load_suite(suite)
 
 

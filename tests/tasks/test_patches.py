@@ -66,14 +66,14 @@ def test_other_files_are_named_and_left_out():
     code, warnings = patched(FILES, other + added + DIFF + gone)
     assert code == {GOAL: DONE}
     assert warnings == tuple(
-        f"{name}: changed, but is no goal file; left out" for name in ("other.py", "new.py", "old.py")
+        f"{name}: changed, but not a goal file; left out" for name in ("other.py", "new.py", "old.py")
     )
 
 
 @pytest.mark.parametrize(
     ("diff", "words"),
     [
-        (DIFF.replace(" line 40", " line forty"), "the hunk at line 40 does not apply: no place has its 4 old lines"),
+        (DIFF.replace(" line 40", " line forty"), "the hunk at line 40 does not apply: its 4 old lines occur nowhere"),
         (DIFF + DIFF.partition("@@")[1] + HUNK[2:], "does not apply"),
         (f"--- a/{GOAL}\n+++ /dev/null\n@@ -1 +0,0 @@\n-line 1\n", "the diff deletes it"),
         (DIFF.replace("-40,4", "-40,9"), "the diff can't be parsed"),

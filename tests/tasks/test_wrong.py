@@ -132,13 +132,13 @@ FACTORS = "    factors = weights(len(values))"
     [
         (
             entry("    factors = weights(values)", ""),
-            "mine: the old lines must stand in base once, not 0 times: '    factors = weights(values)'",
+            "mine: the old lines must occur in the base once, not 0 times: '    factors = weights(values)'",
         ),
         # Lines are compared whole.
-        (entry("factors = weights(len(values))", ""), "mine: the old lines must stand in base once, not 0 times: "),
+        (entry("factors = weights(len(values))", ""), "mine: the old lines must occur in the base once, not 0 times: "),
         (
             entry(FACTORS, "").replace(f"{FACTORS}\n", f"{FACTORS}\n{FACTORS}\n"),
-            f"mine: the old lines must stand in base once, not 2 times: {FACTORS!r}",
+            f"mine: the old lines must occur in the base once, not 2 times: {FACTORS!r}",
         ),
         (entry(FACTORS, FACTORS), f"mine: an edit changes nothing: {FACTORS!r}"),
         (
@@ -153,8 +153,8 @@ FACTORS = "    factors = weights(len(values))"
         (entry(FACTORS, "", why="Two\\nlines."), "mine.why: "),
         (entry(FACTORS, "").replace("[[", 'of = "unscaled"\n[['), "mine.of: unknown key"),
         (entry(FACTORS, "") + "count = 2\n", "mine.edits.0.count: unknown key"),
-        (entry(FACTORS, "").replace("base", "text"), "base: a text is needed, which the versions are edits of"),
-        (entry(FACTORS, "", name="unscaled"), "unscaled: there is a file blend/unscaled.py too"),
+        (entry(FACTORS, "").replace("base", "text"), "base: expected the text that the versions are edits of"),
+        (entry(FACTORS, "", name="unscaled"), "unscaled: the file blend/unscaled.py has the same name; remove one"),
         ("base = ", "Invalid value"),
     ],
 )

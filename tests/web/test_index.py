@@ -110,7 +110,7 @@ def test_a_link_is_not_followed(index, tmp_path):
     (index.folder / "grades.jsonl").symlink_to(secret)
     index.look()
     assert not index.entries
-    assert "is a link, which is not followed" in index.problem
+    assert "links are not followed" in index.problem
 
 
 def test_a_grade_whose_cases_are_damaged_says_so_when_it_is_opened(index):

@@ -169,9 +169,9 @@ def _audit_draws(
     from lmrbench.records import grouped
     from lmrbench.sandbox.registry import open_pool
     from lmrbench.tasks.loading import load_suite
-    from lmrbench.tasks.tiers.forensic import asked_for
+    from lmrbench.tasks.selection import select_with_draws
 
-    _, draws = asked_for(load_suite(suite_folder(suite)), patterns, "forensic", fresh)
+    _, draws = select_with_draws(load_suite(suite_folder(suite)), patterns, "forensic", fresh)
     found = []
     with open_pool(sandbox, suite_folders(suite_folder(suite)), workers) as pool, progress() as bars:
         bar, stages = bars.add_task("draws", total=len(draws)), bars.add_task("", total=None)

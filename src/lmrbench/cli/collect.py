@@ -79,9 +79,9 @@ def _write(submissions: list[Submission], to: Path) -> None:
     """Write submissions, each in the place of an earlier one of the same answer, and say which were there."""
     from lmrbench.files import write_whole
     from lmrbench.jsonl import append_line, read_lines
-    from lmrbench.tasks.submission import HandedIn
+    from lmrbench.tasks.submission import ForeignSubmission
 
-    kept = {item.answer: item for item in (line.submission() for line in read_lines(to, HandedIn))}
+    kept = {item.answer: item for item in (line.submission() for line in read_lines(to, ForeignSubmission))}
     replaced = [item for item in submissions if item.answer in kept]
     if replaced:
         kept |= {item.answer: item for item in submissions}

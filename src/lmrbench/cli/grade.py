@@ -223,11 +223,12 @@ def with_tiers_of(
     tasks: tuple[Task, ...], handed_in: list[Submission], suite: Path, sandbox: str
 ) -> tuple[tuple[Task, ...], tuple[Task, ...]]:
     """All tasks, with the forensic ones that were answered, and those of the tiers of which anything was handed in."""
-    from lmrbench.tasks.tiers.forensic import asked_for, is_forensic
+    from lmrbench.tasks.selection import select_with_draws
+    from lmrbench.tasks.tiers.forensic import is_forensic
 
     answered = {item.task for item in handed_in}
     drawn = sorted(filter(is_forensic, answered))
-    made = forged_tasks(asked_for(tasks, drawn)[1] if drawn else (), suite, sandbox)
+    made = forged_tasks(select_with_draws(tasks, drawn)[1] if drawn else (), suite, sandbox)
     tiers = {item.tier for item in tasks if item.id in answered}
     return (*tasks, *made), (*(item for item in tasks if item.tier in tiers), *made)
 

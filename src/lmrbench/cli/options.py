@@ -134,12 +134,12 @@ def load_all_and_some(
     """
     from lmrbench.errors import UsageError
     from lmrbench.tasks.loading import load_suite
-    from lmrbench.tasks.tiers.forensic import asked_for
+    from lmrbench.tasks.selection import select_with_draws
 
     if fresh is not None and tier != "forensic":
         raise UsageError("--fresh is for --tier forensic")
     tasks = load_suite(suite_folder(suite))
-    chosen, draws = asked_for(tasks, patterns or (), tier, fresh)
+    chosen, draws = select_with_draws(tasks, patterns or (), tier, fresh)
     made = forged_tasks(draws, suite_folder(suite), sandbox)
     return (*tasks, *made), (*chosen, *made)
 

@@ -23,8 +23,7 @@ from lmrbench.grading.records import Ratio, Timing
 from lmrbench.grading.verdicts import JobVerdicts
 from lmrbench.sandbox.protocol import Cases, Job, Outcome, WorkerPool
 from lmrbench.tasks.checks import defines
-from lmrbench.tasks.model import Task
-from lmrbench.tasks.time_limits import CHECK_SECONDS
+from lmrbench.tasks.model import CHECK_SECONDS, Task
 
 # With fewer rounds, the median has no interval at 95%.
 LEAST_ROUNDS = 6

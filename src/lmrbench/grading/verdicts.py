@@ -12,8 +12,7 @@ from lmrbench.grading.observe import ReferenceOutputs
 from lmrbench.grading.records import CaseVerdict, Verdict
 from lmrbench.sandbox.inside.encoding import decode
 from lmrbench.sandbox.protocol import CaseOutcome, CaseStatus, Outcome
-from lmrbench.tasks.model import Task
-from lmrbench.tasks.time_limits import CASE_SECONDS, CASE_SLOWER, CHECK_SECONDS, CHECK_SLOWER
+from lmrbench.tasks.model import CASE_SECONDS, CASE_SLOWER, CHECK_SECONDS, CHECK_SLOWER, Task
 from lmrbench.text import printable
 
 # A reason may quote text of any length from a candidate.

@@ -28,7 +28,7 @@ from lmrbench.sandbox.venvs import environment_of, lock_digest
 from lmrbench.tasks.digests import grading_digest, suite_digest
 from lmrbench.tasks.loading import suite_name
 from lmrbench.tasks.model import Task
-from lmrbench.tasks.submission import Answer, HandedIn, Submission
+from lmrbench.tasks.submission import Answer, ForeignSubmission, Submission
 from lmrbench.tasks.workspace import third_party_imports
 from lmrbench.text import counted
 from lmrbench.version import __version__
@@ -48,7 +48,7 @@ def read_submissions(path: Path) -> list[Submission]:
     if path.is_dir():
         submissions = read_lines(file, Submission)
     else:
-        submissions = [item.submission() for item in read_submitted_lines(file, HandedIn)]
+        submissions = [item.submission() for item in read_submitted_lines(file, ForeignSubmission)]
     if not submissions:
         raise RecordError(f"{file}: holds no submissions")
     seen: set[Answer] = set()

@@ -35,7 +35,7 @@ from lmrbench.sandbox.inside.framing import (
 )
 from lmrbench.sandbox.protocol import CaseOutcome, CaseStatus, Job, Outcome
 from lmrbench.sandbox.trees import sent
-from lmrbench.tasks.time_limits import WALL_FACTOR
+from lmrbench.tasks.model import WALL_FACTOR
 
 START_SECONDS = 120.0
 # The time for killing processes and cleaning up, in addition to the job's own.

@@ -23,8 +23,8 @@ from lmrbench.errors import LmrbenchError
 from lmrbench.files import cache_folder, write_whole
 from lmrbench.models.settings import Form
 from lmrbench.records import Record
+from lmrbench.tasks.files import pdf_pages
 from lmrbench.tasks.model import Paper, Task
-from lmrbench.tasks.pdf import pdf_pages
 
 Fetched = Literal["pdf", "latex"]
 FETCHED: tuple[Fetched, ...] = get_args(Fetched)

@@ -52,8 +52,9 @@ from lmrbench.solving.snapshots import read_workspace, sample_trace
 from lmrbench.tasks.collect import ANSWER, is_untouched
 from lmrbench.tasks.loading import load_suite, suite_folders
 from lmrbench.tasks.model import Task
+from lmrbench.tasks.selection import select_with_draws
 from lmrbench.tasks.submission import MAX_CODE_BYTES, Answer, Submission
-from lmrbench.tasks.tiers.forensic import asked_for, is_forensic
+from lmrbench.tasks.tiers.forensic import is_forensic
 from lmrbench.tasks.workspace import REPO, workspace_files
 from lmrbench.text import printable
 
@@ -243,7 +244,7 @@ class SuiteTasks(dict[str, Task]):
     def __missing__(self, name: str) -> Task:
         if not is_forensic(name):
             raise KeyError(name)
-        _, ((task, count, seed),) = asked_for(tuple(self.values()), [name])
+        _, ((task, count, seed),) = select_with_draws(tuple(self.values()), [name])
         with open_pool(DEFAULT_SANDBOX, suite_folders(self.suite), 1) as pool:
             self[name] = forged(task, count, seed, pool)
         return self[name]

@@ -37,8 +37,9 @@ from lmrbench.tasks.digests import grading_digest
 from lmrbench.tasks.loading import suite_folder
 from lmrbench.tasks.model import Task as SuiteTask
 from lmrbench.tasks.model import Tier
+from lmrbench.tasks.selection import select_with_draws
 from lmrbench.tasks.submission import Submission
-from lmrbench.tasks.tiers.forensic import asked_for, forensic_name
+from lmrbench.tasks.tiers.forensic import forensic_name
 from lmrbench.tasks.workspace import third_party_imports, workspace_files
 
 
@@ -104,7 +105,7 @@ def epochs_of(samples: int) -> Epochs:
 
 def _chosen(known: SuiteTasks, patterns: list[str], tier: Tier, fresh: int | None) -> tuple[SuiteTask, ...]:
     """The tasks that patterns name; forensic ones are made."""
-    listed, draws = asked_for(tuple(known.values()), patterns, tier, fresh)
+    listed, draws = select_with_draws(tuple(known.values()), patterns, tier, fresh)
     return (*listed, *(known[f"{task.paper.slug}/{forensic_name(count, seed)}"] for task, count, seed in draws))
 
 

@@ -1,1 +1,1 @@
-"""Surgery on Python source: find functions by name, mask their bodies, transplant them, and keep every other byte."""
+"""Edit Python source: find functions by name, mask their bodies and transplant them without changing any other byte."""

@@ -1,7 +1,7 @@
-"""Carry `from __future__ import annotations` over to single functions, by writing their annotations as strings.
+"""Apply `from __future__ import annotations` to single functions by quoting their annotations.
 
-The import would change every function of the file that the answer is put into. A string is what it makes of each
-annotation of the answer's own.
+A submission that has this import is transplanted into a file that may not have it. Adding the import would change every
+function of the file, so the annotations of the submission become strings, which has the same effect.
 """
 
 from __future__ import annotations
@@ -10,21 +10,24 @@ import ast
 from collections.abc import Iterator
 
 from lmrbench.source.scopes import is_future
-from lmrbench.source.syntax import Edit, FunctionNode, Source, lines_of, splice
+from lmrbench.source.syntax import FunctionNode, ParsedSource, TextEdit, lines_of, splice
 
 
-def with_quoted_annotations(mask: Source, candidate: Source) -> Source:
-    """The candidate with its annotations as strings, if it has the import and the mask has not.
+def with_quoted_annotations(mask: ParsedSource, candidate: ParsedSource) -> ParsedSource:
+    """Quote the annotations of a candidate if it has the import and the mask does not.
 
-    Lines keep their numbers. Raises SyntaxError if Python can't parse the result.
+    Lines keep their numbers.
+
+    Raises:
+        SyntaxError: Python cannot parse the result.
     """
     if not _has_import(candidate) or _has_import(mask):
         return candidate
     edits = [_quoted(candidate, annotation) for annotation in _annotations(candidate.tree)]
-    return Source.parse(splice(candidate.text, edits))
+    return ParsedSource.parse(splice(candidate.text, edits))
 
 
-def _has_import(source: Source) -> bool:
+def _has_import(source: ParsedSource) -> bool:
     futures = (node for node in source.tree.body if isinstance(node, ast.ImportFrom) and is_future(node))
     return any(alias.name == "annotations" for node in futures for alias in node.names)
 
@@ -33,14 +36,14 @@ def _annotations(tree: ast.Module) -> Iterator[ast.expr]:
     for node in ast.walk(tree):
         found = node.returns if isinstance(node, FunctionNode) else getattr(node, "annotation", None)
         match found:
-            # `*args: *Ts` has no other form.
+            # Strings are quoted already, and `*args: *Ts` cannot be.
             case None | ast.Constant(value=str()) | ast.Starred():
                 pass
             case ast.expr():
                 yield found
 
 
-def _quoted(source: Source, annotation: ast.expr) -> Edit:
+def _quoted(source: ParsedSource, annotation: ast.expr) -> TextEdit:
     start, end = source.begin(annotation), source.finish(annotation)
     first, *others = lines_of(source.text[start:end])
     literal = repr(" ".join([first, *others]))

@@ -1,7 +1,6 @@
-"""Repair what a chat, a terminal or a web page does to the text of a program, and find the text that is the answer.
+"""Remove what chats, terminals and web pages add to the text of a program.
 
-Every function keeps the number of lines, so that a line number holds for the text as it was submitted. The exception is
-`unwrapped`, whose result is another text.
+Every function except `unwrapped` keeps the number of lines, so that line numbers refer to the submitted text.
 """
 
 from __future__ import annotations
@@ -14,18 +13,18 @@ from collections.abc import Sequence
 from lmrbench.source.syntax import lines_of
 
 _TERMINAL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]")
-# Strings and comments, in which a no-break space may be meant, or one character that is not.
 _INVISIBLE = (
     r"[\u00ad\u034f\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e01ef]"
     r"|[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f]"
 )
 _SPACE = r"[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]"
+# Strings and comments are matched first, because a special space in them may be intended.
 _OUTSIDE = re.compile(
     r"(?P<kept>'''(?:\\.|[^\\])*?'''|\"\"\"(?:\\.|[^\\])*?\"\"\"|'(?:\\.|[^'\\\n])*'|\"(?:\\.|[^\"\\\n])*\"|\#[^\n]*)"
     rf"|(?P<dropped>{_INVISIBLE})|(?P<space>{_SPACE})",
     re.DOTALL,
 )
-# What a model's tokenizer ends a text with.
+# Special tokens with which a model ends a text.
 _END = re.compile(
     r"(?:<\|[\w .-]{1,40}\|>|<｜[^｜\n]{1,40}｜>|</s>|<eos>|<end_of_turn>|\[/?INST\])[ \t]*$", re.MULTILINE
 )
@@ -48,21 +47,21 @@ _CODE_KEYS = ("code", "answer", "solution", "python", "implementation")
 
 
 def cleaned(text: str) -> str:
-    """The text without escape codes of a terminal, NULs, end tokens and invisible characters.
+    """Remove terminal escape codes, NULs, end tokens and invisible characters from a text.
 
-    Strings and comments keep their invisible characters; outside of them spaces of other widths become plain ones.
-    Line ends become plain ones too.
+    Strings and comments keep their invisible characters. Elsewhere, Unicode spaces become plain spaces. Newlines of all
+    kinds become line feeds.
     """
     plain = "\n".join(lines_of(_TERMINAL.sub("", text).replace("\0", "")))
     return _OUTSIDE.sub(lambda match: match["kept"] or (" " if match["space"] else ""), _END.sub("", plain))
 
 
 def without_reasoning(text: str, code: Sequence[tuple[int, int]]) -> str:
-    """Empty the lines of a model's reasoning: all before its last end, and all behind a beginning without an end.
+    """Empty the lines of a model's reasoning: up to the last end tag, and from a start tag that has no end tag.
 
     Args:
-        text: with plain line ends.
-        code: the spans of the text that are code for certain, in which such a tag is part of a string.
+        text: The text, with newlines as by `cleaned`.
+        code: Spans (start, end) of the text that are certainly code, in which a tag is part of a string.
     """
 
     def is_tag(match: re.Match[str]) -> bool:
@@ -75,12 +74,19 @@ def without_reasoning(text: str, code: Sequence[tuple[int, int]]) -> str:
 
 
 def may_hold_reasoning(text: str) -> bool:
-    """Whether a text has a tag that may be the beginning or the end of a model's reasoning."""
+    """Return whether a text has a tag that may start or end a model's reasoning."""
     return bool(_END_OF_REASONING.search(text) or _BEGIN_OF_REASONING.search(text))
 
 
 def unwrapped(text: str) -> str | None:
-    """The code of a JSON object: its only value, or that of a key such as `code`; None for another text."""
+    """Return the code that a JSON object contains.
+
+    Args:
+        text: The text.
+
+    Returns:
+        The only value of the object, or that of a key such as `code`. None if the text is not such an object.
+    """
     stripped = text.strip()
     if not (stripped.startswith("{") and stripped.endswith("}")):
         return None
@@ -98,21 +104,24 @@ def unwrapped(text: str) -> str | None:
 
 
 def without_html(text: str) -> str:
-    """The text with entities replaced by their characters, and without tags of a page at the ends of its lines."""
+    """Replace HTML entities by their characters, and remove HTML tags at the start and end of lines."""
     lines = "\n".join(_TAG.sub("", line) for line in text.split("\n"))
-    # A page in a page escapes the marks of its entities too.
+    # Text that was escaped twice has entities such as `&amp;lt;`.
     for _ in range(2):
         lines = _ENTITY.sub(lambda match: html.unescape(match[0]).replace("\xa0", " "), lines)
     return lines
 
 
 def without_quotation(lines: Sequence[str]) -> list[str]:
-    """The lines without the marks of a Markdown quotation."""
+    """Remove the marks of Markdown block quotes."""
     return [_QUOTATION.sub("", line) for line in lines]
 
 
 def without_prompts(lines: Sequence[str]) -> list[str]:
-    """What was typed at Python's prompts, or all lines if there are none; lines of output are empty."""
+    """Return the input of an interactive Python session, with empty lines in place of output.
+
+    Lines without any prompt are returned unchanged.
+    """
     if not any(line.lstrip().startswith(">>> ") for line in lines):
         return list(lines)
     typed = (_PROMPT.match(line) for line in lines)

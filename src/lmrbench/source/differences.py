@@ -1,6 +1,6 @@
-"""Which edits of a candidate were not transplanted? One line for each, for a person to read.
+"""Report the edits of a candidate that were not transplanted, one line each.
 
-A scope in which the candidate repeats none of the mask's other definitions is a fragment: nothing counts as
+A scope in which the candidate repeats none of the mask's other definitions is a fragment, and nothing is reported as
 missing from it.
 """
 
@@ -9,8 +9,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from lmrbench.source.scopes import Entry, Pair, Scope, spelling
-from lmrbench.source.syntax import DefinitionNode, FunctionNode, Source
+from lmrbench.source.scopes import Scope, ScopeEntry, TargetPair, spelling
+from lmrbench.source.syntax import DefinitionNode, FunctionNode, ParsedSource
 from lmrbench.text import printable
 
 MAX_LINES = 20
@@ -19,13 +19,24 @@ _MAX_CODE = 60
 
 
 def differences(
-    new: Source,
+    new: ParsedSource,
     scopes: Sequence[Scope],
-    pairs: Sequence[Pair],
+    pairs: Sequence[TargetPair],
     wanted: Mapping[Scope, set[str]],
-    taken: Mapping[Scope, Collection[Entry]],
+    taken: Mapping[Scope, Collection[ScopeEntry]],
 ) -> tuple[str, ...]:
-    """All that is left out, in the order of the scopes and of the candidate's lines."""
+    """Describe everything in the candidate that was left out.
+
+    Args:
+        new: The candidate's file.
+        scopes: The scopes that mask and candidate share.
+        pairs: The targets in both files.
+        wanted: The names that the transplanted code needs, by scope.
+        taken: The entries that were transplanted, by scope.
+
+    Returns:
+        One line for each difference, ordered by scope and by line of the candidate.
+    """
     lines: list[str] = []
     for scope in scopes:
         lines += _left_out(new, scope, wanted[scope], taken[scope])
@@ -36,26 +47,26 @@ def differences(
 
 
 def shortened(lines: Sequence[str], most: int) -> tuple[str, ...]:
-    """The first lines, and a last one that counts the rest."""
+    """Return at most `most` lines, and a further one that counts the rest."""
     rest = len(lines) - most
     return (*lines[:most], f"and {rest} more") if rest > 0 else tuple(lines)
 
 
-def _left_out(new: Source, scope: Scope, wanted: set[str], taken: Collection[Entry]) -> Iterator[str]:
+def _left_out(new: ParsedSource, scope: Scope, wanted: set[str], taken: Collection[ScopeEntry]) -> Iterator[str]:
     for entry in scope.candidate.entries:
         if entry.key in scope.mask.keys or entry in taken:
             continue
         where = f"line {entry.origin.lineno}"
         theirs, fresh = entry.binds & scope.mask.binds, entry.binds - scope.mask.binds
         if not entry.binds:
-            yield f"{where}: `{_code(new, entry.origin)}` stands outside of the targets; left out"
+            yield f"{where}: `{_code(new, entry.origin)}` is outside the targets; left out"
         elif theirs and fresh & wanted:
             names = _names(scope, fresh & wanted)
-            yield f"{where}: {names} is needed, but bound together with {_names(scope, theirs)}; left out"
+            yield f"{where}: {names} is needed, but defined together with {_names(scope, theirs)}; left out"
         elif theirs:
             yield f"{where}: {_names(scope, theirs)} differs from the repository's, which is kept"
         else:
-            yield f"{where}: {_names(scope, fresh)} is new, and no target needs it; left out"
+            yield f"{where}: {_names(scope, fresh)} is new, but no target needs it; left out"
 
 
 def _is_fragment(scope: Scope) -> bool:
@@ -66,13 +77,13 @@ def _missing(scope: Scope) -> Iterator[str]:
     missing: dict[str, None] = {}
     for entry in scope.mask.entries:
         if not entry.binds and entry.key not in scope.candidate.keys:
-            missing[f"the statement in line {entry.origin.lineno}"] = None
+            missing[f"the statement on line {entry.origin.lineno}"] = None
         missing.update(dict.fromkeys(f"`{scope.label(name)}`" for name in sorted(entry.binds - scope.candidate.binds)))
     if missing:
-        yield f"missing, and kept as in the repository: {', '.join(shortened([*missing], _MAX_NAMES))}"
+        yield f"missing, so kept as in the repository: {', '.join(shortened([*missing], _MAX_NAMES))}"
 
 
-def _changed_class(scope: Scope, pairs: Iterable[Pair]) -> Iterator[str]:
+def _changed_class(scope: Scope, pairs: Iterable[TargetPair]) -> Iterator[str]:
     depth = len(scope.path)
     heads = set()
     for pair in pairs:
@@ -80,7 +91,7 @@ def _changed_class(scope: Scope, pairs: Iterable[Pair]) -> Iterator[str]:
         if parents[1] and tuple(parent.name for parent in parents[0]) == scope.path:
             heads.add(tuple(_head(around[-1]) for around in parents))
     if any(ours != theirs for ours, theirs in heads):
-        yield f"`{'.'.join(scope.path)}` has other bases or decorators than the repository's, which are kept"
+        yield f"`{'.'.join(scope.path)}` has different bases or decorators; the repository's are kept"
 
 
 def _head(node: DefinitionNode) -> str:
@@ -88,14 +99,14 @@ def _head(node: DefinitionNode) -> str:
     return " ".join(spelling(part) for part in [*node.decorator_list, *bases])
 
 
-def _changed_holders(scope: Scope, pairs: Sequence[Pair]) -> Iterator[str]:
-    """Branches and functions around a target, apart from the target."""
+def _changed_holders(scope: Scope, pairs: Sequence[TargetPair]) -> Iterator[str]:
+    """Report branches and functions around a target that differ from the mask's."""
     ours = {_around(holder, [pair.mask.node for pair in pairs]) for holder in scope.mask.holders}
     targets = [pair.candidate.node for pair in pairs]
     branches = [node for node in scope.candidate.holders if node not in targets and not isinstance(node, ast.ClassDef)]
     for holder in branches:
         if _around(holder, targets) not in ours:
-            yield f"line {holder.lineno}: what stands around the target differs from the repository's, which is kept"
+            yield f"line {holder.lineno}: the code around the target differs from the repository's, which is kept"
 
 
 def _around(holder: ast.stmt, targets: Iterable[FunctionNode]) -> str:
@@ -109,7 +120,7 @@ def _names(scope: Scope, names: Iterable[str]) -> str:
     return ", ".join(shortened([f"`{scope.label(name)}`" for name in sorted(names)], _MAX_NAMES))
 
 
-def _code(source: Source, statement: ast.stmt) -> str:
+def _code(source: ParsedSource, statement: ast.stmt) -> str:
     begin = source.begin(statement)
     code = source.text[begin : source.line_end(source.line(begin))].strip()
     return printable(code if len(code) <= _MAX_CODE else code[:_MAX_CODE] + "…")

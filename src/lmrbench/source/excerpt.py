@@ -1,7 +1,7 @@
-"""What of an answered file is the answer? Its targets, and what was transplanted beside them, without the rest.
+"""Extract a submission from the file that it was transplanted into.
 
-`excerpt` compares the answered file with the masked one, so it finds exactly what a transplant has added. `bare`
-removes what a program does not run: comments, docstrings and other constants that stand alone.
+`excerpt` compares that file with the masked one and returns the targets and everything else that the transplant added.
+`bare` removes what a program does not run: comments, docstrings and other constants used as statements.
 """
 
 from __future__ import annotations
@@ -11,19 +11,27 @@ import tokenize
 from collections.abc import Iterator, Sequence
 
 from lmrbench.source.functions import functions_named
-from lmrbench.source.scopes import Pair, module_and_classes
-from lmrbench.source.syntax import Edit, Source, splice
+from lmrbench.source.scopes import TargetPair, module_and_classes
+from lmrbench.source.syntax import ParsedSource, TextEdit, splice
 
 _INDENT = "    "
 
 
 def excerpt(masked: str, answered: str, qualnames: Sequence[str]) -> str:
-    """The targets as the answered file has them, and the statements that only it has, each in the class it belongs to.
+    """Return the targets of an answered file and the statements that the masked file lacks, each within its class.
 
-    masked: the file without the bodies of the targets. Raises SyntaxError for a text that is not Python.
+    Args:
+        masked: The file without the bodies of the targets.
+        answered: The file after the transplant.
+        qualnames: The qualified names of the targets.
+
+    Raises:
+        SyntaxError: A text is not Python.
     """
-    mask, new = Source.parse(masked), Source.parse(answered)
-    pairs = [Pair(functions_named(mask, name)[-1], functions_named(new, name)[-1]) for name in dict.fromkeys(qualnames)]
+    mask, new = ParsedSource.parse(masked), ParsedSource.parse(answered)
+    pairs = [
+        TargetPair(functions_named(mask, name)[-1], functions_named(new, name)[-1]) for name in dict.fromkeys(qualnames)
+    ]
     parts = []
     for scope in module_and_classes(mask, new, pairs):
         added = [entry.origin for entry in scope.candidate.entries if entry.key not in scope.mask.keys]
@@ -38,17 +46,18 @@ def excerpt(masked: str, answered: str, qualnames: Sequence[str]) -> str:
 
 
 def bare(text: str) -> str:
-    """The text without comments, docstrings and other constants that stand alone; what it computes is the same.
+    """Remove comments, docstrings and other constants used as statements; the program computes the same.
 
-    Raises SyntaxError for a text that is not Python.
+    Raises:
+        SyntaxError: The text is not Python.
     """
-    source = Source.parse(text)
+    source = ParsedSource.parse(text)
     comments = ((source.place(token), len(token.string)) for token in source.tokens if token.type == tokenize.COMMENT)
     removed = [(start, start + length, "") for start, length in comments]
     return splice(source.text, [_whole_line(source, edit) for edit in (*removed, *_idle(source))])
 
 
-def _classes_around(pair: Pair) -> tuple[str, ...]:
+def _classes_around(pair: TargetPair) -> tuple[str, ...]:
     names = []
     for parent in pair.candidate.parents:
         if not isinstance(parent, ast.ClassDef):
@@ -57,8 +66,8 @@ def _classes_around(pair: Pair) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _idle(source: Source) -> Iterator[Edit]:
-    """An edit for each constant that stands alone; `pass` takes its place where its block would be empty."""
+def _idle(source: ParsedSource) -> Iterator[TextEdit]:
+    """Yield an edit for each constant used as a statement; `pass` replaces it if its block would be empty."""
     for node in ast.walk(source.tree):
         for field in ("body", "orelse", "finalbody"):
             block = getattr(node, field, None)
@@ -79,8 +88,8 @@ def _is_idle(statement: ast.stmt) -> bool:
     return False
 
 
-def _whole_line(source: Source, edit: Edit) -> Edit:
-    """An edit that leaves nothing of its lines takes them away; one that shares a line leaves valid Python there."""
+def _whole_line(source: ParsedSource, edit: TextEdit) -> TextEdit:
+    """Extend an edit to whole lines if nothing else is on them; otherwise keep the line valid Python."""
     start, end, replacement = edit
     before = source.text[source.line_start(start) : start]
     after = source.text[end : source.line_end(source.line(end))]

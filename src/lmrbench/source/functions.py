@@ -1,11 +1,11 @@
-"""Where in a Python file is a function, and what does the file look like without its body?
+"""Find functions in a Python file by qualified name, and mask their bodies.
 
-`find` names functions as pytest does: `function`, `Class.method`, `Outer.Inner.method`, `outer.inner`. `@overload`
-stubs and property setters and deleters step back behind the definition that they belong to; a name with two
-real definitions is refused.
+Names are those of pytest: `function`, `Class.method`, `Outer.Inner.method`, `outer.inner`. `@overload` stubs, property
+setters and property deleters are ignored in favor of the definition that they belong to. A name with two real
+definitions is an error.
 
-`mask` replaces bodies by their docstring and `raise NotImplementedError`, and touches no byte outside of them. A
-body ends with the last comment that is indented deeper than its `def`: comments could tell the answer.
+`mask` replaces a body with its docstring and `raise NotImplementedError` and changes no other byte. A body extends to
+the last comment that is indented deeper than its `def`, because comments can reveal the answer.
 """
 
 from __future__ import annotations
@@ -19,21 +19,28 @@ from functools import lru_cache
 from itertools import pairwise
 
 from lmrbench.errors import TaskError
-from lmrbench.source.syntax import DefinitionNode, FunctionNode, Source, decode, describe, splice
+from lmrbench.source.syntax import DefinitionNode, FunctionNode, ParsedSource, decode, describe, splice
 
 _STUB = "raise NotImplementedError"
 
-# A function, the definitions around it, outermost first, and the list of statements that holds it.
+# A function, the definitions that enclose it (outermost first), and the list of statements that contains it.
 Definition = tuple[FunctionNode, tuple[DefinitionNode, ...], list[ast.stmt]]
 
 
 @dataclass(frozen=True)
 class Function:
-    """One function of a `Source`, with offsets into its text.
+    """One function of a `ParsedSource`, with offsets into its text.
 
-    start: of its first decorator. header: of `def` or `async`. body: where the part that `mask` replaces begins.
-    end: behind that part, before its newline. parents: the definitions around it, outermost first. siblings: the
-    list of statements that holds it.
+    Attributes:
+        qualname: The qualified name, such as `Class.method`.
+        node: The definition in the syntax tree.
+        parents: The definitions that enclose it, outermost first.
+        siblings: The list of statements that contains it.
+        start: The offset of its first decorator, or of the header.
+        header: The offset of `def` or `async`.
+        body: The offset at which the part that `mask` replaces begins.
+        end: The offset at which that part ends, before its newline.
+        one_line: Whether the body is on the line of the colon.
     """
 
     qualname: str
@@ -48,7 +55,11 @@ class Function:
 
 
 def find(data: bytes, qualname: str) -> Function:
-    """The one function that `qualname` names in a file; a TaskError says why there is none."""
+    """Find the function of a qualified name in the bytes of a file.
+
+    Raises:
+        TaskError: The file cannot be parsed, or does not define exactly one function of that name.
+    """
     try:
         source = _parsed(data)
     except SyntaxError as error:
@@ -57,13 +68,21 @@ def find(data: bytes, qualname: str) -> Function:
 
 
 @lru_cache(maxsize=128)
-def _parsed(data: bytes) -> Source:
-    # Tasks of a paper share files, and are asked about more than once.
-    return Source.parse(decode(data)[0])
+def _parsed(data: bytes) -> ParsedSource:
+    # The tasks of a paper share files.
+    return ParsedSource.parse(decode(data)[0])
 
 
 def mask(data: bytes, qualnames: Iterable[str]) -> bytes:
-    """The file with the bodies of these functions replaced. Raises TaskError, naming the one that can't be."""
+    """Replace the bodies of functions in a file.
+
+    Args:
+        data: The file.
+        qualnames: The qualified names of the functions.
+
+    Raises:
+        TaskError: A function is missing or ambiguous, or lies in another one of them. The message names it.
+    """
     try:
         _, encoding = decode(data)
         source = _parsed(data)
@@ -72,13 +91,16 @@ def mask(data: bytes, qualnames: Iterable[str]) -> bytes:
     functions = sorted((_only(source, name) for name in dict.fromkeys(qualnames)), key=lambda found: found.body)
     for outer, inner in pairwise(functions):
         if inner.body < outer.end:
-            raise TaskError(f"{inner.qualname}: lies inside of {outer.qualname}, which is masked too")
+            raise TaskError(f"{inner.qualname}: is defined inside {outer.qualname}, which is masked too")
     edits = [(found.body, found.end, _masked_body(source, found)) for found in functions]
     return splice(source.text, edits).encode(encoding)
 
 
 def definitions_named(tree: ast.Module, qualname: str) -> list[Definition]:
-    """The real definitions of a name, in the order of the text: more than one where branches or lines repeat it."""
+    """Return the real definitions of a qualified name in the order of the text.
+
+    There are several if branches or later lines define the name again.
+    """
     found: list[Definition] = [
         (node, parents, siblings)
         for name, node, parents, siblings in _definitions(tree.body)
@@ -87,19 +109,19 @@ def definitions_named(tree: ast.Module, qualname: str) -> list[Definition]:
     return [entry for entry in found if not _is_accessor(entry[0])] or found
 
 
-def functions_named(source: Source, qualname: str) -> tuple[Function, ...]:
-    """The real definitions of a name, with their places in the text."""
+def functions_named(source: ParsedSource, qualname: str) -> tuple[Function, ...]:
+    """Return the real definitions of a qualified name with their offsets."""
     return tuple(measured(source, qualname, *entry) for entry in definitions_named(source.tree, qualname))
 
 
-def near_misses(source: Source, qualname: str) -> tuple[str, ...]:
-    """Functions of the file that are called nearly so, best first."""
+def near_misses(source: ParsedSource, qualname: str) -> tuple[str, ...]:
+    """Return up to three functions of the file with a similar name, most similar first."""
     names = [name for name, node, _, _ in _definitions(source.tree.body) if isinstance(node, FunctionNode)]
     same_end = [name for name in names if name.rpartition(".")[2] == qualname.rpartition(".")[2]]
     return tuple(dict.fromkeys([*same_end, *difflib.get_close_matches(qualname, names)]))[:3]
 
 
-def _only(source: Source, qualname: str) -> Function:
+def _only(source: ParsedSource, qualname: str) -> Function:
     found = functions_named(source, qualname)
     if len(found) == 1:
         return found[0]
@@ -109,7 +131,7 @@ def _only(source: Source, qualname: str) -> Function:
     for name, node, _, _ in _definitions(source.tree.body):
         if name == qualname:
             kind = {ast.ClassDef: "a class", ast.Assign: "a lambda", ast.AnnAssign: "a lambda"}.get(type(node))
-            raise TaskError(f"{qualname}: is {kind or 'only an @overload stub'}; a target is a function or a method")
+            raise TaskError(f"{qualname}: is {kind or 'only an @overload stub'}; a target must be a function or method")
     near = near_misses(source, qualname)
     raise TaskError(f"{qualname}: no such function" + (f"; near: {', '.join(near)}" if near else ""))
 
@@ -117,8 +139,8 @@ def _only(source: Source, qualname: str) -> Function:
 def _definitions(
     body: list[ast.stmt],
 ) -> Iterator[tuple[str, ast.stmt, tuple[DefinitionNode, ...], list[ast.stmt]]]:
-    """Every function, class and named lambda below a body: qualified name, node, parents, siblings."""
-    # A loop, because an `elif` lies as deep as there are branches before it.
+    """Yield qualified name, node, parents and siblings of every function, class and named lambda below a body."""
+    # This is a loop because a chain of `elif` nests as deep as it has branches.
     pending: list[tuple[ast.stmt, tuple[DefinitionNode, ...], list[ast.stmt]]]
     pending = [(node, (), body) for node in reversed(body)]
     while pending:
@@ -147,9 +169,9 @@ def _branches(node: ast.stmt) -> Iterator[list[ast.stmt]]:
 
 
 def is_stub(node: DefinitionNode) -> bool:
-    """Whether a function is empty, but for a docstring: `...`, `pass`, `raise NotImplementedError`.
+    """Return whether a definition has no code but a docstring, `...`, `pass` or `raise NotImplementedError`.
 
-    A class is where all that it holds is.
+    A class is a stub if everything in it is.
     """
     return all(_is_idle(part) or (isinstance(part, DefinitionNode) and is_stub(part)) for part in node.body)
 
@@ -166,7 +188,7 @@ def _is_idle(statement: ast.stmt) -> bool:
 
 
 def is_overload(node: DefinitionNode) -> bool:
-    """Whether a definition is a stub of `@overload`."""
+    """Return whether a definition is decorated with `@overload`."""
     names = (getattr(decorator, "attr", getattr(decorator, "id", "")) for decorator in node.decorator_list)
     return "overload" in names
 
@@ -179,13 +201,21 @@ def _is_accessor(node: FunctionNode) -> bool:
 
 
 def measured(
-    source: Source,
+    source: ParsedSource,
     qualname: str,
     node: FunctionNode,
     parents: tuple[DefinitionNode, ...],
     siblings: list[ast.stmt],
 ) -> Function:
-    """A definition with its places in the text."""
+    """Return a definition with its offsets.
+
+    Args:
+        source: The file that contains the definition.
+        qualname: Its qualified name.
+        node: The definition.
+        parents: The definitions that enclose it, outermost first.
+        siblings: The list of statements that contains it.
+    """
     start, end = source.extent(node)
     first = source.extent(node.body[0])[0]
     colon = source.token_at(first) - 1
@@ -197,7 +227,7 @@ def measured(
     return Function(qualname, node, parents, siblings, start, source.begin(node), body, end, one_line)
 
 
-def _masked_body(source: Source, function: Function) -> str:
+def _masked_body(source: ParsedSource, function: Function) -> str:
     first = function.node.body[0]
     docstring = ""
     if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):

@@ -1,9 +1,11 @@
-"""Find the fenced blocks of a text in Markdown, as models write them.
+"""Find the fenced code blocks of Markdown as language models write it.
 
-A block ends with a line of nothing but a fence, as CommonMark says; a fence with anything behind it ends no block.
-There are two exceptions. A block of Python goes on where its code is not complete yet, as with a fence inside a
-docstring. And it ends earlier where its code is complete only so: at a fence behind the last line of code, or at the
-fence of the next block.
+By CommonMark, a block ends at a line that holds only a fence; a fence with an info string does not close a block. There
+are two exceptions for blocks of Python:
+
+- A block continues past a closing fence if its code is incomplete there, as for a fence inside a docstring.
+- If no closing fence completes the code, the block ends earlier: at a fence at the end of a line of code, or at the
+  opening fence of the next block.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import NamedTuple
 
 from lmrbench.source.passages import flush
 
-# Of the characters that are looked at in search of the ends of blocks: as many times the text, and at most so many.
+# Limits on the characters that are parsed in search of the ends of blocks: a multiple of the text, and a total.
 MOST_LOOKS, MOST_CHARACTERS = 20, 5_000_000
 
 _OPENING = re.compile(
@@ -33,7 +35,7 @@ PYTHON = frozenset(
     {"python", "python2", "python3", "py", "py2", "py3", "ipython", "ipython3", "pycon", "jupyter", "sage", "pyi"}
     | {"python-repl", "tool_code"}
 )
-# A text in such a block may have blocks itself.
+# Blocks of these languages may contain blocks themselves.
 _MARKUP = frozenset({"markdown", "md"})
 
 
@@ -41,9 +43,12 @@ _MARKUP = frozenset({"markdown", "md"})
 class Block:
     """A fenced block.
 
-    start: the index of the first line of its content, or of the fence where code stands behind that. end: the index of
-    the line behind the block and its last fence. language: in lower case; "" if the fence names none. closed: False
-    for a block that no fence ends. lines: the content, without the marks around it.
+    Attributes:
+        start: The index of the first line of its content; that of the fence if code follows on the same line.
+        end: The index of the line after the block and its closing fence.
+        language: The language in lower case; "" if the fence names none.
+        closed: Whether a fence closes the block.
+        lines: The content, without margin and without the marks of a surrounding block quote.
     """
 
     start: int
@@ -54,15 +59,17 @@ class Block:
 
     @property
     def is_python(self) -> bool:
-        """Whether the fence says that it is Python."""
+        """Whether the fence names Python as the language."""
         return self.language in PYTHON
 
 
 class _End(NamedTuple):
     """A place where a block may end.
 
-    size: how many lines of content are before it. behind: the index of the first line behind the block. last_line: the
-    code before a fence on the same line.
+    Attributes:
+        size: The number of lines of content before it.
+        behind: The index of the first line after the block.
+        last_line: The code before the fence on the same line, if there is any.
     """
 
     size: int
@@ -71,7 +78,11 @@ class _End(NamedTuple):
 
 
 def fenced_blocks(lines: Sequence[str]) -> list[tuple[int, Block]]:
-    """The fenced blocks of a text in their order, each with the index of its opening fence."""
+    """Return the fenced blocks of a text in order, each with the index of its opening fence.
+
+    Args:
+        lines: The lines of the text, without newlines.
+    """
     size = sum(map(len, lines))
     search = _Search(lines, max(size, min(MOST_LOOKS * size, MOST_CHARACTERS)))
     blocks: list[tuple[int, Block]] = []
@@ -85,13 +96,13 @@ def fenced_blocks(lines: Sequence[str]) -> list[tuple[int, Block]]:
 
 
 class _Search:
-    """The blocks of one text. looks: how many characters may still be looked at for uncertain ends."""
+    """The search for blocks in one text; `looks` limits the characters that are parsed at uncertain ends."""
 
     def __init__(self, lines: Sequence[str], looks: int) -> None:
         self._lines, self._looks = lines, looks
 
     def block(self, number: int) -> Block | None:
-        """The block that a line opens."""
+        """Return the block that a line opens."""
         line = self._lines[number]
         opening = ("```" in line or "~~~" in line) and (_OPENING.match(line) or _BEHIND_TEXT.match(line))
         if not opening:
@@ -132,7 +143,7 @@ class _Search:
         return self._uncertain(start, name, content, ends, usual)
 
     def _uncertain(self, start: int, name: str, content: list[str], ends: list[_End], usual: int | None) -> Block:
-        """A block whose code is complete at no fence that may end it."""
+        """Choose the end of a block whose code is not complete at any closing fence."""
         early = ends if usual is None else ends[:usual]
         python = not name or name in PYTHON
         chosen = next((end for end in early if python and self._is_whole(name, content, end)), None)
@@ -143,7 +154,7 @@ class _Search:
         return Block(start, chosen.behind, name, True, _cut(content, chosen))
 
     def _is_whole(self, name: str, content: list[str], end: _End) -> bool:
-        """Whether a block of Python that ends there is complete code."""
+        """Return whether a block of Python that ends there is complete code."""
         if self._looks <= 0 or (name and name not in PYTHON):
             return False
         found = _cut(content, end)
@@ -162,6 +173,11 @@ def _inside(line: str, quotation: int, margin: str) -> str:
 
 
 def texts_between(lines: Sequence[str], blocks: Sequence[tuple[int, Block]]) -> Iterator[str]:
-    """The lines of the text, those of its blocks and fences empty."""
+    """Yield the lines of a text, with empty lines in place of its blocks and their fences.
+
+    Args:
+        lines: The lines of the text.
+        blocks: The result of `fenced_blocks`.
+    """
     inside = {number for opening, block in blocks for number in range(opening, block.end)}
     yield from ("" if number in inside else line for number, line in enumerate(lines))

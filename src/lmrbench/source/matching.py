@@ -1,7 +1,7 @@
-"""Which lines of one text are those of another, in a time that no text can prolong.
+"""Compare two texts line by line in bounded time.
 
-`difflib` takes cubic time where the same lines come again and again. So the texts are first cut at lines that both
-hold once, and `difflib` gets the pieces between them, as long as these are small.
+`difflib` takes cubic time if the same lines repeat often. The texts are therefore cut at lines that occur exactly once
+in both (as in patience diff), and `difflib` compares only the pieces between them, if these are small.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-# Of all pieces together, the lines of one side times those of the other.
+# A limit on the number of pairs of lines that `difflib` compares, over all pieces.
 _MOST_PAIRS = 250_000
 
 Opcode = tuple[str, int, int, int, int]
 
 
 def matched(left: Sequence[str], right: Sequence[str]) -> list[Opcode]:
-    """What makes `right` of `left`, as `difflib.SequenceMatcher.get_opcodes` gives it.
+    """Return the opcodes that turn `left` into `right`, in the form of `difflib.SequenceMatcher.get_opcodes`.
 
-    A piece that would take too long counts as replaced as a whole.
+    A piece that would take too long to compare is replaced as a whole.
     """
     found: list[Opcode] = []
     budget = _MOST_PAIRS
@@ -40,7 +40,7 @@ def matched(left: Sequence[str], right: Sequence[str]) -> list[Opcode]:
 
 
 def _cut(left: Sequence[str], right: Sequence[str]) -> Iterator[Opcode]:
-    """Pieces that are equal, at the ends and where both texts hold a line once, and the pieces between them."""
+    """Yield equal pieces (at both ends, and at lines that are unique in both texts) and the pieces between them."""
     ends = min(len(left), len(right))
     top = next((number for number in range(ends) if left[number] != right[number]), ends)
     ends -= top
@@ -59,7 +59,10 @@ def _cut(left: Sequence[str], right: Sequence[str]) -> Iterator[Opcode]:
 
 
 def _anchors(left: Sequence[str], right: Sequence[str], top: int, bottom: int) -> list[tuple[int, int]]:
-    """The longest ascending series of places of lines that both texts hold once between top and bottom."""
+    """Return the longest increasing sequence of positions of lines that are unique in both texts.
+
+    Only lines between the common top and the common bottom count.
+    """
     middle, other = range(top, len(left) - bottom), range(top, len(right) - bottom)
     counts = [Counter(text[number] for number in part) for text, part in ((left, middle), (right, other))]
     places = {right[number]: number for number in other}
@@ -84,7 +87,7 @@ def _anchors(left: Sequence[str], right: Sequence[str], top: int, bottom: int) -
 
 
 def _joined(opcodes: Sequence[Opcode]) -> list[Opcode]:
-    """Opcodes with neighbours of the same kind made one."""
+    """Merge adjacent opcodes of the same kind."""
     found: list[Opcode] = []
     for kind, start, end, begin, finish in opcodes:
         if found and found[-1][0] == kind:

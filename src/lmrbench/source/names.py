@@ -1,8 +1,8 @@
-"""Which names does a piece of Python bind, need and write to?
+"""Determine which names a piece of Python binds, uses and modifies.
 
-Scopes are those of the language: a name that a function binds is its own, a comprehension keeps its variables, a
-class body hides nothing from its surroundings. Where the answer depends on what happens at run time (names in a class
-body, annotations), `used` says too much rather than too little.
+Scopes are those of the language: a name that a function binds is local to it, a comprehension keeps its variables, and
+names in a class body may refer to the enclosing scope. If the result depends on what happens at run time (names in
+class bodies, annotations), `used` returns too many names rather than too few.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, *_CO
 
 
 def bound(*nodes: ast.AST) -> set[str]:
-    """The names that nodes bind in the scope where they stand."""
+    """Return the names that nodes bind in the scope that contains them."""
     names: set[str] = set()
     for node in _same_scope(nodes):
         match node:
@@ -38,7 +38,12 @@ def bound(*nodes: ast.AST) -> set[str]:
 
 
 def used(*nodes: ast.AST, deferred: bool = True) -> set[str]:
-    """The names that nodes take from the scope around them; without `deferred`, only what they need before any call."""
+    """Return the names that nodes take from the scope that contains them.
+
+    Args:
+        nodes: The nodes.
+        deferred: Whether to include names that are looked up only when a function is called.
+    """
     names: set[str] = set()
     for node in _same_scope(nodes):
         match node:
@@ -64,7 +69,7 @@ def used(*nodes: ast.AST, deferred: bool = True) -> set[str]:
 
 
 def _in_quoted_annotations(node: ast.ClassDef) -> set[str]:
-    """The names in annotations of fields that are strings, which dataclasses and their like look up."""
+    """Return the names in quoted annotations of fields, which dataclasses and similar decorators evaluate."""
     names: set[str] = set()
     for part in node.body:
         match part:
@@ -75,7 +80,7 @@ def _in_quoted_annotations(node: ast.ClassDef) -> set[str]:
 
 
 def written(node: ast.AST) -> set[str]:
-    """The names whose object a statement changes in place: `x[0] = 1`, `x.y = 1`, `x.append(1)` as a statement."""
+    """Return the names whose object a statement changes in place: `x[0] = 1`, `x.y = 1`, or the call `x.append(1)`."""
     names: set[str | None] = set()
     for part in _same_scope([node]):
         match part:
@@ -87,13 +92,18 @@ def written(node: ast.AST) -> set[str]:
 
 
 def attributes(node: ast.AST, roots: Iterable[str]) -> set[str]:
-    """The attributes that a node reads or sets on one of some names: `self.x`, `type(self).x`, `self.__class__.x`."""
+    """Return the attributes that a node reads or sets on objects of certain names.
+
+    Args:
+        node: The node.
+        roots: The names, such as `self`. `type(self).x` and `self.__class__.x` count as `self.x`.
+    """
     roots = set(roots)
     return {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute) and _owner(part.value) in roots}
 
 
 def _same_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """Nodes and all below them; inner scopes are met, but not entered."""
+    """Yield nodes and their descendants in the same scope; the head of an inner scope is yielded but not entered."""
     pending = list(nodes)
     while pending:
         node = pending.pop()

@@ -1,7 +1,7 @@
-"""Let an answer keep a helper that has the name of something else in the repository: under a name of its own.
+"""Rename a submission's own helpers if the repository uses their names for something else.
 
-Only a fragment has such helpers. A whole file that differs from the repository's has changed the repository, which
-is not taken from an answer.
+This applies to fragments only. A submission that repeats the whole file and changes a helper has edited the repository,
+and such edits are not taken.
 """
 
 from __future__ import annotations
@@ -12,27 +12,39 @@ from dataclasses import dataclass, field
 
 from lmrbench.source.functions import is_stub
 from lmrbench.source.names import bound, used
-from lmrbench.source.scopes import Entry, Pair, Scope, is_docstring, spelling
-from lmrbench.source.syntax import DefinitionNode, Edit, FunctionNode, Source, splice
+from lmrbench.source.scopes import Scope, ScopeEntry, TargetPair, is_docstring, spelling
+from lmrbench.source.syntax import DefinitionNode, FunctionNode, ParsedSource, TextEdit, splice
 
 SUFFIX = "_of_answer"
 
 
 @dataclass(frozen=True)
 class Ownership:
-    """A candidate's text with new names for some of its helpers. names: the new one of each old one."""
+    """A candidate's text in which some helpers have new names.
+
+    Attributes:
+        text: The text.
+        names: The new name of each renamed helper, by its old name.
+        warnings: One line for each renamed helper.
+    """
 
     text: str
     names: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
 
-def own_names(candidate: Source, scopes: Sequence[Scope], pairs: Sequence[Pair]) -> Ownership:
-    """Rename the helpers that the targets need, and that differ from what the mask has under their names."""
+def own_names(candidate: ParsedSource, scopes: Sequence[Scope], pairs: Sequence[TargetPair]) -> Ownership:
+    """Rename the helpers that the targets need and that differ from the mask's definitions of the same names.
+
+    Args:
+        candidate: The candidate's file.
+        scopes: The scopes that mask and candidate share, the module first.
+        pairs: The targets in both files.
+    """
     module = scopes[0]
     if _is_whole_file(scopes):
         return Ownership(candidate.text)
-    entries: dict[str, list[Entry]] = {}
+    entries: dict[str, list[ScopeEntry]] = {}
     for entry in module.candidate.entries:
         if entry.key not in module.mask.keys:
             for name in entry.binds:
@@ -40,7 +52,7 @@ def own_names(candidate: Source, scopes: Sequence[Scope], pairs: Sequence[Pair])
     names: dict[str, str] = {}
     seen: set[str] = set()
     queue: list[ast.AST] = [pair.candidate.node for pair in pairs]
-    for node in queue:  # grows while it is read
+    for node in queue:  # The loop appends to the queue.
         for name in sorted(used(node) - seen):
             seen.add(name)
             own = entries.get(name, [])
@@ -49,7 +61,7 @@ def own_names(candidate: Source, scopes: Sequence[Scope], pairs: Sequence[Pair])
                     continue
                 names[name] = name + SUFFIX
             queue += [entry.node for entry in own]
-    edits: list[Edit] = []
+    edits: list[TextEdit] = []
     for old in list(names):
         try:
             edits += [*_renaming(candidate, entries[old], old, names[old])]
@@ -64,9 +76,9 @@ def own_names(candidate: Source, scopes: Sequence[Scope], pairs: Sequence[Pair])
 
 
 def _is_whole_file(scopes: Sequence[Scope]) -> bool:
-    """Whether the candidate repeats most of what the mask has beside the targets.
+    """Return whether the candidate repeats most of the mask apart from the targets.
 
-    The docstring of the module, and the rest of each class around a target, count as much as one name.
+    The module's docstring counts as one name, and so does the rest of each class that contains a target.
     """
     module, *classes = scopes
     found = [name in module.candidate.binds for entry in module.mask.entries for name in entry.binds]
@@ -78,8 +90,8 @@ def _is_whole_file(scopes: Sequence[Scope]) -> bool:
     return 2 * sum(found) > len(found)
 
 
-def _is_other(entry: Entry, module: Scope, name: str) -> bool:
-    """Whether an entry is a helper of the candidate's own, and no copy or sketch of what the mask has."""
+def _is_other(entry: ScopeEntry, module: Scope, name: str) -> bool:
+    """Return whether an entry is a helper of the candidate's own and not a copy or a stub of the mask's definition."""
     theirs = [other.node for other in module.mask.entries if name in other.binds]
     node = entry.node
     match node:
@@ -89,13 +101,13 @@ def _is_other(entry: Entry, module: Scope, name: str) -> bool:
             return bool(theirs)
         case ast.Import() | ast.ImportFrom():
             imports = [other for other in theirs if isinstance(other, ast.Import | ast.ImportFrom)]
-            # What the mask defines itself can be imported from it by its own name.
+            # The candidate may import a definition of the mask from the mask's own module.
             return len(imports) == len(theirs) > 0 and all(not _is_same(node, other) for other in imports)
     return False
 
 
 def _is_same(node: ast.Import | ast.ImportFrom, other: ast.Import | ast.ImportFrom) -> bool:
-    """Whether two imports of one name are of the same thing, as `torch.nn.functional` is by either statement."""
+    """Return whether two imports of one name import the same object, by `import a.b` or `from a import b`."""
     mine, theirs = _imported(node), _imported(other)
     shorter = min(len(mine), len(theirs))
     return mine[-shorter:] == theirs[-shorter:]
@@ -109,7 +121,7 @@ def _imported(node: ast.Import | ast.ImportFrom) -> list[str]:
 
 
 def _core(node: ast.stmt) -> str:
-    """What a definition does: its spelling without docstrings, annotations and decorators' order."""
+    """Return the spelling of a definition without docstrings, annotations and decorators."""
     if not isinstance(node, DefinitionNode):
         return spelling(node)
     parts = [spelling(part) if not isinstance(part, DefinitionNode) else _core(part) for part in node.body]
@@ -122,8 +134,8 @@ def _core(node: ast.stmt) -> str:
     return "\n".join(parts)
 
 
-def _renaming(source: Source, entries: Sequence[Entry], old: str, new: str) -> Iterator[Edit]:
-    """The edits that rename what entries bind, and all that uses it. Raises LookupError for what can't be renamed."""
+def _renaming(source: ParsedSource, entries: Sequence[ScopeEntry], old: str, new: str) -> Iterator[TextEdit]:
+    """Yield the edits that rename a name of entries everywhere; raise LookupError if a use of it cannot be edited."""
     for entry in entries:
         match entry.node:
             case ast.Import(names=[alias]) | ast.ImportFrom(names=[alias]):
@@ -143,14 +155,14 @@ def _renaming(source: Source, entries: Sequence[Entry], old: str, new: str) -> I
                 yield place, place + len(old), new
     for name in _uses(source.tree, old):
         start, end = source.begin(name), source.finish(name)
-        # Python before 3.12 does not know the places of names inside of f-strings.
+        # Before Python 3.12 the syntax tree has wrong positions for names inside f-strings.
         if source.text[start:end] != old:
             raise LookupError(old)
         yield start, end, new
 
 
 def _uses(tree: ast.Module, name: str) -> Iterator[ast.Name]:
-    """The nodes that stand for a name of the module. Raises LookupError for `global`, and other ways to bind it."""
+    """Yield the nodes that refer to a name of the module; raise LookupError if `global` or a pattern binds it."""
     pending: list[ast.AST] = [*tree.body]
     while pending:
         node = pending.pop()

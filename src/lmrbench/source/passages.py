@@ -1,8 +1,8 @@
-"""Tell code from prose in a text that is not all Python.
+"""Separate code from prose in a text that is only partly Python.
 
-The text is cut into statements, each with the lines that belong to it. One that Python can parse is code. One that it
-can't parse is prose, or code that is broken, which is reported and never left out. What decides is how its first line
-begins, and that no line of Python has three words side by side.
+The text is cut into statements of one or more lines. A statement that Python can parse is code. Any other statement is
+either prose or broken code, which is reported and never dropped silently. Its first line decides: code begins like a
+statement of Python and never has three words in a row.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from lmrbench.source.syntax import Source, syntax_tree
+from lmrbench.source.syntax import ParsedSource, indentation, syntax_tree
 
-# Of the characters that are looked at in search of the ends of statements: as many times the text, and at most so many.
+# Limits on the characters that are read in search of the ends of statements: a multiple of the text, and a total.
 MOST_LOOKS, MOST_CHARACTERS = 20, 20_000_000
 
 _DEFINITION = re.compile(
@@ -56,10 +56,12 @@ _PIECE = re.compile(rf"{_SKIPPED}|(?P<open>[(\[{{])|(?P<close>[)\]}}])|(?P<end>\
 
 @dataclass(frozen=True)
 class Passage:
-    """A text, line by line: its code without indentation, and empty lines in the place of its prose.
+    """The code of a text.
 
-    broken: the index of a line, from 0, and why Python can't parse it, of the first code that is broken. left_out: the
-    indexes of the lines that are prose.
+    Attributes:
+        lines: The lines of the text: code moved to the margin, and empty lines in place of prose.
+        broken: For the first statement that is broken code, the index of the line at fault and the parser's message.
+        left_out: The indexes of the lines that are prose.
     """
 
     lines: tuple[str, ...]
@@ -68,23 +70,25 @@ class Passage:
 
 
 def code_of(lines: Sequence[str], strict: bool = False) -> Passage:
-    """Read a text that is code, or code amid prose.
+    """Find the code of a text that is code, or code among prose.
 
     Args:
-        lines: without line ends.
-        strict: the text is marked as code, so that a line which can't be parsed is broken unless it reads like prose.
+        lines: The lines of the text, without newlines.
+        strict: Whether the text is marked as code. A line that cannot be parsed is then broken code unless it reads
+            like prose.
 
     Raises:
-        SyntaxError: the text is too long for what it is.
+        SyntaxError: Finding the ends of the statements takes too many steps.
     """
     whole = flush(lines)
     return Passage(whole) if whole is not None else _Reading(lines, strict).passage()
 
 
 def flush(lines: Sequence[str]) -> tuple[str, ...] | None:
-    """Move the lines of a text that is Python at some indentation to the margin; None for another text.
+    """Move indented code to the margin. Lines that begin inside a string are not changed.
 
-    Lines that begin inside a string stay as they are.
+    Returns:
+        The moved lines. None if the text is not Python at any indentation.
     """
     first = next((number for number, line in enumerate(lines) if line.strip()), None)
     if first is None:
@@ -96,14 +100,14 @@ def flush(lines: Sequence[str]) -> tuple[str, ...] | None:
     except SyntaxError:
         margins = [line[: len(line) - len(line.lstrip(" \t"))] for line in lines[first + 1 :] if line.strip()]
         margin = min(filter(None, margins), key=len, default="")
-        # The first line may have been stripped, and the others kept the indentation that they had in their class.
+        # The first line of a method may have lost its indentation while the other lines kept theirs.
         return _moved([*lines[:first], margin + lines[first], *lines[first + 1 :]]) if margin else None
     return tuple(lines)
 
 
 def _moved(lines: Sequence[str]) -> tuple[str, ...] | None:
     try:
-        source = Source.parse("\n".join(["if 1:", *lines]))
+        source = ParsedSource.parse("\n".join(["if 1:", *lines]))
     except SyntaxError:
         return None
     branch = source.tree.body[0]
@@ -114,7 +118,7 @@ def _moved(lines: Sequence[str]) -> tuple[str, ...] | None:
 
 
 class _Reading:
-    """The work on one text, statement by statement."""
+    """The state of reading one text, statement by statement."""
 
     def __init__(self, lines: Sequence[str], strict: bool) -> None:
         self._lines, self._strict = lines, strict
@@ -129,12 +133,12 @@ class _Reading:
         number = 0
         while number < len(self._lines):
             content = _content(self._lines[number])
-            # A comment alone is neither code that is needed nor prose that anyone misses.
+            # Comments between statements are dropped without being reported as prose.
             number = number + 1 if not content or content.startswith("#") else self._statement(number)
         return Passage(tuple(self._code), self._broken, tuple(self._prose))
 
     def _statement(self, number: int) -> int:
-        """Read the statement that begins with a line; returns the number of the line behind it."""
+        """Read the statement that begins at a line, and return the number of the line after it."""
         content = _content(self._lines[number])
         if _CONFLICT.match(content):
             self._break(number, f"a conflict marker ({content[:7]})")
@@ -156,12 +160,12 @@ class _Reading:
         except (ValueError, RecursionError, MemoryError) as error:
             self._break(number, f"Python's parser gives up: {str(error) or type(error).__name__}")
         else:
-            self._break(number, "this stands outside of any function")
+            self._break(number, "this is outside any function")
         return end
 
     def _is_torn(self, number: int, moved: Sequence[str]) -> bool:
-        """Whether prose has torn an indented statement off its function."""
-        if not _margin(self._lines[number]):
+        """Return whether prose separates an indented statement from its function."""
+        if not indentation(self._lines[number]):
             return False
         before = number - 1
         while before in self._prose[-(number - before) :]:
@@ -173,17 +177,17 @@ class _Reading:
         self._broken = self._broken or (number, reason)
 
     def _end(self, number: int) -> int:
-        """The number of the line behind a statement: the first that is not indented deeper and continues nothing."""
+        """Return the number of the next line that is not indented deeper than a statement and does not continue it."""
         content = _content(self._lines[number])
         if not _begins(content):
             return number + 1
-        margin, depth, decorating = _margin(self._lines[number]), 0, content.startswith("@")
+        margin, depth, decorating = indentation(self._lines[number]), 0, content.startswith("@")
         looked = self._starts[number]
         for piece in _PIECE.finditer(self._text, looked):
             self._looks -= piece.end() - looked
             looked = piece.end()
             if self._looks < 0:
-                raise SyntaxError("the code can't be told from the text around it")
+                raise SyntaxError("the code can't be separated from the text around it")
             depth = max(0, depth + bool(piece["open"]) - bool(piece["close"]))
             if not piece["end"]:
                 continue
@@ -191,8 +195,8 @@ class _Reading:
             inner = _content(self._lines[following])
             if not inner or (inner.startswith("#") and self._goes_on(following, margin)):
                 continue
-            deeper = _margin(self._lines[following]) > margin
-            # A bracket that is still open was never closed where a definition begins.
+            deeper = indentation(self._lines[following]) > margin
+            # A definition cannot begin inside brackets, so a bracket before it is missing its end.
             if deeper or (depth and not (_DEFINITION.match(inner) or _IMPORT.match(inner))):
                 continue
             if decorating or _CONTINUATION.match(inner):
@@ -202,16 +206,16 @@ class _Reading:
         return len(self._lines)
 
     def _goes_on(self, number: int, margin: int) -> bool:
-        """Whether the first line of code from here on is indented deeper."""
+        """Return whether the next line of code is indented deeper than a margin."""
         for line in self._lines[number:]:
             self._looks -= len(line)
             content = _content(line)
             if content and not content.startswith("#"):
-                return _margin(line) > margin
+                return indentation(line) > margin
         return False
 
     def _is_code(self, number: int) -> bool:
-        """Whether a statement that can't be parsed is code."""
+        """Return whether a statement that cannot be parsed is code rather than prose."""
         content = _content(self._lines[number])
         if _DEFINITION.match(content) or _IMPORT.match(content) or _TYPE.match(content):
             return True
@@ -221,9 +225,9 @@ class _Reading:
             return False
         if _COMPOUND.match(content):
             following = next((line for line in self._lines[number + 1 :] if line.strip()), "")
-            if bare.endswith(":") or _margin(following) > _margin(self._lines[number]):
+            if bare.endswith(":") or indentation(following) > indentation(self._lines[number]):
                 return True
-            # The next line of a paragraph may begin with such a word.
+            # A line inside a paragraph may begin with such a keyword.
             return words < 2 and not (number - 1 in self._prose[-1:] and not re.search(r"[()\[\]{}=<>+*/%_\d]", bare))
         if _ASSIGNMENT_OR_CALL.match(content):
             return words < 2 and not _FORMULA.search(bare) and not _SENTENCE.match(bare)
@@ -231,13 +235,13 @@ class _Reading:
 
 
 def _begins(content: str) -> bool:
-    """Whether a line begins a statement that may have more lines."""
+    """Return whether a line can begin a statement of several lines."""
     patterns = (_DEFINITION, _IMPORT, _TYPE, _COMPOUND, _ASSIGNMENT_OR_CALL, _STRING_START)
     return any(pattern.match(content) for pattern in patterns)
 
 
 def _side_by_side(text: str) -> int:
-    """The length of the longest run of words that nothing but a space and a mark of punctuation separates."""
+    """Return the length of the longest run of words separated only by spaces and punctuation marks."""
     longest = run = 0
     for word in text.split():
         run = run + 1 if _WORD.match(word) and not keyword.iskeyword(word.rstrip(",.;:!?")) else 0
@@ -247,7 +251,3 @@ def _side_by_side(text: str) -> int:
 
 def _content(line: str) -> str:
     return line.lstrip(" \t\f").rstrip()
-
-
-def _margin(line: str) -> int:
-    return len(line[: len(line) - len(line.lstrip(" \t\f"))].rpartition("\f")[2].expandtabs(8))

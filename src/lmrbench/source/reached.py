@@ -1,6 +1,6 @@
-"""Cut a module down to one function and what it needs, however many statements away that is.
+"""Reduce a module to one function and everything it needs, directly or indirectly.
 
-This file imports nothing of lmrbench, so that its text can be put before a check.
+This file imports nothing from lmrbench, because its text is inserted before checks that run inside a sandbox.
 """
 
 from __future__ import annotations
@@ -13,19 +13,24 @@ from collections.abc import Iterator
 def statements_for(tree: ast.Module, name: str) -> list[ast.stmt]:
     """Return the statements of a module that bind a name, and those that bind what these need, in their order.
 
-    Of an import only the names that are needed are left. A statement counts by the names that it binds: one that only
-    changes an object is left out.
+    Imports are reduced to the names that are needed. A statement that binds no name is left out, even if it changes an
+    object in place.
     """
     return reached(parts_of(tree), name)
 
 
 def parts_of(tree: ast.Module) -> list[ast.stmt]:
-    """Return the statements of a module, an import or a list of assignments as one for each of its names."""
+    """Return the statements of a module, with imports and parallel assignments split into one statement per name."""
     return [part for statement in tree.body for part in _parts(statement)]
 
 
 def reached(parts: list[ast.stmt], name: str) -> list[ast.stmt]:
-    """Return those of these parts of a module that bind a name, and those that bind what these need."""
+    """Return the parts of a module that bind a name, and those that bind what these need.
+
+    Args:
+        parts: The result of `parts_of`.
+        name: The name.
+    """
     known = [(part, *names_of(part)) for part in parts]
     taken: set[int] = set()
     waiting = {name}
@@ -37,7 +42,7 @@ def reached(parts: list[ast.stmt], name: str) -> list[ast.stmt]:
 
 
 def names_of(statement: ast.stmt) -> tuple[set[str], set[str]]:
-    """Return the names that a statement binds in its module, and those that it or a function in it takes from there."""
+    """Return the names that a statement binds in its module, and those that it uses of the module."""
     table = symtable.symtable(ast.unparse(statement), "statement", "exec")
     binds = {item.get_name() for item in table.get_symbols() if item.is_assigned() or item.is_imported()}
     return binds, {item.get_name() for item in table.get_symbols() if item.is_referenced()} | set(_globals(table))
@@ -57,7 +62,7 @@ def _parts(statement: ast.stmt) -> Iterator[ast.stmt]:
 
 
 def _are_renamed(names: list[ast.expr], values: list[ast.expr]) -> bool:
-    """Whether these are as many names on both sides, and none of them is on both."""
+    """Return whether both sides are names, equally many, and no name is on both."""
     if len(names) != len(values) or not all(isinstance(item, ast.Name) for item in (*names, *values)):
         return False
     return not {ast.unparse(item) for item in names} & {ast.unparse(item) for item in values}

@@ -1,7 +1,7 @@
-"""The same program under other names and in another layout: what does it read like to somebody who knew the first?
+"""Rewrite a program so that it does the same under other local names and in another layout.
 
-Local variables of functions are renamed, and the text is printed anew from its syntax tree, so that comments and layout
-go. Parameters, attributes, and names of modules, classes and functions stay, since other files use them.
+Local variables of functions are renamed, and the text is generated from the syntax tree, which drops comments and
+layout. Parameters, attributes, and the names of modules, classes and functions are kept, because other files use them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,11 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def renamed(text: str) -> str:
-    """A Python file that does the same, with other local names. Raises SyntaxError for what is no Python."""
+    """Return a Python file that does the same with other local names.
+
+    Raises:
+        SyntaxError: The text is not Python.
+    """
     tree = ast.parse(text)
     kept = {*dir(builtins), *_bound_outside(tree)}
     for function in _outermost(tree):
@@ -32,7 +36,7 @@ class _Renaming(ast.NodeTransformer):
 
 
 def _outermost(tree: ast.AST) -> Iterator[ast.AST]:
-    """Functions that stand in no other function."""
+    """Yield the functions that are not inside another function."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, _FUNCTIONS):
             yield node
@@ -41,7 +45,7 @@ def _outermost(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def _bound_outside(tree: ast.AST) -> Iterator[str]:
-    """Names that are bound or used outside of functions."""
+    """Yield the names that are bound or used outside functions."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
             yield node.name
@@ -60,7 +64,7 @@ def _stored(function: ast.AST) -> Iterator[str]:
 
 
 def _fixed(function: ast.AST) -> set[str]:
-    """Names inside of a function that are more than local variables, or that are bound by other means."""
+    """Return the names of a function that must be kept: parameters, and names not bound by plain assignments."""
     found: set[str] = set()
     for node in ast.walk(function):
         match node:

@@ -1,11 +1,11 @@
-"""Find the Python text that defines the targets in a model's response.
+"""Find the code that defines the targets in a model's response.
 
-A response is bare code, or holds it in Markdown's fences or amid prose, with its indentation changed, and methods
-without their class. What comes back has the lines of the response: those that are not of the answer are empty, so that
-a message about line 7 is about line 7 of the response.
+A response is either bare code or contains code in Markdown fences or among prose. The code may be indented differently,
+and methods may be outside their class. The result has as many lines as the response, with empty lines in place of
+everything else, so that line numbers in messages refer to the response.
 
-Code is chosen by what it is. Blocks of Python are joined in their order, and of definitions of one name the last real
-one counts. Code that can't be parsed is never left out where a target, or what it needs, may be in it.
+Blocks of Python are joined in order, and the last real definition of a name counts. Code that cannot be parsed is
+never dropped if it may contain a target or something that a target needs.
 """
 
 from __future__ import annotations
@@ -52,25 +52,30 @@ _CODE = re.compile(
 
 @dataclass(frozen=True)
 class Response:
-    """The Python text of a response, and what of the response was left out, one line each."""
+    """The code of a response.
+
+    Attributes:
+        text: The Python text.
+        warnings: One line for each part of the response that was left out.
+    """
 
     text: str
     warnings: tuple[str, ...] = ()
 
 
 def from_response(text: str, targets: Sequence[str], known: Collection[str] = ()) -> Response:
-    """Find the Python text of a response that defines all targets; a file comes back as it is.
+    """Find the code of a response. A response that is a Python file with all targets is returned unchanged.
 
     Args:
-        text: the response.
-        targets: the qualified names of the targets.
-        known: names that the answer can use without binding them, as the file binds them that it is put into.
+        text: The response.
+        targets: The qualified names of the targets.
+        known: Names that the code can use without binding them, because the file that it is transplanted into does.
 
     Returns:
-        The code, with empty lines in the place of all else, and what was left out.
+        The code, with empty lines in place of everything else.
 
     Raises:
-        SubmissionError: code can't be parsed, in which case its line is named, or there is no code at all.
+        SubmissionError: The response has no code, or code that cannot be parsed. The message names the line.
     """
     text = text.encode("utf-8", "replace").decode()
     if _defines_all(text.removeprefix("\ufeff"), targets):
@@ -79,7 +84,7 @@ def from_response(text: str, targets: Sequence[str], known: Collection[str] = ()
         whole = cleaned(text)
         plain = _without_reasoning(whole)
         if whole.strip() and not plain.strip():
-            raise SubmissionError("no answer behind the reasoning")
+            raise SubmissionError("no answer after the reasoning")
         if _defines_all(plain, targets):
             return Response(plain)
         inner = unwrapped(plain)
@@ -94,17 +99,27 @@ def from_response(text: str, targets: Sequence[str], known: Collection[str] = ()
 
 
 def unparsable(error: SyntaxError, line: int | None = None) -> str:
-    """What is said of code that Python can't parse. line: its number, if it is not the error's own."""
+    """Return the message for code that Python cannot parse.
+
+    Args:
+        error: The error.
+        line: The number of the line at fault, if it differs from the error's.
+    """
     number = error.lineno if line is None else line
     place = f"line {number}: " if number else ""
     return f"the candidate can't be parsed: {place}{printable(error.msg)} ({_PYTHON})"
 
 
 @dataclass(frozen=True)
-class _Piece:
-    """Lines of a response that may be code. first: the index of the first line. block: None for text between blocks.
+class _ResponsePart:
+    """Lines of a response that may be code.
 
-    text: as it was submitted. tree: of its code; None if that is broken.
+    Attributes:
+        first: The index of the first line.
+        passage: The code of these lines.
+        block: The fenced block; None for the text between blocks.
+        text: The lines as submitted.
+        tree: The syntax tree of the code; None if the code is broken or empty.
     """
 
     first: int
@@ -115,34 +130,34 @@ class _Piece:
 
     @property
     def is_other(self) -> bool:
-        """Whether it is marked as something else than Python."""
+        """Whether its fence names another language than Python."""
         return self.block is not None and bool(self.block.language) and not self.block.is_python
 
     @property
     def is_sure(self) -> bool:
-        """Whether it is code beyond doubt: marked as such, or with definitions or imports, as no output has them."""
+        """Whether it is certainly code: marked as Python, or with definitions or imports, which output lacks."""
         marked = self.block is not None and self.block.is_python
         kinds = (DefinitionNode, ast.Import, ast.ImportFrom)
         return marked or bool(self.tree and any(isinstance(node, kinds) for node in self.tree.body))
 
     @property
     def refusal(self) -> SubmissionError:
-        """For code that is broken."""
+        """The error for broken code."""
         index, reason = self.passage.broken or (0, "invalid syntax")
         return SubmissionError(unparsable(SyntaxError(reason), self.first + index + 1))
 
     def span(self) -> str:
-        """`lines 3 to 5`."""
+        """Return its lines in words, such as `lines 3 to 5`."""
         return _span(self.first, self.first + len(self.passage.lines) - 1)
 
     @property
     def functions(self) -> frozenset[str]:
-        """The names of the functions that it defines, or should define where it is broken."""
+        """The functions that it defines, or appears to define if it is broken."""
         return frozenset(match["function"] for match in _BINDING.finditer(self.text) if match["function"])
 
     @property
     def names(self) -> frozenset[str]:
-        """All names that it binds, or should bind where it is broken."""
+        """The names that it binds, or appears to bind if it is broken."""
         return _names_in(self.text)
 
 
@@ -160,7 +175,7 @@ def _defines_all(text: str, targets: Sequence[str]) -> bool:
 
 
 def _definitions(tree: ast.Module, target: str) -> list[Definition]:
-    """The definitions of a target, a method without its class included."""
+    """Return the definitions of a target; a method may be outside its class."""
     return definitions_named(tree, target) or definitions_named(tree, target.rpartition(".")[2])
 
 
@@ -190,7 +205,7 @@ def _answer(
     if not complete or _missing(chosen, targets, known) & _names_in("\n".join(between)):
         piece = _piece(0, without_quotation(between), None)
         if _surrounds(piece, blocks):
-            # What looks like a block is part of a string.
+            # The apparent block is part of a string.
             return _answer(lines, [], targets, known)
         pieces.append(piece)
         if not complete and piece.tree and (_defined(piece, targets) or not chosen):
@@ -206,8 +221,8 @@ def _answer(
     return Response("\n".join(_without_superseded(joined, chosen, targets)) + "\n", tuple(warnings))
 
 
-def _surrounds(piece: _Piece, blocks: Sequence[tuple[int, Block]]) -> bool:
-    """Whether a block lies inside a statement of the text between blocks."""
+def _surrounds(piece: _ResponsePart, blocks: Sequence[tuple[int, Block]]) -> bool:
+    """Return whether a block is inside a statement of the text between blocks."""
     places = [opening + 1 for opening, _ in blocks]
     body = piece.tree.body if piece.tree else []
     return any(node.lineno < place <= (node.end_lineno or 0) for node in body for place in places)
@@ -218,7 +233,7 @@ def _tree(passage: Passage) -> ast.Module | None:
     return tree if tree and tree.body else None
 
 
-def _piece(first: int, lines: Sequence[str], block: Block | None) -> _Piece:
+def _piece(first: int, lines: Sequence[str], block: Block | None) -> _ResponsePart:
     text = "\n".join(lines)
     strict = block is not None and block.is_python and block.closed
     passage = code_of(without_prompts(lines), strict)
@@ -226,21 +241,21 @@ def _piece(first: int, lines: Sequence[str], block: Block | None) -> _Piece:
         mended = code_of(without_html(text).split("\n"), strict)
         if not mended.broken and (passage.broken or len(mended.left_out) < len(passage.left_out)):
             passage = mended
-    return _Piece(first, passage, block, text, _tree(passage))
+    return _ResponsePart(first, passage, block, text, _tree(passage))
 
 
-def _defined(piece: _Piece, targets: Sequence[str]) -> bool:
+def _defined(piece: _ResponsePart, targets: Sequence[str]) -> bool:
     return piece.tree is not None and any(_definitions(piece.tree, target) for target in targets)
 
 
-def _all_defined(pieces: Sequence[_Piece], targets: Sequence[str]) -> bool:
+def _all_defined(pieces: Sequence[_ResponsePart], targets: Sequence[str]) -> bool:
     return all(any(_defined(piece, [target]) for piece in pieces) for target in targets)
 
 
 def _needed_too(
-    pieces: Sequence[_Piece], chosen: list[_Piece], targets: Sequence[str], known: Collection[str]
+    pieces: Sequence[_ResponsePart], chosen: list[_ResponsePart], targets: Sequence[str], known: Collection[str]
 ) -> Iterator[str]:
-    """Choose other pieces that bind what the chosen ones need; a warning for each block that is not chosen."""
+    """Add pieces that bind what the chosen pieces need, and yield a warning for each block that is left out."""
     missing = _missing(chosen, targets, known)
     for piece in pieces:
         if piece.tree is None or piece in chosen or piece.is_other:
@@ -249,14 +264,14 @@ def _needed_too(
             chosen.append(piece)
             missing = _missing(chosen, targets, known)
         elif piece.block is not None:
-            yield f"{piece.span()}: nothing that a target needs; left out"
+            yield f"{piece.span()}: no target needs this; left out"
     chosen.sort(key=lambda piece: piece.first)
 
 
 def _broken(
-    pieces: Sequence[_Piece], chosen: Sequence[_Piece], targets: Sequence[str], known: Collection[str]
+    pieces: Sequence[_ResponsePart], chosen: Sequence[_ResponsePart], targets: Sequence[str], known: Collection[str]
 ) -> Iterator[str]:
-    """A warning for each piece of broken code that may be left out. Raises SubmissionError for another one."""
+    """Yield a warning for each piece of broken code that may be left out; raise SubmissionError for any other."""
     missing = _missing(chosen, targets, known)
     complete = _all_defined(chosen, targets)
     for piece in pieces:
@@ -275,12 +290,12 @@ def _broken(
         yield f"{piece.span()}: can't be parsed (line {piece.first + index + 1}: {printable(reason)}); left out"
 
 
-def _is_real(piece: _Piece, target: str) -> bool:
+def _is_real(piece: _ResponsePart, target: str) -> bool:
     return piece.tree is not None and any(not is_stub(node) for node, _, _ in _definitions(piece.tree, target))
 
 
-def _missing(pieces: Sequence[_Piece], targets: Sequence[str], known: Collection[str]) -> set[str]:
-    """The names that the targets need, and what they need, and that these pieces do not bind."""
+def _missing(pieces: Sequence[_ResponsePart], targets: Sequence[str], known: Collection[str]) -> set[str]:
+    """Return the names that the targets need, directly or indirectly, and that these pieces do not bind."""
     binders: dict[str, list[ast.stmt]] = {}
     queue: list[ast.stmt] = []
     for piece in pieces:
@@ -292,7 +307,7 @@ def _missing(pieces: Sequence[_Piece], targets: Sequence[str], known: Collection
         queue += [node for target in targets for node, _, _ in _definitions(piece.tree, target)]
     owners = {"self", "cls", *(part for target in targets for part in target.split(".")[:-1])}
     needed: set[str] = set()
-    for node in queue:  # grows while it is read
+    for node in queue:  # The loop appends to the queue.
         for name in (used(node) | attributes(node, owners)) - needed:
             needed.add(name)
             queue += binders.get(name, ())
@@ -307,19 +322,19 @@ def _no_code(lines: Sequence[str]) -> SubmissionError:
     return SubmissionError(f"no code in the answer: '{printable(quote)}'")
 
 
-def _prose(piece: _Piece) -> Iterator[str]:
-    """A warning for each run of lines that were left out of a piece as prose."""
+def _prose(piece: _ResponsePart) -> Iterator[str]:
+    """Yield a warning for each run of lines of a piece that were left out as prose."""
     first = last = None
     for number in (*piece.passage.left_out, None):
         between = piece.text.split("\n")[last + 1 : number] if last is not None and number is not None else [" x"]
         if first is not None and last is not None and any(map(str.strip, between)):
-            yield f"{_span(piece.first + first, piece.first + last)}: prose beside the code; left out"
+            yield f"{_span(piece.first + first, piece.first + last)}: prose, not code; left out"
             first = None
         first, last = number if first is None else first, number
 
 
-def _without_superseded(lines: list[str], chosen: Sequence[_Piece], targets: Sequence[str]) -> list[str]:
-    """The lines without definitions that a later real one takes the place of, or that are empty beside a real one."""
+def _without_superseded(lines: list[str], chosen: Sequence[_ResponsePart], targets: Sequence[str]) -> list[str]:
+    """Remove definitions that a later piece replaces, and stubs of functions that are also defined in full."""
     tree = syntax_tree("\n".join(lines))
     owners = {target.partition(".")[0] for target in targets if "." in target}
     named: dict[str, list[DefinitionNode]] = {}

@@ -1,8 +1,8 @@
-"""What do the masked file and a candidate's file have in common, scope by scope?
+"""Compare the masked file with a candidate's file, scope by scope.
 
-A `Scope` is one body that both have: the module's, or that of a class that holds a target. Its statements are
-*entries*, an import being one entry for each of its names, so that `from typing import Any, Optional` can be compared
-with `from typing import Any`. A statement that a target is in is a *holder* and never an entry; docstrings and
+A `Scope` is a body that both files have: that of the module, or of a class that contains a target. Its statements are
+*entries*. An import is one entry for each of its names, so that `from typing import Any, Optional` can be compared with
+`from typing import Any`. A statement that contains a target is a *holder* and never an entry. Docstrings and
 `from __future__` imports are neither.
 """
 
@@ -14,20 +14,33 @@ from dataclasses import dataclass
 
 from lmrbench.source.functions import Function, is_overload, is_stub
 from lmrbench.source.names import attributes, bound, used, written
-from lmrbench.source.syntax import FunctionNode, Source
+from lmrbench.source.syntax import FunctionNode, ParsedSource
 
 
 @dataclass(frozen=True)
-class Pair:
-    """One target, as it is in the mask and in the candidate."""
+class TargetPair:
+    """One target in the mask and in the candidate.
+
+    Attributes:
+        mask: The function in the masked file.
+        candidate: The function in the candidate's file.
+    """
 
     mask: Function
     candidate: Function
 
 
 @dataclass(frozen=True, eq=False)
-class Entry:
-    """One statement of a scope, or one name of an import: `node` then holds that name only, `origin` all of them."""
+class ScopeEntry:
+    """One statement of a scope, or one name of an import.
+
+    Attributes:
+        node: The statement. For an import, a statement that imports this name only.
+        origin: The statement as it is in the file.
+        binds: The names that it binds.
+        writes: The names whose object it changes in place.
+        key: Its `spelling`, which is the same for equal code.
+    """
 
     node: ast.stmt
     origin: ast.stmt
@@ -37,42 +50,53 @@ class Entry:
 
     @property
     def is_import(self) -> bool:
-        """True for `import x` and `from x import y` themselves, not for a `try` around them."""
+        """Whether it is `import x` or `from x import y` itself, not a `try` around one."""
         return isinstance(self.node, ast.Import | ast.ImportFrom)
 
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """A scope as one of the two files has it.
+    """A scope in one of the two files.
 
-    binds: all the names that its entries and holders bind. keys: what its entries say, wherever they stand.
+    Attributes:
+        body: Its statements.
+        holders: The statements that contain a target.
+        entries: Its other statements, imports split by name.
+        binds: The names that its entries and holders bind.
+        keys: The keys of its entries.
     """
 
     body: tuple[ast.stmt, ...]
     holders: tuple[ast.stmt, ...]
-    entries: tuple[Entry, ...]
+    entries: tuple[ScopeEntry, ...]
     binds: frozenset[str]
     keys: frozenset[str]
 
 
 @dataclass(frozen=True, eq=False)
 class Scope:
-    """A body that both files have. path: the names of the classes that lead to it, none for the module's."""
+    """A body that both files have.
+
+    Attributes:
+        path: The names of the classes that enclose it, outermost first; empty for the module.
+        mask: The scope in the masked file.
+        candidate: The scope in the candidate's file.
+    """
 
     path: tuple[str, ...]
     mask: Side
     candidate: Side
 
     def label(self, name: str) -> str:
-        """`Class.name`, as a reader of the file would call it."""
+        """Return the qualified name of a name in this scope, such as `Class.name`."""
         return ".".join([*self.path, name])
 
 
-def module_and_classes(mask: Source, candidate: Source, pairs: Sequence[Pair]) -> tuple[Scope, ...]:
-    """The module's scope, then that of every class around a target, outer ones first.
+def module_and_classes(mask: ParsedSource, candidate: ParsedSource, pairs: Sequence[TargetPair]) -> tuple[Scope, ...]:
+    """Return the scope of the module, then those of all classes that contain a target, outer classes first.
 
-    All classes of one name count as one. To a class of which the candidate has a method without its class belongs what
-    its methods use of it, wherever the candidate has that.
+    All classes of one name count as one. If the candidate has a method outside its class, then the functions and
+    assignments of its module that the methods use as attributes belong to the class too.
     """
     paths: dict[tuple[str, ...], tuple[list[ast.stmt], list[ast.stmt]]] = {(): (mask.tree.body, candidate.tree.body)}
     merged: list[ast.stmt] = []
@@ -102,7 +126,7 @@ def module_and_classes(mask: Source, candidate: Source, pairs: Sequence[Pair]) -
 
 
 def _classes(tree: ast.Module, path: tuple[str, ...]) -> list[ast.ClassDef]:
-    """All classes with a path, in the order of the text."""
+    """Return all classes at a path, in the order of the text."""
     bodies: list[list[ast.stmt]] = [tree.body]
     found: list[ast.ClassDef] = []
     for name in path:
@@ -112,9 +136,12 @@ def _classes(tree: ast.Module, path: tuple[str, ...]) -> list[ast.ClassDef]:
 
 
 def _members(
-    path: tuple[str, ...], bodies: tuple[list[ast.stmt], list[ast.stmt]], candidate: Source, pairs: Sequence[Pair]
+    path: tuple[str, ...],
+    bodies: tuple[list[ast.stmt], list[ast.stmt]],
+    candidate: ParsedSource,
+    pairs: Sequence[TargetPair],
 ) -> list[ast.stmt]:
-    """Statements of the candidate's module that belong to a class, of which some method has no class around it."""
+    """Return the module-level statements of the candidate that belong to a class with methods outside its body."""
     queue: list[ast.stmt] = []
     for pair in pairs:
         if tuple(parent.name for parent in pair.mask.parents) == path and not pair.candidate.parents:
@@ -131,7 +158,7 @@ def _members(
     }
     queue += [node for node in bodies[1] if isinstance(node, FunctionNode)]
     members = queue[:bare]
-    for node in queue:  # grows while it is read
+    for node in queue:  # The loop appends to the queue.
         owners = {"self", "cls", path[-1]}
         if isinstance(node, FunctionNode):
             owners |= {parameter.arg for parameter in [*node.args.posonlyargs, *node.args.args][:1]}
@@ -145,7 +172,7 @@ def _members(
 
 
 def _without_stubs(body: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """The statements without empty functions beside which there is a real one of the name."""
+    """Drop the stubs of functions that the body also defines in full."""
     real = {node.name for node in body if isinstance(node, FunctionNode) and not is_stub(node)}
     return [
         node
@@ -155,7 +182,7 @@ def _without_stubs(body: Sequence[ast.stmt]) -> list[ast.stmt]:
 
 
 def is_docstring(statement: ast.stmt) -> bool:
-    """True for a string that stands alone."""
+    """Return whether a statement is a string literal on its own."""
     return (
         isinstance(statement, ast.Expr)
         and isinstance(statement.value, ast.Constant)
@@ -164,14 +191,14 @@ def is_docstring(statement: ast.stmt) -> bool:
 
 
 def is_future(statement: ast.stmt) -> bool:
-    """True for `from __future__ import ...`."""
+    """Return whether a statement is `from __future__ import ...`."""
     return isinstance(statement, ast.ImportFrom) and statement.module == "__future__" and not statement.level
 
 
 def spelling(node: ast.AST) -> str:
-    """What a node says, wherever it stands: equal code is spelled alike, and a node's spelling is part of its parent's.
+    """Return a text that is the same for equal code in any layout; the spelling of a node contains those of its parts.
 
-    In place of `ast.dump`, which fails on code that is nested deeply and on long integers.
+    It replaces `ast.dump`, which fails for deeply nested code and for long integers.
     """
     parts: list[str] = []
     pending: list[object] = [node]
@@ -189,7 +216,7 @@ def spelling(node: ast.AST) -> str:
 
 
 def _side(body: Iterable[ast.stmt], targets: Iterable[FunctionNode], classes: Iterable[ast.stmt] = ()) -> Side:
-    """classes: other statements that hold what belongs to the class of a target."""
+    """Split a body into holders and entries; `classes` are further holders."""
     body, lines = tuple(body), [target.lineno for target in targets]
     around = {id(node) for node in classes}
     holders = tuple(
@@ -207,16 +234,16 @@ def _side(body: Iterable[ast.stmt], targets: Iterable[FunctionNode], classes: It
     return Side(body, holders, entries, binds, frozenset(entry.key for entry in entries))
 
 
-def _entries(statement: ast.stmt) -> Iterator[Entry]:
+def _entries(statement: ast.stmt) -> Iterator[ScopeEntry]:
     parts: list[ast.stmt] = [statement]
     if isinstance(statement, ast.Import):
         parts = [ast.Import([alias]) for alias in statement.names]
     elif isinstance(statement, ast.ImportFrom):
         parts = [ast.ImportFrom(statement.module, [alias], statement.level) for alias in statement.names]
     for part in parts:
-        # What stands under `if __name__ == "__main__"` binds nothing when the file is imported.
+        # Code under `if __name__ == "__main__"` binds nothing when the file is imported.
         binds, writes = (set(), set()) if _is_main_guard(part) else (bound(part), written(part))
-        yield Entry(part, statement, frozenset(binds), frozenset(writes), spelling(part))
+        yield ScopeEntry(part, statement, frozenset(binds), frozenset(writes), spelling(part))
 
 
 def _is_main_guard(statement: ast.stmt) -> bool:

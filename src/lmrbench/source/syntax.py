@@ -1,10 +1,10 @@
-"""How does the text of a Python file relate to its syntax tree?
+r"""Map between the text of a Python file and its syntax tree.
 
-A `Source` joins the two. Lines end where Python's tokenizer ends them (`\\n`, `\\r\\n`, `\\r`; not at form feeds or
-U+2028), every offset counts characters of `text`, and `text` keeps the newlines of the file. Bytes are decoded as
-Python does (PEP 263); what would not come back as the same bytes is refused rather than damaged.
+A `ParsedSource` holds both. Lines end where Python's tokenizer ends them (`\n`, `\r\n` or `\r`, but not a form feed or
+U+2028). Every offset counts characters of `text`, and `text` keeps the newlines of the file. Bytes are decoded by
+PEP 263; a file that would not be encoded to the same bytes again is rejected.
 
-Whatever keeps bytes from being Python is a `SyntaxError`: the caller knows whose fault that is.
+Every failure is a `SyntaxError`. The caller turns it into an error that says whose fault it is.
 """
 
 from __future__ import annotations
@@ -21,38 +21,49 @@ from functools import cached_property
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 DefinitionNode = FunctionNode | ast.ClassDef
-Edit = tuple[int, int, str]
+TextEdit = tuple[int, int, str]
 
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 _MARGIN = re.compile(r"[ \t\f]*")
 
 
 def decode(data: bytes) -> tuple[str, str]:
-    """The text of a Python file, without a byte order mark, and its encoding (`utf-8-sig` where it had the mark)."""
+    """Decode a Python file by PEP 263.
+
+    Returns:
+        The text without a byte order mark, and its encoding (`utf-8-sig` if the file has a byte order mark).
+
+    Raises:
+        SyntaxError: The bytes are not text in the declared encoding, or decoding is not reversible.
+    """
     encoding, _ = tokenize.detect_encoding(iter(data.splitlines(keepends=True)).__next__)
     try:
         text = data.decode(encoding)
         faithful = text.encode(encoding) == data
-        text.encode()  # some encodings can spell lone surrogates, which no other file can hold
+        text.encode()  # Some encodings represent lone surrogates, which UTF-8 files cannot contain.
     except (UnicodeError, LookupError) as error:
-        raise SyntaxError(f"it is not {encoding} text ({error})") from error
+        raise SyntaxError(f"not {encoding} text ({error})") from error
     if not faithful:
-        raise SyntaxError(f"decoding it as {encoding} loses bytes")
+        raise SyntaxError(f"decoding as {encoding} loses bytes")
     return text, encoding
 
 
 def describe(error: SyntaxError) -> str:
-    """`line 3: invalid syntax`."""
+    """Return a syntax error as one line, such as `line 3: invalid syntax`."""
     return f"line {error.lineno}: {error.msg}" if error.lineno else error.msg
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines as Python's tokenizer tells them apart, without their newlines; the last is what follows the last."""
+    """Split a text at the newlines of Python's tokenizer; the last item is the text after the last newline."""
     return _NEWLINE.split(text)
 
 
 def syntax_tree(text: str) -> ast.Module:
-    """Parse a text without a byte order mark; whatever keeps Python from parsing it is a SyntaxError."""
+    """Parse a text that has no byte order mark.
+
+    Raises:
+        SyntaxError: Python cannot parse the text, for whatever reason (nesting and memory included).
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -61,8 +72,14 @@ def syntax_tree(text: str) -> ast.Module:
         raise SyntaxError(f"Python's parser gives up: {str(error) or type(error).__name__}") from error
 
 
-def splice(text: str, edits: Iterable[Edit]) -> str:
-    """Replace each [start, end) of `text`; edits don't overlap, and insertions at one place keep their order."""
+def splice(text: str, edits: Iterable[TextEdit]) -> str:
+    """Apply edits to a text.
+
+    Args:
+        text: The text.
+        edits: Triples of start, end and replacement. They must not overlap; insertions at the same offset keep their
+            order.
+    """
     pieces, done = [], 0
     for start, end, replacement in sorted(edits, key=lambda edit: edit[:2]):
         pieces += [text[done:start], replacement]
@@ -71,11 +88,15 @@ def splice(text: str, edits: Iterable[Edit]) -> str:
 
 
 @dataclass(frozen=True)
-class Source:
-    """A parsed Python text.
+class ParsedSource:
+    """A Python text with its syntax tree and tokens.
 
-    starts: the offset of each line, and a last one that is never before the end. ends: where the content of each line
-    ends, before its newline.
+    Attributes:
+        text: The text, with its original newlines.
+        tree: The syntax tree.
+        tokens: The tokens. Their positions refer to lines without newlines.
+        starts: The offset of each line, followed by the length of the text.
+        ends: The offset at which the content of each line ends, before its newline.
     """
 
     text: str
@@ -85,8 +106,12 @@ class Source:
     ends: tuple[int, ...]
 
     @classmethod
-    def parse(cls, text: str) -> Source:
-        """Parse a decoded text; a byte order mark is left out."""
+    def parse(cls, text: str) -> ParsedSource:
+        """Parse a decoded text, dropping a byte order mark.
+
+        Raises:
+            SyntaxError: Python cannot parse or tokenize the text.
+        """
         text = text.removeprefix("\ufeff")
         lines = lines_of(text)
         plain = "\n".join(lines) + ("\n" if lines[-1] else "")
@@ -100,45 +125,45 @@ class Source:
         return cls(text, tree, tokens, starts, (*(start for start, _ in newlines), len(text)))
 
     def line(self, offset: int) -> int:
-        """The number of the line that holds an offset, from 1."""
+        """Return the number of the line that contains an offset, counted from 1."""
         return min(bisect_right(self.starts, offset), len(self.starts) - 1)
 
     def line_start(self, offset: int) -> int:
-        """Where the line of an offset begins."""
+        """Return the offset at which the line of another offset begins."""
         return self.starts[self.line(offset) - 1]
 
     def line_end(self, line: int) -> int:
-        """Where a line's content ends, before its newline."""
+        """Return the offset at which the content of a line ends, before its newline."""
         return self.ends[min(line, len(self.ends)) - 1]
 
     def margin(self, offset: int) -> str:
-        """The white space that the line of an offset begins with."""
+        """Return the white space at the start of the line that contains an offset."""
         match = _MARGIN.match(self.text, self.line_start(offset))
         return match.group() if match else ""
 
     def newline(self, offset: int) -> str:
-        """The first newline from an offset on; failing that, the first of the file."""
+        """Return the first newline at or after an offset, or else the first newline of the file."""
         match = _NEWLINE.search(self.text, offset) or _NEWLINE.search(self.text)
         return match.group() if match else "\n"
 
     def begin(self, node: ast.stmt | ast.expr) -> int:
-        """The offset of a node's first character; that of a statement leaves decorators out."""
+        """Return the offset of a node's first character, not counting decorators."""
         return self.offset(node.lineno, node.col_offset)
 
     def finish(self, node: ast.stmt | ast.expr) -> int:
-        """The offset behind a node's last character."""
+        """Return the offset after a node's last character."""
         return self.offset(node.end_lineno or node.lineno, node.end_col_offset or 0)
 
     def token_at(self, offset: int) -> int:
-        """The index of the first token that begins at an offset or after it."""
+        """Return the index of the first token that begins at or after an offset."""
         line = self.line(offset)
         return bisect_left(self.tokens, (line, offset - self.starts[line - 1]), key=lambda token: token.start)
 
     def extent(self, statement: ast.stmt) -> tuple[int, int]:
-        """Where a statement begins (with its decorators) and ends.
+        """Return the offsets at which a statement, decorators included, begins and ends.
 
-        A compound statement ends with its last line, without the newline; comments that follow it, deeper than
-        the statement itself, are part of it.
+        A compound statement ends with its last line, without the newline. Comments that follow it and are indented
+        deeper than the statement belong to it.
         """
         start = self.begin(statement)
         if isinstance(statement, DefinitionNode) and statement.decorator_list:
@@ -153,16 +178,23 @@ class Source:
             index += 1
         last = self.tokens[index].start[0]
         for token in map(self.tokens.__getitem__, range(index + 1, len(self.tokens))):
-            if token.type == tokenize.COMMENT and _width(self.margin(self.place(token))) > _width(self.margin(start)):
+            margins = self.margin(self.place(token)), self.margin(start)
+            if token.type == tokenize.COMMENT and indentation(margins[0]) > indentation(margins[1]):
                 last = token.start[0]
             elif token.type != tokenize.NL:
                 break
         return start, self.line_end(last)
 
     def moved(self, start: int, end: int, margin: str, newline: str) -> str:
-        """The text of [start, end), its lines moved from their margin to another one.
+        """Return a part of the text with its lines moved to another margin.
 
-        Lines that begin inside a string stay as they are; every newline becomes `newline`.
+        Lines that begin inside a string are not changed.
+
+        Args:
+            start: The offset of the first character.
+            end: The offset after the last character.
+            margin: The new indentation of the first line. The other lines keep their position relative to it.
+            newline: The newline that replaces every newline of the part.
         """
         first, last, old = self.line(start), self.line(end), self.margin(start)
         lines = [margin + self.text[start : min(end, self.line_end(first))]]
@@ -186,19 +218,20 @@ class Source:
         return frozenset(inside)
 
     def place(self, token: tokenize.TokenInfo) -> int:
-        """The offset of a token's first character."""
+        """Return the offset of a token's first character."""
         return self.starts[token.start[0] - 1] + token.start[1]
 
     def offset(self, line: int, utf8_column: int) -> int:
-        """The offset of a place as a syntax tree names it."""
-        # The tree counts columns in bytes of UTF-8.
+        """Convert a position of the syntax tree, whose columns count bytes of UTF-8, to an offset."""
         start = self.starts[line - 1]
         if self.text.isascii():
             return start + utf8_column
         return start + len(self.text[start : start + utf8_column].encode()[:utf8_column].decode())
 
 
-def _width(margin: str) -> int:
+def indentation(line: str) -> int:
+    """Return the column at which the content of a line begins, as Python's tokenizer counts tabs and form feeds."""
+    margin = line[: len(line) - len(line.lstrip(" \t\f"))]
     return len(margin.rpartition("\f")[2].expandtabs(8))
 
 
@@ -208,5 +241,5 @@ def _shifted(line: str, old: str, new: str) -> str:
         return ""
     if line.startswith(old):
         return new + line[len(old) :]
-    # Less deep (inside brackets, or a comment), or as deep in other white space.
-    return new + " " * (_width(line[: -len(content)]) - _width(old)) + content
+    # The line is indented less (in brackets, or a comment), or with other white space.
+    return new + " " * (indentation(line) - indentation(old)) + content

@@ -1,13 +1,20 @@
-"""What does a candidate's file bring into the masked one? Its targets, and what they need beside them.
+"""Transplant the targets of a candidate's file, and what they need, into the masked file.
 
-Taken: the candidate's text of each target; module-level statements and names of imports that a taken piece needs and
-that the mask does not define; members of a target's class that a taken piece uses and that the mask's class lacks. A
-statement counts whole (`try: import x` with its `except`), an import by its names. Statements that fill a taken
-name (`TABLE[0] = 1`, `TABLE.append(1)`) come with it.
+The transplant copies:
 
-Invariants. No name that the mask binds is bound again. Everything else of the mask stays as it is, byte for byte.
-What the candidate changed elsewhere does not run, and a warning names it. Transplanting the same candidate into
-the result, or the result into the mask, gives the same bytes.
+- the candidate's text of each target;
+- module-level statements and imported names that the copied code needs and the mask does not define;
+- members of a target's class that the copied code uses and the mask's class lacks;
+- statements that modify a copied name (`TABLE[0] = 1`, `TABLE.append(1)`).
+
+Statements are copied whole (`try: import x` with its `except`), imports name by name.
+
+Invariants:
+
+- No name that the mask binds is bound again.
+- The rest of the mask is unchanged, byte for byte.
+- Other edits of the candidate have no effect, and a warning names each of them.
+- Transplanting the same candidate into the result, or the result into the mask, gives the same bytes.
 """
 
 from __future__ import annotations
@@ -32,12 +39,12 @@ from lmrbench.source.functions import (
 from lmrbench.source.names import attributes, bound, used
 from lmrbench.source.ownership import own_names
 from lmrbench.source.responses import unparsable
-from lmrbench.source.scopes import Entry, Pair, Scope, is_docstring, module_and_classes
+from lmrbench.source.scopes import Scope, ScopeEntry, TargetPair, is_docstring, module_and_classes
 from lmrbench.source.syntax import (
     DefinitionNode,
-    Edit,
     FunctionNode,
-    Source,
+    ParsedSource,
+    TextEdit,
     decode,
     describe,
     splice,
@@ -49,25 +56,36 @@ _ALWAYS_THERE = frozenset(dir(builtins)) | {"__file__", "__name__", "__class__",
 
 @dataclass(frozen=True)
 class Transplant:
-    """The new file, and what of the candidate's file was left out, one line each."""
+    """The result of a transplant.
+
+    Attributes:
+        data: The new file.
+        warnings: One line for each part of the candidate's file that was left out.
+    """
 
     data: bytes
     warnings: tuple[str, ...]
 
 
 def transplant(masked: bytes, candidate: str | bytes, targets: Sequence[str]) -> Transplant:
-    """Put the candidate's targets into the masked file, with what they need beside them.
+    """Put the candidate's targets, and what they need, into the masked file.
 
-    targets: their qualified names. Raises SubmissionError for a candidate that doesn't parse or lacks a target, and
-    TaskError for such a mask.
+    Args:
+        masked: The masked file.
+        candidate: The candidate's file, as text or as bytes.
+        targets: The qualified names of the targets.
+
+    Raises:
+        SubmissionError: The candidate cannot be parsed, or lacks a target.
+        TaskError: The mask cannot be parsed, or lacks a target.
     """
     try:
         text, encoding = decode(masked)
-        mask = Source.parse(text)
+        mask = ParsedSource.parse(text)
     except SyntaxError as error:
         raise TaskError(f"the masked file can't be parsed: {describe(error)}") from error
     try:
-        new = Source.parse(candidate if isinstance(candidate, str) else decode(candidate)[0])
+        new = ParsedSource.parse(candidate if isinstance(candidate, str) else decode(candidate)[0])
         new = with_quoted_annotations(mask, new)
     except SyntaxError as error:
         raise SubmissionError(unparsable(error)) from error
@@ -75,7 +93,7 @@ def transplant(masked: bytes, candidate: str | bytes, targets: Sequence[str]) ->
         pairs, scopes, needs = _compared(mask, new, targets)
         own = own_names(new, scopes, pairs)
         if own.names:
-            new = Source.parse(own.text)
+            new = ParsedSource.parse(own.text)
             pairs, scopes, needs = _compared(mask, new, targets)
         warnings = (*own.warnings, *differences(new, scopes, pairs, needs.wanted, needs.taken))
         result = splice(mask.text, [*_insertions(mask, new, scopes, needs.taken), *_replacements(mask, new, pairs)])
@@ -85,26 +103,28 @@ def transplant(masked: bytes, candidate: str | bytes, targets: Sequence[str]) ->
     except UnicodeEncodeError as error:
         wrong = error.object[error.start]
         line = new.line(new.text.find(wrong))
-        raise SubmissionError(f"line {line}: {wrong!r} can't be written in {encoding}, as the file is") from error
+        raise SubmissionError(f"line {line}: {wrong!r} can't be encoded in {encoding}, the file's encoding") from error
     return Transplant(data, shortened(warnings, MAX_LINES))
 
 
 def names_of(masked: bytes) -> frozenset[str]:
-    """The names that a masked file binds, which an answer can use; none for a file that can't be parsed."""
+    """Return the names that a masked file binds, which a submission can use; none if the file cannot be parsed."""
     try:
         return frozenset(bound(*syntax_tree(decode(masked)[0]).body))
     except SyntaxError:
         return frozenset()
 
 
-def _compared(mask: Source, new: Source, targets: Sequence[str]) -> tuple[list[Pair], tuple[Scope, ...], _Needs]:
-    """The targets in both files, the scopes that both have, and what of the candidate is taken."""
+def _compared(
+    mask: ParsedSource, new: ParsedSource, targets: Sequence[str]
+) -> tuple[list[TargetPair], tuple[Scope, ...], _Needs]:
+    """Return the targets in both files, the scopes that both have, and what is taken of the candidate."""
     pairs = [_pair(mask, new, target) for target in dict.fromkeys(targets)]
     scopes = module_and_classes(mask, new, pairs)
     return pairs, scopes, _needs(scopes, pairs)
 
 
-def _pair(mask: Source, new: Source, qualname: str) -> Pair:
+def _pair(mask: ParsedSource, new: ParsedSource, qualname: str) -> TargetPair:
     ours = functions_named(mask, qualname)
     if len(ours) != 1:
         raise TaskError(f"the masked file has {len(ours)} definitions of {qualname}")
@@ -112,20 +132,20 @@ def _pair(mask: Source, new: Source, qualname: str) -> Pair:
     if not theirs:
         if line := _assigned(new, qualname):
             wanted = f"`def {ours[0].node.name}(...)`"
-            raise SubmissionError(f"{qualname} is assigned in line {line}, not defined by def; write {wanted}")
+            raise SubmissionError(f"{qualname} is assigned on line {line}, not defined by def; write {wanted}")
         near = near_misses(new, qualname)
         hint = f"; near: {', '.join(near)}" if near else ""
         raise SubmissionError(f"the candidate does not define {qualname}{hint}")
-    # Of definitions one after the other the last one counts that is not empty.
+    # Of consecutive definitions, the last that is not a stub counts.
     chosen = next((entry for entry in reversed(theirs) if not is_stub(entry[0])), theirs[-1])
     if any(_is_alternative(new, entry, chosen) for entry in theirs):
         lines = ", ".join(str(node.lineno) for node, _, _ in theirs)
         raise SubmissionError(f"the candidate defines {qualname} in several places (lines {lines})")
-    return Pair(ours[0], measured(new, qualname, *chosen))
+    return TargetPair(ours[0], measured(new, qualname, *chosen))
 
 
-def _candidates(mask: Source, target: Function, new: Source) -> list[Definition]:
-    """The candidate's definitions of a target in the order of the text, also of a method without its class."""
+def _candidates(mask: ParsedSource, target: Function, new: ParsedSource) -> list[Definition]:
+    """Return the candidate's definitions of a target in the order of the text, methods outside their class included."""
     found = definitions_named(new.tree, target.qualname)
     name = target.node.name
     if not target.parents or not all(isinstance(parent, ast.ClassDef) for parent in target.parents):
@@ -134,7 +154,7 @@ def _candidates(mask: Source, target: Function, new: Source) -> list[Definition]
         return found
     bare = [entry for entry in definitions_named(new.tree, name) if entry[2] is new.tree.body]
     if any(not is_stub(node) for node, _, _ in found):
-        # A function of the module may be a helper that is named like the method.
+        # A function of the module may be a helper with the name of the method.
         first = _first_parameter(target.node)
         bare = [entry for entry in bare if first in ("self", "cls") and _first_parameter(entry[0]) == first]
     return sorted([*found, *bare], key=lambda entry: entry[0].lineno)
@@ -144,14 +164,14 @@ def _first_parameter(node: FunctionNode) -> str:
     return next((parameter.arg for parameter in [*node.args.posonlyargs, *node.args.args]), "")
 
 
-def _is_alternative(new: Source, entry: Definition, chosen: Definition) -> bool:
-    """Whether both definitions stand in branches, so that it depends on the run which one counts."""
+def _is_alternative(new: ParsedSource, entry: Definition, chosen: Definition) -> bool:
+    """Return whether both definitions are in branches, so that which one counts is decided at run time."""
     straight = {id(new.tree.body)} | {id(parent.body) for parent in chosen[1]}
     return entry[2] is not chosen[2] and id(chosen[2]) not in straight
 
 
-def _assigned(new: Source, qualname: str) -> int | None:
-    """The line in which the candidate binds a target's name in another way than by a definition."""
+def _assigned(new: ParsedSource, qualname: str) -> int | None:
+    """Return the line on which the candidate binds a target's name without a definition."""
     bodies = [new.tree.body, *(node.body for node in ast.walk(new.tree) if isinstance(node, ast.ClassDef))]
     binders = (node for body in bodies for node in body if qualname.rpartition(".")[2] in bound(node))
     return next((node.lineno for node in binders if not isinstance(node, DefinitionNode)), None)
@@ -159,20 +179,20 @@ def _assigned(new: Source, qualname: str) -> int | None:
 
 @dataclass(frozen=True)
 class _Needs:
-    """Which names were looked for, and what was taken, scope by scope."""
+    """The names that the transplanted code needs, and the entries that are taken, by scope."""
 
     wanted: dict[Scope, set[str]]
-    taken: dict[Scope, dict[Entry, None]]
+    taken: dict[Scope, dict[ScopeEntry, None]]
 
 
-def _needs(scopes: Sequence[Scope], pairs: Sequence[Pair]) -> _Needs:
+def _needs(scopes: Sequence[Scope], pairs: Sequence[TargetPair]) -> _Needs:
     needs = _Needs({scope: set() for scope in scopes}, {scope: {} for scope in scopes})
     providers = {scope: _providers(scope) for scope in scopes}
     homes = {scope.path: scope for scope in scopes}
     queue: list[tuple[ast.AST, Scope | None]] = [
         (pair.candidate.node, homes.get(tuple(parent.name for parent in pair.mask.parents))) for pair in pairs
     ]
-    for piece, home in queue:  # grows while it is read
+    for piece, home in queue:  # The loop appends to the queue.
         for scope in scopes:
             for name in sorted(_wanted(piece, scope, home) - needs.wanted[scope]):
                 needs.wanted[scope].add(name)
@@ -187,7 +207,7 @@ def _needs(scopes: Sequence[Scope], pairs: Sequence[Pair]) -> _Needs:
 
 
 def _wanted(piece: ast.AST, scope: Scope, home: Scope | None) -> set[str]:
-    """The names of a scope that a piece needs; `home` is the scope where the piece itself stands."""
+    """Return the names of a scope that a piece needs; `home` is the scope that contains the piece."""
     if not scope.path:
         return used(piece)
     owners = {scope.path[-1]}
@@ -199,9 +219,9 @@ def _wanted(piece: ast.AST, scope: Scope, home: Scope | None) -> set[str]:
     return attributes(piece, owners) | used(piece, deferred=False)
 
 
-def _providers(scope: Scope) -> dict[str, list[Entry]]:
-    """By name: the candidate's entries that are taken where the name is needed. No entry binds a name of the mask."""
-    providers: dict[str, list[Entry]] = {}
+def _providers(scope: Scope) -> dict[str, list[ScopeEntry]]:
+    """Map each name to the candidate's entries that are taken if it is needed; no entry binds a name of the mask."""
+    providers: dict[str, list[ScopeEntry]] = {}
     known = scope.mask.binds
     for entry in scope.candidate.entries:
         names: frozenset[str] = frozenset()
@@ -216,15 +236,15 @@ def _providers(scope: Scope) -> dict[str, list[Entry]]:
     return providers
 
 
-def _extends_package(scope: Scope, entry: Entry) -> bool:
-    """`import a.b` adds to what the mask's `import a` binds, and replaces nothing."""
+def _extends_package(scope: Scope, entry: ScopeEntry) -> bool:
+    """Return whether an entry is an `import a.b` that only extends the mask's `import a`."""
     binders = [other.node for other in scope.mask.entries if other.binds & entry.binds]
     return bool(binders) and all(
         isinstance(node, ast.Import) and node.names[0].asname is None for node in (entry.node, *binders)
     )
 
 
-def _replacements(mask: Source, new: Source, pairs: Iterable[Pair]) -> Iterator[Edit]:
+def _replacements(mask: ParsedSource, new: ParsedSource, pairs: Iterable[TargetPair]) -> Iterator[TextEdit]:
     for pair in pairs:
         old, function = pair.mask, pair.candidate
         # A candidate without decorators keeps those of the mask.
@@ -234,8 +254,8 @@ def _replacements(mask: Source, new: Source, pairs: Iterable[Pair]) -> Iterator[
 
 
 def _insertions(
-    mask: Source, new: Source, scopes: Sequence[Scope], taken: dict[Scope, dict[Entry, None]]
-) -> list[Edit]:
+    mask: ParsedSource, new: ParsedSource, scopes: Sequence[Scope], taken: dict[Scope, dict[ScopeEntry, None]]
+) -> list[TextEdit]:
     edits = []
     for scope in scopes:
         entries = [entry for entry in scope.candidate.entries if entry in taken[scope]]
@@ -259,8 +279,8 @@ def _insertions(
     return edits
 
 
-def _new_imports(mask: Source, new: Source, module: Scope, imports: Sequence[Entry]) -> Edit:
-    """Behind the last import above the first target; without one, behind the docstring or at the top."""
+def _new_imports(mask: ParsedSource, new: ParsedSource, module: Scope, imports: Sequence[ScopeEntry]) -> TextEdit:
+    """Insert imports after the last import above the first target, or else after the docstring or at the top."""
     above = module.mask.body[: module.mask.body.index(module.mask.holders[0])]
     anchors = [statement for statement in above if isinstance(statement, ast.Import | ast.ImportFrom)]
     newline = mask.newline(0)
@@ -274,12 +294,12 @@ def _new_imports(mask: Source, new: Source, module: Scope, imports: Sequence[Ent
     return offset, offset, lines
 
 
-def _by_position(scope: Scope, entries: Iterable[Entry]) -> dict[int, list[Entry]]:
-    """Where in the mask's body entries go: before the first holder, or behind what they need when they run."""
+def _by_position(scope: Scope, entries: Iterable[ScopeEntry]) -> dict[int, list[ScopeEntry]]:
+    """Group entries by position in the mask's body: before the first holder, or after what they need when they run."""
     first = scope.mask.body.index(scope.mask.holders[0])
     ready = {name: position + 1 for position, node in enumerate(scope.mask.body) for name in bound(node)}
     ready |= {name: 0 for node in scope.mask.body[:first] for name in bound(node)}
-    positions: dict[int, list[Entry]] = {}
+    positions: dict[int, list[ScopeEntry]] = {}
     for entry in entries:
         needed = used(entry.node, deferred=False)
         position = max([first, *(ready[name] for name in needed if name in ready)])
@@ -288,8 +308,8 @@ def _by_position(scope: Scope, entries: Iterable[Entry]) -> dict[int, list[Entry
     return positions
 
 
-def _rendered(source: Source, entries: Iterable[Entry], margin: str, newline: str, gap: str) -> str:
-    """Statements one below the other, with a gap around definitions; an import with the names that are taken."""
+def _rendered(source: ParsedSource, entries: Iterable[ScopeEntry], margin: str, newline: str, gap: str) -> str:
+    """Return the text of entries, with a gap around definitions; an import lists the names that are taken."""
     names: dict[ast.stmt, list[ast.alias]] = {}
     for entry in entries:
         names.setdefault(entry.origin, []).extend(getattr(entry.node, "names", []) if entry.is_import else [])
@@ -308,6 +328,6 @@ def _rendered(source: Source, entries: Iterable[Entry], margin: str, newline: st
     return text
 
 
-def _line_after(source: Source, statement: ast.stmt) -> int:
+def _line_after(source: ParsedSource, statement: ast.stmt) -> int:
     end = source.line_end(source.line(source.extent(statement)[1]))
     return end + len(source.newline(end)) if end < len(source.text) else end

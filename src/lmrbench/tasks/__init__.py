@@ -1,1 +1,1 @@
-"""What a task is: its records, how a suite is loaded, what a solver sees, and what of an answer is taken."""
+"""Tasks: their records, loading a suite, the workspace that a solver sees, and collecting submissions."""

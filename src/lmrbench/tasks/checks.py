@@ -1,8 +1,8 @@
-"""The two halves of a check: what draws cases, and what observes them.
+"""Split a check into its two halves: one draws cases, the other observes them.
 
-Cases are drawn once for a task and a seed, where no candidate ever is. Whatever observes them, reference or candidate,
-gets the drawn cases and `observe` with the names of the check that `observe` needs: no `cases`, no helper of it, no
-seed.
+Cases are drawn once for a task and a seed, in a process that never runs a submission. The process that observes the
+reference or a submission gets the drawn cases, and `observe` with the names of the check that it needs. It does not get
+`cases`, the helpers of `cases`, or the seed.
 """
 
 from __future__ import annotations
@@ -27,10 +27,13 @@ def observe(case):
 
 @functools.cache
 def observing(check: str) -> str:
-    """Return the source of a check's `observe`, with what it needs of the check.
+    """Return the source of a check's `observe` and everything of the check that it needs.
+
+    Args:
+        check: The source of the check.
 
     Raises:
-        TaskError: the check is no Python, has no `observe`, or looks names up that can't be known beforehand.
+        TaskError: The check is not Python, has no `observe`, or looks names up dynamically.
     """
     try:
         statements = statements_for(ast.parse(check), "observe")
@@ -41,23 +44,30 @@ def observing(check: str) -> str:
     for node in (node for statement in statements for node in ast.walk(statement)):
         if isinstance(node, ast.Call) and _looks_up(node):
             place = f"the check: line {node.lineno}: {ast.unparse(node.func)}()"
-            raise TaskError(f"{place} hides what `observe` needs; name it, or use a table")
+            raise TaskError(f"{place} hides which names `observe` needs; use the names, or a dict of them")
     return ast.unparse(ast.Module(statements, type_ignores=[])) + "\n"
 
 
 def _looks_up(call: ast.Call) -> bool:
-    """Whether a call finds names of its module that its text does not spell out."""
+    """Return whether a call looks up names of its module that are not in its source."""
     if not isinstance(call.func, ast.Name):
         return False
-    # With a namespace of their own, `eval` and `exec` see no name of the module.
+    # With an explicit namespace, `eval` and `exec` do not see the names of the module.
     return call.func.id == "globals" or (call.func.id in ("eval", "exec") and len(call.args) + len(call.keywords) < 2)
 
 
 def drawing(check: str, function: str = "cases") -> str:
-    """Return the source of an `observe` that draws: from {"seed": ...} the names of all cases, and their encoding."""
+    """Return the source of an `observe` that draws cases.
+
+    It maps `{"seed": ...}` to the names of the cases and their encoding.
+
+    Args:
+        check: The source of the check.
+        function: The function of the check that yields the cases.
+    """
     return check + _DRAWING.format(function=function)
 
 
 def defines(check: str, function: str) -> bool:
-    """Whether a check defines a function of that name at its top level."""
+    """Return whether a check defines a function at its top level."""
     return any(isinstance(node, ast.FunctionDef) and node.name == function for node in ast.parse(check).body)

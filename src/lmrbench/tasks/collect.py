@@ -1,8 +1,6 @@
-"""What came back from a solver: a response, an edited workspace, a diff. Which Python text holds the targets?
+"""Collect what a solver returns (a response, or an edited workspace) and transplant it into a fresh mask.
 
-`candidate_files` transplants a submission into a fresh mask; `transplanted` is the same by value. What a solver changed
-outside of the goal files is a warning, and never read further than to see that it differs. Whatever can't be used is a
-`SubmissionError`, the candidate's fault.
+Changes outside the goal files are reported as warnings and not used. Input that cannot be used is a `SubmissionError`.
 """
 
 from __future__ import annotations
@@ -27,9 +25,15 @@ ANSWER = "answer.py"
 
 
 def candidate_files(task: Task, submission: Submission) -> tuple[dict[str, bytes], tuple[str, ...]]:
-    """The whole repository with the submission's targets in place, and what of the submission was left out.
+    """Transplant a submission into the repository.
 
-    For submissions that can be trusted to take no time; `lmrbench.grading.reading` is for all others.
+    Use it for trusted submissions only; `lmrbench.grading.reading` reads others in bounded time.
+
+    Returns:
+        All files of the repository by path, and a line for each part of the submission that was left out.
+
+    Raises:
+        SubmissionError: The submission cannot be used.
     """
     unsolved, shown = unsolved_files(task), masked_files(task)
     goals = {name: unsolved[name] for name in task.goal_files}
@@ -43,20 +47,29 @@ def transplanted(
     targets: Sequence[Target],
     code: str | Mapping[str, str],
 ) -> tuple[dict[str, bytes], tuple[str, ...]]:
-    """The unsolved goal files with the targets of the code in place, and what of the code was left out.
+    """Transplant code into the goal files. Goal files without targets are taken whole.
 
-    Goal files without targets are taken whole. shown: the goal files as the solver saw them. code: by goal file, or one
-    text that holds the targets of all.
+    Args:
+        unsolved: The goal files without the bodies of the targets, by path.
+        shown: The goal files as the solver saw them.
+        targets: The targets.
+        code: The code of each goal file, or one text with all targets.
+
+    Returns:
+        The goal files by path, and a line for each part of the code that was left out.
+
+    Raises:
+        SubmissionError: The code cannot be used.
     """
     one_text = isinstance(code, str)
     if one_text and not targets:
-        raise SubmissionError(f"each of these files must be handed in whole: {', '.join(unsolved)}")
+        raise SubmissionError(f"the code is a single text; submit each of these files whole: {', '.join(unsolved)}")
     by_file = dict.fromkeys(unsolved, code) if isinstance(code, str) else code
-    warnings = [f"{printable(name)}: is no goal file; left out" for name in by_file if name not in unsolved]
+    warnings = [f"{printable(name)}: not a goal file; left out" for name in by_file if name not in unsolved]
     files, left_out = {}, []
     for file, data in unsolved.items():
         if file not in by_file:
-            raise SubmissionError(f"nothing was handed in for {file}")
+            raise SubmissionError(f"the submission has no code for {file}")
         wanted = [target.qualname for target in targets if target.file == file]
         if not wanted:
             files[file] = _whole(by_file[file], file)
@@ -64,20 +77,20 @@ def transplanted(
         try:
             response = from_response(by_file[file], wanted, names_of(data))
             result = transplant(data, response.text, wanted)
-            # What was changed is told from what was shown, in which the paper's other targets are masked too.
+            # Warnings compare with what the solver saw, where the paper's other targets are masked too.
             seen = result if shown[file] == data else transplant(shown[file], response.text, wanted)
         except SubmissionError as error:
             raise SubmissionError(f"{file}: {error}") from error
         files[file] = result.data
         left_out.append((*response.warnings, *seen.warnings))
     for said in left_out[:1] if one_text else left_out:
-        # What one file has no use for belongs to another of them.
+        # Of one text for all files, only what no file uses is left out.
         warnings += [line for line in said if not one_text or all(line in others for others in left_out)]
     return files, shortened(warnings, MAX_WARNINGS)
 
 
 def _whole(text: str, file: str) -> bytes:
-    """A file that is handed in whole."""
+    """Return a file that is submitted whole."""
     try:
         syntax_tree(text)
     except SyntaxError as error:
@@ -88,9 +101,13 @@ def _whole(text: str, file: str) -> bytes:
 def excerpts(
     unsolved: Mapping[str, bytes], answered: Mapping[str, bytes], targets: Sequence[Target], stripped: bool
 ) -> dict[str, str]:
-    """By goal file, the targets of an answered file and what was transplanted beside them.
+    """Extract the transplanted code from each goal file.
 
-    answered: the goal files with the targets in place. stripped: leave comments and docstrings out.
+    Args:
+        unsolved: The goal files without the bodies of the targets, by path.
+        answered: The goal files after the transplant.
+        targets: The targets.
+        stripped: Whether to remove comments and docstrings.
     """
     found = {}
     for file, data in unsolved.items():
@@ -101,15 +118,23 @@ def excerpts(
 
 
 def is_untouched(task: Task, submission: Submission) -> bool:
-    """Whether a submission holds the goal files as a solver was given them."""
+    """Return whether a submission consists of the unchanged goal files of the workspace."""
     masked = masked_files(task)
     return submission.code == {file: decode(masked[file])[0] for file in task.goal_files}
 
 
 def workspace_answer(task: Task, folder: Path) -> tuple[dict[str, bytes], tuple[str, ...]]:
-    """The goal files of an edited workspace, and what else was changed there.
+    """Read the goal files of an edited workspace.
 
-    `folder` is what `export_workspace` wrote, with any inputs.
+    Args:
+        task: The task.
+        folder: The workspace, as written by `export_workspace` with any inputs.
+
+    Returns:
+        The goal files by path, and a line for each other change in the workspace.
+
+    Raises:
+        SubmissionError: A goal file is missing or cannot be read.
     """
     answer = {}
     for file in task.goal_files:
@@ -117,20 +142,24 @@ def workspace_answer(task: Task, folder: Path) -> tuple[dict[str, bytes], tuple[
         if data is None:
             data = read_foreign(folder, ANSWER, MAX_CODE_BYTES)
         if data is None:
-            raise SubmissionError(f"{REPO}/{file}: there is no such file, and no {ANSWER}")
+            raise SubmissionError(f"{REPO}/{file}: no such file, and no {ANSWER}")
         answer[file] = data
     given = workspace_files(task, "full")
     unchanged = [file for file, data in answer.items() if data == given[f"{REPO}/{file}"]]
     if not task.targets and len(unchanged) < len(answer):
-        # Of files that are handed in whole, few need a change.
+        # A correct solution need not change every file that is submitted whole.
         unchanged = []
-    warnings = [f"{REPO}/{file}: is as it was handed out" for file in unchanged]
+    warnings = [f"{REPO}/{file}: unchanged" for file in unchanged]
     warnings += _changes(folder, given, {f"{REPO}/{file}" for file in task.goal_files})
     return answer, shortened(warnings, MAX_WARNINGS)
 
 
 def decoded(data: bytes, name: str) -> str:
-    """The text of a file that a solver wrote, decoded by PEP 263."""
+    """Decode a Python file of a solver by PEP 263; `name` is its name in messages.
+
+    Raises:
+        SubmissionError: The file cannot be decoded.
+    """
     try:
         return decode(data)[0]
     except SyntaxError as error:
@@ -138,7 +167,7 @@ def decoded(data: bytes, name: str) -> str:
 
 
 def _changes(folder: Path, given: Mapping[str, bytes], goals: set[str]) -> list[str]:
-    """What else differs from the workspace that was handed out."""
+    """Describe all differences from the exported workspace outside the goal files."""
     changes = []
     seen = set()
     whole = True

@@ -1,7 +1,8 @@
-"""What does a result hold for? Hashes over what a task is, each over as much as its holder depends on.
+"""Digests that tell whether stored results about a task are still valid.
 
-A golden's observations and a grade hold as long as `grading_digest` is the same, a certificate as long as
-`audit_digest` is, so that one more wrong version makes no grade stale. Digests name the bytes that were loaded.
+Grades, and observations of a reference, are valid as long as `grading_digest` is the same; a certificate is valid as
+long as `audit_digest` is. Adding a wrong version, for example, invalidates the certificate but no grade. Digests cover
+the bytes that were loaded.
 """
 
 from __future__ import annotations
@@ -14,36 +15,40 @@ from lmrbench.tasks.model import Limits, Task
 from lmrbench.tasks.sources.origin import Tree
 from lmrbench.tasks.workspace import PYTHON, instruction
 
-# Named in every digest, so that another default counts. A limit that is added later counts where a task sets it.
+# These limits are part of every digest, so that it changes with their defaults. A limit that is introduced later counts
+# only for tasks that set it.
 _LIMITS_OF_A_GRADE = frozenset({"memory_mb", "processes", "output_mb", "disk_mb", "open_files"})
 
 
 def grading_digest(task: Task) -> str:
-    """SHA-256 over what a verdict depends on: repository, check, targets, tolerances and limits."""
+    """Return the SHA-256 of what a verdict depends on: repository, check, targets, tolerances and limits."""
     return files_digest(_graded(task))
 
 
 def audit_digest(task: Task) -> str:
-    """SHA-256 over everything that an audit looks at: what is graded, what a solver is told, and the variants."""
+    """Return the SHA-256 of everything an audit reads.
+
+    That is what `grading_digest` covers, what a solver is told, the rewrites and the wrong versions.
+    """
     return files_digest({**_run(task), **_told(task)})
 
 
 def runs_digest(task: Task) -> str:
-    """SHA-256 over what an audit runs: all that it looks at, but for what a solver is told."""
+    """Return the SHA-256 of what an audit runs: everything it reads except what a solver is told."""
     return files_digest(_run(task))
 
 
 def suite_digest(tasks: Iterable[Task]) -> str:
-    """SHA-256 over what every task of a suite asks and how it is graded, in any order of the tasks.
+    """Return the SHA-256 of what the tasks of a suite ask and how they are graded, independent of their order.
 
-    Forensic tasks are made on demand, of what the others hold, and do not count.
+    Forensic tasks are derived from the others on demand and do not count.
     """
     listed = [task for task in tasks if task.draw is None]
     return files_digest({task.id: files_digest({**_graded(task), **_told(task)}).encode() for task in listed})
 
 
 def files_digest(files: Mapping[str, bytes]) -> str:
-    """SHA-256 over names and contents."""
+    """Return the SHA-256 of the names and contents of files."""
     digest = hashlib.sha256()
     for name, data in sorted(files.items()):
         digest.update(f"{name}\0{len(data)}\0".encode())
@@ -70,7 +75,7 @@ def _graded(task: Task) -> dict[str, bytes]:
 
 
 def _repository(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """What names the content of a repository: all of it, or what pins it where it comes from elsewhere."""
+    """Return the files of a repository, or the digest that pins a published one."""
     if isinstance(files, Tree):
         return {"source": files.digest.encode()}
     return {f"repo/{path}": data for path, data in files.items()}
@@ -79,7 +84,7 @@ def _repository(files: Mapping[str, bytes]) -> dict[str, bytes]:
 def _told(task: Task) -> dict[str, bytes]:
     entry = task.model_dump(mode="json", include={"paper", "name", "category", "context", "siblings"})
     if not task.paper.requirements:
-        # They count where a paper has any: the others are what they were before there were requirements.
+        # Papers without requirements keep the digest that they had before requirements were introduced.
         del entry["paper"]["requirements"]
     return {
         "told": _json(entry),
@@ -90,7 +95,7 @@ def _told(task: Task) -> dict[str, bytes]:
 
 
 def _limits(limits: Limits) -> dict[str, object]:
-    # `seconds` bounds the golden alone; a candidate gets multiples of what the golden really took.
+    # `seconds` bounds the reference only; a submission gets a multiple of the time that the reference took.
     values = limits.model_dump(mode="json", exclude={"seconds"})
     set_here = limits.model_dump(exclude_defaults=True)
     return {name: value for name, value in values.items() if name in _LIMITS_OF_A_GRADE or name in set_here}

@@ -1,36 +1,59 @@
-"""A text that differs from another in a few lines: which whole lines take the place of which?"""
+"""Edits that replace whole lines of a text or of the files of a repository."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
 from lmrbench.errors import TaskError
 from lmrbench.records import Record
+from lmrbench.source.syntax import decode
+from lmrbench.tasks.model import RelativePath
 
-# What stands between the quotation marks of a docstring of one line.
+# A sentence that can be the content of a one-line docstring without escapes.
 Sentence = Annotated[str, StringConstraints(pattern=r'^[^\n\\]*[^\s\\"]$')]
 
 
-class Edit(Record):
-    """Whole lines that stand in the base once, and those that take their place."""
+class LineEdit(Record):
+    """A replacement of whole lines.
+
+    Attributes:
+        old: The lines to replace, which occur exactly once in the base.
+        new: The lines that replace them.
+    """
 
     old: str = Field(min_length=1)
     new: str
 
 
-def edited(base: str, edits: Sequence[Edit], where: str) -> str:
-    """The base with all edits, each of which is found in the base as it was.
+class FileEdit(LineEdit):
+    """A replacement of whole lines in one file of a repository.
 
-    Raises TaskError, which begins with `where`, for lines that do not stand in the base once, for an edit that changes
-    nothing, and for two that change the same line.
+    Attributes:
+        file: The path of the file.
+    """
+
+    file: RelativePath
+
+
+def edited(base: str, edits: Sequence[LineEdit], where: str) -> str:
+    """Apply edits to a text. Each edit refers to the lines of the original text.
+
+    Args:
+        base: The text.
+        edits: The edits, in any order.
+        where: The prefix of error messages, which names file and key.
+
+    Raises:
+        TaskError: The old lines of an edit do not occur exactly once, an edit changes nothing, or two edits change the
+            same line.
     """
     lines = _lines(base)
     places = sorted(((place_of(base, edit, where), edit) for edit in edits), key=lambda item: item[0][0], reverse=True)
     untouched = len(lines)
-    # From the last edit to the first, so that the places of those before it stay what they were.
+    # Edits are applied from last to first, so that the positions of the others stay valid.
     for (start, end), edit in places:
         if end > untouched:
             raise TaskError(f"{where}: another edit changes lines of {edit.old!r} too")
@@ -39,14 +62,47 @@ def edited(base: str, edits: Sequence[Edit], where: str) -> str:
     return "\n".join(lines) + "\n" * base.endswith("\n")
 
 
-def place_of(base: str, edit: Edit, where: str) -> tuple[int, int]:
-    """The numbers, from 0, of the first of the base's lines that an edit replaces and of the first behind them."""
+def edited_files(repository: Mapping[str, bytes], edits: Iterable[FileEdit], where: str) -> dict[str, bytes]:
+    """Apply edits to the files of a repository.
+
+    Args:
+        repository: The files by path.
+        edits: The edits, in any order.
+        where: The prefix of error messages, which names file and key.
+
+    Returns:
+        The files that the edits change.
+
+    Raises:
+        TaskError: A file does not exist, or an edit cannot be applied (see `edited`).
+    """
+    by_file: dict[str, list[FileEdit]] = {}
+    for edit in edits:
+        if edit.file not in repository:
+            raise TaskError(f"{where}: there is no file repo/{edit.file}")
+        by_file.setdefault(edit.file, []).append(edit)
+    return {
+        path: edited(decode(repository[path])[0], items, f"{where}: {path}").encode() for path, items in by_file.items()
+    }
+
+
+def place_of(base: str, edit: LineEdit, where: str) -> tuple[int, int]:
+    """Return the index of the first line that an edit replaces, and of the line after the last.
+
+    Args:
+        base: The text.
+        edit: The edit.
+        where: The prefix of error messages, which names file and key.
+
+    Raises:
+        TaskError: The old lines do not occur exactly once, or the edit changes nothing.
+    """
     lines, old = _lines(base), _lines(edit.old)
     if old == _lines(edit.new):
         raise TaskError(f"{where}: an edit changes nothing: {edit.old!r}")
     starts = [start for start in range(len(lines)) if lines[start : start + len(old)] == old]
     if len(starts) != 1:
-        raise TaskError(f"{where}: the old lines must stand in base once, not {len(starts)} times: {edit.old!r}")
+        raise TaskError(f"{where}: the old lines must occur in the base once, not {len(starts)} times: {edit.old!r}")
     return starts[0], starts[0] + len(old)
 
 

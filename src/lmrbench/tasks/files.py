@@ -1,15 +1,17 @@
-"""What does a file of a task say, as text, as a table and as a record? Whatever is wrong there is a `TaskError`."""
+"""Read the files of tasks and papers: text, TOML tables, records and PDFs. All failures are `TaskError`s."""
 
 from __future__ import annotations
 
+import re
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from lmrbench.errors import SubmissionError, TaskError
-from lmrbench.records import Record
+from lmrbench.records import Record, first_problem
 from lmrbench.tasks.foreign import read_foreign
 from lmrbench.text import printable
 
@@ -19,10 +21,16 @@ Model = TypeVar("Model", bound=Record)
 
 
 def read_text(file: Path, suite: Path) -> str:
-    """The text of a file in UTF-8 that lies in the folder of a suite.
+    """Read a UTF-8 file of a suite.
 
-    A suite may come from a stranger, so no link in it is followed, and nothing but a regular file is read. Raises
-    TaskError, which names the file.
+    A suite may be of foreign origin, so symbolic links are not followed and only regular files are read.
+
+    Args:
+        file: The file.
+        suite: The folder of the suite, which contains the file.
+
+    Raises:
+        TaskError: The file does not exist, is not a regular file, or is not UTF-8.
     """
     text = read_text_if_there(file, suite)
     if text is None:
@@ -31,7 +39,7 @@ def read_text(file: Path, suite: Path) -> str:
 
 
 def read_text_if_there(file: Path, suite: Path) -> str | None:
-    """The same as `read_text`; None where there is no file of that name."""
+    """Read a file as `read_text` does, or return None if it does not exist."""
     name = file.relative_to(suite).as_posix()
     try:
         data = read_foreign(suite, name, MAX_TEXT_BYTES)
@@ -44,12 +52,20 @@ def read_text_if_there(file: Path, suite: Path) -> str | None:
 
 
 def read_table(file: Path, suite: Path) -> dict[str, Any]:
-    """The table that a TOML file holds."""
+    """Read a TOML file of a suite.
+
+    Raises:
+        TaskError: The file cannot be read (see `read_text`), or is not TOML.
+    """
     return parsed_table(read_text(file, suite), file)
 
 
 def parsed_table(text: str, file: Path) -> dict[str, Any]:
-    """The table that the text of a TOML file holds."""
+    """Parse the text of a TOML file; `file` is its name in messages.
+
+    Raises:
+        TaskError: The text is not TOML.
+    """
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -59,11 +75,43 @@ def parsed_table(text: str, file: Path) -> dict[str, Any]:
 
 
 def validated(model: type[Model], value: object, file: Path, key: str) -> Model:
-    """A part of a table as the record that it stands for. key: where the part stands in the file, "" for all of it."""
+    """Convert a value of a TOML file to a record.
+
+    Args:
+        model: The type of the record.
+        value: The value.
+        file: The file, for messages.
+        key: The key of the value in the file; "" for the whole file.
+
+    Raises:
+        TaskError: The value is not such a record. The message names file and key.
+    """
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        first: Any = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in (key, *first["loc"]) if part != "")
-        message = "unknown key" if first["type"] == "extra_forbidden" else first["msg"]
-        raise TaskError(f"{file}: {place}: {message}") from error
+        raise TaskError(f"{file}: {first_problem(error, key)}") from error
+
+
+def pdf_pages(file: Path) -> Iterator[str]:
+    """Yield the text of each page of a PDF.
+
+    Raises:
+        TaskError: The file cannot be read, or pypdfium2 is not installed.
+    """
+    try:
+        import pypdfium2
+
+        with pypdfium2.PdfDocument(file) as document:
+            for page in document:
+                yield readable(page.get_textpage().get_text_range())
+    except ImportError as error:
+        raise TaskError(f"{file}: reading a PDF needs pypdfium2: pip install 'lmrbench[models]'") from error
+    except (OSError, RuntimeError) as error:
+        raise TaskError(f"{file}: {error}") from error
+
+
+def readable(text: str) -> str:
+    """Normalize newlines in the text of a page by pdfium, and join words that were hyphenated at a line end."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
+    # pdfium replaces a hyphen at the end of a line by U+FFFE.
+    return re.sub("\ufffe\n?", "", lines)

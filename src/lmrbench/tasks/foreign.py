@@ -1,8 +1,7 @@
-"""Files in a folder that somebody else wrote: what is there, and what do they hold?
+"""Read folders of foreign origin, such as the workspace of a solver.
 
-Links are not followed, neither at the end of a path nor in the middle of it: each component is opened below the one
-before. Only regular files are read, and no further than asked for. So a folder can't make its reader leave it, wait,
-or go on without end.
+Symbolic links are not followed in any component of a path: each component is opened relative to its parent. Only
+regular files are read, and only up to a limit. So a folder cannot make its reader leave it, block or run forever.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ MAX_ENTRIES = 20_000
 MAX_DEPTH = 40
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-# What has become a FIFO is not waited for.
+# O_NONBLOCK keeps a FIFO from blocking.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
@@ -34,14 +33,23 @@ _NO_FILES = frozenset({".DS_Store", ".git", ".coverage"})
 
 
 def is_litter(path: PurePosixPath) -> bool:
-    """True for what tools leave behind: bytecode, caches, history."""
+    """Return whether a path is a by-product of tools, such as bytecode, a cache or version history."""
     return any(part in _NO_FOLDERS for part in path.parts) or path.name in _NO_FILES or path.suffix in _NO_SUFFIXES
 
 
 def read_foreign(folder: Path, path: str, most: int) -> bytes | None:
-    """The content of a file below a folder, at most this many bytes; None where there is nothing of that name.
+    """Read a file below a folder.
 
-    Raises SubmissionError for a link, for what is no regular file, for one that is longer and one that can't be read.
+    Args:
+        folder: The folder.
+        path: The path of the file, relative to the folder.
+        most: The maximal size in bytes.
+
+    Returns:
+        The content. None if there is no such file.
+
+    Raises:
+        SubmissionError: The path leads through a link, or the file is not regular, is too large or cannot be read.
     """
     *above, name = PurePosixPath(path).parts
     try:
@@ -49,13 +57,13 @@ def read_foreign(folder: Path, path: str, most: int) -> bytes | None:
             file = os.open(name, _FILE, dir_fd=within)
         with open(file, "rb") as stream:
             if not stat.S_ISREG(os.fstat(file).st_mode):
-                raise SubmissionError(f"{printable(path)}: is no regular file")
+                raise SubmissionError(f"{printable(path)}: is not a regular file")
             data = stream.read(most + 1)
     except FileNotFoundError:
         return None
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENOTDIR):
-            raise SubmissionError(f"{printable(path)}: there is no such file; links are not followed") from error
+            raise SubmissionError(f"{printable(path)}: no such file; links are not followed") from error
         raise SubmissionError(f"{printable(path)}: can't be read: {error.strerror}") from error
     if len(data) > most:
         raise SubmissionError(f"{printable(path)}: is larger than {most} bytes")
@@ -63,10 +71,15 @@ def read_foreign(folder: Path, path: str, most: int) -> bytes | None:
 
 
 def entries(folder: Path) -> Iterator[tuple[str, str]]:
-    """Everything below a folder but folders and litter: path, and what it is if no regular file, else "".
+    """Yield everything below a folder except folders and litter.
 
-    Where there is more than `MAX_ENTRIES`, the last entry says so, with an empty path. A folder deeper than `MAX_DEPTH`
-    is described and not entered.
+    Args:
+        folder: The folder.
+
+    Yields:
+        The path of an entry, and a description if it is not a regular file ("" if it is). A folder deeper than
+        `MAX_DEPTH` is described instead of entered. If there are more than `MAX_ENTRIES` entries, the last one has an
+        empty path and says so.
     """
     left = MAX_ENTRIES
     pending = [""]
@@ -74,7 +87,7 @@ def entries(folder: Path) -> Iterator[tuple[str, str]]:
         found = []
         for path, kind in _listed(folder, pending.pop()):
             if not left:
-                yield "", f"more than {MAX_ENTRIES} files; the rest was not looked at"
+                yield "", f"more than {MAX_ENTRIES} files; the rest was not read"
                 return
             left -= 1
             found.append((path, kind))
@@ -85,7 +98,7 @@ def entries(folder: Path) -> Iterator[tuple[str, str]]:
             elif path.count("/") + 1 < MAX_DEPTH:
                 inner.append(path)
             else:
-                yield path, "nested too deeply; not looked at"
+                yield path, "nested too deeply; not read"
         pending += reversed(inner)
 
 
@@ -108,7 +121,7 @@ def _listed(folder: Path, path: str) -> Iterator[tuple[str, str]]:
 
 @contextmanager
 def _opened(folder: Path, parts: Sequence[str]) -> Iterator[int]:
-    """A descriptor of a folder below another one; a link on the way to it is an OSError."""
+    """Open a folder below another one as a descriptor; a link on the way is an OSError."""
     within = os.open(folder, _FOLDER)
     try:
         for part in parts:

@@ -1,8 +1,7 @@
-"""Which tasks does this suite hold, and is each of them well formed?
+"""Load suites and validate their tasks.
 
-A suite is a folder of paper folders; a paper folder is one with a `task.toml`. Whatever is wrong there is a `TaskError`
-that names the file and the key, at load, before anything runs. A task is read once: everything that it is made of is in
-the `Task` that comes back.
+A suite is a folder of paper folders; a paper folder contains a `task.toml`. Everything is validated when it is loaded:
+each defect is a `TaskError` that names file and key. A task is read once, and nothing is read from disk afterwards.
 """
 
 from __future__ import annotations
@@ -25,88 +24,103 @@ from lmrbench.tasks.wrong import wrong_versions
 
 
 def default_suite() -> Path:
-    """The suite that comes with lmrbench: inside an installed package, or beside src/ in a checkout."""
+    """Return the folder of the suite `core`: inside the installed package, or next to src/ in a checkout."""
     package = Path(__file__).resolve().parents[1]
     packaged = package / "suite"
     return packaged if packaged.is_dir() else package.parents[1] / "suite"
 
 
 def suite_folder(name: str | Path | None) -> Path:
-    """The folder of a suite: `core`, `real` and `all` come with lmrbench; `core` is meant where none is named."""
+    """Return the folder of a suite.
+
+    Args:
+        name: `core`, `real` or `all`, which come with lmrbench, or a folder. None and "" mean `core`.
+    """
     if name is None or str(name) in ("", "core"):
         return default_suite()
     return default_suite() / str(name) if str(name) in ("real", "all") else Path(name)
 
 
 def suite_folders(folder: Path) -> tuple[Path, ...]:
-    """The folder of a suite, and those of the suites that it is made of."""
+    """Return the folder of a suite, followed by those of the suites that it combines."""
     facts = load_facts(folder)
     parts = (name if name in ("core", "real") else folder / name for name in (facts.suites if facts else ()))
     return (folder, *map(suite_folder, parts))
 
 
 def suite_name(tasks: Iterable[Task]) -> str:
-    """What the suites of these tasks are called, with their versions; empty where they say nothing of it."""
+    """Return the names and versions of the suites of tasks, joined by "and"; "" if none of them has a suite.toml."""
     return " and ".join(dict.fromkeys(str(task.suite) for task in tasks if task.suite))
 
 
 def load_suite(folder: Path | None = None) -> tuple[Task, ...]:
-    """Load every task of a suite, ordered by paper and then as task.toml lists them.
+    """Load every task of a suite, ordered by paper and then as in task.toml.
 
-    folder: by default that of the suite which comes with lmrbench. Raises TaskError, naming file and key, for whatever
-    is wrong there.
+    Args:
+        folder: The folder of the suite; by default, that of the suite `core`.
+
+    Raises:
+        TaskError: The suite is malformed. The message names file and key.
     """
     folder = default_suite() if folder is None else folder
     if not folder.is_dir():
-        raise TaskError(f"{folder}: there is no suite folder of that name")
+        raise TaskError(f"{folder}: there is no such suite folder")
     papers = sorted(path.parent for path in folder.glob("*/task.toml"))
     suite = load_facts(folder)
     if suite is not None and suite.suites:
         return _joined(folder, papers)
     if not papers:
-        raise TaskError(f"{folder}: no paper folder here (none holds a task.toml)")
+        raise TaskError(f"{folder}: contains no paper folder, which is a folder with a task.toml")
     return tuple(task for paper in papers for task in load_paper(paper, suite))
 
 
 def _joined(folder: Path, papers: Sequence[Path]) -> tuple[Task, ...]:
-    """The tasks of all suites that a suite is made of."""
+    """Load the tasks of all suites that a suite combines."""
     file, parts = folder / "suite.toml", suite_folders(folder)[1:]
     if papers:
-        raise TaskError(f"{file}: suites: there is a paper here, too: {papers[0].name}; expected one of both")
+        raise TaskError(f"{file}: suites: the folder also contains the paper {papers[0].name}; remove one of the two")
     for part in parts:
         if len(suite_folders(part)) > 1:
-            raise TaskError(f"{file}: suites: {part} is made of suites itself")
+            raise TaskError(f"{file}: suites: {part} combines suites itself; name these instead")
     tasks = tuple(task for part in parts for task in load_suite(part))
     if twice := [name for name, count in Counter(task.id for task in tasks).items() if count > 1]:
-        raise TaskError(f"{file}: suites: two of them have a task {twice[0]!r}")
+        raise TaskError(f"{file}: suites: two of them contain the task {twice[0]!r}")
     return tasks
 
 
 def load_facts(folder: Path) -> Suite | None:
-    """What `suite.toml` says of a suite; None where there is none."""
+    """Read the `suite.toml` of a suite, or return None if there is none."""
     file = folder / "suite.toml"
     text = read_text_if_there(file, folder)
     return None if text is None else validated(Suite, parsed_table(text, file), file, "")
 
 
 def load_paper(folder: Path, suite: Suite | None = None) -> tuple[Task, ...]:
-    """Load the tasks of one paper folder and check that every file and target they name is there."""
+    """Load the tasks of one paper folder, and check that all files and targets that they name exist.
+
+    Args:
+        folder: The paper folder.
+        suite: The suite that contains it.
+
+    Raises:
+        TaskError: The paper folder is malformed. The message names file and key.
+    """
     file = folder / "task.toml"
     table = read_table(file, folder.parent)
     if unknown := sorted(table.keys() - {"paper", "source", "task"}):
         raise TaskError(f"{file}: unknown key {unknown[0]!r}; expected [paper], [source] and [[task]]")
     paper = validated(Paper, table.get("paper", {}), file, "paper")
     if paper.slug != folder.name:
-        raise TaskError(f"{file}: paper.slug is {paper.slug!r}, but the folder is called {folder.name!r}")
+        raise TaskError(f"{file}: paper.slug is {paper.slug!r}, but the name of the folder is {folder.name!r}")
     entries = table.get("task", [])
     if not isinstance(entries, list) or not entries:
-        raise TaskError(f"{file}: task: at least one [[task]] is needed")
+        raise TaskError(f"{file}: task: expected at least one [[task]]")
     repository = load_repository(folder)
     checked = [_entry(table, folder, f"task[{index}]", repository) for index, table in enumerate(entries)]
     for index, entry in enumerate(checked):
         if suite is not None and suite.categories and entry.category not in suite.categories:
             known = ", ".join(suite.categories)
-            raise TaskError(f"{file}: task[{index}].category: {entry.category!r} is none of the suite's: {known}")
+            raise TaskError(f"{file}: task[{index}].category: {entry.category!r} is unknown; expected one of: {known}")
     names = [entry.name for entry in checked]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise TaskError(f"{file}: task.name: {twice[0]!r} is used twice")
@@ -129,27 +143,27 @@ def load_paper(folder: Path, suite: Suite | None = None) -> tuple[Task, ...]:
 
 
 def load_repository(folder: Path) -> Mapping[str, bytes]:
-    """The files of a paper's `repo/`, or of its source, with those of `overlay/` laid over them."""
+    """Load the files of a paper's `repo/`, or those of its source with the files of `overlay/` on top."""
     file = folder / "task.toml"
     source = read_table(file, folder.parent).get("source")
     for place in (folder / "repo", folder / "overlay"):
         if place.is_symlink():
-            raise TaskError(f"{place}: is a link, which is not followed in a suite")
+            raise TaskError(f"{place}: is a symbolic link; links are not followed in a suite")
     if source is None:
         return folder_files(folder / "repo")
     if (folder / "repo").exists():
-        raise TaskError(f"{file}: source: there is a folder repo/, too; expected one of both")
+        raise TaskError(f"{file}: source: the folder repo/ exists too; remove one of the two")
     overlay = folder_files(folder / "overlay") if (folder / "overlay").is_dir() else {}
     return Tree(folder, validated(Source, source, file, "source"), overlay)
 
 
 def equivalents_file(task: Task) -> Path:
-    """`equivalent/<task>.toml`: the ids of mutants that are no mistakes, each with the reason."""
+    """Return `equivalent/<task>.toml`, which lists mutants that are correct, each with the reason."""
     return task.folder / "equivalent" / f"{task.name}.toml"
 
 
 def decided_file(task: Task) -> Path:
-    """`decided/<task>.toml`: sentences that a solver reads, each with the ids of the mutants that break it."""
+    """Return `decided/<task>.toml`, which lists sentences of the task, each with the mutants that contradict it."""
     return task.folder / "decided" / f"{task.name}.toml"
 
 
@@ -162,9 +176,9 @@ def _entry(table: dict[str, Any], folder: Path, key: str, repository: Mapping[st
         raise TaskError(f"{file}: {key}.targets: {error}") from error
     entry = validated(TaskEntry, table, file, key)
     if entry.tier not in ("function", "method"):
-        raise TaskError(f"{file}: {key}.tier: {entry.tier!r} tasks are made of others, and are not listed here")
+        raise TaskError(f"{file}: {key}.tier: {entry.tier!r} tasks are derived from others; remove this entry")
     if isinstance(repository, Tree) and not is_fetched(repository.source):
-        # What it holds is looked at when it is here.
+        # Files and targets are checked once the source is fetched.
         return entry
     goal_files = [target.file for target in entry.targets]
     for name in (*goal_files, *entry.context):
@@ -189,7 +203,7 @@ def _files(entry: TaskEntry, folder: Path, key: str, repository: Mapping[str, by
         if read_text_if_there(folder / name, suite) is None:
             raise TaskError(f"{folder / 'task.toml'}: {key}: there is no file {name}")
     if entry.tier == "method" and not entry.check:
-        raise TaskError(f"{folder / 'task.toml'}: {key}.check: a task of the tier method needs a check")
+        raise TaskError(f"{folder / 'task.toml'}: {key}.check: is empty; tasks of the tier method need a check")
     of_source = repository.source.imports if isinstance(repository, Tree) else None
     rewrites = sorted((folder / "rewrites" / entry.name).glob("*.py"))
     return TaskFiles(
@@ -207,9 +221,10 @@ def _files(entry: TaskEntry, folder: Path, key: str, repository: Mapping[str, by
 
 
 def _siblings(entry: TaskEntry, entries: Iterable[TaskEntry]) -> tuple[Target, ...]:
-    """The targets of the tier's other tasks that can be masked beside this task's own: none is in another, or holds it.
+    """Return the targets of the tier's other tasks that can be masked together with those of this task.
 
-    A function inside of one that is masked is gone with it.
+    A target inside another masked function disappears with that, and one that contains a target of this task cannot be
+    masked.
     """
     others = dict.fromkeys(
         target

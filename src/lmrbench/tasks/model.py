@@ -1,4 +1,4 @@
-"""What is a paper, a task, a target? Frozen records; unknown keys are refused."""
+"""Records of suites, papers, tasks and targets, and the limits that apply to submissions."""
 
 from __future__ import annotations
 
@@ -20,29 +20,38 @@ def _stays_inside(text: str) -> str:
     return str(path)
 
 
-# How much a solver sees: the masked repository, its goal files only, or no code but the signatures.
+# What a solver sees: the masked repository, only its goal files, or only the signatures of the targets.
 Inputs = Literal["full", "paper+file", "paper"]
 
-# What is asked: one function; all that carry a method; the changes that a program's logs hold; or the function of an
-# altered paper.
+# What a task asks for: single functions, all functions of a method, undocumented changes of a program (see
+# tiers/forensic.py), or a function of an altered paper (see tiers/twin.py).
 Tier = Literal["function", "method", "forensic", "twin"]
 TIERS: tuple[Tier, ...] = get_args(Tier)
 
 RelativePath = Annotated[str, AfterValidator(_stays_inside)]
-# Empty where there is no such file.
+# "" if there is no such file.
 PathOrNone = Annotated[str, AfterValidator(lambda text: text and _stays_inside(text))]
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_]*$")]
 
 
 class Target(Record):
-    """One masked function, named as pytest names nodes: `trainers.py::SimPOTrainer.simpo_loss`."""
+    """A masked function, written as a node id of pytest, such as `trainers.py::SimPOTrainer.simpo_loss`.
+
+    Attributes:
+        file: The path of its file in the repository.
+        qualname: Its qualified name.
+    """
 
     file: RelativePath
     qualname: Annotated[str, StringConstraints(pattern=r"^[^\W\d]\w*(\.[^\W\d]\w*)*$")]
 
     @classmethod
     def parse(cls, text: str) -> Target:
-        """Split `file.py::Class.method`. Raises ValueError, in one line, for a text of another form."""
+        """Parse a text such as `file.py::Class.method`.
+
+        Raises:
+            ValueError: The text has another form.
+        """
         file, separator, qualname = text.partition("::")
         try:
             if separator:
@@ -52,22 +61,33 @@ class Target(Record):
         raise ValueError(f"{text!r} is not of the form 'file.py::function' or 'file.py::Class.method'")
 
     def __str__(self) -> str:
+        """Return the text that `parse` reads."""
         return f"{self.file}::{self.qualname}"
 
 
 class Tolerance(Record):
-    """Floats a (observed) and b (golden) agree when |a - b| <= atol + rtol * |b|."""
+    """A tolerance: floats a (observed) and b (reference) agree if |a - b| <= atol + rtol * |b|.
+
+    Attributes:
+        rtol: The relative tolerance.
+        atol: The absolute tolerance.
+    """
 
     rtol: float = Field(default=1e-5, ge=0, lt=1)
     atol: float = Field(default=1e-6, ge=0)
 
 
 class Limits(Record):
-    """What one run of a check may use, in a sandbox.
+    """Limits of one run of a check in a sandbox.
 
-    seconds: processor time of the whole check on the golden; a candidate gets multiples of what the golden took.
-    memory_mb: memory on top of what the warm worker already holds. The rest bounds the processes alive at once,
-    the observations sent out, the files written and the files open.
+    Attributes:
+        seconds: Processor time of the whole check on the reference. A submission gets a multiple of the time that the
+            reference took (see `CHECK_SLOWER`).
+        memory_mb: Memory in addition to that of the warm worker.
+        processes: Processes alive at the same time.
+        output_mb: Size of the observations.
+        disk_mb: Size of the files written.
+        open_files: Files open at the same time.
     """
 
     seconds: float = Field(default=60, gt=0)
@@ -78,12 +98,30 @@ class Limits(Record):
     open_files: int = Field(default=256, gt=0)
 
 
-class Suite(Record):
-    """`suite.toml`: what a suite is called, its version, and its categories, each with a title for people.
+# Time limits of a submission, in processor time: a multiple of the reference's time and a minimum in seconds, for each
+# case and for the whole check.
+CASE_SLOWER, CASE_SECONDS = 10.0, 5.0
+CHECK_SLOWER, CHECK_SECONDS = 5.0, 30.0
+# The limit of wall-clock time, as a multiple of that of processor time.
+WALL_FACTOR = 10
 
-    A change of the version says that results before and after it are not to be compared. Without categories any name
-    is one. published: how many tasks each category has in the edition that the suite follows. suites: what it is made
-    of where it holds no papers of its own: `core`, `real`, or other folders, relative to its own.
+# Every solver is told this.
+STATED_TIME_LIMITS = (
+    f"Time limit: a case may take {CASE_SLOWER:.0f} times the processor time of the reference, and at least "
+    f"{CASE_SECONDS:.0f} s; all cases together {CHECK_SLOWER:.0f} times, and at least {CHECK_SECONDS:.0f} s."
+)
+
+
+class Suite(Record):
+    """A suite, as described by its `suite.toml`.
+
+    Attributes:
+        name: The name of the suite.
+        version: Its version. Results under different versions are not comparable.
+        categories: The title of each category. If empty, tasks may name any category.
+        published: The number of tasks of each category in the published edition that the suite follows.
+        suites: The suites that it combines, if it has no papers of its own: `core`, `real`, or folders relative to its
+            own.
     """
 
     name: Name
@@ -93,6 +131,7 @@ class Suite(Record):
     suites: tuple[str, ...] = ()
 
     def __str__(self) -> str:
+        """Return name and version."""
         return f"{self.name} {self.version}"
 
 
@@ -100,17 +139,24 @@ def _requirement(text: str) -> str:
     try:
         requirement = Requirement(text)
     except InvalidRequirement as error:
-        raise ValueError(f"{text!r} is no requirement as pip reads it: {error}") from error
+        raise ValueError(f"{text!r} is not a requirement in pip's syntax: {error}") from error
     if requirement.url is not None:
-        raise ValueError(f"{text!r} names an address; expected a package and its versions")
+        raise ValueError(f"{text!r} is a URL; expected the name of a package and its versions")
     return text
 
 
 class Paper(Record):
-    """The facts of one paper, as in `[paper]` of task.toml.
+    """A paper, as described by `[paper]` of task.toml.
 
-    requirements: the packages that its code needs, as pip reads them, with bounds. They are met by lmrbench's own
-    installation, or by an environment of their own; who names none takes what is installed.
+    Attributes:
+        slug: The short name of the paper, which is that of its folder.
+        title: The title.
+        year: The year of publication.
+        venue: The venue.
+        url: The address of the paper.
+        code: The address of its published code.
+        requirements: The packages that its code needs, in pip's syntax. They are met by the installation of lmrbench
+            or by an environment built for the paper (`lmrbench env build`).
     """
 
     slug: Name
@@ -124,18 +170,23 @@ class Paper(Record):
 
 @dataclass(frozen=True, eq=False)
 class TaskFiles:
-    """What a paper's folder held for one task when the task was loaded. Nothing of a task is read from the disk later.
+    """The files of a task, read when the task is loaded.
 
-    So a digest of a task names exactly the bytes that are graded. Two snapshots are never equal: they are compared by
-    identity.
+    Nothing of a task is read from disk later, so its digest covers exactly the bytes that are graded. Instances are
+    compared by identity. A text is "" if the paper folder has no such file.
 
-    repository: the golden, by path. check: its text; empty if there is none. summary: ours, of the paper, in Markdown.
-    rewrites, wrong: the code of each version, by name. equivalents: the text of the file that declares mutants
-    equivalent; empty if there is none. decided: the text of the file that says which sentence decides which mutants;
-    empty if there is none. deviations: the text of the file with the paper's pool of them; empty if there is none.
-    results: what the golden's experiment logged, as JSON, where a solver sees it; empty elsewhere. shown: goal files
-    that a solver sees as they are here, and hands in whole. imports: the top-level imports that are needed, where the
-    task or the source says so; None where the repository tells.
+    Attributes:
+        repository: The files of the reference repository, by path.
+        check: The text of the check.
+        summary: Our summary of the paper, in Markdown.
+        rewrites: The code of each rewrite, by name.
+        wrong: The code of each wrong version, by name.
+        equivalents: The text of `equivalent/<task>.toml` (see `loading.equivalents_file`).
+        decided: The text of `decided/<task>.toml` (see `loading.decided_file`).
+        deviations: The text of `deviations.toml`, the paper's pool of deviations.
+        results: The metrics that the reference's experiment logged, as JSON; "" if a solver does not see them.
+        shown: Goal files that a solver sees unmasked and submits whole, by path.
+        imports: The top-level imports that are needed. If None, they are those of the repository and the check.
     """
 
     repository: Mapping[str, bytes]
@@ -152,10 +203,14 @@ class TaskFiles:
 
 
 class Draw(Record):
-    """Some deviations of a paper's pool, by name: those of a number, a seed and an attempt.
+    """A draw of deviations from a paper's pool.
 
-    attempt: the first, counted from 0, whose draw is fair. separable: the share of the deviations each of which, alone,
-    gives some metric the value that all of them together give it.
+    Attributes:
+        count: The number of deviations.
+        seed: The seed.
+        attempt: The index of the first attempt that gave a fair draw.
+        deviations: The names of the deviations.
+        separable: The share of deviations each of which, alone, gives some metric the value that it has in the draw.
     """
 
     count: int = Field(ge=1)
@@ -166,13 +221,21 @@ class Draw(Record):
 
 
 class TaskEntry(Record):
-    """One `[[task]]` of task.toml.
+    """A task, as described by a `[[task]]` of task.toml.
 
-    tier: forensic tasks and twins are made of others, and stand in files of their own. targets: the functions that are
-    masked. context: the files that standard prompting shows beside the goal file.
-    check: the file with `cases(seed)` and `observe(case)`; "" for a task that can be read and answered, but not graded.
-    tolerances: overrides of `tolerance` for one top-level key of the observations. imports: the top-level imports that
-    the targets and the check need; None where that is all that the repository names.
+    Attributes:
+        name: The name of the task.
+        tier: The tier, `function` or `method`. Forensic tasks and twins are derived from other tasks.
+        category: The category.
+        targets: The functions that are masked.
+        instruction: What to implement, in Markdown.
+        context: The files that the prompt shows in addition to the goal files.
+        check: The file with `cases(seed)` and `observe(case)`; "" for a task that cannot be graded.
+        imports: The top-level imports that targets and check need. If None, they are those of the source or the
+            repository.
+        tolerance: The tolerance of floats in observations.
+        tolerances: Tolerances for single top-level keys of the observations.
+        limits: The limits of a run of the check.
     """
 
     name: Name
@@ -189,13 +252,18 @@ class TaskEntry(Record):
 
 
 class Task(TaskEntry):
-    """A task as it was loaded: its entry, its paper, and its files.
+    """A loaded task.
 
-    folder: where it was loaded from; what an audit finds is written there. suite: None for one without a suite.toml.
-    targets: none where files are handed in whole. twin_of: the id of the task of which this is a twin; "" for others.
-    draw: what was changed, of a forensic task.
-    siblings: the targets of the paper's other tasks of this tier, which a solver of this one must not see either.
-    beside: the ids of the paper's listed tasks by tier; what a solver sees of one tier may answer those of another.
+    Attributes:
+        targets: The functions that are masked; empty if files are submitted whole.
+        suite: The suite, if its folder has a suite.toml.
+        paper: The paper.
+        folder: The paper folder, to which audits write their certificates.
+        files: Its files.
+        siblings: The targets of the paper's other tasks of this tier. They are masked too.
+        twin_of: The id of the original task of a twin; "" for other tasks.
+        draw: The draw of a forensic task.
+        beside: The ids of the paper's listed tasks by tier. The workspace of one tier may answer tasks of another.
     """
 
     targets: tuple[Target, ...] = ()
@@ -210,17 +278,17 @@ class Task(TaskEntry):
 
     @property
     def other_tiers(self) -> tuple[str, ...]:
-        """The ids of the paper's tasks of other tiers; `PAPER/forensic_*` stands for those that can be drawn."""
+        """The ids of the paper's tasks of other tiers, with `PAPER/forensic_*` for all forensic tasks."""
         listed = [name for tier, names in self.beside.items() if tier != self.tier for name in names]
         drawn = [f"{self.paper.slug}/forensic_*"] if self.files.deviations and self.tier != "forensic" else []
         return (*listed, *drawn)
 
     @property
     def id(self) -> str:
-        """`dpo/preference_loss`."""
+        """The id, such as `dpo/preference_loss`."""
         return f"{self.paper.slug}/{self.name}"
 
     @property
     def goal_files(self) -> tuple[str, ...]:
-        """The files that an answer is taken from, each once: those that hold a target, or are handed in whole."""
+        """The files that submissions are collected from: those with targets, and those that are submitted whole."""
         return tuple(dict.fromkeys([*(target.file for target in self.targets), *self.files.shown]))

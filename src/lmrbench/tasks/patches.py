@@ -1,8 +1,8 @@
-"""Apply a unified diff to the goal files of a task, at the places where `git apply` does.
+"""Apply a unified diff to the goal files of a task, at the places where `git apply` would.
 
-A hunk whose lines are not where it says goes to the nearest place that has them; of two equally near ones the later is
-tried first. One that must stand at an end of the file according to git, and does not, may stand elsewhere, as
-with `patch`. No fuzz: every line of context must be there.
+A hunk whose lines are not where its header says is applied at the nearest place that has them; of two equally near
+places, the later one is tried first. A hunk that git would only apply at the start or end of the file may also apply
+elsewhere, as with `patch`. There is no fuzz: every line of context must match.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from lmrbench.text import printable
 
 MAX_WARNINGS = 50
 _NOWHERE = "/dev/null"
-# What git writes before the names of the old and the new file.
+# Prefixes that git writes before the names of the old and the new file.
 _PREFIXES = frozenset("abciow12") | {"old", "new"}
 _ESCAPE = re.compile(rb'\\([0-7]{1,3}|[abfnrtv\\"])')
 _ESCAPED = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 
 
 def patched(masked: Mapping[str, bytes], diff: str) -> tuple[dict[str, str], tuple[str, ...]]:
-    """What a unified diff against the workspace or the masked repository makes of the goal files.
+    """Apply a unified diff against the workspace or the masked repository to the goal files.
 
     Args:
-        masked: the goal files as a solver saw them.
-        diff: as git or `diff -u` print it.
+        masked: The goal files as the solver saw them, by path.
+        diff: The diff, as printed by git or `diff -u`.
 
     Returns:
-        The goal files, and what of the diff was left out, one line each.
+        The text of the goal files by path, and a line for each part of the diff that was left out.
 
     Raises:
-        SubmissionError: the diff can't be parsed, does not apply, or changes no goal file.
+        SubmissionError: The diff cannot be parsed, does not apply, or changes no goal file.
     """
     try:
         patches = PatchSet(diff.replace("\r\n", "\n"))
@@ -53,7 +53,7 @@ def patched(masked: Mapping[str, bytes], diff: str) -> tuple[dict[str, str], tup
         goal = _goal(new, code) or _goal(old, code)
         if goal is None:
             name = old if new == _NOWHERE else new
-            warnings.append(f"{printable(_without_prefix(name))}: changed, but is no goal file; left out")
+            warnings.append(f"{printable(_without_prefix(name))}: changed, but not a goal file; left out")
             continue
         if new == _NOWHERE:
             raise SubmissionError(f"{goal}: the diff deletes it")
@@ -70,7 +70,7 @@ def patched(masked: Mapping[str, bytes], diff: str) -> tuple[dict[str, str], tup
 
 
 def _path(name: str) -> str:
-    """The path that a header names, which git quotes as C does where it holds unusual characters."""
+    """Return the path in a header, which git quotes in C style if it has unusual characters."""
     name = name.strip()
     if len(name) > 1 and name.startswith('"') and name.endswith('"'):
         data = _ESCAPE.sub(_unescaped, name[1:-1].encode("utf-8", "replace"))
@@ -89,7 +89,7 @@ def _without_prefix(path: str) -> str:
 
 
 def _goal(path: str, goals: Mapping[str, str]) -> str | None:
-    """The goal file that a path means: with or without a prefix, against the repository or the workspace."""
+    """Return the goal file of a path, which may have a prefix and be relative to the repository or the workspace."""
     for name in (path, _without_prefix(path)):
         if (found := name.removeprefix(f"{REPO}/")) in goals:
             return found
@@ -97,7 +97,7 @@ def _goal(path: str, goals: Mapping[str, str]) -> str | None:
 
 
 def _patched(text: str, patch: PatchedFile, name: str) -> str:
-    """The text with the hunks in place; line ends are those of the text, whatever those of the diff are."""
+    """Apply the hunks of one file. Newlines are those of the text, whatever those of the diff are."""
     lines = text.split("\n")
     end = "\r" if lines[0].endswith("\r") else ""
     ending = [lines.pop()] if not lines[-1] else []
@@ -107,7 +107,7 @@ def _patched(text: str, patch: PatchedFile, name: str) -> str:
         place = image.place(hunk, old)
         if place is None:
             raise SubmissionError(
-                f"{name}: the hunk at line {hunk.source_start} does not apply: no place has its {len(old)} old lines"
+                f"{name}: the hunk at line {hunk.source_start} does not apply: its {len(old)} old lines occur nowhere"
             )
         new = []
         number = place
@@ -122,7 +122,7 @@ def _patched(text: str, patch: PatchedFile, name: str) -> str:
 
 
 class _Image:
-    """A file while hunks are applied. What a hunk has put in place is not matched by a later one."""
+    """A file while hunks are applied. Lines that a hunk has inserted are not matched by later hunks."""
 
     def __init__(self, lines: list[str]) -> None:
         self.lines = lines
@@ -130,7 +130,7 @@ class _Image:
         self._growth = 0
 
     def place(self, hunk: Hunk, old: Sequence[str]) -> int | None:
-        """The index of the line at which a hunk applies; None if there is none."""
+        """Return the index of the line at which a hunk applies, or None."""
         if not old:
             return max(0, min(hunk.source_start + self._growth, len(self.lines)))
         body = [line for line in hunk if line.is_context or line.is_added or line.is_removed]
@@ -145,7 +145,7 @@ class _Image:
         return next((place for place in _nearest(hunk.target_start - 1, last) if self._matches(place, old)), None)
 
     def replace(self, place: int, count: int, new: Sequence[str]) -> None:
-        """Put the new lines of a hunk in the place of its old ones."""
+        """Replace the old lines of a hunk by its new lines."""
         self.lines[place : place + count] = new
         self._plain[place : place + count] = [None] * len(new)
         self._growth += len(new) - count
@@ -155,7 +155,7 @@ class _Image:
 
 
 def _nearest(place: int, last: int) -> Iterator[int]:
-    """All places from 0 to `last` in the order of their distance from one; of two the later comes first."""
+    """Yield all places from 0 to `last` by distance from a place; of two equally distant ones, the later first."""
     place = max(0, min(place, last))
     yield place
     for distance in range(1, max(place, last - place) + 1):

@@ -1,19 +1,33 @@
-"""Which tasks does a user mean?"""
+"""Select tasks by the patterns that a user gives."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
 from lmrbench.errors import TaskError
 from lmrbench.tasks.model import Task, Tier
+from lmrbench.tasks.tiers.forensic import (
+    FRESH_COUNTS,
+    Drawn,
+    deviation_pool,
+    forensic_name,
+    is_forensic,
+    numbers_of,
+)
 
 
 def select(tasks: Iterable[Task], patterns: Iterable[str], tier: Tier = "function") -> tuple[Task, ...]:
-    """The tasks of a tier that a pattern names: a paper's slug, a category or a glob; all of them without patterns.
+    """Select tasks of a tier.
 
-    A task id names a task of any tier. A pattern that names nothing is a TaskError, so that a typing error never grades
-    less than was meant; so is a tier without tasks.
+    Args:
+        tasks: The tasks to select from.
+        patterns: Slugs of papers, categories, or globs over task ids. Without patterns, all tasks of the tier are
+            selected. The id of a task selects it in any tier.
+        tier: The tier.
+
+    Raises:
+        TaskError: A pattern selects nothing, or there are no patterns and no tasks of the tier.
     """
     tasks = tuple(tasks)
     of_tier = [task for task in tasks if task.tier == tier]
@@ -30,3 +44,47 @@ def select(tasks: Iterable[Task], patterns: Iterable[str], tier: Tier = "functio
     if not patterns and not of_tier:
         raise TaskError(f"there is no task of the tier {tier}; `lmrbench list` shows the others")
     return tuple(task for task in tasks if task.id in chosen) if patterns else tuple(of_tier)
+
+
+def select_with_draws(
+    tasks: Sequence[Task], patterns: Iterable[str], tier: Tier = "function", fresh: int | None = None
+) -> tuple[tuple[Task, ...], list[Drawn]]:
+    """Select listed tasks by `select`, and draws of forensic tasks, which are made on demand.
+
+    The id of a forensic task, such as `dpo/forensic_3_17`, selects it in any tier.
+
+    Args:
+        tasks: The tasks to select from.
+        patterns: As for `select`. In the forensic tier, they select papers.
+        tier: The tier.
+        fresh: In the forensic tier, the seed of new draws of 1, 3, 5 and 8 deviations, in place of the published draws.
+
+    Returns:
+        The listed tasks, and the draws as task of the paper, number of deviations and seed.
+
+    Raises:
+        TaskError: A pattern selects nothing.
+    """
+    wanted = list(patterns)
+    ids = [pattern for pattern in wanted if is_forensic(pattern)]
+    others = [pattern for pattern in wanted if pattern not in ids]
+    papers = {task.paper.slug: task for task in reversed(tasks)}
+    found: dict[str, Drawn] = {}
+    for name in ids:
+        slug, _, rest = name.partition("/")
+        numbers = numbers_of(rest)
+        if slug not in papers or numbers is None:
+            raise TaskError(f"no paper is named {slug!r}; `lmrbench list` shows them all")
+        found[name] = (papers[slug], *numbers)
+    if ids and not others:
+        return (), list(found.values())
+    if tier != "forensic":
+        return select(tasks, others, tier), list(found.values())
+    with_pool = [task for task in papers.values() if task.files.deviations]
+    for task in select(with_pool, others) if with_pool else ():
+        published = [(draw.count, draw.seed) for draw in deviation_pool(task).draws]
+        for count, seed in published if fresh is None else [(count, fresh) for count in FRESH_COUNTS]:
+            found[f"{task.paper.slug}/{forensic_name(count, seed)}"] = (task, count, seed)
+    if not found:
+        raise TaskError("there is no forensic task here: no draws are published, or no paper has a deviations.toml")
+    return (), list(found.values())

@@ -1,4 +1,4 @@
-"""What a solver hands in for one task."""
+"""Submissions: the code of a system for a task."""
 
 from __future__ import annotations
 
@@ -9,34 +9,46 @@ from pydantic import AfterValidator, Field, model_validator
 from lmrbench.records import StoredRecord
 from lmrbench.text import printable
 
-# Of a submission's code, all files together.
+# The maximal size of the code of a submission, over all files.
 MAX_CODE_BYTES = 1 << 20
 
-# What a provider sends as JSON may hold lone surrogates, which no file can.
+# JSON from a provider may contain lone surrogates, which cannot be encoded as UTF-8; they are replaced.
 Text = Annotated[str, AfterValidator(lambda text: text.encode("utf-8", "replace").decode())]
 
 
 class Answer(NamedTuple):
-    """Which answer: the key of all that is said of it."""
+    """The key of a submission, of its grade and of all other records about it.
+
+    Attributes:
+        system: The name of the system.
+        task: The id of the task.
+        sample: The number of the sample, from 0.
+    """
 
     system: str
     task: str
     sample: int
 
     def __str__(self) -> str:
+        """Return the key in words, for messages."""
         return f"sample {self.sample} of {self.task} by {self.system}"
 
 
-# More than anybody asks for; tables and file names hold them.
+# The bound keeps tables and file names readable.
 SampleNumber = Annotated[int, Field(ge=0, le=999_999)]
 
 
 class Submission(StoredRecord):
     """The code of one sample of one system for one task.
 
-    code: by goal file, the Python text that its targets are taken from; or, for a task with one goal file, a
-    response as a model printed it. label: which of a system's samples this is, in words. warnings: what of the hand-in
-    was already left out when it was collected.
+    Attributes:
+        system: The name of the system.
+        task: The id of the task.
+        sample: The number of the sample, from 0.
+        label: A description of the sample.
+        code: The Python text of each goal file, by path; or one text, such as the response of a model, that contains
+            all targets.
+        warnings: What was left out when the submission was collected, one line each.
     """
 
     system: Text = Field(min_length=1)
@@ -48,25 +60,25 @@ class Submission(StoredRecord):
 
     @property
     def answer(self) -> Answer:
-        """Which answer it is."""
+        """The key of the submission."""
         return Answer(self.system, self.task, self.sample)
 
     @property
     def code_bytes(self) -> int:
-        """How long the code is, with the names of its files."""
+        """The size of the code in bytes, names of files included."""
         texts = [self.code] if isinstance(self.code, str) else [*self.code.keys(), *self.code.values()]
         return sum(len(text.encode()) for text in texts)
 
 
-class HandedIn(Submission):
-    """A submission as somebody else's program writes it, who may add keys of his own."""
+class ForeignSubmission(Submission):
+    """A submission written by another program, which may have unknown keys."""
 
     @model_validator(mode="after")
-    def _known_keys(self) -> HandedIn:
+    def _known_keys(self) -> ForeignSubmission:
         return self
 
     def submission(self) -> Submission:
-        """The submission, with a warning for each unknown key, which is left out."""
+        """Return the submission without its unknown keys, with a warning for each of them."""
         unknown = self.model_extra or {}
         warnings = tuple(f"{printable(key)}: unknown key; left out" for key in sorted(unknown))
         values = {name: value for name, value in self if name not in unknown}

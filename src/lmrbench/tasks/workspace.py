@@ -1,9 +1,9 @@
-"""What does a solver see of a task?
+"""Compute the workspace that a solver sees.
 
-Three views, from much to little: `full` (the masked repository), `paper+file` (its goal files only) and `paper` (no
-code but the signatures). Each comes with the summary of the paper and an instruction, and is computed: the same task
-gives the same bytes. No view holds a golden body of any task of the paper, a check, history, bytecode, or what a
-notebook printed.
+There are three views of the code: `full` (the masked repository), `paper+file` (only its goal files) and `paper` (only
+the signatures of the targets). Each comes with the summary of the paper and an instruction, and is computed: the same
+task yields the same bytes. No view contains the body of a target of any task of the paper, a check, version history,
+bytecode or the output of a notebook.
 """
 
 from __future__ import annotations
@@ -22,12 +22,11 @@ from lmrbench.errors import TaskError, UsageError
 from lmrbench.source.functions import find, mask
 from lmrbench.source.syntax import decode
 from lmrbench.tasks.foreign import is_litter
-from lmrbench.tasks.model import Inputs, Target, Task, TaskFiles
+from lmrbench.tasks.model import STATED_TIME_LIMITS, Inputs, Target, Task, TaskFiles
 from lmrbench.tasks.tiers.logged import EXPERIMENT, REPLAY, RESULTS, replay
-from lmrbench.tasks.time_limits import STATED
 
 REPO = "repo"
-# Of a folder that is read whole.
+# Limits of a folder that is read whole.
 _MOST_FILES, _MOST_BYTES = 100_000, 1 << 30
 RULES = (
     "What holds for every task: values are of the plain types that the documents name, not of subclasses, and tensors "
@@ -37,14 +36,16 @@ RULES = (
     "are called as such, so that their hooks run. Nothing is called under `torch.inference_mode`, and no second "
     "derivatives are taken. What neither a document says nor a caller in the repository needs is not checked."
 )
-# The version is that of the machine, and no part of a task: digests leave it out.
+# The version is that of this machine and not a part of the task, so digests leave it out.
 PYTHON = f" Your code is run by Python {sys.version_info.major}.{sys.version_info.minor}."
 
 
 def folder_files(folder: Path) -> dict[str, bytes]:
-    """All files below a folder, by path, without litter.
+    """Read all files below a folder except litter (see `is_litter`).
 
-    A link that leaves the folder, anything but files and folders, and more than can be read is a TaskError.
+    Raises:
+        TaskError: The folder does not exist, is too large, or contains a link that leaves it or an entry that is
+            neither a file nor a folder.
     """
     if not folder.is_dir():
         raise TaskError(f"{folder}: there is no such folder")
@@ -53,13 +54,13 @@ def folder_files(folder: Path) -> dict[str, bytes]:
     try:
         for number, path in enumerate(_below(folder, folder)):
             if number == _MOST_FILES:
-                raise TaskError(f"{folder}: holds more than {_MOST_FILES} files and folders, links followed")
+                raise TaskError(f"{folder}: contains more than {_MOST_FILES} files and folders, linked ones included")
             if path.is_file():
                 with path.open("rb") as file:
                     data = file.read(left + 1)
                 left -= len(data)
                 if left < 0:
-                    raise TaskError(f"{path}: with it the folder holds more than {_MOST_BYTES} bytes")
+                    raise TaskError(f"{folder}: contains more than {_MOST_BYTES} bytes")
                 files[path.relative_to(folder).as_posix()] = data
         return dict(sorted(files.items()))
     except OSError as error:
@@ -67,25 +68,28 @@ def folder_files(folder: Path) -> dict[str, bytes]:
 
 
 def repository_files(task: Task) -> dict[str, bytes]:
-    """The golden repository, by path: a copy, to be changed."""
+    """Return the files of the reference repository by path, as a copy that the caller may change."""
     return dict(task.files.repository)
 
 
 def masked_files(task: Task) -> dict[str, bytes]:
-    """The repository as a solver sees it: without the bodies of all targets of the paper.
+    """Return the repository as a solver sees it: without the bodies of all targets of the paper.
 
-    What notebooks printed is left out too. A file of which the repository holds a second copy is a TaskError.
+    The output of notebooks is removed too.
+
+    Raises:
+        TaskError: A target cannot be masked, or the repository contains a copy of a goal file.
     """
     return dict(_masked(task.id, task.files, (*task.targets, *task.siblings))) | dict(task.files.shown)
 
 
 def unsolved_files(task: Task) -> dict[str, bytes]:
-    """The repository that an answer is put into: without the bodies of the task's own targets, and of no others."""
+    """Return the repository that a submission is transplanted into: without the bodies of the task's own targets."""
     return dict(_masked(task.id, task.files, task.targets)) | dict(task.files.shown)
 
 
 def answered_files(task: Task) -> dict[str, bytes]:
-    """The repository as a solver who knows the answer leaves it: without the bodies of the paper's other targets."""
+    """Return the repository after a correct solution: without the bodies of the paper's other targets."""
     return dict(_masked(task.id, task.files, task.siblings))
 
 
@@ -95,14 +99,14 @@ def _masked(name: str, snapshot: TaskFiles, targets: tuple[Target, ...]) -> Mapp
     files = dict(golden) | _masked_goals(name, snapshot, targets)
     for goal in dict.fromkeys(target.file for target in targets):
         if copies := [path for path, data in golden.items() if path != goal and data == golden[goal]]:
-            raise TaskError(f"{name}: repo/{copies[0]} is a copy of repo/{goal}, and would show the answer")
+            raise TaskError(f"{name}: repo/{copies[0]} is a copy of repo/{goal} and would reveal the answer; delete it")
     for path in [path for path in files if path.endswith(".ipynb")]:
         files[path] = _without_outputs(files[path], f"{name}: repo/{path}")
     return files
 
 
 def _masked_goals(name: str, snapshot: TaskFiles, targets: Iterable[Target]) -> dict[str, bytes]:
-    """The files of these targets, without their bodies."""
+    """Return the files of targets without their bodies."""
     by_file: dict[str, list[str]] = {}
     for target in targets:
         by_file.setdefault(target.file, []).append(target.qualname)
@@ -116,7 +120,12 @@ def _masked_goals(name: str, snapshot: TaskFiles, targets: Iterable[Target]) -> 
 
 
 def workspace_files(task: Task, inputs: Inputs) -> dict[str, bytes]:
-    """All files of a workspace, by path; those of the repository lie under `repo/`."""
+    """Return all files of a workspace by path. Those of the repository are in `repo/`.
+
+    Args:
+        task: The task.
+        inputs: The view of the code.
+    """
     masked = masked_files(task)
     shown = {"full": tuple(masked), "paper+file": task.goal_files, "paper": ()}[inputs]
     files = {f"{REPO}/{path}": masked[path] for path in shown}
@@ -129,14 +138,21 @@ def workspace_files(task: Task, inputs: Inputs) -> dict[str, bytes]:
 
 
 def export_workspace(task: Task, folder: Path, inputs: Inputs = "full") -> None:
-    """Write what a solver sees of a task into a folder that does not exist yet or is empty.
+    """Write the workspace of a task.
 
-    Raises UsageError for a folder that is not empty.
+    Args:
+        task: The task.
+        folder: A folder that is empty or does not exist yet.
+        inputs: The view of the code: `full` (the masked repository), `paper+file` (only its goal files) or `paper`
+            (only the signatures of the targets).
+
+    Raises:
+        UsageError: The folder is not empty.
     """
     files = workspace_files(task, inputs)
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
-        raise UsageError(f"{folder}: is not empty; a workspace needs a folder of its own")
+        raise UsageError(f"{folder}: is not empty; choose an empty or new folder for the workspace")
     for path, data in files.items():
         file = folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -144,22 +160,30 @@ def export_workspace(task: Task, folder: Path, inputs: Inputs = "full") -> None:
 
 
 def goal_signatures(task: Task) -> dict[Target, str]:
-    """Each target as the mask shows it: decorators, signature, docstring and the line that stands for the body."""
-    # The goal files alone: a repository can have thousands of others.
+    """Return each target as masked: decorators, signature, docstring and the line that replaces the body."""
+    # Only the goal files are masked, because a repository can have thousands of files.
     goals = _masked_goals(task.id, task.files, task.targets) | dict(task.files.shown)
     return {target: text for target, (_, text) in target_texts(task, goals).items()}
 
 
 def target_texts(task: Task, files: Mapping[str, bytes]) -> dict[Target, tuple[int, str]]:
-    """Each target as some version of the repository has it: the number of its first line, and its text, dedented.
+    """Return the targets of a task in a version of the repository (see `texts_of`).
 
-    For files that can be trusted to take no time; `lmrbench.grading.reading` is for those of an answer.
+    Use it for trusted files only; `lmrbench.grading.reading` reads those of submissions in bounded time.
     """
     return texts_of(task.targets, files)
 
 
 def texts_of(targets: Iterable[Target], files: Mapping[str, bytes]) -> dict[Target, tuple[int, str]]:
-    """`target_texts` of any targets."""
+    """Return the number of the first line and the dedented text of each target.
+
+    Args:
+        targets: The targets.
+        files: A version of the repository, by path.
+
+    Raises:
+        TaskError: A target is missing or ambiguous.
+    """
     shown = {}
     for target in targets:
         function = find(files[target.file], target.qualname)
@@ -170,22 +194,27 @@ def texts_of(targets: Iterable[Target], files: Mapping[str, bytes]) -> dict[Targ
 
 
 def one_text(repository: Mapping[str, bytes], task: Task) -> str:
-    """The goal files of a task one after the other: a text that holds all of its targets."""
+    """Join the goal files of a task to one text that contains all of its targets.
+
+    Args:
+        repository: A version of the repository, by path.
+        task: The task.
+    """
     return "\n\n".join(decode(repository[path])[0] for path in task.goal_files)
 
 
 def _below(folder: Path, root: Path) -> Iterator[Path]:
-    """All files and folders below a folder, without litter."""
+    """Yield all files and folders below a folder except litter."""
     for path in folder.iterdir():
         if is_litter(PurePosixPath(path.relative_to(root).as_posix())):
             continue
         if path.is_symlink() and not path.resolve().is_relative_to(root.resolve()):
-            raise TaskError(f"{path}: a link that leaves the repository")
+            raise TaskError(f"{path}: is a link that leaves the folder")
         yield path
         if path.is_dir():
             yield from _below(path, root)
         elif not path.is_file():
-            raise TaskError(f"{path}: neither a file nor a folder")
+            raise TaskError(f"{path}: is neither a file nor a folder")
 
 
 def _without_outputs(data: bytes, place: str) -> bytes:
@@ -195,15 +224,20 @@ def _without_outputs(data: bytes, place: str) -> bytes:
             if cell["cell_type"] == "code":
                 cell |= {"outputs": [], "execution_count": None}
     except (ValueError, KeyError, TypeError) as error:
-        raise TaskError(f"{place}: not a notebook") from error
+        raise TaskError(f"{place}: is not a notebook") from error
     return json.dumps(notebook, indent=1, ensure_ascii=False).encode() + b"\n"
 
 
 def instruction(task: Task, inputs: Inputs) -> str:
-    """What a solver is asked, in Markdown: the task's own instruction, and what holds for every task."""
+    """Return the instruction for a solver in Markdown: the task's own, and the rules that apply to every task.
+
+    Args:
+        task: The task.
+        inputs: The view of the code.
+    """
     packages = ", ".join(third_party_imports(task)) or "none"
     summarised = f"`paper.md` is a summary of: {task.paper.title} ({task.paper.venue} {task.paper.year})."
-    imported = f"Packages that may be imported besides Python's own: {packages}.{PYTHON} {STATED}"
+    imported = f"Packages that may be imported besides Python's own: {packages}.{PYTHON} {STATED_TIME_LIMITS}"
     if not task.targets:
         files = ", ".join(f"`{REPO}/{path}`" for path in task.goal_files)
         taken = f"{summarised} Only these files are taken from your work: {files}. Edits elsewhere do not count."
@@ -230,7 +264,7 @@ def instruction(task: Task, inputs: Inputs) -> str:
 
 
 def logged_results() -> str:
-    """What a solver is told of the results that the complete repository logged."""
+    """Return the paragraph of the instruction about the logged results of the complete repository."""
     return (
         f"`{RESULTS}` holds what `run(seed)` of the complete repository's `experiment.py` returned under some seeds. "
         f"`python {REPLAY}` runs yours in the same way (one thread, double precision) and prints each metric that "
@@ -239,7 +273,7 @@ def logged_results() -> str:
 
 
 def also_masked(task: Task) -> str:
-    """What a solver is told of the paper's other targets; empty if there are none."""
+    """Return the paragraph of the instruction about the paper's other targets; "" if there are none."""
     if not task.siblings:
         return ""
     others = ", ".join(f"`{target.qualname}` of `{target.file}`" for target in task.siblings)
@@ -250,7 +284,7 @@ def also_masked(task: Task) -> str:
 
 
 def third_party_imports(task: Task) -> tuple[str, ...]:
-    """The top-level imports of repository and check that neither Python nor the repository provides, sorted."""
+    """Return the top-level imports of repository and check that are third-party packages, sorted."""
     return _third_party_imports(task.files)
 
 
@@ -262,7 +296,12 @@ def _third_party_imports(files: TaskFiles) -> tuple[str, ...]:
 
 
 def imported_from_elsewhere(repository: Mapping[str, bytes], *others: str) -> set[str]:
-    """The top-level imports of a repository's files, and of other texts, that neither Python nor it provides."""
+    """Return the top-level imports that neither Python nor the repository provides.
+
+    Args:
+        repository: The files of the repository, by path.
+        others: Further Python texts whose imports count.
+    """
     own = {part.removesuffix(".py") for name in repository for part in PurePosixPath(name).parts}
     modules = [data for name, data in repository.items() if name.endswith(".py")]
     sources: list[bytes | str] = [*modules, *others]
@@ -282,7 +321,7 @@ def _imports(source: bytes | str) -> frozenset[str]:
     waiting: list[ast.AST] = [tree]
     while waiting:
         node = waiting.pop()
-        # Expressions, most of a tree, hold no imports.
+        # Only statements contain imports, so expressions are skipped.
         for name in ("body", "orelse", "finalbody", "handlers", "cases"):
             waiting += getattr(node, name, ())
         if isinstance(node, ast.Import):

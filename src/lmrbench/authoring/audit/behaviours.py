@@ -16,7 +16,7 @@ from typing import Any
 from lmrbench.authoring.audit.mutants import Mutant, mutant_id
 from lmrbench.authoring.audit.subjects import RecordedCall, Subject, subject_of
 from lmrbench.source.functions import find
-from lmrbench.source.syntax import FunctionNode, Source, decode
+from lmrbench.source.syntax import FunctionNode, ParsedSource, decode
 from lmrbench.tasks.model import Target
 
 # The folder with the code of `inside` in a repository under audit.
@@ -60,9 +60,9 @@ def with_decorator(data: bytes, target: Target, decorator: str) -> bytes:
     """
     text, encoding = decode(data)
     function = find(data, target.qualname)
-    source = Source.parse(text)
+    source = ParsedSource.parse(text)
     line = f"@{decorator}{source.newline(function.header)}{source.margin(function.header)}"
-    # The offsets of `find` do not count a byte order mark, and `Source` removes it.
+    # `find` leaves out a byte order mark, as `ParsedSource` does.
     text = source.text[: function.header] + line + source.text[function.header :]
     return text.encode(encoding)
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from lmrbench.authoring.new.recording import Call
 from lmrbench.errors import TaskError, UsageError
+from lmrbench.tasks.files import pdf_pages
 from lmrbench.tasks.model import Target, Task
-from lmrbench.tasks.pdf import pdf_pages
 from lmrbench.tasks.sources.origin import Source, Tree
 from lmrbench.tasks.sources.pin import licence_of
 from lmrbench.tasks.workspace import folder_files, imported_from_elsewhere

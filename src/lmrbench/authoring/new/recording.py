@@ -18,7 +18,7 @@ from lmrbench.errors import TaskError
 from lmrbench.records import Record
 from lmrbench.sandbox.inside.encoding import decode
 from lmrbench.source.functions import find
-from lmrbench.source.syntax import Source
+from lmrbench.source.syntax import ParsedSource
 from lmrbench.source.syntax import decode as decode_text
 from lmrbench.tasks.model import Target
 
@@ -119,7 +119,7 @@ def record(files: Mapping[str, bytes], target: Target, command: str, seconds: fl
 def _instrumented(data: bytes, target: Target) -> bytes:
     text, encoding = decode_text(data)
     function = find(data, target.qualname)
-    source = Source.parse(text)
+    source = ParsedSource.parse(text)
     margin = source.margin(function.start)
     newline = source.newline(function.start)
     return (text[: function.start] + _DECORATOR + newline + margin + text[function.start :]).encode(encoding)

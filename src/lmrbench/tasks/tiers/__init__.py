@@ -1,1 +1,1 @@
-"""The tiers above single functions: whole methods, twins, and forensic tasks."""
+"""Tasks of the tiers other than `function`: whole methods, twins and forensic tasks."""

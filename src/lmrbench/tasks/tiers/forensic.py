@@ -1,7 +1,7 @@
-"""Which small changes of a paper's repository are there, and what is the task of finding some of them by what they log?
+"""Forensic tasks: find undocumented changes of a repository from the results that the changed program logged.
 
-`deviations.toml` of a paper holds its pool: plausible ways to write a few lines otherwise. A draw of the pool makes a
-changed program. The solver of a forensic task sees the faithful repository, and what the changed program logged.
+`deviations.toml` of a paper holds its pool: plausible alternatives for a few lines each. A draw from the pool makes a
+changed program. The solver sees the faithful repository and what the changed program logged.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,17 +21,16 @@ from lmrbench.errors import TaskError, UsageError
 from lmrbench.records import Record
 from lmrbench.source.syntax import decode, syntax_tree
 from lmrbench.tasks.digests import files_digest
-from lmrbench.tasks.edits import Edit, Sentence, edited, place_of
+from lmrbench.tasks.edits import FileEdit, Sentence, edited_files, place_of
 from lmrbench.tasks.files import parsed_table, validated
-from lmrbench.tasks.model import Draw, Limits, Name, RelativePath, Task, TaskFiles, Tier, Tolerance
-from lmrbench.tasks.selection import select
+from lmrbench.tasks.model import Draw, Limits, Name, Task, TaskFiles, Tolerance
 from lmrbench.tasks.tiers.logged import EXPERIMENT, fresh_check
 from lmrbench.tasks.workspace import third_party_imports
 
 FILE = "deviations.toml"
-# How many deviations fresh draws have.
+# The numbers of deviations of fresh draws.
 FRESH_COUNTS = (1, 3, 5, 8)
-# A task of a paper, how many deviations to draw there, and the seed.
+# A task of a paper, a number of deviations and a seed.
 Drawn = tuple[Task, int, int]
 _NAME = re.compile(r"forensic_(\d+)_(\d+)")
 _INSTRUCTION = """
@@ -50,21 +49,24 @@ under every seed. It is graded under seeds that are not published. Metrics agree
 """
 
 
-class Deviation(Edit):
-    """Lines of one file of the repository, and what stands there in a program that deviates from it.
+class Deviation(FileEdit):
+    """A change of a few lines of the repository.
 
-    why: in what it deviates.
+    Attributes:
+        why: How the changed program deviates from the paper.
     """
 
-    file: RelativePath
     why: Sentence
 
 
 class DeviationPool(Record):
-    """`deviations.toml`. deviation: all of them, by name.
+    """The pool of a paper, as described by its `deviations.toml`.
 
-    trains: metrics by name, with the least and the largest value under which a changed program still counts as one
-    that works. tolerance: within which metrics are the same. draws: those that are published.
+    Attributes:
+        tolerance: The tolerance within which metrics agree.
+        trains: The smallest and the largest value of a metric for which a changed program still counts as working.
+        draws: The published draws.
+        deviation: All deviations by name.
     """
 
     tolerance: Tolerance = Tolerance(rtol=1e-5, atol=1e-7)
@@ -74,16 +76,15 @@ class DeviationPool(Record):
 
 
 def deviation_pool(task: Task) -> DeviationPool:
-    """The pool of a task's paper.
+    """Load the pool of a task's paper and check that each deviation can be made.
 
-    Raises TaskError, which names file and key, where there is none, for lines that are not in the repository, and for
-    a deviation that Python can't read.
+    Raises:
+        TaskError: The paper has no pool, the pool is malformed, or a deviation cannot be applied or parsed. The message
+            names file and key.
     """
     file = task.folder / FILE
     pool = parsed_pool(task)
     for name, item in pool.deviation.items():
-        if item.file not in task.files.repository:
-            raise TaskError(f"{file}: deviation.{name}.file: there is no file repo/{item.file}")
         for path, data in changed(task.files.repository, {name: item}, file).items():
             try:
                 compile(data, path, "exec", dont_inherit=True)
@@ -93,28 +94,51 @@ def deviation_pool(task: Task) -> DeviationPool:
 
 
 def parsed_pool(task: Task) -> DeviationPool:
-    """The pool of a task's paper, of which nobody has tried yet whether its deviations can be made."""
+    """Parse the pool of a task's paper without applying its deviations.
+
+    Raises:
+        TaskError: The paper has no pool, or the pool is malformed.
+    """
     file = task.folder / FILE
     if not task.files.deviations:
-        raise TaskError(f"{file}: there is no such file, so no forensic task of {task.paper.slug}")
+        raise TaskError(f"{file}: there is no such file, so {task.paper.slug} has no forensic tasks")
     return validated(DeviationPool, parsed_table(task.files.deviations, file), file, "")
 
 
 def changed(
     repository: Mapping[str, bytes], deviations: Mapping[str, Deviation], file: Path = Path(FILE)
 ) -> dict[str, bytes]:
-    """The files that these deviations change, as they are then."""
-    edits: dict[str, list[Deviation]] = {}
-    for item in deviations.values():
-        edits.setdefault(item.file, []).append(item)
-    where = f"{file}: {', '.join(deviations)}"
-    return {path: edited(decode(repository[path])[0], items, where).encode() for path, items in edits.items()}
+    """Apply deviations to a repository.
+
+    Args:
+        repository: The files by path.
+        deviations: The deviations by name.
+        file: The file of the pool, for messages.
+
+    Returns:
+        The files that the deviations change.
+
+    Raises:
+        TaskError: A file or its old lines are not in the repository, or two deviations change the same line.
+    """
+    return edited_files(repository, deviations.values(), f"{file}: deviation.{', '.join(deviations)}")
 
 
 def chosen(task: Task, pool: DeviationPool, draw: Draw) -> dict[str, Deviation]:
-    """The deviations of a draw: a function of the pool, the repository, and the draw's number, seed and attempt.
+    """Draw deviations from a pool. No two of them change the same line.
 
-    No two of them change the same line. Raises UsageError where the pool has not so many.
+    The result is a function of the pool, the repository, and the count, seed and attempt of the draw.
+
+    Args:
+        task: A task of the paper.
+        pool: The pool of the paper.
+        draw: The count, seed and attempt; its deviations are ignored.
+
+    Returns:
+        The deviations by name, sorted.
+
+    Raises:
+        UsageError: The pool has fewer compatible deviations than the draw asks for.
     """
     repository = task.files.repository
     places = {
@@ -128,76 +152,43 @@ def chosen(task: Task, pool: DeviationPool, draw: Draw) -> dict[str, Deviation]:
         if len(names) < draw.count and not any(_overlap(places[name], places[other]) for other in names):
             names.append(name)
     if len(names) < draw.count:
-        raise UsageError(f"{task.paper.slug}: there are no {draw.count} deviations that can be made at once")
+        raise UsageError(f"{task.paper.slug}: the pool has fewer than {draw.count} deviations that can be combined")
     return {name: pool.deviation[name] for name in sorted(names)}
 
 
-def published(task: Task, pool: DeviationPool) -> Iterator[Draw]:
-    """The published draws with their deviations."""
-    for draw in pool.draws:
-        yield draw.model_copy(update={"deviations": tuple(chosen(task, pool, draw))})
-
-
 def pool_digest(task: Task, pool: DeviationPool) -> str:
-    """SHA-256 over what a draw depends on besides its numbers: the deviations and the repository."""
+    """Return the SHA-256 of what a draw depends on besides its numbers: the pool and the repository."""
     deviations = {name: item.model_dump(mode="json") for name, item in pool.deviation.items()}
     bounds = pool.model_dump(mode="json", include={"trains", "tolerance"})
     files = {"deviations": json.dumps([deviations, bounds], sort_keys=True).encode()}
     return files_digest({**files, **{f"repo/{path}": data for path, data in task.files.repository.items()}})
 
 
-def asked_for(
-    tasks: Sequence[Task], patterns: Iterable[str], tier: Tier = "function", fresh: int | None = None
-) -> tuple[tuple[Task, ...], list[Drawn]]:
-    """The listed tasks that patterns name, as `select` does, and the forensic tasks, which have to be made.
-
-    Those are a task of the paper, how many deviations, and a seed, each. Their ids name forensic tasks in any tier; in
-    their own tier other patterns name papers and categories, whose published draws are meant, or those of 1, 3, 5 and 8
-    deviations of a fresh seed. Raises TaskError for a pattern that names nothing.
-    """
-    wanted = list(patterns)
-    ids = [pattern for pattern in wanted if is_forensic(pattern)]
-    others = [pattern for pattern in wanted if pattern not in ids]
-    papers = {task.paper.slug: task for task in reversed(tasks)}
-    found: dict[str, Drawn] = {}
-    for name in ids:
-        slug, _, rest = name.partition("/")
-        numbers = numbers_of(rest)
-        if slug not in papers or numbers is None:
-            raise TaskError(f"no paper is named {slug!r}; `lmrbench list` shows them all")
-        found[name] = (papers[slug], *numbers)
-    if ids and not others:
-        return (), list(found.values())
-    if tier != "forensic":
-        return select(tasks, others, tier), list(found.values())
-    with_pool = [task for task in papers.values() if task.files.deviations]
-    for task in select(with_pool, others) if with_pool else ():
-        published = [(draw.count, draw.seed) for draw in deviation_pool(task).draws]
-        for count, seed in published if fresh is None else [(count, fresh) for count in FRESH_COUNTS]:
-            found[f"{task.paper.slug}/{forensic_name(count, seed)}"] = (task, count, seed)
-    if not found:
-        raise TaskError("there is no forensic task here: none is published, or no paper has a pool of deviations")
-    return (), list(found.values())
-
-
 def is_forensic(task_id: str) -> bool:
-    """Whether this is the id of a forensic task, such as dpo/forensic_3_17."""
+    """Return whether a task id, such as `dpo/forensic_3_17`, is that of a forensic task."""
     return numbers_of(task_id.partition("/")[2]) is not None
 
 
 def forensic_name(count: int, seed: int) -> str:
-    """`forensic_3_17`: three deviations, seed 17."""
+    """Return the name of a forensic task, such as `forensic_3_17` for three deviations and seed 17."""
     return f"forensic_{count}_{seed}"
 
 
 def numbers_of(name: str) -> tuple[int, int] | None:
-    """How many deviations the name of a forensic task stands for, and its seed; None for another name."""
+    """Return the number of deviations and the seed of a forensic task's name, or None for any other name."""
     match = _NAME.fullmatch(name)
     return (int(match[1]), int(match[2])) if match else None
 
 
 def forensic_task(task: Task, pool: DeviationPool, draw: Draw, results: str = "") -> Task:
-    """The task of a draw, whose golden is the changed program. task: any of the paper's; results: what was logged."""
+    """Make the task of a draw, whose reference is the changed program.
+
+    Args:
+        task: Any task of the paper.
+        pool: The pool of the paper.
+        draw: The draw with its deviations.
+        results: The metrics that the changed program logged under the published seeds, as JSON by seed.
+    """
     repository = task.files.repository
     shown = {path: repository[path] for path in dict.fromkeys(item.file for item in pool.deviation.values())}
     golden = {**repository, **changed(repository, {name: pool.deviation[name] for name in draw.deviations})}
@@ -235,9 +226,13 @@ def forensic_task(task: Task, pool: DeviationPool, draw: Draw, results: str = ""
 
 
 def share_found(task: Task, answered: Mapping[str, str]) -> float:
-    """The share of a draw's deviations that stand in an answer word for word, apart from spaces and comments.
+    """Return the share of a draw's deviations that a submission contains literally, apart from layout and comments.
 
-    A lower bound: what does the same in other words is not seen. answered: the goal files, as `in_one_layout` has them.
+    This is a lower bound: equivalent code in other words is not recognized.
+
+    Args:
+        task: The forensic task.
+        answered: The goal files of the submission, normalized by `in_one_layout`.
     """
     assert task.draw is not None
     faithful = {**task.files.repository, **task.files.shown}
@@ -261,7 +256,10 @@ def _is_made(deviation: Deviation, faithful: Mapping[str, bytes], answered: Mapp
 
 
 def in_one_layout(data: bytes) -> str:
-    """A file without comments and in one layout; nothing for what is no Python. Of a candidate, let a reader do it."""
+    """Normalize the layout of a Python file and drop its comments; return "" if the file cannot be parsed.
+
+    Call this inside a reader process for files of submissions, because parsing can take unbounded time.
+    """
     try:
         return ast.unparse(syntax_tree(decode(data)[0]))
     except (SyntaxError, ValueError, RecursionError):

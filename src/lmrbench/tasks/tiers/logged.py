@@ -1,19 +1,20 @@
-"""How is an experiment run so that what it logs can be compared? On one thread, in double precision, under given seeds.
+"""Generate checks and programs that run a repository's experiment reproducibly.
 
-`experiment.run(seed)` of a repository returns its metrics by name. A solver who sees what was logged under the
-published seeds also gets a program that runs the same and shows the differences; checks use other seeds.
+`experiment.run(seed)` of a repository returns its metrics by name. It is run on one thread and in double precision, so
+that metrics can be compared. A solver who sees the results under the published seeds also gets a program that runs the
+experiment in the same way and prints the differences. Checks use other seeds.
 """
 
 from __future__ import annotations
 
 RESULTS, REPLAY = "results.json", "replay.py"
-# The key of an observation under which metrics stand.
+# The key of the metrics in an observation.
 EXPERIMENT = "experiment"
 PUBLISHED_SEEDS = (0, 1, 2)
 _FIRST, _COUNT = max(PUBLISHED_SEEDS) + 1, 2
 _FRESH_SEEDS = f"[{_FIRST} + ({_COUNT} * seed + number) % 10**6 for number in range({_COUNT})]"
 
-# THREADS stands for their number.
+# THREADS is replaced by the number of threads.
 _WITH_TORCH = '''
 def logged(seed):
     """What the experiment returns, in double precision and on one thread."""
@@ -107,22 +108,43 @@ if __name__ == "__main__":
 
 
 def fresh_check(imports: tuple[str, ...]) -> str:
-    """A check that observes the experiment under seeds that are not published. imports: of the repository."""
+    """Return a check that observes the experiment under unpublished seeds.
+
+    Args:
+        imports: The top-level imports of the repository.
+    """
     return _CASES.format(logged=_logged(imports), seeds=_FRESH_SEEDS)
 
 
 def and_the_experiment(check: str, imports: tuple[str, ...]) -> str:
-    """A check with the experiment, under seeds that are not published, behind its own cases."""
+    """Append the experiment under unpublished seeds to the cases of a check.
+
+    Args:
+        check: The source of the check.
+        imports: The top-level imports of the repository.
+    """
     return check + _AND_THE_EXPERIMENT.format(logged=_logged(imports), seeds=_FRESH_SEEDS)
 
 
 def published_check(imports: tuple[str, ...], seeds: tuple[int, ...] = PUBLISHED_SEEDS, threads: int = 1) -> str:
-    """A check that observes the experiment under published seeds. threads: on another number of them than one."""
+    """Return a check that observes the experiment under published seeds.
+
+    Args:
+        imports: The top-level imports of the repository.
+        seeds: The seeds.
+        threads: The number of threads.
+    """
     return _CASES.format(logged=_logged(imports, threads), seeds=list(seeds))
 
 
 def replay(imports: tuple[str, ...], rtol: float, atol: float) -> str:
-    """The program that shows a solver where the experiment differs from `results.json`."""
+    """Return the program that shows a solver where the experiment differs from `results.json`.
+
+    Args:
+        imports: The top-level imports of the repository.
+        rtol: The relative tolerance of metrics.
+        atol: The absolute tolerance of metrics.
+    """
     return _REPLAY.format(logged=_logged(imports), rtol=rtol, atol=atol)
 
 

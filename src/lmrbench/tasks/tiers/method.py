@@ -1,7 +1,7 @@
-"""What does a task of a whole method have beside what its author wrote?
+"""Tasks of whole methods, which have more checks and wrong versions than their author wrote.
 
-Its check observes the experiment too, as its results were logged, under other seeds. And each deviation of the paper's
-pool that lies in a masked function is a wrong version of it.
+The check also runs the experiment under unpublished seeds and observes its metrics. Each deviation of the paper's pool
+that lies in a masked function is a wrong version.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from lmrbench.tasks.workspace import one_text, third_party_imports
 
 
 def method_task(task: Task) -> Task:
-    """A task of the tier as its author wrote it, with the experiment in its check and the pool's wrong versions.
+    """Add the experiment to the check of a method task, and the pool's deviations to its wrong versions.
 
-    Raises TaskError for a pool that can't be read.
+    Raises:
+        TaskError: The pool cannot be read.
     """
     files = replace(
         task.files,
@@ -32,7 +33,7 @@ def method_task(task: Task) -> Task:
 
 
 def _deviating(task: Task) -> Iterator[tuple[str, str]]:
-    """The pool's deviations in the bodies of the targets: a name, and the goal files as one text."""
+    """Yield name and code of the wrong versions that deviations in the bodies of the targets make."""
     repository, file = task.files.repository, task.folder / FILE
     bodies: dict[str, list[range]] = {}
     for target in task.targets:

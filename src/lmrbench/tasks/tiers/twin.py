@@ -1,7 +1,7 @@
-"""What is the twin of a task? The same task of a paper with one decisive thing changed.
+"""Twins: tasks derived from another task by one decisive change to the paper.
 
-`twins/<name>.toml` of a paper's folder holds edits of the summary, the instruction and the repository. The check is
-that of the original. Who knows the published code by heart and does not read hands in the original, which must fail.
+`twins/<name>.toml` in a paper folder holds edits of the summary, the instruction and the repository. The check is that
+of the original task. A system that recalls the published code instead of reading submits the original, which must fail.
 """
 
 from __future__ import annotations
@@ -15,32 +15,42 @@ from pydantic import Field
 from lmrbench.errors import TaskError
 from lmrbench.records import Record
 from lmrbench.source.functions import find
-from lmrbench.source.syntax import decode
-from lmrbench.tasks.edits import Edit, Sentence, edited
+from lmrbench.tasks.edits import FileEdit, LineEdit, Sentence, edited, edited_files
 from lmrbench.tasks.files import read_table, read_text_if_there, validated
-from lmrbench.tasks.model import Name, RelativePath, Task
+from lmrbench.tasks.model import Name, Task
 from lmrbench.tasks.workspace import one_text
 
 
-class RepositoryEdit(Edit):
-    """An edit of one file of the repository."""
-
-    file: RelativePath
-
-
 class Twin(Record):
-    """One `twins/<name>.toml`. of: the name of the task. why: what is changed. repo: the edits that make the golden."""
+    """A twin, as described by `twins/<name>.toml`.
+
+    Attributes:
+        name: The name of the file.
+        of: The name of the original task.
+        why: What is changed.
+        summary: Edits of the paper's summary.
+        instruction: Edits of the instruction.
+        repo: Edits of the repository, which yield the twin's reference.
+    """
 
     name: Name
     of: Name
     why: Sentence
-    summary: tuple[Edit, ...] = Field(min_length=1)
-    instruction: tuple[Edit, ...] = ()
-    repo: tuple[RepositoryEdit, ...] = Field(min_length=1)
+    summary: tuple[LineEdit, ...] = Field(min_length=1)
+    instruction: tuple[LineEdit, ...] = ()
+    repo: tuple[FileEdit, ...] = Field(min_length=1)
 
 
 def twins(folder: Path, tasks: Sequence[Task]) -> tuple[Task, ...]:
-    """The twins of a paper's tasks, by name. Raises TaskError, which names file and key, for what is wrong there."""
+    """Load the twins of a paper's tasks.
+
+    Args:
+        folder: The paper folder.
+        tasks: The tasks of the paper.
+
+    Raises:
+        TaskError: A twin is malformed. The message names file and key.
+    """
     return tuple(_twin(file, tasks) for file in sorted((folder / "twins").glob("*.toml")))
 
 
@@ -50,15 +60,16 @@ def _twin(file: Path, tasks: Sequence[Task]) -> Task:
     if original is None:
         raise TaskError(f"{file}: of: the paper has no task {twin.of!r}")
     if any(task.name == twin.name for task in tasks):
-        raise TaskError(f"{file}: task.toml has a task of that name")
-    repository = {**original.files.repository, **_changed(original, twin, file)}
+        raise TaskError(f"{file}: task.toml has a task of this name; rename the file")
+    faithful = original.files.repository
+    repository = {**faithful, **edited_files(faithful, twin.repo, f"{file}: repo")}
     equivalents = file.parent.parent / "equivalent" / file.name
     files = replace(
         original.files,
         repository=repository,
         summary=edited(original.files.summary, twin.summary, f"{file}: summary"),
         rewrites={},
-        wrong={"the_original": one_text(original.files.repository, original), **original.files.rewrites},
+        wrong={"the_original": one_text(faithful, original), **original.files.rewrites},
         equivalents=read_text_if_there(equivalents, file.parents[2]) or "",
         deviations="",
     )
@@ -67,16 +78,3 @@ def _twin(file: Path, tasks: Sequence[Task]) -> Task:
     for target in original.targets:
         find(repository[target.file], target.qualname)
     return original.model_copy(update=changes)
-
-
-def _changed(original: Task, twin: Twin, file: Path) -> dict[str, bytes]:
-    repository = original.files.repository
-    by_file: dict[str, list[Edit]] = {}
-    for item in twin.repo:
-        if item.file not in repository:
-            raise TaskError(f"{file}: repo: there is no file repo/{item.file}")
-        by_file.setdefault(item.file, []).append(item)
-    return {
-        path: edited(decode(repository[path])[0], edits, f"{file}: repo: {path}").encode()
-        for path, edits in by_file.items()
-    }
