@@ -60,7 +60,7 @@ def judge(
     vote twice. Refusals and answers of another form are unjudged. Where a provider failed, the command exits with 4;
     the same command then asks again.
     """
-    from lmrbench.errors import SandboxError, UsageError
+    from lmrbench.errors import UsageError
     from lmrbench.runs.folder import read_submissions, require_known
     from lmrbench.solving.settings import Settings
     from lmrbench.tasks.tiers.forensic import is_forensic
@@ -79,15 +79,13 @@ def judge(
     chosen = [item for item in submissions if item.task in {item.id for item in some}]
     if not chosen:
         raise UsageError(f"{run}: no submission for {', '.join(item.id for item in some)}")
-    try:
-        from inspect_ai.model import GenerateConfig
+    from inspect_ai.model import GenerateConfig
 
-        from lmrbench.judging import ballots, runs
-        from lmrbench.judging.asking import Terms
-        from lmrbench.runs.folder import JUDGEMENTS
-        from lmrbench.solving.run import open_model, set_prices
-    except ImportError as error:
-        raise SandboxError(f"asking models needs Inspect ({error}): pip install 'lmrbench[models]'") from error
+    from lmrbench.judging import ballots, runs
+    from lmrbench.judging.asking import Terms
+    from lmrbench.runs.folder import JUDGEMENTS
+    from lmrbench.solving.run import open_model, set_prices
+
     if prices is not None:
         set_prices(prices, model[0])
     settings = Settings(connections=connections, retries=retries, patience=patience)

@@ -35,7 +35,9 @@ def of_local_model(name: str, window: int, batch: int, device: str) -> Probabili
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer
     except ImportError as error:
-        raise SandboxError("a local model needs transformers: pip install 'lmrbench[contamination]'") from error
+        raise SandboxError(
+            f"a local model needs {error.name}, which is not installed; pip install 'lmrbench[contamination]'"
+        ) from error
     try:
         tokenizer = AutoTokenizer.from_pretrained(name)
         model: Any = AutoModelForCausalLM.from_pretrained(name)
@@ -68,13 +70,9 @@ def of_local_model(name: str, window: int, batch: int, device: str) -> Probabili
 def of_server(url: str, model: str) -> Probabilities:
     """Ask a server for a prompt with its log-probabilities (`echo`). The key is that of OPENAI_API_KEY, if any.
 
-    The function that is returned raises ServiceError where the server fails or returns none of them. Raises
-    SandboxError if openai is not installed.
+    The function that is returned raises ServiceError if the server fails or returns none of them.
     """
-    try:
-        from openai import OpenAI, OpenAIError
-    except ImportError as error:
-        raise SandboxError("a server is asked with openai: pip install 'lmrbench[contamination]'") from error
+    from openai import OpenAI, OpenAIError
 
     client = OpenAI(base_url=url, api_key=os.environ.get("OPENAI_API_KEY") or "none")
 

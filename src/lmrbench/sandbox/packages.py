@@ -18,9 +18,13 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from lmrbench.errors import SandboxError
+from lmrbench.tasks.model import Task
+from lmrbench.tasks.workspace import third_party_imports
 
 # What the worker itself needs to send observations; an environment that lacks it is lent that of the installation.
 _WORKER_NEEDS = ("numpy", "safetensors")
+# The extra of lmrbench that brings what the tasks of a suite import.
+_EXTRAS = {"core": "suite", "real": "real"}
 
 
 def installed(name: str, environment: Path | None = None) -> Distribution | None:
@@ -47,6 +51,24 @@ def _top_level(file: PurePath) -> str | None:
     return name if name and name.isidentifier() and name != "__pycache__" else None
 
 
+def require_installed(task: Task) -> None:
+    """Raise SandboxError if lmrbench's installation lacks what a task imports; the message says what to install.
+
+    A task with requirements of its own may have an environment of its own, which is not looked at.
+    """
+    if task.paper.requirements:
+        return
+    missing = [name for name in third_party_imports(task) if name not in _providers(None)]
+    if not missing:
+        return
+    suite = task.suite.name if task.suite else ""
+    imports, wanted = f"{task.id} imports", " ".join(missing)
+    if suite in _EXTRAS:
+        imports, wanted = f"the tasks of {suite} import", f"'lmrbench[{_EXTRAS[suite]}]'"
+    verb = "is" if len(missing) == 1 else "are"
+    raise SandboxError(f"{imports} {' and '.join(missing)}, which {verb} not installed; pip install {wanted}")
+
+
 def required_distributions(imports: Iterable[str], environment: Path | None = None) -> tuple[Distribution, ...]:
     """The distributions that provide these top-level imports, with all that they require, by name.
 
@@ -64,8 +86,8 @@ def _required(imports: tuple[str, ...], environment: Path | None) -> tuple[Distr
         if name in lent:
             continue
         if name not in providers:
-            missing = "is not installed here" if environment is None else f"is not in the environment {environment}"
-            raise SandboxError(f"the tasks import {name!r}, which {missing}: pip install {name}")
+            missing = "is not installed" if environment is None else f"is not in the environment {environment}"
+            raise SandboxError(f"the tasks import {name}, which {missing}; pip install {name}")
         _require(providers[name], environment, found)
     for name in lent:
         _require(_providers(None)[name], None, found)

@@ -34,7 +34,9 @@ def indexed_files(project: str) -> Iterator[IndexedFile]:
         import requests
         from pypi_simple import NoSuchProjectError, PyPISimple
     except ImportError as error:
-        raise SourceError("packages need an extra: pip install 'lmrbench[real]'") from error
+        raise SourceError(
+            f"asking an index needs {error.name}, which is not installed; pip install 'lmrbench[real]'"
+        ) from error
 
     settings = _pip_settings()
     session = requests.Session()
