@@ -8,13 +8,15 @@ Facts of the format: https://www.harborframework.com/docs/tasks, schema 1.4.
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 
+import tomli_w
+
 from lmrbench.errors import SubmissionError, TaskError, UsageError
+from lmrbench.integrations.workspace import write_each
 from lmrbench.sandbox.packages import versions
 from lmrbench.sandbox.venvs import environment_of
 from lmrbench.tasks.collect import ANSWER
@@ -85,6 +87,11 @@ def folder_name(task: Task) -> str:
     return f"{task.paper.slug}__{task.name}"
 
 
+def write(tasks: Sequence[Task], to: Path, inputs: Inputs) -> Iterator[Path]:
+    """Write each task to `to/paper__task`, and yield its folder."""
+    return write_each(tasks, to, folder_name, write_harbor, inputs)
+
+
 def write_harbor(task: Task, folder: Path, inputs: Inputs = "full") -> None:
     """Write a task as a folder that `harbor run -p FOLDER` takes.
 
@@ -108,7 +115,7 @@ def write_harbor(task: Task, folder: Path, inputs: Inputs = "full") -> None:
         "tests/Dockerfile": _VERIFIER.format(
             python=python,
             version=__version__,
-            extra="[real]" if fetched else "",
+            extra="[real]" if fetched else "[suite]",
             fetching=_FETCHING if fetched else "",
         ),
         "tests/docker-compose.yaml": _RIGHTS,
@@ -135,44 +142,35 @@ def _requirements(task: Task) -> str:
 def _configuration(task: Task, inputs: Inputs) -> str:
     carried = [ANSWER] if inputs == "paper" else [f"{REPO}/{name}" for name in task.goal_files]
     memory = task.limits.memory_mb + 4096
-    lines = [
-        'schema_version = "1.4"',
-        f"artifacts = {_listed([f'{WORKSPACE}/{name}' for name in carried])}",
-        "",
-        "[task]",
-        f"name = {json.dumps(f'lmrbench/{folder_name(task)}')}",
-        f"description = {json.dumps(f'Reproduce functions of: {task.paper.title}', ensure_ascii=False)}",
-        f"keywords = {_listed([task.category, task.tier])}",
-        "",
-        "[metadata]",
-        f"id = {json.dumps(task.id)}",
-        f"paper = {json.dumps(str(task.paper.url))}",
-        f"targets = {_listed(map(str, task.targets))}",
-        f"digest = {json.dumps(grading_digest(task))}",
-        "# The paper's tasks of other tiers: what this one shows may answer them.",
-        f"other_tiers = {_listed(task.other_tiers)}",
-        "",
-        "[agent]",
-        f"timeout_sec = {_AGENT_SECONDS}",
-        "",
-        "[environment]",
-        f"build_timeout_sec = {_BUILD_SECONDS}",
-        f"memory_mb = {memory}",
-        "",
-        "[verifier]",
-        f"timeout_sec = {round(_LIMITS_OF_A_VERIFIER * task.limits.seconds)}",
-        'environment_mode = "separate"',
-        "",
-        "[verifier.environment]",
-        f"build_timeout_sec = {_BUILD_SECONDS}",
-        f"memory_mb = {memory}",
-        'network_mode = "no-network"',
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _listed(texts: Iterable[str]) -> str:
-    return json.dumps(list(texts), ensure_ascii=False)
+    return tomli_w.dumps(
+        {
+            "schema_version": "1.4",
+            "artifacts": [f"{WORKSPACE}/{name}" for name in carried],
+            "task": {
+                "name": f"lmrbench/{folder_name(task)}",
+                "description": f"Reproduce functions of: {task.paper.title}",
+                "keywords": [task.category, task.tier],
+            },
+            "metadata": {
+                "id": task.id,
+                "paper": str(task.paper.url),
+                "targets": list(map(str, task.targets)),
+                "digest": grading_digest(task),
+                "other_tiers": task.other_tiers,
+            },
+            "agent": {"timeout_sec": _AGENT_SECONDS},
+            "environment": {"build_timeout_sec": _BUILD_SECONDS, "memory_mb": memory},
+            "verifier": {
+                "timeout_sec": round(_LIMITS_OF_A_VERIFIER * task.limits.seconds),
+                "environment_mode": "separate",
+                "environment": {
+                    "build_timeout_sec": _BUILD_SECONDS,
+                    "memory_mb": memory,
+                    "network_mode": "no-network",
+                },
+            },
+        }
+    )
 
 
 def _write_suite(task: Task, folder: Path) -> None:

@@ -6,13 +6,16 @@ is asked for.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
+import yaml
+
 from lmrbench.errors import UsageError
 from lmrbench.files import write_whole
+from lmrbench.integrations.workspace import ABOUT_TIERS
 from lmrbench.records import Record
 from lmrbench.source.syntax import decode
 from lmrbench.tasks.digests import grading_digest
@@ -99,6 +102,18 @@ def _file(task: Task, name: str, data: bytes) -> File:
     return File(path=name, role="goal" if name in task.goal_files else "context", text=decode(data)[0])
 
 
+def write(tasks: Sequence[Task], to: Path, inputs: Inputs, goldens: bool = False) -> Iterator[Path]:
+    """Write a dataset, and yield its folder. See `write_dataset`."""
+    write_dataset(tasks, to, inputs, goldens)
+    yield to
+
+
+def write_rows(tasks: Sequence[Task], to: Path, inputs: Inputs) -> Iterator[Path]:
+    """Write a file of JSON lines, and yield it. See `write_jsonl`."""
+    write_jsonl(tasks, to, inputs)
+    yield to
+
+
 def write_jsonl(tasks: Iterable[Task], file: Path, inputs: Inputs = "full") -> None:
     """Write a row for each task. Raises UsageError where the file is there already."""
     if file.exists():
@@ -126,20 +141,11 @@ def write_dataset(tasks: Sequence[Task], folder: Path, inputs: Inputs = "full", 
     write_whole(folder / "README.md", _card(tasks, goldens).encode())
 
 
-def about_tiers(tasks: Sequence[Task]) -> str:
-    """The README of a folder of tasks: which of them may answer tasks of other tiers."""
-    lines = [f"| {task.id} | {', '.join(task.other_tiers)} |" for task in tasks if task.other_tiers]
-    table = "\n".join(["| task | other tiers of its paper |", "|---|---|", *lines])
-    return f"# Tasks of lmrbench\n\n{ABOUT_TIERS.format(fields='The table')}\n{table}\n"
-
-
 def _lines(rows: Iterable[Record]) -> bytes:
     return "".join(row.model_dump_json() + "\n" for row in rows).encode()
 
 
-_GATE = """extra_gated_prompt: >-
-  This dataset holds answers. Keep them out of training data, and out of places that are crawled.
-"""
+_GATE = "This dataset holds answers. Keep them out of training data, and out of places that are crawled."
 _TEXT = """
 # {name}
 
@@ -156,10 +162,6 @@ which edition of a task a result is of.
 
 {tiers}
 {more}"""
-ABOUT_TIERS = """\
-A paper may have tasks of several tiers. What a task of one tier shows may hold the functions that a task of another
-tier asks for: don't train on one, or show it to a solver, and evaluate on the other. {fields} names a task's others.
-"""
 _ABOUT_GOLDENS = """
 The configuration `goldens` holds the references. Whoever publishes this folder should have the hub gate it.
 """
@@ -167,16 +169,21 @@ The configuration `goldens` holds the references. Whoever publishes this folder 
 
 def _card(tasks: Sequence[Task], goldens: bool) -> str:
     name = suite_name(tasks) or "tasks"
-    configurations = [("tasks", TASKS)] + ([("goldens", GOLDENS)] if goldens else [])
-    head = [f"pretty_name: {json.dumps(f'lmrbench, {name}')}", "license: mit", "language: en"]
-    head += ["task_categories:", "- text-generation", "tags:", "- code", "- benchmark", "configs:"]
-    for number, (title, file) in enumerate(configurations):
-        head += [f"- config_name: {title}", *(["  default: true"] if number == 0 else [])]
-        head += ["  data_files:", "  - split: test", f"    path: {file}"]
-    counts: dict[str, int] = {}
-    for task in tasks:
-        counts[task.category] = counts.get(task.category, 0) + 1
+    files = {"tasks": TASKS, "goldens": GOLDENS} if goldens else {"tasks": TASKS}
+    head = {
+        "pretty_name": f"lmrbench, {name}",
+        "license": "mit",
+        "language": "en",
+        "task_categories": ["text-generation"],
+        "tags": ["code", "benchmark"],
+        "configs": [
+            {"config_name": title, "default": title == "tasks", "data_files": [{"split": "test", "path": file}]}
+            for title, file in files.items()
+        ],
+        **({"extra_gated_prompt": _GATE} if goldens else {}),
+    }
+    counts = Counter(task.category for task in tasks)
     lines = "\n".join(f"| {category} | {count} |" for category, count in sorted(counts.items()))
     tiers = ABOUT_TIERS.format(fields="`other_tiers`")
     text = _TEXT.format(name=name, counts=lines, tiers=tiers, more=_ABOUT_GOLDENS if goldens else "")
-    return "---\n" + "\n".join(head) + "\n" + (_GATE if goldens else "") + "---\n" + text
+    return f"---\n{yaml.safe_dump(head, sort_keys=False)}---\n{text}"

@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import tomli_w
+
 from lmrbench.authoring.new.recording import Call
 from lmrbench.errors import TaskError, UsageError
 from lmrbench.tasks.model import Target, Task
@@ -98,8 +100,7 @@ def described(tree: Tree, calls: Sequence[Call]) -> Source:
 def draft_table(slug: str, name: str, category: str, target: Target, source: Source | None = None) -> str:
     """task.toml, with what a person must fill in marked TODO."""
     fields = {} if source is None else source.model_dump(mode="json", exclude_defaults=True, exclude_none=True)
-    pinned = "".join(f"{key} = {json.dumps(value)}\n" for key, value in fields.items())
-    table = f"[source]\n{pinned}\n" if pinned else ""
+    table = tomli_w.dumps({"source": fields}) + "\n" if fields else ""
     return f'''[paper]
 slug = "{slug}"
 title = "TODO: the paper's title"

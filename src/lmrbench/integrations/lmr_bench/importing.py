@@ -7,7 +7,6 @@ no check, and can be read and answered, but not graded.
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import tempfile
@@ -16,6 +15,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import tomli_w
 
 from lmrbench.authoring.audit.certificate import LEAK_SHARE
 from lmrbench.authoring.audit.leaks import Leak, worst_leak
@@ -101,7 +102,9 @@ def import_edition(source: Path, to: Path, advance: Callable[[int, int], None] =
     to.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{to.name}-", dir=to.parent))
     try:
-        (temporary / "suite.toml").write_text(_suite_table(suite), "utf-8")
+        (temporary / "suite.toml").write_text(
+            tomli_w.dumps(suite.model_dump(include={"name", "version", "categories"})), "utf-8"
+        )
         for number, folder in enumerate(folders, 1):
             slug = _unused(_slug(re.sub(r"^[0-9]+[\s_.-]+", "", folder.name), "paper"), slugs)
             try:
@@ -304,41 +307,23 @@ def _unused(name: str, taken: set[str]) -> str:
     return unused
 
 
-def _suite_table(suite: Suite) -> str:
-    lines = [f"name = {_quoted(suite.name)}", f"version = {_quoted(suite.version)}", "", "[categories]"]
-    return "\n".join([*lines, *(f"{name} = {_quoted(title)}" for name, title in suite.categories.items())]) + "\n"
-
-
 def _table(paper: Paper, wanted: Sequence[_Wanted], checks: Mapping[str, Adapted], code: Mapping[str, bytes]) -> str:
-    """task.toml."""
-    facts = {"slug": paper.slug, "title": paper.title, "year": paper.year, "venue": paper.venue, "url": str(paper.url)}
-    lines = ["[paper]", *(f"{key} = {_quoted(value)}" for key, value in facts.items())]
-    if paper.code is not None:
-        lines.append(f"code = {_quoted(str(paper.code))}")
+    """Return the text of task.toml."""
+    facts = paper.model_dump(mode="json", include={"slug", "title", "year", "venue", "url", "code"}, exclude_none=True)
+    tasks = []
     for item in wanted:
         check = checks.get(item.name)
-        context = [path for path in item.context if path in code]
-        lines += [
-            "",
-            "[[task]]",
-            f"name = {_quoted(item.name)}",
-            f"category = {_quoted(item.category)}",
-            f"targets = [{_quoted(str(item.target))}]",
-            f'instruction = """\n{_quoted_lines(item.instruction)}\n"""',
-            f"context = [{', '.join(map(_quoted, context))}]",
-            f"check = {_quoted(f'checks/{item.name}.py' if check else '')}",
-        ]
+        entry: dict[str, Any] = {
+            "name": item.name,
+            "category": item.category,
+            "targets": [str(item.target)],
+            "instruction": f"{item.instruction}\n",
+            "context": [path for path in item.context if path in code],
+            "check": f"checks/{item.name}.py" if check else "",
+        }
         if check is not None:
-            lines.append(f"imports = [{', '.join(map(_quoted, check.imports))}]")
+            entry["imports"] = check.imports
             # In single precision, as the edition's own tests compare.
-            lines.append("tolerance = { rtol = 1e-4, atol = 1e-5 }")
-    return "\n".join(lines) + "\n"
-
-
-def _quoted(value: object) -> str:
-    """A text or a number as TOML, which escapes as JSON does, and one character more."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _quoted_lines(text: str) -> str:
-    return "\n".join(_quoted(line)[1:-1] for line in text.split("\n"))
+            entry["tolerance"] = {"rtol": 1e-4, "atol": 1e-5}
+        tasks.append(entry)
+    return tomli_w.dumps({"paper": facts, "task": tasks}, multiline_strings=True)
