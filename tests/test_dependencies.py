@@ -80,15 +80,18 @@ def test_grading_and_its_report_need_no_extra_and_figures_name_theirs(toy_suite,
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("core", "the tasks of core import no_such_package, which is not installed; pip install 'lmrbench[suite]'"),
-        ("mine", "toy/blend imports no_such_package, which is not installed; pip install no_such_package"),
+        (
+            "lmr_bench",
+            "the tasks of core import absent_here, which is not installed; pip install 'lmrbench[suite]'",
+        ),
+        ("mine", "toy/blend imports absent_here, which is not installed; pip install absent_here"),
     ],
 )
 def test_a_missing_package_is_named_before_a_model_is_asked(toy_suite, tmp_path, name, said):
     suite = shutil.copytree(toy_suite, tmp_path / "suite")
     (suite / "suite.toml").write_text(f'name = "{name}"\nversion = "1"\n')
     with (suite / "toy" / "repo" / "weighting.py").open("a") as file:
-        file.write("\n\ndef elsewhere():\n    import no_such_package\n")
+        file.write("\n\ndef elsewhere():\n    import absent_here\n")
     with serving(lambda request: Reply("no")) as (base, log):
         result = lmrbench(base, "run", "--model", MODEL, "--suite", suite, "--out", tmp_path / "run")
     assert (result.returncode, result.stderr) == (3, f"lmrbench: {said}\n")

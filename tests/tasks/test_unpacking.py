@@ -7,7 +7,7 @@ import zipfile
 import pytest
 
 from lmrbench.errors import SourceError
-from lmrbench.tasks.sources.origin import unpack as unpacking
+from lmrbench.tasks.sources import unpack as unpacking
 from lmrbench.tasks.sources.unpack import unpack
 
 

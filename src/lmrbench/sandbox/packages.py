@@ -23,8 +23,8 @@ from lmrbench.tasks.workspace import third_party_imports
 
 # What the worker itself needs to send observations; an environment that lacks it is lent that of the installation.
 _WORKER_NEEDS = ("numpy", "safetensors")
-# The extra of lmrbench that brings what the tasks of a suite import.
-_EXTRAS = {"core": "suite", "real": "real"}
+# By the name in suite.toml: what the suite is called, and the extra of lmrbench that brings what its tasks import.
+_EXTRAS = {"lmr_bench": ("core", "suite"), "real": ("real", "real")}
 
 
 def installed(name: str, environment: Path | None = None) -> Distribution | None:
@@ -61,10 +61,10 @@ def require_installed(task: Task) -> None:
     missing = [name for name in third_party_imports(task) if name not in _providers(None)]
     if not missing:
         return
-    suite = task.suite.name if task.suite else ""
     imports, wanted = f"{task.id} imports", " ".join(missing)
-    if suite in _EXTRAS:
-        imports, wanted = f"the tasks of {suite} import", f"'lmrbench[{_EXTRAS[suite]}]'"
+    if task.suite and task.suite.name in _EXTRAS:
+        name, extra = _EXTRAS[task.suite.name]
+        imports, wanted = f"the tasks of {name} import", f"'lmrbench[{extra}]'"
     verb = "is" if len(missing) == 1 else "are"
     raise SandboxError(f"{imports} {' and '.join(missing)}, which {verb} not installed; pip install {wanted}")
 
