@@ -123,7 +123,7 @@ test-lowest: .venv/installed system
 # verifiers and Inspect need different versions of openai, so its tests have an environment of their own.
 test-verifiers: system
 	$(PYTHON) -m venv .venv/verifiers
-	.venv/verifiers/bin/pip install --quiet $(PIP_OPTIONS) -e '.[verifiers]' pytest
+	.venv/verifiers/bin/pip install --quiet $(PIP_OPTIONS) -e '.[suite,verifiers]' pytest
 	.venv/verifiers/bin/pytest tests/test_verifiers_tasks.py
 
 clean:

@@ -54,7 +54,7 @@ _VERIFIER = """\
 ARG BASE=python:{python}-slim
 FROM ${{BASE}}
 ARG PIP_OPTIONS=
-# What is installed: a release, or a wheel that lies beside this file.
+# A release of lmrbench, or a wheel that lies beside this file, with the same extra.
 ARG LMRBENCH='lmrbench{extra}=={version}'
 RUN apt-get update && apt-get install -y --no-install-recommends bubblewrap && rm -rf /var/lib/apt/lists/*
 RUN pip install --no-cache-dir ${{PIP_OPTIONS}} "${{LMRBENCH}}"
