@@ -1,7 +1,7 @@
-"""What Harbor's verifier runs: grade a workspace under fresh cases, and write the reward.
+"""The program of Harbor's verifier: grade a workspace under fresh cases, and write the reward.
 
 `python -m lmrbench.integrations.harbor_verifier TASK SUITE WORKSPACE LOGS` writes `reward.txt`, 1 or 0, and
-`grade.json`, the grade without what it would reveal of the check. If this machine can't grade, it exits with 1 and
+`grade.json`, the grade without names and reasons of cases. If this machine can't grade, the program exits with 1 and
 writes no reward.
 """
 
@@ -23,9 +23,11 @@ SYSTEM = "agent"
 
 
 def verify(task_id: str, suite: Path, workspace: Path, logs: Path) -> bool:
-    """Grade the workspace; whether it passed. A workspace that can't be used fails.
+    """Grade a workspace, write the reward, and return whether it passed. An unusable workspace fails.
 
-    Raises TaskError or SandboxError where there is no fair verdict.
+    Raises:
+        TaskError: the task can't be graded.
+        SandboxError: this machine can't grade.
     """
     tasks = {task.id: task for task in load_suite(suite)}
     try:

@@ -1,7 +1,6 @@
-"""Tasks as rows of a dataset: JSON lines, or a folder that `datasets.load_dataset` reads and its hub shows.
+"""Tasks as rows of a dataset: JSON lines, or a folder for `datasets.load_dataset` and the Hugging Face hub.
 
-A row holds what a solver is told, and no answer. Answers stand in a file of their own, which is written only where it
-is asked for.
+A row holds what a solver is told, and no answer. Answers are in a separate file, which is written on request.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ TASKS, GOLDENS = "data/tasks.jsonl", "data/goldens.jsonl"
 
 
 class File(Record):
-    """A file of the masked repository. role: the goal file, into which the answer goes, or context."""
+    """A file of the masked repository. Its role is `goal` if the answer goes into it."""
 
     path: str
     role: Literal["goal", "context"]
@@ -38,8 +37,9 @@ class File(Record):
 class Row(Record):
     """One task.
 
-    other_tiers: the paper's tasks of other tiers, whose answers the files may hold. digest: of everything that a
-    verdict depends on, so that two editions of a task can be told apart.
+    Attributes:
+        other_tiers: the paper's tasks of other tiers, whose answers the files may hold.
+        digest: of everything that a verdict depends on; it tells two editions of a task apart.
     """
 
     id: str
@@ -68,7 +68,12 @@ class GoldenRow(Record):
 
 
 def row_of(task: Task, inputs: Inputs = "full") -> Row:
-    """A task as a solver is told of it. inputs: with `full` files of context come too, with `paper` no files at all."""
+    """Return the row of a task.
+
+    Args:
+        task: the task.
+        inputs: with `full` the row has goal files and context, with `paper+file` goal files, with `paper` no files.
+    """
     masked = masked_files(task)
     context = [name for name in task.context if name not in task.goal_files]
     shown = {"full": (*task.goal_files, *context), "paper+file": task.goal_files, "paper": ()}[inputs]
@@ -93,7 +98,7 @@ def row_of(task: Task, inputs: Inputs = "full") -> Row:
 
 
 def golden_row_of(task: Task) -> GoldenRow:
-    """The answer of a task."""
+    """Return the answer of a task."""
     answered = answered_files(task)
     return GoldenRow(id=task.id, files=tuple(_file(task, name, answered[name]) for name in task.goal_files))
 
@@ -115,7 +120,7 @@ def write_rows(tasks: Sequence[Task], to: Path, inputs: Inputs) -> Iterator[Path
 
 
 def write_jsonl(tasks: Iterable[Task], file: Path, inputs: Inputs = "full") -> None:
-    """Write a row for each task. Raises UsageError where the file is there already."""
+    """Write a row for each task. Raises UsageError if the file exists."""
     if file.exists():
         raise UsageError(f"{file}: is there already")
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -125,10 +130,14 @@ def write_jsonl(tasks: Iterable[Task], file: Path, inputs: Inputs = "full") -> N
 def write_dataset(tasks: Sequence[Task], folder: Path, inputs: Inputs = "full", goldens: bool = False) -> None:
     """Write a folder for Hugging Face's `datasets`: a card, and the rows.
 
-    goldens: also write the answers, as a configuration of their own, and a card that lets the hub gate the dataset.
+    Args:
+        tasks: the tasks, one row each.
+        folder: new or empty.
+        inputs: see `row_of`.
+        goldens: also write the answers, as a separate configuration, and a card by which the hub gates the dataset.
 
-    Raises UsageError for a folder that is not empty, and for tasks on published packages, whose code is not ours to
-    publish.
+    Raises:
+        UsageError: the folder is not empty, or a task is set on a published package, whose code may not be published.
     """
     if theirs := [task for task in tasks if isinstance(task.files.repository, Tree)]:
         raise UsageError(f"{theirs[0].id}: is set on a published package, whose code can't go into a dataset of ours")
