@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-docker docker-base test-verifiers coverage quick fuzz audit audit-real draws suite-page format lint docs bench performance clean
+.PHONY: demo test test-lowest test-docker docker-base test-verifiers coverage quick fuzz audit audit-real draws suite-page format lint docs bench performance clean
 
 demo: .venv/installed system
 	$(BIN)/lmrbench grade --golden --mask --wrong --most 3 --fail-fast --out runs/demo
@@ -109,10 +109,21 @@ docker-base:
 test-docker: .venv/installed docker-base
 	LMRBENCH_BASE_IMAGE=lmrbench-base $(BIN)/pytest -n 2 --dist worksteal -k docker tests/sandbox tests/attacks/test_attacks.py
 
+# The lowest versions of the direct dependencies that pyproject.toml allows, in an environment of their own, and the
+# tests that need no torch: its lower bound is left out, because its wheel of that time brings gigabytes of CUDA.
+# uv does not read pip.conf; UV_DEFAULT_INDEX, UV_INDEX and UV_FIND_LINKS name other indexes.
+LOWEST := .venv/lowest/bin
+test-lowest: .venv/installed system
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv/lowest
+	$(BIN)/uv pip install --quiet --python $(LOWEST)/python --resolution lowest-direct -e '.[figures]'
+	$(BIN)/uv pip install --quiet --python $(LOWEST)/python hypothesis pytest pytest-xdist scikit-learn
+	$(LOWEST)/pytest -n auto --dist worksteal tests/source tests/tasks tests/integrations tests/report tests/judging \
+		tests/grading/test_compare.py tests/grading/test_records.py tests/solving/test_prompts.py tests/web/test_site.py
+
 # verifiers and Inspect need different versions of openai, so its tests have an environment of their own.
 test-verifiers: system
 	$(PYTHON) -m venv .venv/verifiers
-	.venv/verifiers/bin/pip install --quiet $(PIP_OPTIONS) -e '.[verifiers]' pytest
+	.venv/verifiers/bin/pip install --quiet $(PIP_OPTIONS) -e '.[suite,verifiers]' pytest
 	.venv/verifiers/bin/pytest tests/test_verifiers_tasks.py
 
 clean:

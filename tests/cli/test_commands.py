@@ -192,23 +192,6 @@ def test_ctrl_c_stops_cleanly_and_leaves_no_process(toy_suite, tmp_path):
     assert "Traceback" not in errors
 
 
-def test_without_inspect_asking_a_model_is_one_line(toy_suite, tmp_path):
-    (tmp_path / "inspect_ai").mkdir()
-    (tmp_path / "inspect_ai" / "__init__.py").write_text("raise ImportError('not installed')")
-    for command in ("solve", "run"):
-        result = subprocess.run(
-            [sys.executable, "-m", "lmrbench", command, "--model", "openai/some-model", "--suite", toy_suite],
-            capture_output=True,
-            text=True,
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(tmp_path)},
-        )
-        assert result.returncode == 3
-        assert result.stderr == (
-            "lmrbench: asking models needs Inspect (not installed): pip install 'lmrbench[models]'\n"
-        )
-
-
 @pytest.mark.parametrize("command", ["grade", "report", "why", "report --json", "report --markdown", "--help"])
 def test_a_terminal_that_lacks_a_character_shows_it_escaped(toy_suite, tmp_path, command):
     system = "snow\u2603man\xe9"

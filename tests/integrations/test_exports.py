@@ -6,15 +6,20 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import EntryPoint
 from pathlib import PurePosixPath
 
 import pytest
 from tests.running import lmrbench as run
+from typer.testing import CliRunner
 
+from lmrbench.cli import app
 from lmrbench.errors import UsageError
+from lmrbench.integrations import registry
 from lmrbench.integrations.harbor import folder_name, write_harbor
 from lmrbench.integrations.harbor_verifier import verify
 from lmrbench.integrations.huggingface import write_dataset, write_jsonl
+from lmrbench.integrations.registry import EXPORTERS, GROUP, exporter
 from lmrbench.tasks.loading import load_suite
 
 # A line of the toy suite's answer.
@@ -194,3 +199,24 @@ def test_the_command_writes_each_format(toy_suite, tmp_path):
     refused = run(*every, "--to", "other.jsonl", "--format", "jsonl", "--goldens", cwd=tmp_path)
     assert refused.returncode == 2
     assert "--goldens goes with --format huggingface" in refused.stderr
+
+
+def test_every_format_of_lmrbench_has_its_function():
+    for name, item in EXPORTERS.items():
+        assert callable(exporter(name, item.goldens))
+
+
+def test_another_package_brings_a_format_by_an_entry_point(monkeypatch, toy_suite, tmp_path):
+    (tmp_path / "list_of_ids.py").write_text(
+        "def write(tasks, to, inputs):\n    to.write_text('\\n'.join(task.id for task in tasks))\n    yield to\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    entry = EntryPoint("ids", "list_of_ids:write", GROUP)
+    monkeypatch.setattr(registry, "entry_points", lambda group: [entry] if group == GROUP else [])
+    result = CliRunner().invoke(
+        app, ["export", "toy", "--suite", str(toy_suite), "--to", str(tmp_path / "ids"), "--format", "ids"]
+    )
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "ids").read_text() == "toy/blend"
+    with pytest.raises(UsageError, match=r"--format other: unknown format; there are workspace, .*, ids"):
+        exporter("other")

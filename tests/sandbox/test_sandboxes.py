@@ -329,7 +329,7 @@ def test_a_package_that_a_task_imports_comes_with_what_it_requires_and_nothing_e
     assert {"torch", "numpy", "safetensors", "sympy", "mpmath"} <= names
     assert not {"pytest", "typer", "lmrbench"} & names
     assert "torch" in importable_paths(["torch"])
-    with pytest.raises(SandboxError, match="'no_such_package', which is not installed"):
+    with pytest.raises(SandboxError, match="no_such_package, which is not installed; pip install no_such_package"):
         required_distributions(["no_such_package"])
 
 

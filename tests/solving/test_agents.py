@@ -258,5 +258,7 @@ def test_what_holds_answers_is_not_shown_to_an_agent(tmp_path):
 
 def test_a_named_agent_without_its_package_is_one_line(monkeypatch):
     monkeypatch.setitem(sys.modules, "inspect_swe", None)
-    with pytest.raises(LmrbenchError, match="the agent claude_code needs inspect-swe: pip install"):
+    with pytest.raises(
+        LmrbenchError, match="the agent claude_code needs inspect-swe, which is not installed; pip install"
+    ):
         named_agent("claude_code", turns=3)

@@ -98,13 +98,11 @@ def accept(
 
 def _asking(model: str) -> Ask:
     """A function that asks the model; an answer that was paid for is kept by Inspect's cache."""
-    from lmrbench.errors import SandboxError, ServiceError
-
-    try:
-        from inspect_ai.model import CachePolicy, get_model
-    except ImportError as error:
-        raise SandboxError("asking a model needs more packages: pip install 'lmrbench[models]'") from error
     import asyncio
+
+    from inspect_ai.model import CachePolicy, get_model
+
+    from lmrbench.errors import ServiceError
 
     def ask(prompt: str) -> str:
         try:

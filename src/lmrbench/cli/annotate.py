@@ -52,17 +52,12 @@ def annotate(
     seen and settled. Every label is on the disk before its answer. The same command resumes; DIR/labels.jsonl is always
     up to date, for `lmrbench labels`, `agreement`, `report` and `view --labels`. Ctrl-C ends the server.
     """
-    from lmrbench.errors import UsageError
-
-    try:
-        from lmrbench.web.annotation.app import Annotation, application
-        from lmrbench.web.serving import listening, serve
-    except ModuleNotFoundError as error:
-        raise UsageError(f"annotate needs {error.name}: pip install 'lmrbench[web]'") from error
     from lmrbench.files import locked
     from lmrbench.tasks.digests import suite_digest
+    from lmrbench.web.annotation.app import Annotation, application
     from lmrbench.web.annotation.queues import check_annotators, drawn, items_of, read_known
     from lmrbench.web.annotation.store import LEAD, open_store
+    from lmrbench.web.serving import listening, serve
 
     check_annotators(annotator, overlap)
     tasks, answers, chosen = answers_to_label(runs, suite, task)

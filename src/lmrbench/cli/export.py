@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from lmrbench.cli.options import PATTERN_HELP, FreshOption, SuiteOption, TierOption, load_tasks
 from lmrbench.cli.terminal import progress, say, warn
-from lmrbench.tasks.model import Inputs, Task
+from lmrbench.integrations.registry import EXPORTERS, exporter
+from lmrbench.tasks.model import Inputs
 from lmrbench.text import counted
-
-Format = Literal["workspace", "harbor", "huggingface", "jsonl"]
 
 
 def export(
@@ -31,10 +29,11 @@ def export(
         Inputs, typer.Option(help="What is shown: full (the masked repository), paper+file, or paper.")
     ] = "full",
     format: Annotated[
-        Format,
+        str,
         typer.Option(
-            help="workspace: folders to edit. harbor: folders that Harbor runs, which hold the answers in places that "
-            "its agents don't see. huggingface: a dataset with a card. jsonl: the same rows in one file.",
+            metavar="FORMAT",
+            help="; ".join(f"{name}: {item.about}" for name, item in EXPORTERS.items())
+            + "; or a format of another package.",
         ),
     ] = "workspace",
     goldens: Annotated[
@@ -45,40 +44,14 @@ def export(
     suite: SuiteOption = None,
 ) -> None:
     """Write what a solver sees of each task: masked repository, summary of the paper, instruction, and no answer."""
-    from lmrbench.errors import UsageError
-    from lmrbench.files import write_whole
-    from lmrbench.integrations.huggingface import about_tiers, write_dataset, write_jsonl
-
-    if goldens and format != "huggingface":
-        raise UsageError("--goldens goes with --format huggingface")
+    write = exporter(format, goldens)
     tasks = load_tasks(suite, patterns, tier, fresh)
     if papers := sorted({task.paper.slug for task in tasks if task.other_tiers}):
         warn(
             "Tiers of one paper answer each other: give what is written here to no solver of their tasks of another "
             f"tier: {', '.join(papers)}"
         )
-    if format in ("workspace", "harbor"):
-        _write_folders(tasks, to, inputs, format)
-        if any(task.other_tiers for task in tasks):
-            write_whole(to / "README.md", about_tiers(tasks).encode())
-        return
-    if format == "huggingface":
-        write_dataset(tasks, to, inputs, goldens)
-    else:
-        write_jsonl(tasks, to, inputs)
-    say(f"{counted(len(tasks), 'task')} in {to}")
-
-
-def _write_folders(tasks: Sequence[Task], to: Path, inputs: Inputs, format: Format) -> None:
-    from lmrbench.integrations.harbor import folder_name, write_harbor
-    from lmrbench.tasks.workspace import export_workspace
-
+    written = write(tasks, to, inputs, **({"goldens": True} if goldens else {}))
     with progress() as bars:
-        for task in bars.track(tasks, description="tasks"):
-            if format == "harbor":
-                folder = to / folder_name(task)
-                write_harbor(task, folder, inputs)
-            else:
-                folder = to / task.paper.slug / task.name
-                export_workspace(task, folder, inputs)
-            say(str(folder))
+        for path in bars.track(written, total=len(tasks), description="tasks"):
+            say(str(path) if path != to else f"{counted(len(tasks), 'task')} in {to}")

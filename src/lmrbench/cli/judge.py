@@ -60,8 +60,7 @@ def judge(
     vote twice. Refusals and answers of another form are unjudged. Where a provider failed, the command exits with 4;
     the same command then asks again.
     """
-    from lmrbench.errors import SandboxError, UsageError
-    from lmrbench.models.settings import Settings
+    from lmrbench.errors import UsageError
     from lmrbench.runs.folder import read_submissions, require_known
     from lmrbench.tasks.tiers.forensic import is_forensic
 
@@ -79,15 +78,14 @@ def judge(
     chosen = [item for item in submissions if item.task in {item.id for item in some}]
     if not chosen:
         raise UsageError(f"{run}: no submission for {', '.join(item.id for item in some)}")
-    try:
-        from inspect_ai.model import GenerateConfig
+    from inspect_ai.model import GenerateConfig
 
-        from lmrbench.judging import ballots, runs
-        from lmrbench.judging.asking import Terms
-        from lmrbench.models.opening import open_model, set_prices
-        from lmrbench.runs.folder import JUDGEMENTS
-    except ImportError as error:
-        raise SandboxError(f"asking models needs Inspect ({error}): pip install 'lmrbench[models]'") from error
+    from lmrbench.judging import ballots, runs
+    from lmrbench.judging.asking import Terms
+    from lmrbench.models.opening import open_model, set_prices
+    from lmrbench.models.settings import Settings
+    from lmrbench.runs.folder import JUDGEMENTS
+
     if prices is not None:
         set_prices(prices, model[0])
     settings = Settings(connections=connections, retries=retries, patience=patience)

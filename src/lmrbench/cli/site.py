@@ -26,16 +26,11 @@ def site(
     The pages need no server and load nothing from elsewhere. They show neither reasons nor answers. Tiers, and runs of
     other suites, other versions or another way of grading, stand apart. The same runs give the same site.
     """
-    from lmrbench.errors import UsageError
     from lmrbench.records import grouped
     from lmrbench.runs.folder import read_run
-
-    try:
-        from lmrbench.web.site.pages import pages
-    except ModuleNotFoundError as error:
-        raise UsageError(f"site needs {error.name}: pip install 'lmrbench[web]'") from error
     from lmrbench.tasks.loading import load_suite
     from lmrbench.web.site.data import board, named, site_of
+    from lmrbench.web.site.pages import pages
     from lmrbench.web.site.writing import require_place, write_site
 
     require_place(to)

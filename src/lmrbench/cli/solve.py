@@ -104,7 +104,6 @@ def run(settings: dict[str, Any], asked: Asked, json: JsonOption = False) -> Non
 
 
 def _require_finished(run: Run) -> None:
-    # Not before the run, which says in one line where Inspect is not installed.
     from lmrbench.solving.run import require_finished
 
     require_finished(run)
@@ -112,20 +111,17 @@ def _require_finished(run: Run) -> None:
 
 def _solved(given: dict[str, Any], asked: Asked) -> Run:
     """What a run folder holds once everything has been asked for."""
-    from lmrbench.errors import SandboxError, UsageError
+    from lmrbench.errors import UsageError
     from lmrbench.files import locked
     from lmrbench.grading.grader import Grader
     from lmrbench.grading.plan import GradingPlan
+    from lmrbench.models import opening
     from lmrbench.models.settings import checked
+    from lmrbench.solving import run as runs
 
     settings = checked(given)
     if settings.cost_limit is not None and asked.prices is None:
         raise UsageError("--cost-limit needs --prices")
-    try:
-        from lmrbench.models import opening
-        from lmrbench.solving import run as runs
-    except ImportError as error:
-        raise SandboxError(f"asking models needs Inspect ({error}): pip install 'lmrbench[models]'") from error
     tasks, chosen = load_all_and_some(asked.suite, asked.task, asked.tier, asked.fresh, asked.sandbox)
     chosen = with_checks(chosen)
     if asked.prices is not None:

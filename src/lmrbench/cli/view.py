@@ -33,14 +33,10 @@ def view(
     the server.
     """
     from lmrbench.errors import UsageError
-
-    try:
-        from lmrbench.web.app import Viewer, application
-        from lmrbench.web.serving import listening, serve
-    except ModuleNotFoundError as error:
-        raise UsageError(f"view needs {error.name}: pip install 'lmrbench[web]'") from error
     from lmrbench.runs.index import RunIndex
     from lmrbench.tasks.loading import load_suite
+    from lmrbench.web.app import Viewer, application
+    from lmrbench.web.serving import listening, serve
 
     folders = run_folders(runs or [RUNS])
     if unread := [file for file in labels or () if not file.is_file()]:

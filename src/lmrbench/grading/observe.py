@@ -23,6 +23,7 @@ from lmrbench.grading.given import empty_jobs, matches
 from lmrbench.grading.signatures import signed, verified
 from lmrbench.records import Record
 from lmrbench.sandbox.inside.encoding import decode
+from lmrbench.sandbox.packages import require_installed
 from lmrbench.sandbox.protocol import Cases, Outcome, WorkerPool
 from lmrbench.sandbox.variables import fingerprint
 from lmrbench.sandbox.venvs import environment_of
@@ -67,7 +68,12 @@ class ReferenceOutputs(Record):
 
 
 def environment_digest(task: Task) -> str:
-    """Return a short digest of what a task's observations depend on besides task and seed, on this machine."""
+    """Return a short digest of what a task's observations depend on besides task and seed, on this machine.
+
+    Raises:
+        SandboxError: a package that the task imports is not installed.
+    """
+    require_installed(task)
     found = fingerprint(third_party_imports(task), environment_of(task.paper.requirements))
     return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()[:16]
 

@@ -1,20 +1,22 @@
-"""A task as a folder that Harbor runs: an environment for the agent, and a verifier in a container of its own.
+"""Tasks as folders that Harbor runs: an environment for the agent, and a verifier in a separate container.
 
-The agent's container holds the workspace and nothing else. The verifier's is built of `tests/`: lmrbench, bubblewrap
-and the paper's folder. Harbor carries the goal files over, and `harbor_verifier` grades them there.
+The agent's container holds the workspace only. The verifier's container is built from `tests/`: lmrbench, bubblewrap
+and the paper's folder. Harbor copies the goal files to it, and `harbor_verifier` grades them there.
 
-Facts of the format: https://www.harborframework.com/docs/tasks, schema 1.4.
+The format is described at https://www.harborframework.com/docs/tasks, schema 1.4.
 """
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 
+import tomli_w
+
 from lmrbench.errors import SubmissionError, TaskError, UsageError
+from lmrbench.integrations.workspace import write_each
 from lmrbench.sandbox.packages import versions
 from lmrbench.sandbox.venvs import environment_of
 from lmrbench.tasks.collect import ANSWER
@@ -33,7 +35,7 @@ from lmrbench.tasks.workspace import (
 from lmrbench.version import __version__
 
 WORKSPACE, SUITE = "/workspace", "/tests/suite"
-# A run of the check may take as many of its limits: the reference runs twice, and an answer gets several times longer.
+# A verifier may take this many times the limit of the check: the reference runs twice, and an answer may take longer.
 _LIMITS_OF_A_VERIFIER = 20
 _MOST_OF_A_FILE = 1 << 30
 _AGENT_SECONDS, _BUILD_SECONDS = 3600, 3600
@@ -52,7 +54,7 @@ _VERIFIER = """\
 ARG BASE=python:{python}-slim
 FROM ${{BASE}}
 ARG PIP_OPTIONS=
-# What is installed: a release, or a wheel that lies beside this file.
+# A release of lmrbench, or a wheel that lies beside this file, with the same extra.
 ARG LMRBENCH='lmrbench{extra}=={version}'
 RUN apt-get update && apt-get install -y --no-install-recommends bubblewrap && rm -rf /var/lib/apt/lists/*
 RUN pip install --no-cache-dir ${{PIP_OPTIONS}} "${{LMRBENCH}}"
@@ -69,8 +71,8 @@ services:
 """
 _TEST = """\
 #!/bin/sh
-# Grades what the agent left in {workspace}, under cases that are drawn now. No reward is written where this machine
-# can't grade: that is nobody's wrong answer.
+# Grades what the agent left in {workspace}, under cases that are drawn now. If this machine can't grade, it writes no
+# reward, so that the answer does not count as wrong.
 mkdir -p /logs/verifier
 exec python3 -m lmrbench.integrations.harbor_verifier {task} {suite} {workspace} /logs/verifier
 """
@@ -81,17 +83,28 @@ cp -r "$(dirname "$0")/answer/." {workspace}
 
 
 def folder_name(task: Task) -> str:
-    """`dpo__preference_loss`: Harbor wants the tasks of a dataset side by side."""
+    """Return the folder's name, as `dpo__preference_loss`: Harbor reads the tasks of a dataset from one folder."""
     return f"{task.paper.slug}__{task.name}"
 
 
+def write(tasks: Sequence[Task], to: Path, inputs: Inputs) -> Iterator[Path]:
+    """Write each task to `to/paper__task`, and yield its folder."""
+    return write_each(tasks, to, folder_name, write_harbor, inputs)
+
+
 def write_harbor(task: Task, folder: Path, inputs: Inputs = "full") -> None:
-    """Write a task as a folder that `harbor run -p FOLDER` takes.
+    """Write a task as a folder for `harbor run -p FOLDER`.
 
-    Its oracle gets a reward of 1, and an agent that does nothing 0.
+    Harbor's oracle gets a reward of 1, and an agent that does nothing a reward of 0.
 
-    Raises UsageError for a folder that is not empty, and for forensic tasks, which are drawn on the machine that
-    grades; SandboxError where the packages of the task are not installed here.
+    Args:
+        task: of any tier but `forensic`.
+        folder: new or empty.
+        inputs: what the agent is shown.
+
+    Raises:
+        UsageError: the folder is not empty, or the task is forensic: those are drawn on the machine that grades.
+        SandboxError: the packages of the task are not installed.
     """
     if task.tier == "forensic":
         raise UsageError(f"{task.id}: forensic tasks are drawn where they are graded, and can't be written for Harbor")
@@ -108,7 +121,7 @@ def write_harbor(task: Task, folder: Path, inputs: Inputs = "full") -> None:
         "tests/Dockerfile": _VERIFIER.format(
             python=python,
             version=__version__,
-            extra="[real]" if fetched else "",
+            extra="[real]" if fetched else "[suite]",
             fetching=_FETCHING if fetched else "",
         ),
         "tests/docker-compose.yaml": _RIGHTS,
@@ -127,7 +140,7 @@ def write_harbor(task: Task, folder: Path, inputs: Inputs = "full") -> None:
 
 
 def _requirements(task: Task) -> str:
-    """What the task's packages are here, so that an agent tries its work on the versions that it is graded with."""
+    """Return the versions of the task's packages here, on which the agent tries its work and is graded."""
     found = versions(third_party_imports(task), environment_of(task.paper.requirements))
     return "".join(f"{name}=={version.partition('+')[0]}\n" for name, version in found.items())
 
@@ -135,48 +148,39 @@ def _requirements(task: Task) -> str:
 def _configuration(task: Task, inputs: Inputs) -> str:
     carried = [ANSWER] if inputs == "paper" else [f"{REPO}/{name}" for name in task.goal_files]
     memory = task.limits.memory_mb + 4096
-    lines = [
-        'schema_version = "1.4"',
-        f"artifacts = {_listed([f'{WORKSPACE}/{name}' for name in carried])}",
-        "",
-        "[task]",
-        f"name = {json.dumps(f'lmrbench/{folder_name(task)}')}",
-        f"description = {json.dumps(f'Reproduce functions of: {task.paper.title}', ensure_ascii=False)}",
-        f"keywords = {_listed([task.category, task.tier])}",
-        "",
-        "[metadata]",
-        f"id = {json.dumps(task.id)}",
-        f"paper = {json.dumps(str(task.paper.url))}",
-        f"targets = {_listed(map(str, task.targets))}",
-        f"digest = {json.dumps(grading_digest(task))}",
-        "# The paper's tasks of other tiers: what this one shows may answer them.",
-        f"other_tiers = {_listed(task.other_tiers)}",
-        "",
-        "[agent]",
-        f"timeout_sec = {_AGENT_SECONDS}",
-        "",
-        "[environment]",
-        f"build_timeout_sec = {_BUILD_SECONDS}",
-        f"memory_mb = {memory}",
-        "",
-        "[verifier]",
-        f"timeout_sec = {round(_LIMITS_OF_A_VERIFIER * task.limits.seconds)}",
-        'environment_mode = "separate"',
-        "",
-        "[verifier.environment]",
-        f"build_timeout_sec = {_BUILD_SECONDS}",
-        f"memory_mb = {memory}",
-        'network_mode = "no-network"',
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _listed(texts: Iterable[str]) -> str:
-    return json.dumps(list(texts), ensure_ascii=False)
+    return tomli_w.dumps(
+        {
+            "schema_version": "1.4",
+            "artifacts": [f"{WORKSPACE}/{name}" for name in carried],
+            "task": {
+                "name": f"lmrbench/{folder_name(task)}",
+                "description": f"Reproduce functions of: {task.paper.title}",
+                "keywords": [task.category, task.tier],
+            },
+            "metadata": {
+                "id": task.id,
+                "paper": str(task.paper.url),
+                "targets": list(map(str, task.targets)),
+                "digest": grading_digest(task),
+                "other_tiers": task.other_tiers,
+            },
+            "agent": {"timeout_sec": _AGENT_SECONDS},
+            "environment": {"build_timeout_sec": _BUILD_SECONDS, "memory_mb": memory},
+            "verifier": {
+                "timeout_sec": round(_LIMITS_OF_A_VERIFIER * task.limits.seconds),
+                "environment_mode": "separate",
+                "environment": {
+                    "build_timeout_sec": _BUILD_SECONDS,
+                    "memory_mb": memory,
+                    "network_mode": "no-network",
+                },
+            },
+        }
+    )
 
 
 def _write_suite(task: Task, folder: Path) -> None:
-    """The paper alone, as a suite of its own. Raises TaskError for links, and what else is no regular file."""
+    """Write a suite of this paper only. Raises TaskError for links and other files that are not regular."""
     suite = task.folder.parent
     wanted = [f"{task.folder.name}/{name}" for name in _regular(task.folder) if not fnmatch(name, "certificate*.json")]
     for name in [*wanted, *(["suite.toml"] if (suite / "suite.toml").exists() else [])]:

@@ -1,7 +1,7 @@
-"""What Harbor's verifier runs: grade a workspace under fresh cases, and write the reward.
+"""The program of Harbor's verifier: grade a workspace under fresh cases, and write the reward.
 
 `python -m lmrbench.integrations.harbor_verifier TASK SUITE WORKSPACE LOGS` writes `reward.txt`, 1 or 0, and
-`grade.json`, the grade without what it would reveal of the check. If this machine can't grade, it exits with 1 and
+`grade.json`, the grade without names and reasons of cases. If this machine can't grade, the program exits with 1 and
 writes no reward.
 """
 

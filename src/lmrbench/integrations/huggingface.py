@@ -1,18 +1,20 @@
-"""Tasks as rows of a dataset: JSON lines, or a folder that `datasets.load_dataset` reads and its hub shows.
+"""Tasks as rows of a dataset: JSON lines, or a folder for `datasets.load_dataset` and the Hugging Face hub.
 
-A row holds what a solver is told, and no answer. Answers stand in a file of their own, which is written only where it
-is asked for.
+A row holds what a solver is told, and no answer. Answers are in a separate file, which is written on request.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
+import yaml
+
 from lmrbench.errors import UsageError
 from lmrbench.files import write_whole
+from lmrbench.integrations.workspace import ABOUT_TIERS
 from lmrbench.records import Record
 from lmrbench.source.syntax import decode
 from lmrbench.tasks.digests import grading_digest
@@ -25,7 +27,7 @@ TASKS, GOLDENS = "data/tasks.jsonl", "data/goldens.jsonl"
 
 
 class File(Record):
-    """A file of the masked repository. role: the goal file, into which the answer goes, or context."""
+    """A file of the masked repository. Its role is `goal` if the answer goes into it."""
 
     path: str
     role: Literal["goal", "context"]
@@ -35,8 +37,9 @@ class File(Record):
 class Row(Record):
     """One task.
 
-    other_tiers: the paper's tasks of other tiers, whose answers the files may hold. digest: of everything that a
-    verdict depends on, so that two editions of a task can be told apart.
+    Attributes:
+        other_tiers: the paper's tasks of other tiers, whose answers the files may hold.
+        digest: of everything that a verdict depends on; it tells two editions of a task apart.
     """
 
     id: str
@@ -65,7 +68,12 @@ class GoldenRow(Record):
 
 
 def row_of(task: Task, inputs: Inputs = "full") -> Row:
-    """A task as a solver is told of it. inputs: with `full` files of context come too, with `paper` no files at all."""
+    """Return the row of a task.
+
+    Args:
+        task: the task.
+        inputs: with `full` the row has goal files and context, with `paper+file` goal files, with `paper` no files.
+    """
     masked = masked_files(task)
     context = [name for name in task.context if name not in task.goal_files]
     shown = {"full": (*task.goal_files, *context), "paper+file": task.goal_files, "paper": ()}[inputs]
@@ -90,7 +98,7 @@ def row_of(task: Task, inputs: Inputs = "full") -> Row:
 
 
 def golden_row_of(task: Task) -> GoldenRow:
-    """The answer of a task."""
+    """Return the answer of a task."""
     answered = answered_files(task)
     return GoldenRow(id=task.id, files=tuple(_file(task, name, answered[name]) for name in task.goal_files))
 
@@ -99,8 +107,20 @@ def _file(task: Task, name: str, data: bytes) -> File:
     return File(path=name, role="goal" if name in task.goal_files else "context", text=decode(data)[0])
 
 
+def write(tasks: Sequence[Task], to: Path, inputs: Inputs, goldens: bool = False) -> Iterator[Path]:
+    """Write a dataset, and yield its folder. See `write_dataset`."""
+    write_dataset(tasks, to, inputs, goldens)
+    yield to
+
+
+def write_rows(tasks: Sequence[Task], to: Path, inputs: Inputs) -> Iterator[Path]:
+    """Write a file of JSON lines, and yield it. See `write_jsonl`."""
+    write_jsonl(tasks, to, inputs)
+    yield to
+
+
 def write_jsonl(tasks: Iterable[Task], file: Path, inputs: Inputs = "full") -> None:
-    """Write a row for each task. Raises UsageError where the file is there already."""
+    """Write a row for each task. Raises UsageError if the file exists."""
     if file.exists():
         raise UsageError(f"{file}: is there already")
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -110,10 +130,14 @@ def write_jsonl(tasks: Iterable[Task], file: Path, inputs: Inputs = "full") -> N
 def write_dataset(tasks: Sequence[Task], folder: Path, inputs: Inputs = "full", goldens: bool = False) -> None:
     """Write a folder for Hugging Face's `datasets`: a card, and the rows.
 
-    goldens: also write the answers, as a configuration of their own, and a card that lets the hub gate the dataset.
+    Args:
+        tasks: the tasks, one row each.
+        folder: new or empty.
+        inputs: see `row_of`.
+        goldens: also write the answers, as a separate configuration, and a card by which the hub gates the dataset.
 
-    Raises UsageError for a folder that is not empty, and for tasks on published packages, whose code is not ours to
-    publish.
+    Raises:
+        UsageError: the folder is not empty, or a task is set on a published package, whose code may not be published.
     """
     if theirs := [task for task in tasks if isinstance(task.files.repository, Tree)]:
         raise UsageError(f"{theirs[0].id}: is set on a published package, whose code can't go into a dataset of ours")
@@ -126,20 +150,11 @@ def write_dataset(tasks: Sequence[Task], folder: Path, inputs: Inputs = "full", 
     write_whole(folder / "README.md", _card(tasks, goldens).encode())
 
 
-def about_tiers(tasks: Sequence[Task]) -> str:
-    """The README of a folder of tasks: which of them may answer tasks of other tiers."""
-    lines = [f"| {task.id} | {', '.join(task.other_tiers)} |" for task in tasks if task.other_tiers]
-    table = "\n".join(["| task | other tiers of its paper |", "|---|---|", *lines])
-    return f"# Tasks of lmrbench\n\n{ABOUT_TIERS.format(fields='The table')}\n{table}\n"
-
-
 def _lines(rows: Iterable[Record]) -> bytes:
     return "".join(row.model_dump_json() + "\n" for row in rows).encode()
 
 
-_GATE = """extra_gated_prompt: >-
-  This dataset holds answers. Keep them out of training data, and out of places that are crawled.
-"""
+_GATE = "This dataset holds answers. Keep them out of training data, and out of places that are crawled."
 _TEXT = """
 # {name}
 
@@ -156,10 +171,6 @@ which edition of a task a result is of.
 
 {tiers}
 {more}"""
-ABOUT_TIERS = """\
-A paper may have tasks of several tiers. What a task of one tier shows may hold the functions that a task of another
-tier asks for: don't train on one, or show it to a solver, and evaluate on the other. {fields} names a task's others.
-"""
 _ABOUT_GOLDENS = """
 The configuration `goldens` holds the references. Whoever publishes this folder should have the hub gate it.
 """
@@ -167,16 +178,21 @@ The configuration `goldens` holds the references. Whoever publishes this folder 
 
 def _card(tasks: Sequence[Task], goldens: bool) -> str:
     name = suite_name(tasks) or "tasks"
-    configurations = [("tasks", TASKS)] + ([("goldens", GOLDENS)] if goldens else [])
-    head = [f"pretty_name: {json.dumps(f'lmrbench, {name}')}", "license: mit", "language: en"]
-    head += ["task_categories:", "- text-generation", "tags:", "- code", "- benchmark", "configs:"]
-    for number, (title, file) in enumerate(configurations):
-        head += [f"- config_name: {title}", *(["  default: true"] if number == 0 else [])]
-        head += ["  data_files:", "  - split: test", f"    path: {file}"]
-    counts: dict[str, int] = {}
-    for task in tasks:
-        counts[task.category] = counts.get(task.category, 0) + 1
+    files = {"tasks": TASKS, "goldens": GOLDENS} if goldens else {"tasks": TASKS}
+    head = {
+        "pretty_name": f"lmrbench, {name}",
+        "license": "mit",
+        "language": "en",
+        "task_categories": ["text-generation"],
+        "tags": ["code", "benchmark"],
+        "configs": [
+            {"config_name": title, "default": title == "tasks", "data_files": [{"split": "test", "path": file}]}
+            for title, file in files.items()
+        ],
+        **({"extra_gated_prompt": _GATE} if goldens else {}),
+    }
+    counts = Counter(task.category for task in tasks)
     lines = "\n".join(f"| {category} | {count} |" for category, count in sorted(counts.items()))
     tiers = ABOUT_TIERS.format(fields="`other_tiers`")
     text = _TEXT.format(name=name, counts=lines, tiers=tiers, more=_ABOUT_GOLDENS if goldens else "")
-    return "---\n" + "\n".join(head) + "\n" + (_GATE if goldens else "") + "---\n" + text
+    return f"---\n{yaml.safe_dump(head, sort_keys=False)}---\n{text}"

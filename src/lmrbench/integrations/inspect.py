@@ -1,4 +1,4 @@
-"""What Inspect finds of lmrbench: the entry point group `inspect_ai` names this module."""
+"""Task, scorers and sandbox for Inspect, which finds them by the entry point group `inspect_ai`."""
 
 from lmrbench.judging.scoring import judge
 from lmrbench.solving.provider import BubblewrapSandboxEnvironment

@@ -1,9 +1,9 @@
-"""Predictions as SWE-bench's harness takes them, a patch for each instance: which submissions are they?
+"""Read predictions in SWE-bench's format, a patch for each instance, as submissions.
 
-A file of JSON lines, or of one JSON list, of objects with `instance_id`, `model_name_or_path` and `model_patch`; or one
-JSON object that gives each instance such an object, or the patch itself, in which case the file's name is that of the
-model. An instance is a task, named by its id or with `__` in the place of the slash. A patch that can't be used is a
-submission without code, which fails.
+A file holds objects with `instance_id`, `model_name_or_path` and `model_patch`, as JSON lines or as one JSON list; or
+one JSON object from instance to such an object or to the patch, in which case the model is named after the file. An
+instance is a task's id, with `__` or a slash. A patch that can't be applied becomes a submission without code, which
+fails.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from lmrbench.records import Record, parsed_json, validated
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission, Text
 
-# Of a file that is one JSON text.
+# The size of a file that is one JSON text.
 MAX_BYTES = 16 * MAX_LINE_BYTES
 
 
 class Prediction(Record):
-    """One prediction. What harnesses add to it is left out."""
+    """One prediction. Other keys, which harnesses add, are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -37,7 +37,7 @@ class Prediction(Record):
 
 
 def holds_predictions(path: Path) -> bool:
-    """Whether a file holds predictions, by its first one. A file that can't be read holds none."""
+    """Return whether the first value of a file is a prediction; False if the file can't be read."""
     try:
         values, _ = next(_values(path))
     except (RecordError, StopIteration):
@@ -46,9 +46,14 @@ def holds_predictions(path: Path) -> bool:
 
 
 def read_predictions(path: Path, tasks: Mapping[str, Task]) -> list[Submission]:
-    """The predictions of a file as submissions; several of a model for one instance are its samples, in their order.
+    """Read the predictions of a file. Several of one model for one instance become its samples, in order.
 
-    tasks: by id. Raises RecordError, naming the prediction, for one that is damaged or of no task.
+    Args:
+        path: the file.
+        tasks: the tasks by id.
+
+    Raises:
+        RecordError: a prediction is damaged, or of an unknown task.
     """
     samples: Counter[tuple[str, str]] = Counter()
     found = []
@@ -64,14 +69,14 @@ def read_predictions(path: Path, tasks: Mapping[str, Task]) -> list[Submission]:
 
 
 def _values(path: Path) -> Iterator[tuple[dict[str, Any], str]]:
-    """Each prediction of a file as an object, and its place in the file; the lines of a file of another kind."""
+    """Yield each prediction of a file as an object, with its place in the file, or each line of another JSON file."""
     first = next(submitted_lines(path), None)
     if first is None:
         return
     try:
         values = parsed_json(first[1], str(path))
     except RecordError:
-        # The first line of a text that has many.
+        # The first line of a JSON text of several lines.
         values = None
     if isinstance(values, dict) and not _is_mapping(values):
         for number, line in submitted_lines(path):
@@ -98,7 +103,7 @@ def _object(value: object, place: str) -> tuple[dict[str, Any], str]:
 
 
 def _is_mapping(values: Mapping[str, Any]) -> bool:
-    """Whether an object gives each instance its prediction or its patch, and is no prediction itself."""
+    """Return whether an object maps instances to predictions or patches, and is not a prediction itself."""
     return "instance_id" not in values and any(
         "model_patch" in item if isinstance(item, dict) else isinstance(item, str) and "\n+++ " in item
         for item in values.values()

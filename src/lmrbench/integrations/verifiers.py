@@ -1,8 +1,8 @@
-"""The benchmark for the library `verifiers`, and so for trainers that use it: tasks, and a reward that is graded here.
+"""Tasksets for the library `verifiers` and the trainers that use it.
 
-Two tasksets, as its hub has them, of which the packages in `environments/` export one each: in one a model answers one
-message with a function, in the other an agent works in a container. Answers are graded on the trainer's machine, in
-lmrbench's own sandbox and under cases that were drawn for this one answer, whatever the agent's container holds.
+There are two, which the packages in `environments/` export: in one a model answers one message with a function, in the
+other an agent works in a container. Answers are graded on the trainer's machine, in lmrbench's sandbox, under cases
+that are drawn for each answer.
 """
 
 from __future__ import annotations
@@ -31,7 +31,13 @@ _MOST_BYTES = 1 << 20
 
 
 class LmrBenchTaskConfig(vf.TaskConfig):
-    """How answers are graded. reward: 1 if all cases match, or `Grade.share`."""
+    """How answers are graded.
+
+    Attributes:
+        reward: `passed` (1 if all cases match, else 0), or `share` (`Grade.share`).
+        sandbox: the back end.
+        workers: warm workers, or None for one per core.
+    """
 
     reward: Literal["passed", "share"] = "passed"
     sandbox: str = "bubblewrap"
@@ -39,9 +45,13 @@ class LmrBenchTaskConfig(vf.TaskConfig):
 
 
 class LmrBenchConfig(vf.TasksetConfig):
-    """Which tasks. suite: core, real, all or a folder. tasks: ids, papers, categories or globs; all without one.
+    """The tasks of a taskset.
 
-    inputs: what of the repository is shown. max_characters: of a prompt.
+    Attributes:
+        suite: core, real, all, or a folder.
+        tasks: ids, papers, categories or globs; all tasks if empty.
+        inputs: the part of the repository that is shown.
+        max_characters: the length of a prompt.
     """
 
     suite: str = "core"
@@ -52,7 +62,13 @@ class LmrBenchConfig(vf.TasksetConfig):
 
 
 class LmrBenchData(vf.TaskData):
-    """One task. suite, inputs: of the configuration. goal_files: what an agent's answer is read from."""
+    """One task.
+
+    Attributes:
+        suite: of the configuration.
+        inputs: of the configuration.
+        goal_files: the files from which an agent's answer is read.
+    """
 
     suite: str
     inputs: Inputs
@@ -64,7 +80,7 @@ class _Graded(vf.Task[LmrBenchData, vf.State, LmrBenchTaskConfig]):
         raise NotImplementedError
 
     async def validate(self, runtime: vf.Runtime) -> bool:
-        """Does the reference pass?"""
+        """Return whether the reference passes."""
         task = _tasks(self.data.suite)[str(self.data.id)]
         files = answered_files(task)
         grader = _grader(self.data.suite, self.config.sandbox, self.config.workers)
@@ -73,7 +89,7 @@ class _Graded(vf.Task[LmrBenchData, vf.State, LmrBenchTaskConfig]):
 
     @vf.metric
     async def cases(self, trace: vf.Trace, runtime: vf.Runtime | None = None) -> dict[str, float]:
-        """What the reward is made of: the share of the cases that match, and how many there are."""
+        """Return the share of cases that match, and the number of cases."""
         grade = await self._grade(trace, runtime)
         return {"share": grade["share"], "cases": grade["cases"]}
 

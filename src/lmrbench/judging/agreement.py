@@ -1,10 +1,10 @@
-"""How far do those who judge the same answers agree, and how sure is that?
+"""Inter-rater agreement, with bootstrap intervals over papers.
 
-Of two: shares, Cohen's kappa and a table (`agreement`). Of any number, each of whom may have left out some items:
-Fleiss' kappa and Krippendorff's alpha (`reliability`). What is not defined is None, and the reason stands beside it.
+`agreement` is for two raters: shares, Cohen's kappa and a table of counts. `reliability` is for any number of raters,
+with missing labels: Fleiss' kappa and Krippendorff's alpha. A statistic that is not defined is None, with a reason.
 
-Agreement on one answer says little of another of the same paper, so intervals come from drawing whole papers; draws in
-which a statistic is not defined are left out, and of one paper alone there is no interval.
+Answers of one paper are not independent, so the bootstrap resamples whole papers. Draws in which a statistic is not
+defined are omitted. With a single paper there is no interval.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ ALL_ALIKE = "all draws of papers give the same"
 
 
 class Share(Record):
-    """A share of items, with the interval that drawing whole papers gives.
+    """A share of items, with its bootstrap interval over papers.
 
-    Without items it is not defined, and of one paper its interval is not.
+    The share is None without items; the interval is None with a single paper.
     """
 
     count: int
@@ -40,12 +40,16 @@ class Share(Record):
 
 
 class Agreement(Record):
-    """Of two who judged the same items.
+    """Agreement of two raters on the same items.
 
-    same: equal categories. conflicts: one says CC and the other LI. kappa: Cohen's, with its interval; None where both
-    gave one and the same category throughout, for which it is not defined. table: how often the first said what is on
-    the left, and the second what is above; both in the order of the scale. why: the reason why kappa or its interval
-    is not defined; "" where both are.
+    Attributes:
+        same: items with equal categories.
+        conflicts: items that one rater labels CC and the other LI.
+        kappa: Cohen's kappa; None if both raters gave a single category throughout.
+        kappa_low: lower end of its interval.
+        kappa_high: upper end of its interval.
+        table: counts, with the first rater's category by row and the second's by column, in the order of the scale.
+        why: the reason why kappa or its interval is not defined, or "".
     """
 
     same: Share
@@ -67,12 +71,16 @@ class Statistic(Record):
 
 
 class Reliability(Record):
-    """How far any number of raters agree.
+    """Agreement of any number of raters.
 
-    raters, items, labels: how many there are; items that nobody or one rater labelled are not counted. complete: the
-    items that all raters labelled. fleiss: Fleiss' kappa (1971), over the complete items, for it knows no missing
-    labels. alpha_nominal, alpha_ordinal: Krippendorff's alpha (2011), over all items; ordinal weighs CC against LI more
-    than CC against LC.
+    Attributes:
+        raters: number of raters.
+        items: number of items with at least two labels.
+        labels: number of labels of these items.
+        complete: number of items that all raters labelled.
+        fleiss: Fleiss' kappa (1971) over the complete items, because it does not allow missing labels.
+        alpha_nominal: Krippendorff's alpha (2011) over all items.
+        alpha_ordinal: the same on an ordinal scale, which weighs CC against LI more than CC against LC.
     """
 
     raters: int
@@ -85,7 +93,7 @@ class Reliability(Record):
 
 
 def binary(labels: Sequence[str]) -> list[str]:
-    """The labels on the scale `BINARY`."""
+    """Return the labels on the scale `BINARY`."""
     return [BINARY[label != "CC"] for label in labels]
 
 
@@ -96,14 +104,14 @@ def agreement(
     scale: Sequence[str] = CATEGORIES,
     seed: int = 0,
 ) -> Agreement:
-    """How far two agree.
+    """Compute the agreement of two raters.
 
     Args:
-        first: what the first said of each item, each of the scale.
-        second: what the second said of each.
+        first: the first rater's category of each item.
+        second: the second rater's category of each item.
         papers: the paper of each item.
         scale: the categories, in order.
-        seed: of the draws for the intervals, of which there are 2,000.
+        seed: of the 2,000 bootstrap draws.
 
     Raises:
         ValueError: the lengths differ, or a label is not of the scale.
@@ -145,13 +153,13 @@ def reliability(
     scale: Sequence[str] = CATEGORIES,
     seed: int = 0,
 ) -> Reliability:
-    """How far any number of raters agree.
+    """Compute the agreement of any number of raters.
 
     Args:
-        ratings: for each item what each rater said of it, (items, raters); None where a rater said nothing.
+        ratings: the category of each item by each rater, (items, raters); None for a missing label.
         papers: the paper of each item.
         scale: the categories, in order.
-        seed: of the draws for the intervals, of which there are 2,000.
+        seed: of the 2,000 bootstrap draws.
 
     Raises:
         ValueError: the lengths differ, or a label is not of the scale.
@@ -188,10 +196,16 @@ def _statistic(
     missing: str,
     seed: int,
 ) -> Statistic:
-    """A statistic of counts, (items, categories), with its interval. missing: why there are no items, if so.
+    """Compute a statistic and its interval.
 
-    statistic: of the counts, of the number of each item's paper, (items,), and of how often each paper was drawn,
-    (draws, papers), one value for each draw, NaN where it is not defined.
+    Args:
+        said: counts of labels, (items, categories).
+        papers: the paper of each item, (items,).
+        statistic: a function of the counts, the index of each item's paper, (items,), and the number of times each
+            paper is drawn, (draws, papers). It returns one value for each draw, NaN if the statistic is not defined.
+        scale: the categories, in order.
+        missing: the reason that is given if there are no items.
+        seed: of the draws.
     """
     if not len(said):
         return Statistic(value=None, low=None, high=None, why=missing)
@@ -215,7 +229,7 @@ def _alpha(
     said: NDArray[np.int64], of_items: NDArray[np.int64], draws: NDArray[np.int64], ordinal: bool
 ) -> NDArray[np.float64]:
     """Krippendorff's alpha: one minus the mean distance of labels of one item over that of any two labels."""
-    # How often two labels stand together, (papers, categories, categories); an item counts as often as it has labels.
+    # Coincidences, (papers, categories, categories): pairs of labels of one item, weighted by 1 / (labels - 1).
     together = np.zeros((draws.shape[1], said.shape[1], said.shape[1]))
     of_item = said[:, :, None] * said[:, None, :] - np.einsum("ic,cd->icd", said, np.eye(said.shape[1]))
     np.add.at(together, of_items, of_item / (said.sum(axis=1) - 1)[:, None, None])
@@ -223,7 +237,7 @@ def _alpha(
     totals = drawn.sum(axis=2)
     distances = np.broadcast_to(1 - np.eye(said.shape[1]), drawn.shape)
     if ordinal:
-        # From the middle of one category's labels to the middle of the other's, all labels being in order.
+        # The distance between the mean ranks of two categories' labels.
         middles = np.cumsum(totals, axis=1) - totals / 2
         distances = (middles[:, :, None] - middles[:, None, :]) ** 2
     observed = (drawn * distances).sum(axis=(1, 2))
@@ -233,7 +247,7 @@ def _alpha(
 
 
 def _tables(first: Sequence[str], second: Sequence[str], papers: Sequence[str], scale: list[str]) -> NDArray[np.int64]:
-    """A table of counts for each paper, (papers, categories, categories)."""
+    """Return a table of counts for each paper, (papers, categories, categories)."""
     places = {name: place for place, name in enumerate(dict.fromkeys(papers))}
     tables = np.zeros((len(places), len(scale), len(scale)), dtype=np.int64)
     for one, other, paper in zip(first, second, papers, strict=True):
@@ -248,7 +262,7 @@ def _drawn(tables: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
 
 
 def _kappa(table: NDArray[np.int64]) -> float | None:
-    # Both said one thing only: chance agrees as often as they do.
+    # With a single category, chance agreement is 1 and kappa is not defined.
     if np.count_nonzero(table.sum(axis=0) + table.sum(axis=1)) < 2:
         return None
     return float(cohens_kappa(table, return_results=False))

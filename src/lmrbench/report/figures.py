@@ -1,4 +1,4 @@
-"""Figures, drawn with matplotlib as SVG."""
+"""Figures, drawn with matplotlib. Importing this module raises UsageError if matplotlib is not installed."""
 
 from __future__ import annotations
 
@@ -9,16 +9,19 @@ import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import matplotlib as mpl
-from matplotlib.axes import Axes
-from matplotlib.axis import Axis
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, PercentFormatter, StrMethodFormatter
-
 from lmrbench.errors import UsageError
 from lmrbench.report.measures.rates import Rate
 from lmrbench.text import printable
+
+try:
+    import matplotlib as mpl
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, PercentFormatter, StrMethodFormatter
+except ModuleNotFoundError as error:
+    raise UsageError(f"figures need {error.name}, which is not installed; pip install 'lmrbench[figures]'") from error
 
 
 def draw_suite(

@@ -36,7 +36,7 @@ def of_local_model(name: str, window: int, batch: int, device: str) -> Probabili
         from transformers import AutoModelForCausalLM, AutoTokenizer
     except ImportError as error:
         raise SandboxError(
-            "familiarity: a local model needs transformers; pip install 'lmrbench[contamination]'"
+            f"a local model needs {error.name}, which is not installed; pip install 'lmrbench[contamination]'"
         ) from error
     try:
         tokenizer = AutoTokenizer.from_pretrained(name)
@@ -70,20 +70,9 @@ def of_local_model(name: str, window: int, batch: int, device: str) -> Probabili
 def of_server(url: str, model: str) -> Probabilities:
     """Return the probabilities of a model on a server.
 
-    Args:
-        url: The base URL. The key is that of OPENAI_API_KEY, if set.
-        model: The name of the model on the server.
-
-    Returns:
-        A function that raises ServiceError if the server fails or returns no log-probabilities of a prompt.
-
-    Raises:
-        SandboxError: openai is not installed.
+    The function that is returned raises ServiceError if the server fails or returns none of them.
     """
-    try:
-        from openai import OpenAI, OpenAIError
-    except ImportError as error:
-        raise SandboxError("familiarity: a server needs openai; pip install 'lmrbench[contamination]'") from error
+    from openai import OpenAI, OpenAIError
 
     client = OpenAI(base_url=url, api_key=os.environ.get("OPENAI_API_KEY") or "none")
 

@@ -23,6 +23,7 @@ from lmrbench.grading.signatures import signed, unsigned, verified
 from lmrbench.jsonl import read_lines, read_submitted_lines, whole_lines
 from lmrbench.records import read_record
 from lmrbench.runs.records import UNANSWERED, Judgement, RunFacts, Snapshot, Usage
+from lmrbench.sandbox.packages import require_installed
 from lmrbench.sandbox.variables import fingerprint
 from lmrbench.sandbox.venvs import environment_of, lock_digest
 from lmrbench.tasks.digests import grading_digest, suite_digest
@@ -199,6 +200,7 @@ def _environment(tasks: Iterable[Task]) -> dict[str, str]:
     """Harness, machine and packages of lmrbench's own installation; of each other environment, its lock file."""
     imports: dict[Path | None, set[str]] = {None: set()}
     for task in tasks:
+        require_installed(task)
         imports.setdefault(environment_of(task.paper.requirements), set()).update(third_party_imports(task))
     locks = sorted(lock_digest(folder)[:16] for folder in imports if folder is not None)
     return fingerprint(imports[None]) | ({"environments": " ".join(locks)} if locks else {})

@@ -15,10 +15,9 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from lmrbench.errors import RecordError, SubmissionError, UsageError
+from lmrbench.errors import RecordError, SubmissionError
 from lmrbench.runs.folder import LOGS
 from lmrbench.tasks.foreign import entries, read_foreign
 from lmrbench.text import printable
@@ -62,23 +61,24 @@ def log_files(folder: Path) -> list[str]:
 def logged_samples(folder: Path, name: str) -> Iterator[EvalSample]:
     """The samples of a log of a run folder, one after the other.
 
-    Raises UsageError without Inspect, RecordError, in one line, for a log that is damaged or too large.
+    Raises RecordError, in one line, for a log that is damaged or too large.
     """
-    log = _inspect()
+    from inspect_ai.log import read_eval_log
+
     with _one_line(folder / name):
         if name.endswith(".json"):
-            yield from log.read_eval_log(io.BytesIO(_bounded(_read(folder, name))), format="json").samples or []
+            yield from read_eval_log(io.BytesIO(_bounded(_read(folder, name))), format="json").samples or []
             return
         with _opened(folder, name) as archive:
             names = archive.namelist()
             head = _HEADER if _HEADER in names else _STARTED
             for sample in sorted({item for item in names if item.startswith(_SAMPLES) and item.endswith(".json")}):
-                yield from log.read_eval_log(_packed(archive, (head, sample)), format="eval").samples or []
+                yield from read_eval_log(_packed(archive, (head, sample)), format="eval").samples or []
 
 
 def answered_in(folder: Path, task: str, sample: int) -> str | None:
     """The path of the latest log of a run folder in which a task's sample ended without an error; None without one."""
-    _inspect()
+    importlib.import_module("inspect_ai.log")  # It teaches zipfile the compression of its logs.
     for name in reversed(log_files(folder)):
         if name.endswith(".eval"):
             with _one_line(folder / name), _opened(folder, name) as archive:
@@ -87,14 +87,6 @@ def answered_in(folder: Path, task: str, sample: int) -> str | None:
                     if same and not found.get("error"):
                         return name
     return None
-
-
-def _inspect() -> ModuleType:
-    """Inspect's logs, without which no archive of theirs can be unpacked either."""
-    try:
-        return importlib.import_module("inspect_ai.log")
-    except ModuleNotFoundError as error:
-        raise UsageError(f"logs need {error.name}: pip install 'lmrbench[models]'") from error
 
 
 def _summaries(archive: zipfile.ZipFile) -> Iterator[dict[str, Any]]:

@@ -26,7 +26,7 @@ _SHORTEST_SECRET = 8
 
 
 def transcripts(folder: Path) -> Iterator[str]:
-    """The messages of each log of a run folder, as JSON lines, one per sample. Raises UsageError without Inspect."""
+    """The messages of each log of a run folder, as JSON lines, one per sample."""
     clean = _cleaner(folder)
     for name in log_files(folder):
         yield "".join(

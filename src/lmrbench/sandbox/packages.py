@@ -19,9 +19,13 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from lmrbench.errors import SandboxError
+from lmrbench.tasks.model import Task
+from lmrbench.tasks.workspace import third_party_imports
 
 # The worker itself needs these. If an environment lacks one, that of the installation is shown.
 _WORKER_NEEDS = ("numpy", "safetensors")
+# By the name in suite.toml: what the suite is called, and the extra of lmrbench that brings what its tasks import.
+_EXTRAS = {"lmr_bench": ("core", "suite"), "real": ("real", "real")}
 
 
 def installed(name: str, environment: Path | None = None) -> Distribution | None:
@@ -48,6 +52,24 @@ def _top_level(file: PurePath) -> str | None:
     return name if name and name.isidentifier() and name != "__pycache__" else None
 
 
+def require_installed(task: Task) -> None:
+    """Raise SandboxError if lmrbench's installation lacks what a task imports; the message says what to install.
+
+    A task with requirements of its own may have an environment of its own, which is not looked at.
+    """
+    if task.paper.requirements:
+        return
+    missing = [name for name in third_party_imports(task) if name not in _providers(None)]
+    if not missing:
+        return
+    imports, wanted = f"{task.id} imports", " ".join(missing)
+    if task.suite and task.suite.name in _EXTRAS:
+        name, extra = _EXTRAS[task.suite.name]
+        imports, wanted = f"the tasks of {name} import", f"'lmrbench[{extra}]'"
+    verb = "is" if len(missing) == 1 else "are"
+    raise SandboxError(f"{imports} {' and '.join(missing)}, which {verb} not installed; pip install {wanted}")
+
+
 def required_distributions(imports: Iterable[str], environment: Path | None = None) -> tuple[Distribution, ...]:
     """Return the distributions that provide these top-level imports and all their requirements, sorted by name.
 
@@ -66,8 +88,8 @@ def _required(imports: tuple[str, ...], environment: Path | None) -> tuple[Distr
         if name in lent:
             continue
         if name not in providers:
-            missing = "is not installed here" if environment is None else f"is not in the environment {environment}"
-            raise SandboxError(f"the tasks import {name!r}, which {missing}: pip install {name}")
+            missing = "is not installed" if environment is None else f"is not in the environment {environment}"
+            raise SandboxError(f"the tasks import {name}, which {missing}; pip install {name}")
         _require(providers[name], environment, found)
     for name in lent:
         _require(_providers(None)[name], None, found)

@@ -27,7 +27,9 @@ def _docker(secrets: Sequence[Path]) -> Sandbox:
     try:
         from lmrbench.sandbox.backends.docker import DockerSandbox
     except ModuleNotFoundError as error:
-        raise SandboxError(f"the sandbox docker needs {error.name}: pip install 'lmrbench[docker]'") from error
+        raise SandboxError(
+            f"the sandbox docker needs {error.name}, which is not installed; pip install 'lmrbench[docker]'"
+        ) from error
     return DockerSandbox(secrets)
 
 
@@ -116,5 +118,7 @@ def open_executor(
     try:
         from lmrbench.sandbox.cluster import ClusterPool
     except ModuleNotFoundError as error:
-        raise SandboxError(f"the executor ray needs {error.name}: pip install 'lmrbench[ray]'") from error
+        raise SandboxError(
+            f"the executor ray needs {error.name}, which is not installed; pip install 'lmrbench[ray]'"
+        ) from error
     return ClusterPool(make_sandbox(name, secrets), secrets, workers, isolate, shared, executor.address)

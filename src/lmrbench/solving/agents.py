@@ -134,7 +134,9 @@ def named_agent(name: str, turns: int) -> Agent:
     try:
         named: Agent = getattr(import_module("inspect_swe"), name)(cwd=WORKSPACE, filter=_at_most(turns))
     except ImportError as error:
-        raise SandboxError(f"the agent {name} needs inspect-swe: pip install 'lmrbench[agents]'") from error
+        raise SandboxError(
+            f"the agent {name} needs inspect-swe, which is not installed; pip install 'lmrbench[agents]'"
+        ) from error
 
     async def execute(state: AgentState) -> AgentState:
         try:

@@ -96,16 +96,14 @@ def pdf_pages(file: Path) -> Iterator[str]:
     """Yield the text of each page of a PDF.
 
     Raises:
-        TaskError: The file cannot be read, or pypdfium2 is not installed.
+        TaskError: The file cannot be read.
     """
-    try:
-        import pypdfium2
+    import pypdfium2
 
+    try:
         with pypdfium2.PdfDocument(file) as document:
             for page in document:
                 yield readable(page.get_textpage().get_text_range())
-    except ImportError as error:
-        raise TaskError(f"{file}: reading a PDF needs pypdfium2: pip install 'lmrbench[models]'") from error
     except (OSError, RuntimeError) as error:
         raise TaskError(f"{file}: {error}") from error
 

@@ -29,7 +29,7 @@ class TranscriptServers:
     def address(self, run: Path, answer: Answer) -> str:
         """Where the transcript of an answer is shown, of which a server runs from now on.
 
-        Raises UsageError without Inspect, and where no log of the run folder holds the answer.
+        Raises UsageError if no log of the run folder holds the answer.
         """
         log = _log_of(run, answer)
         sample = quote(quote(answer.task, safe=""), safe="%")

@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import tomli_w
+
 from lmrbench.authoring.new.recording import Call
 from lmrbench.errors import TaskError, UsageError
 from lmrbench.tasks.files import pdf_pages
@@ -133,8 +135,7 @@ def draft_table(slug: str, name: str, category: str, target: Target, source: Sou
         source: The source of the repository, if it is a published package.
     """
     fields = {} if source is None else source.model_dump(mode="json", exclude_defaults=True, exclude_none=True)
-    pinned = "".join(f"{key} = {json.dumps(value)}\n" for key, value in fields.items())
-    table = f"[source]\n{pinned}\n" if pinned else ""
+    table = tomli_w.dumps({"source": fields}) + "\n" if fields else ""
     return f'''[paper]
 slug = "{slug}"
 title = "TODO: the paper's title"

@@ -1,11 +1,11 @@
-"""Checks for the functions of the public edition, as far as these can be observed.
+"""Checks for the functions of the public edition that plain tensors and numbers can observe.
 
-The edition brings no inputs on which its functions could be observed, and a check of the suite `core` asks for more
-than the edition's instructions say. So `public_checks/` holds a check of its own for each function that plain tensors
-and numbers can observe: ordinary cases alone, and no parameter that the instruction waives. A check is taken for a
-function of the same paper and name, if its parameters come in the order in which the check passes them, if `self` has
-to hold nothing that the check does not set, and if what the function needs of the repository is installed. The module
-`lmrbench.integrations.lmr_bench.inside.adapter`, put before the check, takes the function out of its file.
+The edition has no inputs on which its functions could be observed, and a check of the suite `core` asks for more than
+the edition's instructions state. `public_checks/` therefore holds a separate check for each function that can be
+observed, with ordinary cases only, and without parameters that the instruction waives. A check is used for a function
+of the same paper and name if it passes the function's parameters in order, sets every attribute of `self` that the
+function reads, and everything that the function needs from the repository is installed. The module
+`lmrbench.integrations.lmr_bench.inside.adapter`, put before the check, extracts the function from its file.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from lmrbench.source.functions import find
 from lmrbench.source.syntax import FunctionNode, decode
 from lmrbench.tasks.model import Paper, Target, Task
 
-# What a function may import, beside Python's own modules and those of its repository.
+# Packages that a function may import, in addition to the standard library and its repository.
 PACKAGES = ("numpy", "pandas", "scipy", "torch")
 _ENDING = """
 
@@ -39,13 +39,19 @@ def cases(seed):
     return [case for case in every_case(seed) if {{*case.get("uses", ())}} <= {{*ASKED}}]
 """
 _WAIVES = re.compile(r"\b(ignor|disregard)", re.IGNORECASE)
-# What objects of torch's modules hold from the start.
+# Attributes that every torch module has.
 _OF_MODULES = frozenset({"training"})
 
 
 @dataclass(frozen=True)
 class Adapted:
-    """A check for another repository. of: the task of `core` whose function it observes. imports: its packages."""
+    """A check for another repository.
+
+    Attributes:
+        of: the task of `core` whose function it observes.
+        text: its source.
+        imports: the packages that it imports.
+    """
 
     of: Task
     text: str
@@ -53,12 +59,12 @@ class Adapted:
 
 
 def same_paper(paper: Paper, core: Iterable[Task]) -> list[Task]:
-    """The tasks of single functions that the suite `core` has of a paper, by its title or its address."""
+    """Return the tasks of the function tier that the suite `core` has for a paper, by its title or address."""
     return [task for task in core if task.tier == "function" and _is_same(task.paper, paper)]
 
 
 def same_function(name: str, tasks: Sequence[Task]) -> Task | None:
-    """The task of a paper that has a function of this name for its target; else the only task that there is."""
+    """Return the task whose target has this name, or else the only task, or None."""
     named = [task for task in tasks if name in {own.qualname.rpartition(".")[2] for own in task.targets}]
     return named[0] if named else tasks[0] if len(tasks) == 1 else None
 
@@ -71,7 +77,7 @@ def adapted(
     Args:
         paper: the paper as the edition describes it.
         target: the function, in their repository.
-        instruction: what is asked for. The cases of an option that it does not name, or waives, are left out.
+        instruction: the edition's. Cases of an option that it does not name, or waives, are left out.
         repository: their files by path, with the function in place.
         core: the tasks of the suite `core`.
 
@@ -120,7 +126,7 @@ def adapted(
 
 
 def _adapter() -> str:
-    """The text of the adapter and of what it imports, in one."""
+    """Return the source of the adapter together with the module that it imports."""
     package = resources.files("lmrbench")
     reached = (package / "source" / "reached.py").read_text("utf-8")
     adapter = (package / "integrations" / "lmr_bench" / "inside" / "adapter.py").read_text("utf-8")
@@ -128,7 +134,7 @@ def _adapter() -> str:
 
 
 def _settings(check: str) -> dict[str, Any]:
-    """The constants of a check, written in capitals."""
+    """Return the constants of a check, whose names are in capitals."""
     return {
         part.targets[0].id: ast.literal_eval(part.value)
         for part in ast.parse(check).body
@@ -137,9 +143,9 @@ def _settings(check: str) -> dict[str, Any]:
 
 
 def _asked(options: Iterable[str], instruction: str, golden: Iterable[ast.stmt]) -> tuple[str, ...]:
-    """The options that an instruction names and does not waive, and that the golden knows.
+    """Return the options that an instruction names and does not waive, and that the golden has.
 
-    What a sentence with "ignore" names is waived; a list below it belongs to the sentence.
+    An option is waived by a sentence with "ignore" that names it, or by a list that follows such a sentence.
     """
     sentences = re.split(r"(?<=[.;!?])\s|\n\s*\n", instruction)
     waived = {word for text in sentences if _WAIVES.search(text) for word in re.findall(r"\w+", text)}
@@ -158,7 +164,7 @@ def _words(title: str) -> str:
 
 
 def _address(url: str) -> str:
-    """Host and path; of arXiv the number of the paper, whatever its form and version."""
+    """Return host and path, or for arXiv the number of the paper, regardless of its form and version."""
     parts = urlsplit(url.casefold())
     if (parts.hostname or "").endswith("arxiv.org") and (number := re.search(r"\d{4}\.\d{4,5}", parts.path)):
         return f"arxiv {number.group()}"
@@ -166,7 +172,7 @@ def _address(url: str) -> str:
 
 
 def _takes(node: FunctionNode, names: Sequence[str], is_method: bool) -> bool:
-    """Whether a function can be called with these by position. A single one may have any name."""
+    """Return whether a function takes these parameters by position. A single parameter may have any name."""
     arguments = node.args
     own = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)][int(is_method) :]
     required = len(own) - len(arguments.defaults)
@@ -182,7 +188,7 @@ def _arguments_of_init(statements: Iterable[ast.stmt], owner: str) -> list[ast.a
 
 
 def _signature(node: FunctionNode) -> str:
-    """The parameters with their kinds and defaults, without annotations."""
+    """Return the parameters with their kinds and defaults, without annotations."""
     bare = copy.deepcopy(node.args)
     for part in ast.walk(bare):
         if isinstance(part, ast.arg):
@@ -191,9 +197,9 @@ def _signature(node: FunctionNode) -> str:
 
 
 def _needed(statements: Iterable[ast.stmt], file: str, repository: Mapping[str, bytes]) -> Iterator[str]:
-    """The packages that statements of a file import, and those that the repository's modules import for them.
+    """Yield the top-level packages that statements import, directly or through modules of the repository.
 
-    By their first names; "." for a module that a relative import does not find.
+    Yields "." for a relative import of a module that does not exist.
     """
     seen = {file}
     pending = [(file, list(statements))]
@@ -210,7 +216,7 @@ def _needed(statements: Iterable[ast.stmt], file: str, repository: Mapping[str, 
 
 
 def _modules(body: Iterable[ast.stmt]) -> Iterator[tuple[str, int]]:
-    """The modules that statements import, each with the number of dots before it."""
+    """Yield the modules that statements import, each with its number of leading dots."""
     for statement in body:
         for node in ast.walk(statement):
             if isinstance(node, ast.Import):
@@ -220,7 +226,7 @@ def _modules(body: Iterable[ast.stmt]) -> Iterator[tuple[str, int]]:
 
 
 def _files_of(module: str, level: int, file: str, repository: Mapping[str, bytes]) -> list[str]:
-    """The files that run where a file imports a module of its repository: the module, and the packages around it."""
+    """Return the files that an import of a module of the repository runs: the module, and its parent packages."""
     above = PurePosixPath(file).parts[:-level] if level else ()
     parts = (*above, *module.split(".")) if module else above
     own = [path for path in ("/".join(parts) + ".py", "/".join((*parts, "__init__.py"))) if path in repository]

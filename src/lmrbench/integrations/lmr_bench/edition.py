@@ -1,10 +1,10 @@
-"""The folders of the public edition of LMR-BENCH: what each asks for, and its golden.
+"""Read the folders of the public edition of LMR-BENCH: the functions that each asks for, and their goldens.
 
-A clone of the edition's repository holds one folder for each paper, in `benchmark` or, where its archive was unpacked
-as the edition's README says, in `benchmark/datasets`: `info.json`, the research code, in which the functions that are
-asked for may be masked, and these functions in `golden_files`. The paper's text is in `paper.json`, there or in the
-research code. Somebody else wrote all of it: links are not followed, no path leads out of a folder, and nothing is read
-that is larger than what is expected. What is missing or of another form is a `TaskError` that says so.
+A clone of the edition's repository holds one folder for each paper, in `benchmark` or, if its archive was unpacked as
+the edition's README describes, in `benchmark/datasets`. A folder holds `info.json`, the research code, in which the
+functions may be masked, and these functions in `golden_files`. The paper's text is in `paper.json`, in the folder or in
+the research code. All of it is untrusted: links are not followed, no path leads out of a folder, and sizes are bounded.
+A file that is missing or has another form raises TaskError.
 """
 
 from __future__ import annotations
@@ -39,9 +39,14 @@ _POINTER = b"version https://git-lfs"
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A paper's folder. info: what `info.json` holds. files: what can be read there. others: what can't, and why.
+    """A paper's folder.
 
-    repository: the name of the folder that holds the research code.
+    Attributes:
+        folder: its path.
+        info: the content of `info.json`.
+        files: the readable files.
+        others: each other file, with the reason why it is not read.
+        repository: the name of the folder of the research code.
     """
 
     folder: Path
@@ -52,24 +57,24 @@ class Benchmark:
 
     @property
     def implementations(self) -> list[Mapping[str, Any]]:
-        """What is asked for, one function each."""
+        """The functions that are asked for, one entry each."""
         found = self.info.get("implementations")
         return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
 
     def text(self, key: str) -> str:
-        """A text or a number of `info.json`, as text; "" for anything else."""
+        """Return a string or integer of `info.json` as text, or "" for anything else."""
         return plain_text(self.info.get(key))
 
 
 def plain_text(value: object) -> str:
-    """A text or a number of a JSON file as text that can be written in UTF-8; "" for anything else."""
+    """Return a string or integer of a JSON file as text that UTF-8 can encode, or "" for anything else."""
     if isinstance(value, bool) or not isinstance(value, str | int):
         return ""
     return str(value).strip().encode("utf-8", "replace").decode()
 
 
 def benchmark_folders(source: Path) -> list[Path]:
-    """The folders of the papers, by number and name.
+    """Return the folders of the papers, ordered by number and name.
 
     Args:
         source: a clone, its folder `benchmark`, or the folder `datasets` of an unpacked archive.
@@ -98,12 +103,12 @@ def benchmark_folders(source: Path) -> list[Path]:
 
 
 def _folders(root: Path) -> list[Path]:
-    """The folders in a folder, without hidden ones and what archives of macOS add."""
+    """Return the folders in a folder, without hidden ones and those that archives of macOS add."""
     return [path for path in root.iterdir() if path.is_dir() and not path.name.startswith((".", "__"))]
 
 
 def read_benchmark(folder: Path) -> Benchmark:
-    """The facts of a paper's folder and the names of its files."""
+    """Read the facts of a paper's folder and the names of its files."""
     if folder.is_symlink():
         raise TaskError("is a link, which is not followed")
     if not any(folder.iterdir()):
@@ -128,7 +133,7 @@ def read_benchmark(folder: Path) -> Benchmark:
 
 
 def read_paper(benchmark: Benchmark, slug: str) -> Paper:
-    """The paper as `info.json` has it; its venue is the host of its address."""
+    """Read the paper's facts from `info.json`. Its venue is the host of its address."""
     url, code = benchmark.text("paper_url"), benchmark.text("repo_url")
     if re.match(r"[\w-]+(\.[\w-]+)+/", url):
         url = f"https://{url}"
@@ -147,7 +152,7 @@ def read_paper(benchmark: Benchmark, slug: str) -> Paper:
 
 
 def read_summary(benchmark: Benchmark, paper: Paper) -> str:
-    """The text of the paper as `paper.json` has it, in Markdown. Raises TaskError where none is found."""
+    """Return the text of `paper.json` in Markdown. Raises TaskError if it holds none."""
     title = paper_markdown(None, paper.title)
     names = _paper_files(benchmark)
     for name in names:
@@ -158,15 +163,18 @@ def read_summary(benchmark: Benchmark, paper: Paper) -> str:
 
 
 def _paper_files(benchmark: Benchmark) -> list[str]:
-    """The files that may hold the paper: beside `info.json`, and in the research code."""
+    """Return the files that may hold the paper, next to `info.json` and in the research code."""
     return [name for name in (PAPER, f"{benchmark.repository}/{PAPER}") if name in benchmark.files]
 
 
 def read_code(benchmark: Benchmark) -> tuple[dict[str, bytes], dict[str, list[str]]]:
-    """The research code by path, and by reason what else is not taken over.
+    """Read the research code.
 
-    Goldens, the paper's text and unit tests stay behind without a word. Of a folder of unit tests a goal file comes
-    along, with the modules of tests that it imports; one outside of the research code by its path in the benchmark.
+    Goldens, the paper's text and unit tests are left out without a reason. A goal file among unit tests is included,
+    with the test modules that it imports; if it is outside of the research code, under its path in the benchmark.
+
+    Returns:
+        The files by path, and the paths that are left out, by reason.
     """
     tests = {name for item in benchmark.implementations if (name := _inside(benchmark, item.get("unit_test_file")))}
     tests |= {f"{benchmark.repository}/{name}" for name in tests}
@@ -201,7 +209,7 @@ def read_code(benchmark: Benchmark) -> tuple[dict[str, bytes], dict[str, list[st
 
 
 def _wanted_of_tests(benchmark: Benchmark, tests: Collection[str]) -> set[str]:
-    """The files of unit tests that are goal files, and the modules among unit tests that these import."""
+    """Return the goal files among unit tests, and the test modules that they import."""
     goals = [_inside(benchmark, item.get("goal_file")) or "" for item in benchmark.implementations]
     places = [(f"{benchmark.repository}/{goal}", goal) for goal in goals]
     found = {next((name for name in names if name in benchmark.files), "") for names in places}
@@ -213,7 +221,7 @@ def _wanted_of_tests(benchmark: Benchmark, tests: Collection[str]) -> set[str]:
 
 
 def _imported_beside(benchmark: Benchmark, name: str) -> Iterator[str]:
-    """The files that a file imports from its folder, or from a folder around it."""
+    """Yield the files that a file imports from its folder, or from a parent of it."""
     try:
         tree = ast.parse(decode(read_foreign(benchmark.folder, name, MOST_BYTES) or b"")[0])
     except (SyntaxError, SubmissionError, RecursionError):
@@ -231,7 +239,7 @@ def _imported_beside(benchmark: Benchmark, name: str) -> Iterator[str]:
 
 
 def read_target(benchmark: Benchmark, item: Mapping[str, Any], code: Mapping[str, bytes]) -> Target:
-    """The function that an implementation asks for, which is in the research code."""
+    """Return the function that an implementation asks for. Raises TaskError if the research code lacks it."""
     goal = _named_file(benchmark, item, "goal_file")
     file = next((path for path in (goal, goal.removeprefix(f"{benchmark.repository}/")) if path in code), None)
     if file is None:
@@ -252,7 +260,7 @@ def read_target(benchmark: Benchmark, item: Mapping[str, Any], code: Mapping[str
 
 
 def read_context(benchmark: Benchmark, item: Mapping[str, Any], code: Mapping[str, bytes]) -> tuple[str, ...]:
-    """The files that `retrieval_context` names, as far as they are in the research code."""
+    """Return the files of `retrieval_context` that are in the research code."""
     named = item.get("retrieval_context")
     paths = [_inside(benchmark, path) or "" for path in (named if isinstance(named, list) else [named])]
     below = [path if path in code else path.removeprefix(f"{benchmark.repository}/") for path in paths]
@@ -260,7 +268,7 @@ def read_context(benchmark: Benchmark, item: Mapping[str, Any], code: Mapping[st
 
 
 def with_golden(benchmark: Benchmark, item: Mapping[str, Any], target: Target, goal: bytes) -> bytes:
-    """A goal file with the golden's function, and what it needs beside it."""
+    """Return a goal file with the golden's function, and the helpers that it needs."""
     path = _named_file(benchmark, item, "golden_file")
     places = (path, f"{GOLDENS}/{path}", f"{benchmark.repository}/{path}")
     place = next((name for name in places if name in benchmark.files), None)
@@ -279,7 +287,7 @@ def with_golden(benchmark: Benchmark, item: Mapping[str, Any], target: Target, g
 
 
 def _read_json(folder: Path, name: str) -> object:
-    """What a JSON file holds; None where there is none."""
+    """Return the content of a JSON file, or None if there is no such file."""
     try:
         data = read_foreign(folder, name, MOST_OF_A_TEXT)
         return None if data is None else json.loads(data)
@@ -305,7 +313,7 @@ def _named_file(benchmark: Benchmark, item: Mapping[str, Any], key: str) -> str:
 
 
 def _inside(benchmark: Benchmark, path: object) -> str | None:
-    """A path, from the benchmark's folder on; None for what is no path, or leads out of the folder."""
+    """Return a path relative to the benchmark's folder, or None if it is no path or leads out of the folder."""
     name = PurePosixPath(plain_text(path))
     if not isinstance(path, str) or not name.parts or name.is_absolute() or ".." in name.parts:
         return None
@@ -318,7 +326,7 @@ def _inside(benchmark: Benchmark, path: object) -> str | None:
 
 
 def _below(benchmark: Benchmark, names: Sequence[str] | Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """The names that lie in the folder of the research code, each with its path from there on."""
+    """Yield the names in the folder of the research code, each with its path relative to that folder."""
     for name in names:
         if name.startswith(f"{benchmark.repository}/"):
             yield name, name.removeprefix(f"{benchmark.repository}/")
@@ -340,7 +348,7 @@ def _why_left_out(path: str) -> str:
 
 
 def _is_stub(node: FunctionNode) -> bool:
-    """Whether a body holds nothing but constants, `pass` and an exception that says so."""
+    """Return whether a body consists of constants, `pass` and raising NotImplementedError."""
     return all(
         isinstance(part, ast.Pass)
         or (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant))

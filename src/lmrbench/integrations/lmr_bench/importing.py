@@ -1,13 +1,12 @@
-"""A suite of the tasks of the public edition of LMR-BENCH, and the reasons for what is not in it.
+"""Import the public edition of LMR-BENCH as a suite, and report what could not be imported.
 
-Each golden is put into its place in the research code, so that the mask can be computed; goldens, tests and bytecode
-stay behind. Where a check can observe the function (`adapting`), the task gets it; the others have
-no check, and can be read and answered, but not graded.
+Each golden is put into its place in the research code, from which the mask is computed. Goldens, tests and bytecode are
+left out. A task gets a check if one can observe its function (see `adapting`); a task without a check can be read and
+answered, but not graded.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import tempfile
@@ -16,6 +15,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import tomli_w
 
 from lmrbench.authoring.audit.certificate import LEAK_SHARE
 from lmrbench.authoring.audit.leaks import Leak, worst_leak
@@ -44,7 +45,14 @@ MOST_LEAKS = 20
 
 
 class Made(Record):
-    """A task that was made. check: the id of the task of `core` whose function its check observes; "" without one."""
+    """An imported task.
+
+    Attributes:
+        task: its id.
+        category: its category.
+        target: its function.
+        check: the id of the task of `core` whose function its check observes, or "" without a check.
+    """
 
     task: str
     category: str
@@ -53,14 +61,19 @@ class Made(Record):
 
 
 class Remark(Record):
-    """What was left out, or should be known of what was made. where: a benchmark, a file or function of it, a task."""
+    """A reason why something was left out, or a note on a task.
+
+    Attributes:
+        where: a benchmark, a file or function of it, or a task.
+        reason: the text.
+    """
 
     where: str
     reason: str
 
 
 class Imported(Record):
-    """What came of an import. left_out: what was not made or not taken over. remarks: on tasks that were made."""
+    """The result of an import. left_out: what was not imported. remarks: notes on imported tasks."""
 
     tasks: tuple[Made, ...]
     left_out: tuple[Remark, ...]
@@ -69,7 +82,7 @@ class Imported(Record):
 
 @dataclass(frozen=True)
 class _Wanted:
-    """One function that is asked for, and can be."""
+    """A function that a task can ask for."""
 
     name: str
     category: str
@@ -79,11 +92,20 @@ class _Wanted:
 
 
 def import_edition(source: Path, to: Path, advance: Callable[[int, int], None] = lambda done, total: None) -> Imported:
-    """Make a suite of a clone of the public edition's repository, in a folder that is new or empty.
+    """Make a suite from a clone of the public edition's repository.
 
-    Nothing is there until all of it is, and nothing if no task could be made. advance: called after each benchmark with
-    the numbers of those done and of all. Raises UsageError for a source without benchmarks, and for a folder that holds
-    something.
+    The folder appears when the suite is complete, and not at all if no task can be made.
+
+    Args:
+        source: the clone.
+        to: a folder that is new or empty.
+        advance: called after each benchmark with the number of those done and of all.
+
+    Returns:
+        The imported tasks, what was left out and why, and notes on the tasks.
+
+    Raises:
+        UsageError: the source holds no benchmarks, or the folder is not empty.
     """
     if to.is_symlink() or (to.exists() and (not to.is_dir() or any(to.iterdir()))):
         raise UsageError(f"{to}: is not empty; expected a new folder or an empty one")
@@ -101,7 +123,9 @@ def import_edition(source: Path, to: Path, advance: Callable[[int, int], None] =
     to.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{to.name}-", dir=to.parent))
     try:
-        (temporary / "suite.toml").write_text(_suite_table(suite), "utf-8")
+        (temporary / "suite.toml").write_text(
+            tomli_w.dumps(suite.model_dump(include={"name", "version", "categories"})), "utf-8"
+        )
         for number, folder in enumerate(folders, 1):
             slug = _unused(_slug(re.sub(r"^[0-9]+[\s_.-]+", "", folder.name), "paper"), slugs)
             try:
@@ -134,13 +158,13 @@ def import_edition(source: Path, to: Path, advance: Callable[[int, int], None] =
 
 
 def _counterpart(made: Made, known: Sequence[Task]) -> str:
-    """The id of the task of `core`, among those of the paper, that has the same function; "" without one."""
+    """Return the id of the paper's task in `core` that has the same function, or "" if there is none."""
     found = same_function(made.target.rpartition("::")[2].rpartition(".")[2], known)
     return found.id if found else ""
 
 
 def _require_new(benchmark: Benchmark, instances: dict[str, str]) -> None:
-    """Raise TaskError for a benchmark with the id of an earlier one."""
+    """Raise TaskError if a benchmark has the id of an earlier one."""
     name = benchmark.text("instance_id")
     if name in instances:
         raise TaskError(f"{INFO}: instance_id: {name!r} is that of {instances[name]}, too")
@@ -151,9 +175,9 @@ def _require_new(benchmark: Benchmark, instances: dict[str, str]) -> None:
 def _make(
     benchmark: Benchmark, paper: Paper, place: Path, suite: Suite, core: Sequence[Task], left_out: list[Remark]
 ) -> tuple[list[Made], list[Remark]]:
-    """Write a paper's folder, and load it: its tasks, and what should be known of them.
+    """Write a paper's folder, load it, and return its tasks with notes on them.
 
-    left_out: is added to. Raises TaskError, and leaves no folder, where there is no task.
+    Adds to `left_out`. Raises TaskError, and leaves no folder, if no task can be made.
     """
     name = benchmark.folder.name
     code, not_taken = read_code(benchmark)
@@ -195,9 +219,9 @@ def _make(
 
 
 def _leaks(task: Task) -> Iterator[Leak]:
-    """The files of the workspace that hold more of an answer of the paper than an audit allows, the worst first.
+    """Yield the files of the workspace that hold more of an answer than an audit allows, the worst first.
 
-    At most `MOST_LEAKS`, and none after a goal file, the summary or the instruction.
+    Yields at most `MOST_LEAKS`, and nothing after a goal file, the summary or the instruction.
     """
     goals = {target.file for target in (*task.targets, *task.siblings)}
     code = dict(task.files.repository)
@@ -209,7 +233,7 @@ def _leaks(task: Task) -> Iterator[Leak]:
         path = leak.place.partition("::")[0].removeprefix("repo/")
         if path not in code or path in goals:
             return
-        # The search names one place.
+        # The search names the worst place only; it is run again without that file.
         code = {name: data for name, data in code.items() if name != path}
 
 
@@ -220,9 +244,9 @@ def _made(task: Task, check: Adapted | None) -> Made:
 def _wanted(
     benchmark: Benchmark, code: dict[str, bytes], suite: Suite, known: Sequence[Task], left_out: list[Remark]
 ) -> list[_Wanted]:
-    """What can be asked for. Each golden is put into its place in the code; left_out is added to.
+    """Return the functions that tasks can ask for. Puts each golden into its place in `code`; adds to `left_out`.
 
-    known: the tasks that the suite `core` has of the paper.
+    known: the paper's tasks in the suite `core`.
     """
     found: list[_Wanted] = []
     for number, item in enumerate(benchmark.implementations):
@@ -262,15 +286,15 @@ def _one(
 
 
 def _copies(code: Mapping[str, bytes], goals: Collection[str]) -> list[tuple[str, str]]:
-    """Each goal file with a file that is the same, byte for byte, and would show the answer."""
+    """Return pairs of a goal file and a file with the same bytes, which would show the answer."""
     pairs = [(goal, path) for goal in sorted(goals) for path in code if path not in goals]
     return [(goal, path) for goal, path in pairs if code[path] == code[goal]]
 
 
 def _category(text: str, suite: Suite, task: Task | None) -> str:
-    """The category of the suite that a text means; where it means none, that of the task that `core` has.
+    """Return the category of the suite that a text names, or else the category of the task in `core`.
 
-    It means the one of which it has the largest share of the words, at least half, if that is a single one.
+    A text names the category of whose words it has the largest share, if that is at least half and not a tie.
     """
     given = _words(text)
     shares = {
@@ -286,12 +310,12 @@ def _category(text: str, suite: Suite, task: Task | None) -> str:
 
 
 def _words(text: str) -> frozenset[str]:
-    """The words of a category, without their endings."""
+    """Return the words of a category, without their endings."""
     return frozenset(re.sub(r"(?<=..)(s|ing)$", "", word) for word in re.findall(r"[a-z]+", text.casefold()))
 
 
 def _slug(text: str, otherwise: str) -> str:
-    """Small letters, digits and underscores."""
+    """Return a name of lowercase letters, digits and underscores."""
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
     return re.sub(r"[^a-z0-9]+", "_", plain).strip("_") or otherwise
 
@@ -304,41 +328,23 @@ def _unused(name: str, taken: set[str]) -> str:
     return unused
 
 
-def _suite_table(suite: Suite) -> str:
-    lines = [f"name = {_quoted(suite.name)}", f"version = {_quoted(suite.version)}", "", "[categories]"]
-    return "\n".join([*lines, *(f"{name} = {_quoted(title)}" for name, title in suite.categories.items())]) + "\n"
-
-
 def _table(paper: Paper, wanted: Sequence[_Wanted], checks: Mapping[str, Adapted], code: Mapping[str, bytes]) -> str:
-    """task.toml."""
-    facts = {"slug": paper.slug, "title": paper.title, "year": paper.year, "venue": paper.venue, "url": str(paper.url)}
-    lines = ["[paper]", *(f"{key} = {_quoted(value)}" for key, value in facts.items())]
-    if paper.code is not None:
-        lines.append(f"code = {_quoted(str(paper.code))}")
+    """Return the text of task.toml."""
+    facts = paper.model_dump(mode="json", include={"slug", "title", "year", "venue", "url", "code"}, exclude_none=True)
+    tasks = []
     for item in wanted:
         check = checks.get(item.name)
-        context = [path for path in item.context if path in code]
-        lines += [
-            "",
-            "[[task]]",
-            f"name = {_quoted(item.name)}",
-            f"category = {_quoted(item.category)}",
-            f"targets = [{_quoted(str(item.target))}]",
-            f'instruction = """\n{_quoted_lines(item.instruction)}\n"""',
-            f"context = [{', '.join(map(_quoted, context))}]",
-            f"check = {_quoted(f'checks/{item.name}.py' if check else '')}",
-        ]
+        entry: dict[str, Any] = {
+            "name": item.name,
+            "category": item.category,
+            "targets": [str(item.target)],
+            "instruction": f"{item.instruction}\n",
+            "context": [path for path in item.context if path in code],
+            "check": f"checks/{item.name}.py" if check else "",
+        }
         if check is not None:
-            lines.append(f"imports = [{', '.join(map(_quoted, check.imports))}]")
+            entry["imports"] = check.imports
             # In single precision, as the edition's own tests compare.
-            lines.append("tolerance = { rtol = 1e-4, atol = 1e-5 }")
-    return "\n".join(lines) + "\n"
-
-
-def _quoted(value: object) -> str:
-    """A text or a number as TOML, which escapes as JSON does, and one character more."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _quoted_lines(text: str) -> str:
-    return "\n".join(_quoted(line)[1:-1] for line in text.split("\n"))
+            entry["tolerance"] = {"rtol": 1e-4, "atol": 1e-5}
+        tasks.append(entry)
+    return tomli_w.dumps({"paper": facts, "task": tasks}, multiline_strings=True)

@@ -1,8 +1,7 @@
-"""The text of a paper that somebody else took apart into JSON, as Markdown.
+"""Convert the text of a paper from JSON to Markdown.
 
-The forms differ: a text, a list of paragraphs or of sections, an object with title, abstract and sections, sections as
-an object from heading to text, pages by their numbers, or paragraphs that each name their section. What has another
-form adds nothing.
+Known forms: a text; a list of paragraphs or of sections; an object with title, abstract and sections; an object from
+heading to text; pages by number; paragraphs that each name their section. Other values are ignored.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ MAX_DEPTH = 6
 
 
 def paper_markdown(value: object, title: str) -> str:
-    """The paper in Markdown, under its title; nothing but the title where no text is found."""
+    """Return the paper in Markdown, under its title; the title alone if no text is found."""
     lines = [f"# {title}"]
     heading = title.casefold()
     for name, depth, text in _pieces(value, "", 0):
@@ -34,7 +33,7 @@ def paper_markdown(value: object, title: str) -> str:
 
 
 def _pieces(value: object, heading: str, depth: int) -> Iterator[tuple[str, int, str]]:
-    """Each text with the heading that it stands under, and how deep that is."""
+    """Yield each text with its heading and the heading's depth."""
     if depth > MAX_DEPTH:
         return
     if isinstance(value, str):
@@ -50,9 +49,9 @@ def _pieces(value: object, heading: str, depth: int) -> Iterator[tuple[str, int,
 def _object(value: dict[str, object], heading: str, depth: int) -> Iterator[tuple[str, int, str]]:
     by_name = {str(key).casefold(): item for key, item in value.items()}
     own = next((by_name[name] for name in _TITLES if isinstance(by_name.get(name), str)), heading)
-    # Without a place for its texts it is an object from heading to text.
+    # Without a key for text it is an object from heading to text.
     is_table = not by_name.keys() & {*_TEXTS, *_INNER} - {"abstract"}
-    # Whatever their order in the file, the abstract comes first.
+    # The abstract comes first, regardless of the order in the file.
     for name, item in sorted(value.items(), key=lambda pair: pair[0].casefold() != "abstract"):
         key = name.casefold()
         if key == "abstract":

@@ -1,6 +1,6 @@
-"""Bring the code that tasks are set on to this machine: verified, unpacked once, read-only, never fetched again.
+"""Fetch the code that tasks are set on: verify it, unpack it once into the cache, and make it read-only.
 
-Packages come from the indexes that pip is configured for. Nothing that is fetched is run.
+Packages come from the indexes of pip's configuration. Nothing that is fetched is run.
 """
 
 from __future__ import annotations
@@ -28,15 +28,20 @@ from lmrbench.tasks.sources.unpack import unpack
 MOST_BYTES = 1 << 30
 _CHUNK = 1 << 18
 
-# Called with the bytes that are here, and with how many there will be if that is known.
+# Called with the number of bytes received, and with the total, or None if the server does not state it.
 Progress = Callable[[int, int | None], None]
 
 
 def fetch(source: Source, progress: Progress = lambda done, total: None) -> None:
-    """Bring a source into the cache, unless it is there.
+    """Fetch a source into the cache, unless it is there. Interrupted downloads are resumed.
 
-    What was loaded before an interruption is kept and gone on from. Raises SourceError for a source that can't be had,
-    or whose content is not the pinned one, and RecordError where another process is fetching it.
+    Args:
+        source: the package, commit or archive.
+        progress: called as bytes arrive.
+
+    Raises:
+        SourceError: the source is not available, or its content is not what is pinned.
+        RecordError: another process is fetching it.
     """
     if is_fetched(source):
         return
@@ -55,7 +60,7 @@ def fetch(source: Source, progress: Progress = lambda done, total: None) -> None
 
 
 def digest_at(address: str) -> str:
-    """The SHA-256 of the file at an address. Raises SourceError where it can't be had."""
+    """Return the SHA-256 of the file at an address. Raises SourceError if it is not available."""
     with _one_line(address), tempfile.TemporaryDirectory(prefix="lmrbench-") as folder:
         file = Path(folder, "file")
         _load(address, file, lambda done, total: None)
@@ -63,7 +68,7 @@ def digest_at(address: str) -> str:
 
 
 def _downloaded(source: Source, progress: Progress) -> Path:
-    """The file of a package or an archive, whole and verified."""
+    """Download the file of a package or an archive, and verify its digest."""
     address = str(source.archive) if source.archive else _address(source)
     name = source.file or urllib.parse.urlsplit(address).path.rpartition("/")[2]
     file = cache_folder() / "sources" / f".{source.key}" / name
@@ -79,7 +84,7 @@ def _downloaded(source: Source, progress: Progress) -> Path:
 
 
 def _load(address: str, part: Path, progress: Progress) -> None:
-    """Load a file behind what is there of it already."""
+    """Download a file, continuing after the part that is there."""
     done = part.stat().st_size if part.exists() else 0
     request = urllib.request.Request(address, headers={"Range": f"bytes={done}-"} if done else {})
     try:
@@ -91,7 +96,7 @@ def _load(address: str, part: Path, progress: Progress) -> None:
             with part.open("ab" if done else "wb") as written:
                 _copy(answer, written, done, total, progress)
     except urllib.error.HTTPError as error:
-        # Nothing is behind the end of a part that is whole.
+        # The part is complete, so the requested range is empty.
         if error.code != 416 or not done:
             raise SourceError(f"{address}: {error.code} {error.reason}") from error
 
@@ -105,12 +110,12 @@ def _copy(answer: IO[bytes], written: IO[bytes], done: int, total: int | None, p
         progress(done, total)
     if total is not None and done < total:
         raise SourceError(
-            f"the connection ended after {done:,} of {total:,} bytes; the same command goes on from there"
+            f"the connection ended after {done:,} of {total:,} bytes; run the same command again to resume"
         )
 
 
 def _address(source: Source) -> str:
-    """Where the user's indexes hold the file of a package."""
+    """Return the address of a package's file on the user's indexes."""
     assert source.package is not None
     for item in indexed_files(source.package.partition("==")[0]):
         if item.name != source.file:
@@ -122,7 +127,7 @@ def _address(source: Source) -> str:
 
 
 def _committed(source: Source) -> Path:
-    """The files of a commit as an archive. A commit's name is a digest of its content, and Git verifies it."""
+    """Fetch a commit as an archive. Its name is a digest of its content, which Git verifies."""
     folder = cache_folder() / "sources" / f".{source.key}"
     archive, clone = folder / "commit.tar.gz", folder / "clone"
     _git("init", "--quiet", "--bare", str(clone))
@@ -136,7 +141,7 @@ def _git(*arguments: str) -> None:
     try:
         done = subprocess.run(["git", *arguments], capture_output=True, text=True, env=environment, check=False)
     except FileNotFoundError as error:
-        raise SourceError("git is needed, and is not installed") from error
+        raise SourceError("git is not installed; install it") from error
     if done.returncode:
         raise SourceError((done.stderr.strip().splitlines() or ["git failed"])[-1])
 

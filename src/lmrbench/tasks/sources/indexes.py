@@ -1,4 +1,4 @@
-"""Which files of a package are on the indexes that pip is configured for, and where?"""
+"""The files of a package on the indexes of pip's configuration."""
 
 from __future__ import annotations
 
@@ -17,7 +17,14 @@ _PYPI = "https://pypi.org/simple"
 
 @dataclass(frozen=True)
 class IndexedFile:
-    """A file of a package. sha256: where the index says it. yanked: why it was withdrawn; None if it was not."""
+    """A file of a package.
+
+    Attributes:
+        name: of the file.
+        address: its URL.
+        sha256: its digest, or None if the index does not state it.
+        yanked: the reason why it was withdrawn, or None if it was not.
+    """
 
     name: str
     address: str
@@ -26,15 +33,17 @@ class IndexedFile:
 
 
 def indexed_files(project: str) -> Iterator[IndexedFile]:
-    """The files of a package, over all versions, in the order of pip's folders and indexes.
+    """Yield the files of all versions of a package, in the order of pip's folders and indexes.
 
-    Raises SourceError, after all others were asked, where an index can't be reached.
+    Raises SourceError at the end if an index can't be reached, after all others were asked.
     """
     try:
         import requests
         from pypi_simple import NoSuchProjectError, PyPISimple
     except ImportError as error:
-        raise SourceError("packages need an extra: pip install 'lmrbench[real]'") from error
+        raise SourceError(
+            f"asking an index needs {error.name}, which is not installed; pip install 'lmrbench[real]'"
+        ) from error
 
     settings = _pip_settings()
     session = requests.Session()
@@ -62,7 +71,7 @@ def indexed_files(project: str) -> Iterator[IndexedFile]:
 
 
 def _pip_settings() -> dict[str, str]:
-    """What pip is configured for, by name with underscores: its files, and its variables, which count more."""
+    """Return pip's settings, named with underscores, from its files and, with precedence, from the environment."""
     command = [sys.executable, "-m", "pip", "config", "list"]
     listed = subprocess.run(command, capture_output=True, text=True, check=False)
     found: dict[str, str] = {}

@@ -1,7 +1,7 @@
-"""Whose code is a repository that does not come with the suite, and where is it on this machine?
+"""Repositories that do not come with the suite, and their place on this machine.
 
-`[source]` of a task.toml pins a package of an index, a commit of a Git repository or an archive. `lmrbench fetch`
-brings it into the user's cache; from then on its files are read from there. Nothing of it enters the suite's folder.
+`[source]` of a task.toml pins a package of an index, a commit of a Git repository, or an archive. `lmrbench fetch`
+stores it in the user's cache, from which its files are read. Nothing of it enters the suite's folder.
 """
 
 from __future__ import annotations
@@ -33,13 +33,20 @@ def _target(value: object) -> object:
 
 
 class Source(Record):
-    """`[source]`: where code comes from, its licence, and which of its files count.
+    """`[source]`: the origin of the code, its licence, and the files that count.
 
-    package and file: a version on the user's index, and which of its files. git and commit: a repository. archive: the
-    address of a .tar.gz or .zip. sha256: of the file. keep, drop: globs over paths; a file stays that some pattern of
-    `keep` matches and none of `drop`. also_mask: functions that hold what a task asks for once more, as targets are
-    named; they have no bodies, for nobody. imports: the top-level imports that the files need for what is done with
-    them; code that nobody wrote for the purpose names others too, which it can do without.
+    Attributes:
+        package: a version on the user's index, as NAME==VERSION.
+        file: the name of one of the package's files.
+        git: the address of a repository.
+        commit: a commit of it, with all 40 digits.
+        archive: the address of a .tar.gz or .zip.
+        sha256: the digest of the package's file or of the archive.
+        licence: of the code.
+        keep: globs over paths. A file counts if one of them and none of `drop` matches.
+        drop: globs over paths.
+        also_mask: further functions that contain a task's answer. They are masked in every copy.
+        imports: the top-level imports that the tasks need. The code may name others, which they do without.
     """
 
     package: Annotated[str, StringConstraints(pattern=r"^[\w.-]+==[\w.+!-]+$")] | None = None
@@ -68,22 +75,22 @@ class Source(Record):
 
     @property
     def key(self) -> str:
-        """What names its content: the digest of the file, or the commit."""
+        """The digest of the file, or the commit."""
         return self.sha256 or self.commit or ""
 
 
 def tree_folder(source: Source) -> Path:
-    """Where the files of a source lie once they are fetched."""
+    """Return the folder of a source's files in the cache."""
     return cache_folder() / "sources" / source.key
 
 
 def is_fetched(source: Source) -> bool:
-    """Whether a source is here, whole: its folder gets its name when all of it is written."""
+    """Return whether a source was fetched completely: its folder is renamed to its final name at the end."""
     return tree_folder(source).is_dir()
 
 
 class Kept(bytes):
-    """The content of a file of a source, and where it lies, so that who needs the file can be shown that place."""
+    """The content of a file of a source, with its place, so that a sandbox can bind-mount the file."""
 
     place: Path
 
@@ -95,7 +102,7 @@ class Kept(bytes):
         return kept
 
     def __reduce__(self) -> tuple[Callable[[Path], Kept], tuple[Path]]:
-        """Pickled as its place: whoever unpickles it has the same sources, or is told that the file is missing."""
+        """Pickle the place alone. Unpickling reads the file, and fails if the source was not fetched there."""
         return _kept_at, (self.place,)
 
 
@@ -105,9 +112,14 @@ def _kept_at(place: Path) -> Kept:
 
 
 class Tree(Mapping[str, bytes]):
-    """The files of a source that count, by path, with those of an overlay laid over them. Read when they are asked for.
+    """The files of a source that count, by path, with the files of an overlay in place of theirs. Read on access.
 
-    folder: of the paper, in its suite. Raises TaskError, which says how to fetch it, where the source is not here.
+    Access raises TaskError, with the command that fetches the source, if it is not in the cache.
+
+    Attributes:
+        folder: of the paper, in its suite.
+        source: what is pinned.
+        overlay: content by path.
     """
 
     def __init__(self, folder: Path, source: Source, overlay: Mapping[str, bytes]) -> None:
@@ -119,7 +131,7 @@ class Tree(Mapping[str, bytes]):
 
     @property
     def places(self) -> Mapping[str, Path]:
-        """The files of the source, by path, and where each lies."""
+        """The place of each file of the source, by path."""
         if self._places is None:
             if not is_fetched(self.source):
                 paper, suite = self.folder.name, self.folder.parent

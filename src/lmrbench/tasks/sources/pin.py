@@ -1,4 +1,4 @@
-"""From what a person calls a source, a version or an address, to one that is pinned by its digest."""
+"""Pin a source by its digest, from a version or an address."""
 
 from __future__ import annotations
 
@@ -27,10 +27,14 @@ _PACKAGE = re.compile(r"[\w.-]+==[\w.+!-]+")
 
 
 def pinned(text: str) -> Source:
-    """The source that is meant by NAME==VERSION, by ADDRESS@COMMIT or by the address of an archive.
+    """Return the source named by NAME==VERSION, ADDRESS@COMMIT, or the address of an archive.
 
-    Of a version's files a wheel for every machine is taken, or else the source distribution. The licence is left to
-    say, and so are imports. Raises UsageError for other text, and SourceError for what can't be found.
+    The file of a version is its wheel for every machine, or else its source distribution. Licence and imports are left
+    to the author.
+
+    Raises:
+        UsageError: the text has another form.
+        SourceError: the version or the archive is not available.
     """
     table: dict[str, str]
     if _PACKAGE.fullmatch(text):
@@ -49,7 +53,7 @@ def pinned(text: str) -> Source:
 
 
 def licence_of(source: Source) -> str:
-    """The licence that the metadata of a fetched package names; TODO where there is none."""
+    """Return the licence in the metadata of a fetched package, or TODO if it names none."""
     for pattern in ("*.dist-info/METADATA", "PKG-INFO", "*/PKG-INFO"):
         for file in sorted(tree_folder(source).glob(pattern)):
             if said := _licence(file):
@@ -60,13 +64,13 @@ def licence_of(source: Source) -> str:
 def _licence(metadata: Path) -> str:
     fields = email.parser.HeaderParser().parsestr(metadata.read_text("utf-8", "replace"))
     classified = [item for item in fields.get_all("Classifier", []) if item.startswith("License ::")]
-    # Some packages put the whole text there.
+    # Some packages put the whole text of the licence into this field.
     named = "" if "\n" in (fields["License"] or "") else fields["License"]
     return fields["License-Expression"] or named or "".join(classified[:1]).rpartition(":: ")[2]
 
 
 def _best_file(package: str) -> IndexedFile:
-    """The file of a version that runs everywhere."""
+    """Return the file of a version that runs on every machine."""
     name, _, version = package.partition("==")
     try:
         wanted = (canonicalize_name(name), Version(version))
@@ -81,7 +85,7 @@ def _best_file(package: str) -> IndexedFile:
 
 
 def _release(file: str) -> tuple[str, Version] | None:
-    """Of which package and version a file is, if it runs everywhere."""
+    """Return the package and version of a file, or None if it does not run on every machine."""
     try:
         if not file.endswith(".whl"):
             return parse_sdist_filename(file)

@@ -1,6 +1,7 @@
-"""Archives that strangers made: unpacked into a folder that they can't leave, within bounds.
+"""Unpack untrusted archives within bounds.
 
-Only plain files and folders are written. Whatever else an archive holds, or wants to put elsewhere, refuses it whole.
+Only regular files and folders are written. An archive that holds anything else, or a path that leads out of the folder,
+is refused as a whole.
 """
 
 from __future__ import annotations
@@ -28,8 +29,10 @@ _Member = tuple[str, bool, Callable[[], IO[bytes] | None]]
 def unpack(archive: Path, folder: Path) -> None:
     """Write the files of a .whl, .zip or .tar.gz into a new folder, read-only.
 
-    Where all of them lie in one folder, as those of a source distribution do, that one is left out. Raises SourceError
-    for an archive that is damaged, too large, holds links or devices, or paths that lead elsewhere.
+    If all files are in one folder, as in a source distribution, its name is dropped from their paths.
+
+    Raises:
+        SourceError: the archive is damaged or too large, or holds links, devices, or paths that lead out of it.
     """
     try:
         if archive.name.endswith((".whl", ".zip")):
@@ -70,7 +73,7 @@ def _write(members: list[_Member], folder: Path, name: str) -> None:
         stream = content()
         if stream is None:
             raise SourceError(f"{name}: {str(path)!r} has no content")
-        # Never a file that is there: an archive may hold the same path twice.
+        # O_EXCL, because an archive may hold the same path twice.
         with stream, os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o444), "wb") as written:
             while chunk := stream.read(_CHUNK):
                 room -= len(chunk)

@@ -1,0 +1,66 @@
+"""The formats that `lmrbench export` writes: those of lmrbench, and those of other packages.
+
+A package adds a format by an entry point of the group `lmrbench.exporters`: its name, and a function
+`write(tasks, to, inputs)` that writes the tasks and yields each path when it is complete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+
+from lmrbench.errors import UsageError
+
+GROUP = "lmrbench.exporters"
+
+
+@dataclass(frozen=True)
+class Exporter:
+    """A format of lmrbench.
+
+    Attributes:
+        about: one line for the help.
+        place: its function, as an entry point names it.
+        goldens: whether the function takes `goldens=True`, and writes the answers too.
+    """
+
+    about: str
+    place: str
+    goldens: bool = False
+
+
+EXPORTERS = {
+    "workspace": Exporter("folders to edit", "lmrbench.integrations.workspace:write"),
+    "harbor": Exporter(
+        "folders that Harbor runs, with the answers where its agents do not see them",
+        "lmrbench.integrations.harbor:write",
+    ),
+    "huggingface": Exporter("a dataset with a card", "lmrbench.integrations.huggingface:write", goldens=True),
+    "jsonl": Exporter("the same rows in one file", "lmrbench.integrations.huggingface:write_rows"),
+}
+
+
+def exporter(name: str, goldens: bool = False) -> Callable[..., Iterator[Path]]:
+    """Return the function that writes a format.
+
+    Args:
+        name: of the format.
+        goldens: whether it is to write the answers too.
+
+    Raises:
+        UsageError: there is no such format, or it writes no answers.
+    """
+    if goldens and not (name in EXPORTERS and EXPORTERS[name].goldens):
+        able = " or ".join(item for item, found in EXPORTERS.items() if found.goldens)
+        raise UsageError(f"--goldens goes with --format {able}")
+    if name in EXPORTERS:
+        entry = EntryPoint(name, EXPORTERS[name].place, GROUP)
+    else:
+        foreign = {item.name: item for item in entry_points(group=GROUP)}
+        if name not in foreign:
+            raise UsageError(f"--format {name}: unknown format; there are {', '.join([*EXPORTERS, *sorted(foreign)])}")
+        entry = foreign[name]
+    found: Callable[..., Iterator[Path]] = entry.load()
+    return found

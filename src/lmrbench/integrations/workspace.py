@@ -1,0 +1,41 @@
+"""Tasks as folders to edit, one for each task. The formats whose tasks are folders share `write_each`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from lmrbench.files import write_whole
+from lmrbench.tasks.model import Inputs, Task
+from lmrbench.tasks.workspace import export_workspace
+
+ABOUT_TIERS = """\
+A paper may have tasks of several tiers. What a task of one tier shows may hold the functions that a task of another
+tier asks for: don't train on one, or show it to a solver, and evaluate on the other. {fields} names a task's others.
+"""
+
+
+def write(tasks: Sequence[Task], to: Path, inputs: Inputs) -> Iterator[Path]:
+    """Write the workspace of each task to `to/paper/task`, and yield its folder."""
+    return write_each(tasks, to, lambda task: f"{task.paper.slug}/{task.name}", export_workspace, inputs)
+
+
+def write_each(
+    tasks: Sequence[Task],
+    to: Path,
+    name_of: Callable[[Task], str],
+    write_task: Callable[[Task, Path, Inputs], None],
+    inputs: Inputs,
+) -> Iterator[Path]:
+    """Write each task to a folder below `to`, and yield the folder.
+
+    A README.md beside them names the tasks that may answer tasks of other tiers, if there are any.
+    """
+    for task in tasks:
+        folder = to / name_of(task)
+        write_task(task, folder, inputs)
+        yield folder
+    if lines := [f"| {task.id} | {', '.join(task.other_tiers)} |" for task in tasks if task.other_tiers]:
+        table = "\n".join(["| task | other tiers of its paper |", "|---|---|", *lines])
+        text = f"# Tasks of lmrbench\n\n{ABOUT_TIERS.format(fields='The table')}\n{table}\n"
+        write_whole(to / "README.md", text.encode())

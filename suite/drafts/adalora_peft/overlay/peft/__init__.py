@@ -1,1 +1,0 @@
-"""The part of peft that this task needs, each module by its own name: the package's `__init__` imports every method."""

@@ -1,1 +1,0 @@
-"""Adapters, a folder for each method."""

@@ -1,1 +1,0 @@
-"""A stub: losses are imported from their modules."""

@@ -1,1 +1,0 @@
-"""Adapters, each in a folder of its own."""

@@ -1,1 +1,0 @@
-"""A stub: the published package has its encoder here."""

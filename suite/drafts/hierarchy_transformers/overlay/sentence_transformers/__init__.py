@@ -1,1 +1,0 @@
-"""A stub: only what an evaluator inherits from."""
