@@ -263,7 +263,7 @@ def test_bad_input_is_one_line(tmp_path, judge):
             f"{empty / 'submissions.jsonl'}: holds no submissions": judge(base, empty, "--model", KIND),
             "there is no such run folder": judge(base, tmp_path / "nowhere", "--model", KIND),
             "--model is needed": judge(base, folder),
-            "the model nobody/nothing can't be asked: ": judge(base, folder, "--model", "nobody/nothing"),
+            "the model nobody/nothing can't be opened: ": judge(base, folder, "--model", "nobody/nothing"),
             "is named twice": judge(base, folder, "--model", KIND, "--model", KIND),
             "judgements.jsonl:1: judges sample 0 of toy/blend by right, which is not in submissions.jsonl": judge(
                 base, stray, "--model", KIND

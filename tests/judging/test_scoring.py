@@ -228,10 +228,10 @@ def test_what_a_judge_costs_is_not_counted_as_the_runs(scored, solved, tmp_path)
     ("options", "words"),
     [
         ({"model": ""}, "model= is needed"),
-        ({"model": "nobody/nothing"}, "the model nobody/nothing can't be asked: "),
+        ({"model": "nobody/nothing"}, "the model nobody/nothing can't be opened: "),
         ({"model": ["a", "b"]}, "model=.* must be a valid string"),
         ({"votes": 0}, "votes=0: must be greater"),
-        ({"evidence": True}, "evidence=: there is no such option; there are model, suite, votes, "),
+        ({"evidence": True}, "evidence=: no such option; use model, suite, votes, "),
         ({"suite": "/nowhere"}, "/nowhere: there is no suite folder"),
     ],
 )

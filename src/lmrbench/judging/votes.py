@@ -12,7 +12,7 @@ from inspect_ai.util import JSONSchema
 from pydantic import Field, StringConstraints, ValidationError, field_validator, model_validator
 
 from lmrbench.judging.prompts import TOOL
-from lmrbench.models.endings import of_output, one_line, too_long
+from lmrbench.models.endings import output_ending, one_line, too_long
 from lmrbench.records import Record
 from lmrbench.runs.records import CATEGORIES, ERROR_CLASSES, Category, ErrorClass, VoteStatus
 from lmrbench.tasks.submission import Text
@@ -96,7 +96,7 @@ async def cast(model: Model, message: str, config: GenerateConfig) -> Vote:
 
 def read_opinion(output: ModelOutput) -> tuple[VoteStatus, Opinion | None, str]:
     """What an answer is: how it ended, the opinion if there is one, and otherwise why there is none."""
-    ending = of_output(output)
+    ending = output_ending(output)
     if ending.status == "refused" or not output.choices:
         return ("refused" if output.choices else "unparsable"), None, ending.detail or "it is empty"
     try:
