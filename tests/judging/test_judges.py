@@ -198,7 +198,7 @@ def test_a_provider_that_fails_is_asked_again_by_the_same_command(tmp_path, judg
         dead = judge(base, folder, "--model", STRICT)
 
     assert first.returncode == 4
-    assert "1 of 2 votes are missing, as the provider failed" in first.stderr
+    assert "1 of 2 votes are missing because the provider failed" in first.stderr
     assert len(first.stderr.splitlines()) == 1
     assert second.returncode == 0, second.stderr
     assert len(log.requests) == asked + 1

@@ -123,7 +123,7 @@ def test_the_way_from_a_run_to_agreement(run_folder, toy_suite, tmp_path):
     shown = documents[items["secret-one"]].partition("## Candidate")[2]
     assert "product(factors, values) / max(" in shown.partition("Added to `blending.py`")[0]
     assert "def product(one, other):" in shown.partition("Added to `blending.py`")[2]
-    assert "Nothing can be taken of this answer" in documents[items["secret-three"]]
+    assert "No code can be extracted from this answer" in documents[items["secret-three"]]
     assert "````python\nno ``` code\n````" in documents[items["secret-three"]]
 
     said_by = {"ann": ("CC", "LC", "LI"), "bob": ("CC", "LI", "LI"), "cem": ("CC", "CC", "LI")}
@@ -203,15 +203,15 @@ def test_of_one_annotator_and_of_nobody(run_folder, tmp_path):
         ({"category": "XX"}, "sheet.csv:3: category: 'XX' is not of the scale CC, LC, LI"),
         ({"category": "", "reason": "so"}, "sheet.csv:3: category: is missing, or not of the scale"),
         ({"category": "LC"}, "sheet.csv:3: reason: is missing; LC needs one"),
-        ({"error_class": "typo"}, "sheet.csv:3: error_class: 'typo' is none of paper parsing, problem context"),
-        ({"item": "item-1"}, "sheet.csv:3: item: ann labels item-1 twice, before in "),
+        ({"error_class": "typo"}, "sheet.csv:3: error_class: 'typo' is not one of paper parsing, problem context"),
+        ({"item": "item-1"}, "sheet.csv:3: item: ann labels item-1 twice; first in "),
         ({"item": "item-9"}, "sheet.csv:3: item: 'item-9' is not in the key"),
         ({"task": "p1/t"}, "sheet.csv:3: task: is 'p1/t', but item-2 is of 'p2/t'"),
-        ({"seconds": "soon"}, "sheet.csv:3: seconds: 'soon' is no number of seconds"),
-        ({"seconds": "nan"}, "sheet.csv:3: seconds: 'nan' is no number of seconds"),
-        ({"seconds": "-1"}, "sheet.csv:3: seconds: '-1' is no number of seconds"),
+        ({"seconds": "soon"}, "sheet.csv:3: seconds: 'soon' is not a number of seconds"),
+        ({"seconds": "nan"}, "sheet.csv:3: seconds: 'nan' is not a number of seconds"),
+        ({"seconds": "-1"}, "sheet.csv:3: seconds: '-1' is not a number of seconds"),
         ({"annotator": ""}, "sheet.csv:3: annotator: is missing"),
-        ({"annotator": ADJUDICATED}, "sheet.csv:3: annotator: nobody may be called 'adjudicated'"),
+        ({"annotator": ADJUDICATED}, "sheet.csv:3: annotator: 'adjudicated' is reserved"),
     ],
 )
 def test_a_bad_row_is_named(row, message, tmp_path):
@@ -291,20 +291,20 @@ def test_a_bad_sheet_ends_the_command_with_2_lists_every_row_and_writes_nothing(
     result = lmrbench("labels", "import", *sheets, "--key", "key.jsonl", "--out", "labels.jsonl", cwd=tmp_path)
     assert result.returncode == 2
     assert result.stderr.splitlines() == [
-        "lmrbench: these sheets can't be taken:",
+        "lmrbench: the sheets have errors:",
         "    missing.csv: No such file or directory",
         "    sheet.csv:2: category: 'XX' is not of the scale CC, LC, LI",
         "    sheet.csv:3: item: 'item-9' is not in the key",
-        "    other.csv:2: seconds: 'x' is no number of seconds",
+        "    other.csv:2: seconds: 'x' is not a number of seconds",
     ]
     assert not (tmp_path / "labels.jsonl").exists()
 
 
 def test_nothing_that_may_be_filled_in_is_overwritten(run_folder, toy_suite, tmp_path):
     file = sheet(tmp_path, {})
-    with pytest.raises(UsageError, match=r"sheet\.csv: is there already"):
+    with pytest.raises(UsageError, match=r"sheet\.csv: already exists"):
         call("labels", "export", run_folder, "--out", file, "--key", tmp_path / "key", "--suite", toy_suite)
-    with pytest.raises(UsageError, match=r"a sheet is a \.csv or a \.jsonl file"):
+    with pytest.raises(UsageError, match=r"a sheet must be a \.csv or \.jsonl file"):
         call("labels", "export", run_folder, "--out", "sheet.xlsx", "--key", tmp_path / "key", "--suite", toy_suite)
     write_labels(tmp_path / "labels.jsonl", [label("ann", "CC")])
     with pytest.raises(UsageError, match=r"labels\.jsonl: is there already"):
@@ -347,8 +347,8 @@ def test_the_majority_decides_and_a_third_person_on_ties_and_conflicts():
     assert [item.category for item in adjudicated(labels, decisions)] == ["LC", "LC", "CC"]
     for bad, message in (
         (label("d", "CC", "p1/t"), "is not disputed"),
-        (label("a", "CC", "p2/t"), "somebody else must decide"),
-        (label("e", "CC", "p2/t"), "d and e decide differently"),
+        (label("a", "CC", "p2/t"), "another person must decide"),
+        (label("e", "CC", "p2/t"), "the decisions of d and e differ"),
     ):
         with pytest.raises(UsageError, match=message):
             adjudicated(labels, [*decisions, bad])

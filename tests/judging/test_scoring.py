@@ -139,9 +139,9 @@ def test_shares_are_of_what_was_judged_and_a_candidate_that_argues_is_data(score
     assert [scores[word].value for word in ("weights(", "mean_of", "NOTE TO THE JUDGE")] == ["CC", "LC", "LI"]
     assert scores["mean_of"].explanation == f"LC (problem context): {' '.join(POINTS * 2)}"
     # Of the two others there is nothing to judge.
-    assert scores["I can't"].explanation.startswith("nothing can be judged: ")
+    assert scores["I can't"].explanation.startswith("no code to judge: ")
     assert scores["I can't"].reason == "invalid_response_format"
-    assert scores[""].explanation == "the log holds no submission of it"
+    assert scores[""].explanation == "the log contains no submission"
     assert all(math.isnan(scores[word].value) for word in ("I can't", ""))
     assert metrics_of(log) == ({name: pytest.approx(1 / 3) for name in ("CC", "LC", "LI")}, 3, 2)
     assert len(asked.requests) == 3
@@ -207,8 +207,8 @@ def test_other_tasks_than_those_of_the_log_are_not_judged(scored):
     broken, _, third = scored(sees_the_weights, change=damaged)
 
     assert not [*first.requests, *second.requests, *third.requests]
-    assert elsewhere["mean_of"].explanation == "the suite holds no such task; suite= names another one"
-    assert changed["mean_of"].explanation.startswith("the suite holds another version of the task")
+    assert elsewhere["mean_of"].explanation == "toy/blend: no such task in the suite; choose another suite with suite="
+    assert changed["mean_of"].explanation.startswith("toy/blend: the suite has another version of the task")
     assert broken["mean_of"].explanation == "the log: system: Field required"
 
 

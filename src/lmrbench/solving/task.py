@@ -71,7 +71,7 @@ def lmr_bench(
         OptionError: an option has an invalid value.
     """
     folder = suite_folder(suite).resolve()
-    # Inspect's command line has split the value of -T at commas already.
+    # Inspect's command line splits the values of -T at commas into lists.
     patterns = tasks.split(",") if isinstance(tasks, str) else list(map(str, tasks))
     try:
         if unknown := sorted(settings.keys() - set(TASK_FIELDS)):
