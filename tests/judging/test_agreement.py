@@ -61,9 +61,9 @@ def test_what_is_not_defined_is_none():
     assert all_alike.kappa is None
     assert all_alike.kappa_low is None
     assert all_alike.same.share == 1.0
-    with pytest.raises(ValueError, match="one length"):
+    with pytest.raises(ValueError, match="differ in length"):
         agreement(["CC"], [], [])
-    assert (nothing.why, all_alike.why) == ("no item was judged by both", "both say CC of every item")
+    assert (nothing.why, all_alike.why) == ("no item was labelled by both", "both label every item CC")
 
 
 def test_one_paper_has_no_interval():
@@ -120,7 +120,7 @@ def test_missing_labels_as_krippendorff_has_them(seed):
 def test_of_many_raters_what_is_not_defined_says_why():
     reasons = {
         (): "no item was labelled by two raters",
-        (("CC",), ("LI",)): "there is one rater only",
+        (("CC",), ("LI",)): "there is only one rater",
         (("CC", None), (None, "LI")): "no item was labelled by two raters",
         (("LC", "LC"), ("LC", None)): "every label is LC",
     }
@@ -131,7 +131,7 @@ def test_of_many_raters_what_is_not_defined_says_why():
     partly = reliability([["CC", "LI", None], [None, "LI", "LI"]], ["a", "b"])
     assert (partly.fleiss.value, partly.fleiss.why) == (None, "no item was labelled by all 3 raters")
     assert partly.alpha_nominal.value is not None
-    with pytest.raises(ValueError, match="not of the scale"):
+    with pytest.raises(ValueError, match="not on the scale"):
         reliability([["CC", "XX"]], ["a"])
 
 

@@ -182,15 +182,15 @@ def test_the_way_from_a_run_to_agreement(run_folder, toy_suite, tmp_path):
     shown = call("agreement", together, verdicts, run_folder)
     assert "judge j: no majority on 1 answer; left out" in shown
     assert "no interval: all items are of one paper" in shown
-    assert "not defined: both say CC of every item" in shown
+    assert "not defined: both label every item CC" in shown
     assert "nan" not in shown.lower().replace("ann", "")
 
 
 def test_of_one_annotator_and_of_nobody(run_folder, tmp_path):
     write_labels(tmp_path / "labels.jsonl", [label("ann", "CC"), label("ann", "LI", "p2/t")])
     shown = call("agreement", tmp_path / "labels.jsonl", run_folder)
-    assert "not defined: there is one rater only" in shown
-    assert "not defined: no item was judged by both" in shown
+    assert "not defined: there is only one rater" in shown
+    assert "not defined: no item was labelled by both" in shown
     with pytest.raises(UsageError, match="nobody judged these answers but the unit tests"):
         call("agreement", run_folder)
     with pytest.raises(UsageError, match="sample 0 of toy/blend by secret-one is in another run, too"):
@@ -200,8 +200,8 @@ def test_of_one_annotator_and_of_nobody(run_folder, tmp_path):
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"category": "XX"}, "sheet.csv:3: category: 'XX' is not of the scale CC, LC, LI"),
-        ({"category": "", "reason": "so"}, "sheet.csv:3: category: is missing, or not of the scale"),
+        ({"category": "XX"}, "sheet.csv:3: category: 'XX' is not on the scale CC, LC, LI"),
+        ({"category": "", "reason": "so"}, "sheet.csv:3: category: is missing, or not on the scale"),
         ({"category": "LC"}, "sheet.csv:3: reason: is missing; LC needs one"),
         ({"error_class": "typo"}, "sheet.csv:3: error_class: 'typo' is not one of paper parsing, problem context"),
         ({"item": "item-1"}, "sheet.csv:3: item: ann labels item-1 twice; first in "),
@@ -244,7 +244,7 @@ def test_a_shifted_scale_is_said_once_and_can_be_mapped(values, scale, tmp_path)
         labels, _ = read_sheets([file], KEY, read_scale(scale))
         meant = {text: name for text, _, name in (part.partition("=") for part in scale.split(","))}
         assert [item.category for item in labels] == [*(meant[value[0]] for value in values.split()), "CC"]
-    with pytest.raises(RecordError, match=r"'[59]' is not of the scale|'[0-3]\.?0?' is not of the scale CC, LC, LI, 7"):
+    with pytest.raises(RecordError, match=r"'[59]' is not on the scale|'[0-3]\.?0?' is not on the scale CC, LC, LI, 7"):
         read_sheets([file], KEY, read_scale("7=CC"))
 
 
@@ -293,7 +293,7 @@ def test_a_bad_sheet_ends_the_command_with_2_lists_every_row_and_writes_nothing(
     assert result.stderr.splitlines() == [
         "lmrbench: the sheets have errors:",
         "    missing.csv: No such file or directory",
-        "    sheet.csv:2: category: 'XX' is not of the scale CC, LC, LI",
+        "    sheet.csv:2: category: 'XX' is not on the scale CC, LC, LI",
         "    sheet.csv:3: item: 'item-9' is not in the key",
         "    other.csv:2: seconds: 'x' is not a number of seconds",
     ]
@@ -302,7 +302,7 @@ def test_a_bad_sheet_ends_the_command_with_2_lists_every_row_and_writes_nothing(
 
 def test_nothing_that_may_be_filled_in_is_overwritten(run_folder, toy_suite, tmp_path):
     file = sheet(tmp_path, {})
-    with pytest.raises(UsageError, match=r"sheet\.csv: already exists"):
+    with pytest.raises(UsageError, match=r"sheet\.csv: is there already"):
         call("labels", "export", run_folder, "--out", file, "--key", tmp_path / "key", "--suite", toy_suite)
     with pytest.raises(UsageError, match=r"a sheet must be a \.csv or \.jsonl file"):
         call("labels", "export", run_folder, "--out", "sheet.xlsx", "--key", tmp_path / "key", "--suite", toy_suite)

@@ -1,10 +1,11 @@
-"""How far do those who judge the same answers agree, and how sure is that?
+"""Agreement of raters who label the same answers, with confidence intervals.
 
-Of two: shares, Cohen's kappa and a table (`agreement`). Of any number, each of whom may have left out some items:
-Fleiss' kappa and Krippendorff's alpha (`reliability`). What is not defined is None, and the reason stands beside it.
+`agreement` compares two raters: shares, Cohen's kappa and the table of counts. `reliability` takes any number of
+raters, with missing labels: Fleiss' kappa and Krippendorff's alpha. An undefined statistic is None and comes with the
+reason.
 
-Agreement on one answer says little of another of the same paper, so intervals come from drawing whole papers; draws in
-which a statistic is not defined are left out, and of one paper alone there is no interval.
+Labels of answers to tasks of one paper are correlated. Intervals therefore come from a bootstrap over whole papers.
+Resamples in which a statistic is undefined are left out. With a single paper, there is no interval.
 """
 
 from __future__ import annotations
@@ -21,16 +22,21 @@ from lmrbench.runs.records import CATEGORIES, OPPOSITES
 
 DRAWS = 2000
 CONFIDENCE = 0.95
-# The scale of two categories: completely correct, or anything else.
+# The binary scale: completely correct or not.
 BINARY = ("CC", "not CC")
 ONE_PAPER = "all items are of one paper"
-ALL_ALIKE = "all draws of papers give the same"
+ALL_ALIKE = "all resamples give the same value"
 
 
 class Share(Record):
-    """A share of items, with the interval that drawing whole papers gives.
+    """A share of items with its interval.
 
-    Without items it is not defined, and of one paper its interval is not.
+    Attributes:
+        count: number of items that count.
+        of: number of all items.
+        share: the share; None without items.
+        low: lower bound of the interval; None if it is undefined.
+        high: upper bound of the interval; None if it is undefined.
     """
 
     count: int
@@ -41,12 +47,17 @@ class Share(Record):
 
 
 class Agreement(Record):
-    """Of two who judged the same items.
+    """The agreement of two raters.
 
-    same: equal categories. conflicts: one says CC and the other LI. kappa: Cohen's, with its interval; None where both
-    gave one and the same category throughout, for which it is not defined. table: how often the first said what is on
-    the left, and the second what is above; both in the order of the scale. why: the reason why kappa or its interval
-    is not defined; "" where both are.
+    Attributes:
+        same: items with equal labels.
+        conflicts: items that one rater calls CC and the other LI.
+        kappa: Cohen's kappa; None if both raters always gave the same single category.
+        kappa_low: lower bound of the interval of kappa.
+        kappa_high: upper bound of the interval of kappa.
+        table: counts of items by the first rater's label (rows) and the second rater's (columns), in the order of the
+            scale.
+        why: the reason why kappa or its interval is undefined; "" if both are defined.
     """
 
     same: Share
@@ -59,7 +70,14 @@ class Agreement(Record):
 
 
 class Statistic(Record):
-    """A statistic of agreement with its interval. why: the reason why it or its interval is not defined, or ""."""
+    """A statistic with its interval.
+
+    Attributes:
+        value: the statistic; None if it is undefined.
+        low: lower bound of the interval.
+        high: upper bound of the interval.
+        why: the reason why the statistic or its interval is undefined; "" if both are defined.
+    """
 
     value: float | None
     low: float | None
@@ -68,12 +86,16 @@ class Statistic(Record):
 
 
 class Reliability(Record):
-    """How far any number of raters agree.
+    """The agreement of any number of raters.
 
-    raters, items, labels: how many there are; items that nobody or one rater labelled are not counted. complete: the
-    items that all raters labelled. fleiss: Fleiss' kappa (1971), over the complete items, for it knows no missing
-    labels. alpha_nominal, alpha_ordinal: Krippendorff's alpha (2011), over all items; ordinal weighs CC against LI more
-    than CC against LC.
+    Attributes:
+        raters: number of raters.
+        items: number of items with at least two labels.
+        labels: number of labels of these items.
+        complete: number of items that all raters labelled.
+        fleiss: Fleiss' kappa (1971) over the complete items, because it does not allow missing labels.
+        alpha_nominal: Krippendorff's alpha (2011) over all items, with equal distances between categories.
+        alpha_ordinal: Krippendorff's alpha with ordinal distances, in which CC is farther from LI than from LC.
     """
 
     raters: int
@@ -86,7 +108,7 @@ class Reliability(Record):
 
 
 def binary(labels: Sequence[str]) -> list[str]:
-    """The labels on the scale `BINARY`."""
+    """Map labels to the scale `BINARY`."""
     return [BINARY[label != "CC"] for label in labels]
 
 
@@ -97,20 +119,20 @@ def agreement(
     scale: Sequence[str] = CATEGORIES,
     seed: int = 0,
 ) -> Agreement:
-    """How far two agree.
+    """Compute the agreement of two raters.
 
     Args:
-        first: what the first said of each item, each of the scale.
-        second: what the second said of each.
+        first: the first rater's label of each item.
+        second: the second rater's label of each item.
         papers: the paper of each item.
         scale: the categories, in order.
-        seed: of the draws for the intervals, of which there are 2,000.
+        seed: seed of the bootstrap, which has `DRAWS` resamples.
 
     Raises:
-        ValueError: the lengths differ, or a label is not of the scale.
+        ValueError: the lengths differ, or a label is not on the scale.
     """
     if not len(first) == len(second) == len(papers):
-        raise ValueError("labels and papers are not of one length")
+        raise ValueError("labels and papers differ in length")
     tables = _tables(first, second, papers, list(scale))
     whole = tables.sum(axis=0)
     ends = [place for place, name in enumerate(scale) if name in OPPOSITES]
@@ -123,9 +145,9 @@ def agreement(
     low, high = _interval([_kappa(table) for table in drawn]) if kappa is not None else (None, None)
     why = ""
     if not whole.sum():
-        why = "no item was judged by both"
+        why = "no item was labelled by both"
     elif kappa is None:
-        why = f"both say {scale[int(np.argmax(whole.diagonal()))]} of every item"
+        why = f"both label every item {scale[int(np.argmax(whole.diagonal()))]}"
     elif low is None:
         why = ONE_PAPER if len(tables) == 1 else ALL_ALIKE
     return Agreement(
@@ -145,21 +167,21 @@ def reliability(
     scale: Sequence[str] = CATEGORIES,
     seed: int = 0,
 ) -> Reliability:
-    """How far any number of raters agree.
+    """Compute the agreement of any number of raters.
 
     Args:
-        ratings: for each item what each rater said of it, (items, raters); None where a rater said nothing.
+        ratings: the label of each item by each rater, (items, raters); None for a missing label.
         papers: the paper of each item.
         scale: the categories, in order.
-        seed: of the draws for the intervals, of which there are 2,000.
+        seed: seed of the bootstrap, which has `DRAWS` resamples.
 
     Raises:
-        ValueError: the lengths differ, or a label is not of the scale.
+        ValueError: the lengths differ, or a label is not on the scale.
     """
     if len(ratings) != len(papers) or len(set(map(len, ratings))) > 1:
-        raise ValueError("ratings and papers are not of one length")
+        raise ValueError("ratings and papers differ in length")
     if strange := {label for row in ratings for label in row} - {*scale, None}:
-        raise ValueError(f"{strange} is not of the scale")
+        raise ValueError(f"{strange} is not on the scale")
     said = np.array([[list(row).count(name) for name in scale] for row in ratings], dtype=np.int64)
     said = said.reshape(len(ratings), len(scale))
     by_rater = list(zip(*ratings, strict=True))
@@ -167,7 +189,7 @@ def reliability(
     several = said.sum(axis=1) >= 2
     complete = several & (said.sum(axis=1) == raters)
     names = np.array(papers, dtype=object)
-    missing = "there is one rater only" if raters == 1 else "no item was labelled by two raters"
+    missing = "there is only one rater" if raters == 1 else "no item was labelled by two raters"
     partly = missing if not several.any() else f"no item was labelled by all {raters} raters"
     return Reliability(
         raters=raters,
@@ -188,10 +210,16 @@ def _statistic(
     missing: str,
     seed: int,
 ) -> Statistic:
-    """A statistic of counts, (items, categories), with its interval. missing: why there are no items, if so.
+    """Return a statistic with its bootstrap interval.
 
-    statistic: of the counts, of the number of each item's paper, (items,), and of how often each paper was drawn,
-    (draws, papers), one value for each draw, NaN where it is not defined.
+    Args:
+        said: counts of labels, (items, categories).
+        papers: the paper of each item, (items,).
+        statistic: a function of the counts, the index of each item's paper, (items,), and the multiplicity of each
+            paper in each resample, (draws, papers). It returns one value per resample, NaN where it is undefined.
+        scale: the categories, in order.
+        missing: the reason to give if there are no items.
+        seed: seed of the bootstrap.
     """
     if not len(said):
         return Statistic(value=None, low=None, high=None, why=missing)
@@ -233,14 +261,14 @@ def _alpha(
 
 
 def _draws(papers: int, seed: int) -> NDArray[np.int64]:
-    """How often each paper is drawn, with replacement, (draws, papers); no draws of one paper."""
+    """Return the multiplicity of each paper in each resample, (draws, papers); (0, papers) for fewer than two."""
     if papers < 2:
         return np.zeros((0, papers), dtype=np.int64)
     return np.random.default_rng(seed).multinomial(papers, np.full(papers, 1 / papers), size=DRAWS)
 
 
 def _tables(first: Sequence[str], second: Sequence[str], papers: Sequence[str], scale: list[str]) -> NDArray[np.int64]:
-    """A table of counts for each paper, (papers, categories, categories)."""
+    """Return the table of counts of each paper, (papers, categories, categories)."""
     places = {name: place for place, name in enumerate(dict.fromkeys(papers))}
     tables = np.zeros((len(places), len(scale), len(scale)), dtype=np.int64)
     for one, other, paper in zip(first, second, papers, strict=True):
@@ -249,13 +277,13 @@ def _tables(first: Sequence[str], second: Sequence[str], papers: Sequence[str], 
 
 
 def _drawn(tables: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
-    """Tables of as many papers, drawn with replacement, (draws, categories, categories)."""
+    """Return the table of counts of each resample, (draws, categories, categories)."""
     drawn: NDArray[np.int64] = np.tensordot(_draws(len(tables), seed), tables, axes=1)
     return drawn
 
 
 def _kappa(table: NDArray[np.int64]) -> float | None:
-    # Both said one thing only: chance agrees as often as they do.
+    # With a single category, the expected agreement is 1 and kappa is 0/0.
     if np.count_nonzero(table.sum(axis=0) + table.sum(axis=1)) < 2:
         return None
     return float(cohens_kappa(table, return_results=False))
@@ -270,7 +298,7 @@ def _share(whole: NDArray[np.int64], chosen: NDArray[np.bool_], drawn: NDArray[n
 
 
 def _interval(values: Sequence[float | None] | NDArray[np.float64]) -> tuple[float | None, float | None]:
-    """The middle 95% of what is defined; None where nothing is, and where all of it is the same."""
+    """Return the central 95% of the defined values; (None, None) if there are none or all are equal."""
     defined = [value for value in values if value is not None]
     if not defined or max(defined) - min(defined) < 1e-12:
         return None, None

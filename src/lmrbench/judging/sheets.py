@@ -285,7 +285,7 @@ def filled_in(
     if category is None:
         said = f"{cells['category']!r} is" if cells["category"] else "is missing, or"
         known = ", ".join([*CATEGORIES, *(scale or {})])
-        wrong.append(("category", f"{said} not of the scale {known}"))
+        wrong.append(("category", f"{said} not on the scale {known}"))
     if category not in (None, "CC") and not cells["reason"]:
         wrong.append(("reason", f"is missing; {category} needs one"))
     error_class = next((name for name in ERROR_CLASSES if name == cells["error_class"].lower()), None)
