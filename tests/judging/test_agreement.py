@@ -1,4 +1,4 @@
-"""Agreement against scikit-learn, against worked examples, and where it is not defined."""
+"""Agreement compared with scikit-learn and with published examples, and its undefined cases."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
 from lmrbench.judging.agreement import ONE_PAPER, agreement, binary, reliability
 from lmrbench.runs.records import CATEGORIES
 
-# Krippendorff (2011): four observers, twelve units, "." where an observer said nothing.
+# Krippendorff (2011): four observers, twelve units, "." for a missing label.
 OBSERVERS = ("123321412...", "1233224125.3", ".3332342251.", "12332441251.")
 # Fleiss (1971): how many of six psychiatrists gave each of 30 patients each of five diagnoses.
 DIAGNOSES = """
@@ -22,7 +22,7 @@ def between(low, value, high):
 
 
 def several(seed):
-    """What four raters say of forty items of ten papers, as numbers and as categories."""
+    """Return the labels of four raters for forty items of ten papers, as numbers and as categories."""
     places = np.random.default_rng(seed).choice(3, size=(40, 4), p=[0.5, 0.2, 0.3])
     ratings = [[CATEGORIES[place] for place in row] for row in places]
     return places, ratings, [f"p{place // 4}" for place in range(40)]
@@ -91,7 +91,7 @@ def test_the_example_of_krippendorff():
     found = reliability(ratings, [str(place) for place in range(12)], scale="12345")
     assert found.alpha_nominal.value == pytest.approx(0.743, abs=5e-4)
     assert found.alpha_ordinal.value == pytest.approx(0.815, abs=5e-4)
-    # The last unit has one label, which says nothing of agreement.
+    # The last unit has a single label and does not count.
     assert (found.raters, found.items, found.complete, found.labels) == (4, 11, 8, 40)
 
 

@@ -1,4 +1,4 @@
-"""From a run to sheets, from filled sheets to labels, verdicts and agreement; and what is wrong with a sheet."""
+"""Sheets, labels, verdicts and agreement, from a run to the tables, and the errors in sheets."""
 
 import csv
 import json
@@ -38,7 +38,7 @@ GOOD = {"item": "item-1", "task": "p1/t", "annotator": "ann", "category": "CC"}
 
 @pytest.fixture
 def run_folder(tmp_path):
-    """A run of three systems, one of which passes, without a sandbox."""
+    """Create a run of three systems, one of which passes, without a sandbox."""
     folder = tmp_path / "run"
     folder.mkdir()
     items = [Submission(system=system, task="toy/blend", code=code) for system, code in ANSWERS.items()]
@@ -69,7 +69,7 @@ def run_folder(tmp_path):
 
 
 def call(*arguments):
-    """What a command prints. A LmrbenchError, which `main` would print as a line, is raised."""
+    """Run a command and return its output. Instead of printing a LmrbenchError, it is raised."""
     result = CliRunner().invoke(app, list(map(str, arguments)))
     if isinstance(result.exception, LmrbenchError):
         raise result.exception
@@ -78,13 +78,13 @@ def call(*arguments):
 
 
 def sheet(folder, *rows, name="sheet.csv"):
-    """A sheet with these rows, each given by what differs from one that is right."""
+    """Write a sheet; each row is given by its differences from a valid one."""
     write_sheet(folder / name, [{**GOOD, **row} for row in rows])
     return folder / name
 
 
 def fill(file, annotator, categories, to):
-    """Fill in a sheet as an annotator would; categories by item."""
+    """Fill in a sheet as an annotator would, with categories by item."""
     with file.open(encoding="utf-8-sig", newline="") as data:
         rows = list(csv.DictReader(data))
     for row in rows:
@@ -102,7 +102,7 @@ def label(annotator, category, task="p1/t", **more):
 
 
 def vote_of(system, task, category, **others):
-    """A line of judgements.jsonl, like the stored one; refused where there is no category."""
+    """Return a line of judgements.jsonl; without a category, its status is `refused`."""
     stored = Path(__file__).parents[1] / "stored" / "schema_1" / "judgements.jsonl"
     named = {"system": system, "task": task, "judge": "j", "category": category}
     ended = {"status": "judged" if category else "refused"}
@@ -121,8 +121,8 @@ def test_the_way_from_a_run_to_agreement(run_folder, toy_suite, tmp_path):
         assert not any(word in text for word in ("secret", "mismatch", "passed"))
     assert "strict=True" in documents[items["secret-one"]].partition("## Candidate")[0]
     shown = documents[items["secret-one"]].partition("## Candidate")[2]
-    assert "product(factors, values) / max(" in shown.partition("Added to `blending.py`")[0]
-    assert "def product(one, other):" in shown.partition("Added to `blending.py`")[2]
+    assert "product(factors, values) / max(" in shown.partition("Also added to `blending.py`")[0]
+    assert "def product(one, other):" in shown.partition("Also added to `blending.py`")[2]
     assert "No code can be extracted from this answer" in documents[items["secret-three"]]
     assert "````python\nno ``` code\n````" in documents[items["secret-three"]]
 
@@ -220,7 +220,7 @@ def test_a_bad_row_is_named(row, message, tmp_path):
     with pytest.raises(RecordError) as error:
         read_sheets([file], KEY)
     (line,) = str(error.value).replace(f"{tmp_path}/", "").splitlines()[1:]
-    # The first row takes two lines of the file.
+    # The first row spans two lines of the file.
     assert message.replace(":3:", ":4:") in line
 
 

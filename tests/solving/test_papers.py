@@ -141,7 +141,7 @@ def test_where_papers_are(page, form, expected):
 
 
 def test_where_a_source_is_not():
-    with pytest.raises(PaperError, match="only arXiv does"):
+    with pytest.raises(PaperError, match="only arXiv offers sources"):
         address(Paper(slug="x", title="X", year=2024, venue="V", url=HttpUrl("https://aclanthology.org/x")), "latex")
 
 
