@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from lmrbench.sandbox.doctor import diagnose
-from lmrbench.solving.session import Bounds, Session
+from lmrbench.solving.session import AgentSession, SessionLimits
 
 pytestmark = pytest.mark.skipif(not diagnose("bubblewrap").works, reason="bubblewrap does not work here")
 
@@ -146,7 +146,7 @@ def run(code):
     """How a program of an agent ends, and what the agent's next command says."""
 
     async def main():
-        session = Session([], bounds=Bounds(memory_mb=BOUND_MB, processes=64))
+        session = AgentSession([], limits=SessionLimits(memory_mb=BOUND_MB, processes=64))
         try:
             done = await session.run(["python3", "-c", BEGINNING + code])
             for _ in range(40):

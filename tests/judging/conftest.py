@@ -1,4 +1,4 @@
-"""What the tests of judges need around them."""
+"""Fixtures of the tests of judges."""
 
 from functools import partial
 from types import SimpleNamespace
@@ -13,14 +13,14 @@ from lmrbench.models import opening
 
 @pytest.fixture(autouse=True)
 def each_server_is_asked(monkeypatch):
-    """Inspect keeps models, with the address that they had first."""
+    """Clear Inspect's cache of models, which keep the address of their first use."""
     monkeypatch.setattr(opening, "get_model", partial(opening.get_model, memoize=False))
     monkeypatch.setenv("LOCAL_API_KEY", "key")
 
 
 @pytest.fixture
 def judge(toy_suite, monkeypatch):
-    """Call the command in this process, which has Inspect imported already; errors as the command line prints them."""
+    """Run the command in this process, which saves importing Inspect; errors are printed as by the command line."""
 
     def call(base, folder, *arguments):
         monkeypatch.setenv("LOCAL_BASE_URL", base)

@@ -1,4 +1,4 @@
-"""Agreement against scikit-learn, against worked examples, and where it is not defined."""
+"""Agreement compared with scikit-learn and with published examples, and its undefined cases."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
 from lmrbench.judging.agreement import ONE_PAPER, agreement, binary, reliability
 from lmrbench.runs.records import CATEGORIES
 
-# Krippendorff (2011): four observers, twelve units, "." where an observer said nothing.
+# Krippendorff (2011): four observers, twelve units, "." for a missing label.
 OBSERVERS = ("123321412...", "1233224125.3", ".3332342251.", "12332441251.")
 # Fleiss (1971): how many of six psychiatrists gave each of 30 patients each of five diagnoses.
 DIAGNOSES = """
@@ -25,7 +25,7 @@ def between(low, value, high):
 
 
 def several(seed):
-    """What four raters say of forty items of ten papers, as numbers and as categories."""
+    """Return the labels of four raters for forty items of ten papers, as numbers and as categories."""
     places = np.random.default_rng(seed).choice(3, size=(40, 4), p=[0.5, 0.2, 0.3])
     ratings = [[CATEGORIES[place] for place in row] for row in places]
     return places, ratings, [f"p{place // 4}" for place in range(40)]
@@ -64,9 +64,9 @@ def test_what_is_not_defined_is_none():
     assert all_alike.kappa is None
     assert all_alike.kappa_low is None
     assert all_alike.same.share == 1.0
-    with pytest.raises(ValueError, match="one length"):
+    with pytest.raises(ValueError, match="differ in length"):
         agreement(["CC"], [], [])
-    assert (nothing.why, all_alike.why) == ("no item was judged by both", "both say CC of every item")
+    assert (nothing.why, all_alike.why) == ("no item was labelled by both", "both label every item CC")
 
 
 def test_one_paper_has_no_interval():
@@ -94,7 +94,7 @@ def test_the_example_of_krippendorff():
     found = reliability(ratings, [str(place) for place in range(12)], scale="12345")
     assert found.alpha_nominal.value == pytest.approx(0.743, abs=5e-4)
     assert found.alpha_ordinal.value == pytest.approx(0.815, abs=5e-4)
-    # The last unit has one label, which says nothing of agreement.
+    # The last unit has a single label and does not count.
     assert (found.raters, found.items, found.complete, found.labels) == (4, 11, 8, 40)
 
 
@@ -123,7 +123,7 @@ def test_missing_labels_as_inspect_has_them(seed):
 def test_of_many_raters_what_is_not_defined_says_why():
     reasons = {
         (): "no item was labelled by two raters",
-        (("CC",), ("LI",)): "there is one rater only",
+        (("CC",), ("LI",)): "there is only one rater",
         (("CC", None), (None, "LI")): "no item was labelled by two raters",
         (("LC", "LC"), ("LC", None)): "every label is LC",
     }
@@ -134,7 +134,7 @@ def test_of_many_raters_what_is_not_defined_says_why():
     partly = reliability([["CC", "LI", None], [None, "LI", "LI"]], ["a", "b"])
     assert (partly.fleiss.value, partly.fleiss.why) == (None, "no item was labelled by all 3 raters")
     assert partly.alpha_nominal.value is not None
-    with pytest.raises(ValueError, match="not of the scale"):
+    with pytest.raises(ValueError, match="not on the scale"):
         reliability([["CC", "XX"]], ["a"])
 
 

@@ -1,4 +1,4 @@
-"""`lmrbench judge` against a local server: every vote is kept, none is asked twice, and no candidate argues its way."""
+"""`lmrbench judge` against a local server: votes are stored, never repeated, and robust to prompt injection."""
 
 import ast
 import json
@@ -87,7 +87,7 @@ def test_a_judge_sees_the_instruction_and_the_targets_and_not_who_wrote_them(tmp
     assert (missing.returncode, len(missing.stderr.splitlines())) == (2, 1)
     assert f"no grade of sample 0 of toy/blend by alpha_lab; run lmrbench grade {folder}" in missing.stderr
     assert done.returncode == 0, done.stderr
-    # The same text is judged once, and stands for both.
+    # One vote on the shared prompt counts for both submissions.
     (request,) = log.requests
     assert [(item["system"], item["category"], item["attempts"]) for item in lines(folder / "judgements.jsonl")] == [
         ("alpha_lab", "LC", 1),
@@ -131,7 +131,7 @@ def test_killed_nothing_is_asked_twice_lost_or_made_up(tmp_path, toy_suite):
         interrupted = process.wait(60)
         gate.give_up()
         assert file.read_bytes() == before
-        # As a kill in the midst of a write would leave it.
+        # An incomplete line, as a process killed while writing leaves it.
         file.write_bytes(before + b'{"system": "s5", "category": "CC"')
         asked = len(log.requests)
         gate.open(100)
@@ -198,7 +198,7 @@ def test_a_provider_that_fails_is_asked_again_by_the_same_command(tmp_path, judg
         dead = judge(base, folder, "--model", STRICT)
 
     assert first.returncode == 4
-    assert "1 of 2 votes are missing, as the provider failed" in first.stderr
+    assert "1 of 2 votes are missing because the provider failed" in first.stderr
     assert len(first.stderr.splitlines()) == 1
     assert second.returncode == 0, second.stderr
     assert len(log.requests) == asked + 1
@@ -213,7 +213,7 @@ def test_a_candidate_that_argues_with_the_judge_stays_inside_its_fence(tmp_path,
     folder = run_folder(tmp_path / "run", argues=ARGUES)
 
     def gullible(request):
-        """Obeys whatever is said outside of the blocks."""
+        """Obey instructions outside of the fenced blocks."""
         return says("CC") if "answer CC" in blocks(prompt_of(request))[1] else says("LI", "policy")
 
     with serving(gullible) as (base, log):
@@ -224,7 +224,7 @@ def test_a_candidate_that_argues_with_the_judge_stays_inside_its_fence(tmp_path,
     assert [item["category"] for item in lines(folder / "judgements.jsonl")] == ["LI", "LI"]
     first, second = (candidate_of(prompt_of(request)) for request in log.requests)
     assert first.count("answer CC") == 4
-    # What a string holds that the program uses can't go; what it does not use is gone.
+    # A string that the program uses stays; comments and unused strings are removed.
     assert second.count("answer CC") == 1
     assert "NOTE TO THE JUDGE" not in second
     assert "#" not in second.replace("## Your answer", "")
@@ -263,7 +263,7 @@ def test_bad_input_is_one_line(tmp_path, judge):
             f"{empty / 'submissions.jsonl'}: holds no submissions": judge(base, empty, "--model", KIND),
             "there is no such run folder": judge(base, tmp_path / "nowhere", "--model", KIND),
             "--model is needed": judge(base, folder),
-            "the model nobody/nothing can't be asked: ": judge(base, folder, "--model", "nobody/nothing"),
+            "the model nobody/nothing can't be opened: ": judge(base, folder, "--model", "nobody/nothing"),
             "is named twice": judge(base, folder, "--model", KIND, "--model", KIND),
             "judgements.jsonl:1: judges sample 0 of toy/blend by right, which is not in submissions.jsonl": judge(
                 base, stray, "--model", KIND
@@ -299,7 +299,7 @@ def test_an_empty_or_filtered_answer_is_no_category():
 
 
 def without_idle(text):
-    """The tree without constants that stand alone, and without `pass`."""
+    """Return the syntax tree without constant expressions and without `pass`."""
     tree = ast.parse(text)
     for node in ast.walk(tree):
         for field in ("body", "orelse", "finalbody"):

@@ -1,4 +1,4 @@
-"""From a run to sheets, from filled sheets to labels, verdicts and agreement; and what is wrong with a sheet."""
+"""Sheets, labels, verdicts and agreement, from a run to the tables, and the errors in sheets."""
 
 import csv
 import json
@@ -38,7 +38,7 @@ GOOD = {"item": "item-1", "task": "p1/t", "annotator": "ann", "category": "CC"}
 
 @pytest.fixture
 def run_folder(tmp_path):
-    """A run of three systems, one of which passes, without a sandbox."""
+    """Create a run of three systems, one of which passes, without a sandbox."""
     folder = tmp_path / "run"
     folder.mkdir()
     items = [Submission(system=system, task="toy/blend", code=code) for system, code in ANSWERS.items()]
@@ -69,7 +69,7 @@ def run_folder(tmp_path):
 
 
 def call(*arguments):
-    """What a command prints. A LmrbenchError, which `main` would print as a line, is raised."""
+    """Run a command and return its output. Instead of printing a LmrbenchError, it is raised."""
     result = CliRunner().invoke(app, list(map(str, arguments)))
     if isinstance(result.exception, LmrbenchError):
         raise result.exception
@@ -78,13 +78,13 @@ def call(*arguments):
 
 
 def sheet(folder, *rows, name="sheet.csv"):
-    """A sheet with these rows, each given by what differs from one that is right."""
+    """Write a sheet; each row is given by its differences from a valid one."""
     write_sheet(folder / name, [{**GOOD, **row} for row in rows])
     return folder / name
 
 
 def fill(file, annotator, categories, to):
-    """Fill in a sheet as an annotator would; categories by item."""
+    """Fill in a sheet as an annotator would, with categories by item."""
     with file.open(encoding="utf-8-sig", newline="") as data:
         rows = list(csv.DictReader(data))
     for row in rows:
@@ -102,7 +102,7 @@ def label(annotator, category, task="p1/t", **more):
 
 
 def vote_of(system, task, category, **others):
-    """A line of judgements.jsonl, like the stored one; refused where there is no category."""
+    """Return a line of judgements.jsonl; without a category, its status is `refused`."""
     stored = Path(__file__).parents[1] / "stored" / "schema_1" / "judgements.jsonl"
     named = {"system": system, "task": task, "judge": "j", "category": category}
     ended = {"status": "judged" if category else "refused"}
@@ -121,9 +121,9 @@ def test_the_way_from_a_run_to_agreement(run_folder, toy_suite, tmp_path):
         assert not any(word in text for word in ("secret", "mismatch", "passed"))
     assert "strict=True" in documents[items["secret-one"]].partition("## Candidate")[0]
     shown = documents[items["secret-one"]].partition("## Candidate")[2]
-    assert "product(factors, values) / max(" in shown.partition("Added to `blending.py`")[0]
-    assert "def product(one, other):" in shown.partition("Added to `blending.py`")[2]
-    assert "Nothing can be taken of this answer" in documents[items["secret-three"]]
+    assert "product(factors, values) / max(" in shown.partition("Also added to `blending.py`")[0]
+    assert "def product(one, other):" in shown.partition("Also added to `blending.py`")[2]
+    assert "No code can be extracted from this answer" in documents[items["secret-three"]]
     assert "````python\nno ``` code\n````" in documents[items["secret-three"]]
 
     said_by = {"ann": ("CC", "LC", "LI"), "bob": ("CC", "LI", "LI"), "cem": ("CC", "CC", "LI")}
@@ -182,15 +182,15 @@ def test_the_way_from_a_run_to_agreement(run_folder, toy_suite, tmp_path):
     shown = call("agreement", together, verdicts, run_folder)
     assert "judge j: no majority on 1 answer; left out" in shown
     assert "no interval: all items are of one paper" in shown
-    assert "not defined: both say CC of every item" in shown
+    assert "not defined: both label every item CC" in shown
     assert "nan" not in shown.lower().replace("ann", "")
 
 
 def test_of_one_annotator_and_of_nobody(run_folder, tmp_path):
     write_labels(tmp_path / "labels.jsonl", [label("ann", "CC"), label("ann", "LI", "p2/t")])
     shown = call("agreement", tmp_path / "labels.jsonl", run_folder)
-    assert "not defined: there is one rater only" in shown
-    assert "not defined: no item was judged by both" in shown
+    assert "not defined: there is only one rater" in shown
+    assert "not defined: no item was labelled by both" in shown
     with pytest.raises(UsageError, match="nobody judged these answers but the unit tests"):
         call("agreement", run_folder)
     with pytest.raises(UsageError, match="sample 0 of toy/blend by secret-one is in another run, too"):
@@ -200,18 +200,18 @@ def test_of_one_annotator_and_of_nobody(run_folder, tmp_path):
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"category": "XX"}, "sheet.csv:3: category: 'XX' is not of the scale CC, LC, LI"),
-        ({"category": "", "reason": "so"}, "sheet.csv:3: category: is missing, or not of the scale"),
+        ({"category": "XX"}, "sheet.csv:3: category: 'XX' is not on the scale CC, LC, LI"),
+        ({"category": "", "reason": "so"}, "sheet.csv:3: category: is missing, or not on the scale"),
         ({"category": "LC"}, "sheet.csv:3: reason: is missing; LC needs one"),
-        ({"error_class": "typo"}, "sheet.csv:3: error_class: 'typo' is none of paper parsing, problem context"),
-        ({"item": "item-1"}, "sheet.csv:3: item: ann labels item-1 twice, before in "),
+        ({"error_class": "typo"}, "sheet.csv:3: error_class: 'typo' is not one of paper parsing, problem context"),
+        ({"item": "item-1"}, "sheet.csv:3: item: ann labels item-1 twice; first in "),
         ({"item": "item-9"}, "sheet.csv:3: item: 'item-9' is not in the key"),
         ({"task": "p1/t"}, "sheet.csv:3: task: is 'p1/t', but item-2 is of 'p2/t'"),
-        ({"seconds": "soon"}, "sheet.csv:3: seconds: 'soon' is no number of seconds"),
-        ({"seconds": "nan"}, "sheet.csv:3: seconds: 'nan' is no number of seconds"),
-        ({"seconds": "-1"}, "sheet.csv:3: seconds: '-1' is no number of seconds"),
+        ({"seconds": "soon"}, "sheet.csv:3: seconds: 'soon' is not a number of seconds"),
+        ({"seconds": "nan"}, "sheet.csv:3: seconds: 'nan' is not a number of seconds"),
+        ({"seconds": "-1"}, "sheet.csv:3: seconds: '-1' is not a number of seconds"),
         ({"annotator": ""}, "sheet.csv:3: annotator: is missing"),
-        ({"annotator": ADJUDICATED}, "sheet.csv:3: annotator: nobody may be called 'adjudicated'"),
+        ({"annotator": ADJUDICATED}, "sheet.csv:3: annotator: 'adjudicated' is reserved"),
     ],
 )
 def test_a_bad_row_is_named(row, message, tmp_path):
@@ -220,7 +220,7 @@ def test_a_bad_row_is_named(row, message, tmp_path):
     with pytest.raises(RecordError) as error:
         read_sheets([file], KEY)
     (line,) = str(error.value).replace(f"{tmp_path}/", "").splitlines()[1:]
-    # The first row takes two lines of the file.
+    # The first row spans two lines of the file.
     assert message.replace(":3:", ":4:") in line
 
 
@@ -244,7 +244,7 @@ def test_a_shifted_scale_is_said_once_and_can_be_mapped(values, scale, tmp_path)
         labels, _ = read_sheets([file], KEY, read_scale(scale))
         meant = {text: name for text, _, name in (part.partition("=") for part in scale.split(","))}
         assert [item.category for item in labels] == [*(meant[value[0]] for value in values.split()), "CC"]
-    with pytest.raises(RecordError, match=r"'[59]' is not of the scale|'[0-3]\.?0?' is not of the scale CC, LC, LI, 7"):
+    with pytest.raises(RecordError, match=r"'[59]' is not on the scale|'[0-3]\.?0?' is not on the scale CC, LC, LI, 7"):
         read_sheets([file], KEY, read_scale("7=CC"))
 
 
@@ -291,11 +291,11 @@ def test_a_bad_sheet_ends_the_command_with_2_lists_every_row_and_writes_nothing(
     result = lmrbench("labels", "import", *sheets, "--key", "key.jsonl", "--out", "labels.jsonl", cwd=tmp_path)
     assert result.returncode == 2
     assert result.stderr.splitlines() == [
-        "lmrbench: these sheets can't be taken:",
+        "lmrbench: the sheets have errors:",
         "    missing.csv: No such file or directory",
-        "    sheet.csv:2: category: 'XX' is not of the scale CC, LC, LI",
+        "    sheet.csv:2: category: 'XX' is not on the scale CC, LC, LI",
         "    sheet.csv:3: item: 'item-9' is not in the key",
-        "    other.csv:2: seconds: 'x' is no number of seconds",
+        "    other.csv:2: seconds: 'x' is not a number of seconds",
     ]
     assert not (tmp_path / "labels.jsonl").exists()
 
@@ -304,7 +304,7 @@ def test_nothing_that_may_be_filled_in_is_overwritten(run_folder, toy_suite, tmp
     file = sheet(tmp_path, {})
     with pytest.raises(UsageError, match=r"sheet\.csv: is there already"):
         call("labels", "export", run_folder, "--out", file, "--key", tmp_path / "key", "--suite", toy_suite)
-    with pytest.raises(UsageError, match=r"a sheet is a \.csv or a \.jsonl file"):
+    with pytest.raises(UsageError, match=r"a sheet must be a \.csv or \.jsonl file"):
         call("labels", "export", run_folder, "--out", "sheet.xlsx", "--key", tmp_path / "key", "--suite", toy_suite)
     write_labels(tmp_path / "labels.jsonl", [label("ann", "CC")])
     with pytest.raises(UsageError, match=r"labels\.jsonl: is there already"):
@@ -347,8 +347,8 @@ def test_the_majority_decides_and_a_third_person_on_ties_and_conflicts():
     assert [item.category for item in adjudicated(labels, decisions)] == ["LC", "LC", "CC"]
     for bad, message in (
         (label("d", "CC", "p1/t"), "is not disputed"),
-        (label("a", "CC", "p2/t"), "somebody else must decide"),
-        (label("e", "CC", "p2/t"), "d and e decide differently"),
+        (label("a", "CC", "p2/t"), "another person must decide"),
+        (label("e", "CC", "p2/t"), "the decisions of d and e differ"),
     ):
         with pytest.raises(UsageError, match=message):
             adjudicated(labels, [*decisions, bad])

@@ -1,4 +1,4 @@
-"""`lmrbench/judge` over logs of real runs: the command's very messages, and no score where there is no category."""
+"""The scorer `lmrbench/judge` on logs of runs: the prompts of the command, and no score without a category."""
 
 import json
 import math
@@ -30,7 +30,7 @@ from lmrbench.judging import scoring
 from lmrbench.solving import run as solving_runs
 from lmrbench.solving.task import OptionError
 
-# What the samples of the log hold, by a word that tells which one a text is.
+# The answers in the log, by a word that identifies each.
 ANSWERS = {"weights(": RIGHT, "mean_of": WRONG, "NOTE TO THE JUDGE": ARGUES, "I can't": "I can't."}
 
 
@@ -41,7 +41,7 @@ def log_of(run):
 
 @pytest.fixture(scope="module")
 def solved(tmp_path_factory, toy_suite):
-    """A run folder with an answer of each kind, and a sample that the provider failed at."""
+    """Create a run with an answer of each kind and a sample that the provider failed on."""
     run = tmp_path_factory.mktemp("solved") / "run"
     replies = [*map(fenced, (RIGHT, WRONG, ARGUES)), "I can't."]
 
@@ -57,7 +57,7 @@ def solved(tmp_path_factory, toy_suite):
 
 @pytest.fixture
 def scored(solved, toy_suite, monkeypatch):
-    """Score the log by a scripted judge: the score of each kind of answer, the log, and what the judge was told."""
+    """Score the log with a scripted judge; return the score of each answer, the log, and the judge's prompts."""
 
     def call(script, small=lambda: Reply("OK"), change=lambda log: None, **options):
         log = log_of(solved)
@@ -128,7 +128,7 @@ def test_it_asks_what_the_command_asks_and_keeps_what_the_command_keeps(scored, 
 
 def test_shares_are_of_what_was_judged_and_a_candidate_that_argues_is_data(scored):
     def gullible(request):
-        """Obeys whatever is said outside of the blocks."""
+        """Obey instructions outside of the fenced blocks."""
         candidate = candidate_of(prompt_of(request))
         if "answer CC" in candidate:
             return says("CC") if "answer CC" in blocks(prompt_of(request))[1] else says("LI", "policy")
@@ -138,10 +138,10 @@ def test_shares_are_of_what_was_judged_and_a_candidate_that_argues_is_data(score
 
     assert [scores[word].value for word in ("weights(", "mean_of", "NOTE TO THE JUDGE")] == ["CC", "LC", "LI"]
     assert scores["mean_of"].explanation == f"LC (problem context): {' '.join(POINTS * 2)}"
-    # Of the two others there is nothing to judge.
-    assert scores["I can't"].explanation.startswith("nothing can be judged: ")
+    # The two others have no code to judge.
+    assert scores["I can't"].explanation.startswith("no code to judge: ")
     assert scores["I can't"].reason == "invalid_response_format"
-    assert scores[""].explanation == "the log holds no submission of it"
+    assert scores[""].explanation == "the log contains no submission"
     assert all(math.isnan(scores[word].value) for word in ("I can't", ""))
     assert metrics_of(log) == ({name: pytest.approx(1 / 3) for name in ("CC", "LC", "LI")}, 3, 2)
     assert len(asked.requests) == 3
@@ -165,7 +165,7 @@ def test_what_is_no_judgement_is_no_score(scored, caplog):
     assert scores["weights("].explanation == "refused: I'm sorry."
     assert scores["mean_of"].metadata["votes"][0]["status"] == "unparsable"
     assert metrics_of(log) == ({"CC": 0, "LC": 0, "LI": 1}, 1, 4)
-    # Three times each, as the command asks.
+    # Each is asked three times, as by the command.
     assert len(asked.requests) == 7
     assert sum("left unscored: " in line for line in caplog.messages) == 4
     assert all("\n" not in line for line in caplog.messages)
@@ -207,8 +207,8 @@ def test_other_tasks_than_those_of_the_log_are_not_judged(scored):
     broken, _, third = scored(sees_the_weights, change=damaged)
 
     assert not [*first.requests, *second.requests, *third.requests]
-    assert elsewhere["mean_of"].explanation == "the suite holds no such task; suite= names another one"
-    assert changed["mean_of"].explanation.startswith("the suite holds another version of the task")
+    assert elsewhere["mean_of"].explanation == "toy/blend: no such task in the suite; choose another suite with suite="
+    assert changed["mean_of"].explanation.startswith("toy/blend: the suite has another version of the task")
     assert broken["mean_of"].explanation == "the log: system: Field required"
 
 
@@ -227,11 +227,11 @@ def test_what_a_judge_costs_is_not_counted_as_the_runs(scored, solved, tmp_path)
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"model": ""}, "model= is needed"),
-        ({"model": "nobody/nothing"}, "the model nobody/nothing can't be asked: "),
+        ({"model": ""}, "model= is missing"),
+        ({"model": "nobody/nothing"}, "the model nobody/nothing can't be opened: "),
         ({"model": ["a", "b"]}, "model=.* must be a valid string"),
         ({"votes": 0}, "votes=0: must be greater"),
-        ({"evidence": True}, "evidence=: there is no such option; there are model, suite, votes, "),
+        ({"evidence": True}, "evidence=: no such option; use model, suite, votes, "),
         ({"suite": "/nowhere"}, "/nowhere: there is no suite folder"),
     ],
 )

@@ -7,7 +7,7 @@ import anyio
 import pytest
 from tests.running import lmrbench
 
-from lmrbench.solving.session import Session, SessionError
+from lmrbench.solving.session import AgentSession, SessionError
 
 SETTING = "kernel.apparmor_restrict_unprivileged_userns"
 
@@ -58,7 +58,7 @@ def test_an_agents_namespace_names_the_setting_of_ubuntu(forbidden, monkeypatch)
     monkeypatch.setenv("PATH", path)
 
     async def main():
-        session = Session([])
+        session = AgentSession([])
         try:
             await session.run(["true"])
         finally:

@@ -1,4 +1,4 @@
-"""What the tests of solving need around them."""
+"""Fixtures of the tests of solving."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from lmrbench.solving import scoring
 
 @pytest.fixture(autouse=True)
 def no_worker_outlives_its_test(monkeypatch):
-    """An evaluation keeps its workers until the process ends, and this process runs other tests, which count theirs."""
+    """Close the graders of evaluations, which keep their workers until the process ends; other tests count workers."""
     graders = []
 
     def watched_grader(*arguments):

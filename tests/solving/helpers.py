@@ -1,4 +1,4 @@
-"""What the tests of solving share: scripts that know the answers, and the command line against a local server."""
+"""Helpers of the tests of solving: scripts that know the answers, and the command line with a local server."""
 
 import json
 import os
@@ -18,17 +18,17 @@ USAGE = ModelUsage(input_tokens=10, output_tokens=5, total_tokens=15)
 
 
 def golden(task):
-    """The goal files of the reference, one after the other."""
+    """Return the goal files of the reference, concatenated."""
     return "\n\n".join(goldens(task).values())
 
 
 def goldens(task):
-    """The goal files of the reference by name."""
+    """Return the goal files of the reference by name."""
     return {file: task.files.repository[file].decode() for file in task.goal_files}
 
 
 def asked_for(request):
-    """The task that a request is about: the suite has no two with the same targets."""
+    """Return the task that a request is about. No two tasks of the suite have the same targets."""
     text = request.text
     return next(task for task in TASKS.values() if all(f"`{target}`" in text for target in task.targets))
 
@@ -38,12 +38,12 @@ def fenced(code):
 
 
 def replies_of(request):
-    """How many replies a conversation holds already."""
+    """Return the number of replies in a conversation so far."""
     return sum(message.get("role") == "assistant" for message in request.messages)
 
 
 def mock(texts):
-    """A model that says these texts in turn, and OK to the small request."""
+    """Return a model that answers with these texts in turn, and with OK to the small request."""
     left = iter(texts)
 
     def output(messages, *_):
@@ -56,7 +56,7 @@ def mock(texts):
 
 
 def lmrbench(base, *arguments, timeout=1200):
-    """Run lmrbench against a local server."""
+    """Run lmrbench with a local server as the provider."""
     return running.lmrbench(*arguments, env=environment(base), timeout=timeout)
 
 
@@ -69,7 +69,7 @@ def lines(file):
 
 
 class Gate:
-    """Lets a number of requests through, and holds the others until it is opened wider, or gives them up."""
+    """Lets a number of requests pass, and blocks others until it is opened further or abandons them."""
 
     def __init__(self):
         self.changed = threading.Condition()
@@ -82,14 +82,14 @@ class Gate:
             self.changed.notify_all()
 
     def give_up(self):
-        """Whoever waits belongs to a process that is dead."""
+        """Abandon the waiting requests, whose process is dead."""
         with self.changed:
             self.left = 0
             self.generation += 1
             self.changed.notify_all()
 
     def passed(self):
-        """Wait; False for one that was given up."""
+        """Wait for the gate; return False if the request was abandoned."""
         with self.changed:
             generation = self.generation
             self.changed.wait_for(lambda: self.left > 0 or self.generation != generation)

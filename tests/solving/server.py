@@ -16,7 +16,7 @@ PROMPT_TOKENS, COMPLETION_TOKENS = 100, 20
 
 @dataclass
 class Request:
-    """One request: its path and body, and how many came before with the same last user text."""
+    """A request: its path and body, and the number of earlier requests with the same messages."""
 
     path: str
     body: dict
@@ -28,15 +28,25 @@ class Request:
 
     @property
     def text(self):
-        """All that the model is told."""
+        """All messages as one text."""
         return json.dumps(self.messages)
 
 
 @dataclass
 class Reply:
-    """What to answer. status: other than 200, an error, with this code and message. drop: hang up half-way.
+    """A scripted reply.
 
-    tool: a call's name and arguments. finish: the reason to finish. refusal: that the text is one.
+    Attributes:
+        text: the message.
+        finish: the finish reason.
+        refusal: whether the text is a refusal.
+        code: the error's code.
+        message: the error's message.
+        tool: name and arguments of a tool call.
+        status: the HTTP status; other than 200 for an error.
+        retry_after: the value of the Retry-After header.
+        drop: whether to close the connection half-way.
+        seconds: the delay before the reply.
     """
 
     text: str = ""
@@ -53,9 +63,13 @@ class Reply:
 
 @dataclass
 class Log:
-    """What the server saw: every request; by prompt, how often it was asked and how often answered in full.
+    """The requests that the server received.
 
-    small: how many small requests came, by which lmrbench asks whether the server is there. They are in nothing else.
+    Attributes:
+        small: number of small requests, which check whether the provider responds. No other field includes them.
+        requests: all other requests.
+        asked: number of requests by prompt.
+        answered: number of complete replies by prompt.
     """
 
     small: int = 0
@@ -66,14 +80,14 @@ class Log:
 
 
 class Server(ThreadingHTTPServer):
-    """Keeps connections waiting that come at once; with five, which is the default, a busy machine loses some."""
+    """A server with a longer queue: with the default of five, a busy machine drops concurrent connections."""
 
     request_queue_size = 64
 
 
 @contextmanager
 def serving(script, small=lambda: Reply("OK")):
-    """Serve `script(request) -> Reply`, and `small()` to small requests; yields the base address and the log."""
+    """Serve `script(request) -> Reply`, and `small()` to small requests; yield the base URL and the log."""
     log = Log()
 
     class Handler(BaseHTTPRequestHandler):
@@ -88,7 +102,7 @@ def serving(script, small=lambda: Reply("OK")):
         def do_POST(self):
             data = self.rfile.read(int(self.headers["Content-Length"]))
             if not data:
-                # Its sender has given up.
+                # The client has closed the connection.
                 self.close_connection = True
                 return
             body = json.loads(data)

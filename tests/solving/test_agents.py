@@ -224,7 +224,7 @@ def test_the_clock_of_an_agent_starts_with_its_program(monkeypatch, tmp_path):
 
     monkeypatch.setattr(agents, "sandbox_agent_bridge", slow_bridge)
     monkeypatch.setattr(agents, "_until_the_bridge_listens", listens)
-    monkeypatch.setattr(agents, "_done", done)
+    monkeypatch.setattr(agents, "_run_command", done)
     work = Task(dataset=[Sample(input="x")], solver=as_solver(agents.command_agent("program", 3)))
 
     (log,) = eval(work, model="mockllm/model", display="none", log_dir=str(tmp_path))

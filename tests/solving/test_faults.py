@@ -21,7 +21,7 @@ from tests.solving.server import Reply, serving
 from lmrbench import cli, progress
 from lmrbench.grading.draw import installation_seed
 from lmrbench.grading.records import Grade
-from lmrbench.models.endings import judged, provider_fault
+from lmrbench.models.endings import answer_ending, provider_fault
 from lmrbench.report.measures.rates import rate
 from lmrbench.runs.records import Usage
 from lmrbench.solving import run as runs
@@ -234,7 +234,7 @@ def test_silence_until_a_limit_of_inspects_own_is_no_score(tmp_path, monkeypatch
         (log,) = eval(lmr_bench(tasks="concept_depth"), model=model, log_dir=str(tmp_path), display="none", **limited)
 
     assert not log.samples[0].scores
-    assert "no call of the model came back" in log.samples[0].error.message
+    assert "no model call returned" in log.samples[0].error.message
 
 
 def test_tasks_come_split_at_commas():
@@ -254,7 +254,7 @@ def test_tasks_come_split_at_commas():
         ({"samples": 0}, "samples=0: must be"),
         ({"tasks": "nothing"}, "nothing"),
         ({"setting": "agent", "mount": "/nope"}, "mount: /nope: must be"),
-        ({"setting": "agent", "agent_sandbox": "docker", "mount": "/usr"}, "bubblewrap alone"),
+        ({"setting": "agent", "agent_sandbox": "docker", "mount": "/usr"}, "bubblewrap only"),
     ],
 )
 def test_options_of_the_task_that_can_not_be(options, words):
@@ -299,17 +299,17 @@ AS_AGENT = ("--setting", "agent")
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--model", MODEL, "--agent", "openhands"), "--agent openhands: is for the agent setting"),
-        (("--model", MODEL, "--mount", "/usr"), "is for the agent setting"),
-        (("--model", MODEL, *AS_AGENT, "--repairs", "1"), "--repairs 1: is for the prompt setting"),
+        (("--model", MODEL, "--agent", "openhands"), "--agent openhands: applies only to the agent setting"),
+        (("--model", MODEL, "--mount", "/usr"), "applies only to the agent setting"),
+        (("--model", MODEL, *AS_AGENT, "--repairs", "1"), "--repairs 1: applies only to the prompt setting"),
         (("--model", MODEL, *AS_AGENT, "--mount", "/nope"), "mount: /nope"),
-        (("--model", MODEL, *AS_AGENT, "--agent-sandbox", "docker", "--mount", "/usr"), "bubblewrap alone"),
+        (("--model", MODEL, *AS_AGENT, "--agent-sandbox", "docker", "--mount", "/usr"), "bubblewrap only"),
         (("--model", MODEL, *AS_AGENT, "--agent", "nobody"), "there is no agent 'nobody'"),
         (("--model", MODEL, *AS_AGENT, "--agent", "claude_code"), "pip install 'lmrbench[agents]'"),
         (AS_AGENT, "--setting needs --model"),
         (("--samples", "2"), "--samples needs --model"),
-        (("--model", "model"), "the model model can't be asked: "),
-        (("--model", "nowhere/model"), "the model nowhere/model can't be asked: "),
+        (("--model", "model"), "the model model can't be opened: "),
+        (("--model", "nowhere/model"), "the model nowhere/model can't be opened: "),
         (("--model", "openai-api/unknown/model"), "UNKNOWN_API_KEY"),
         (("--model", "anthropic/model"), "pip install anthropic"),
         (("--model", MODEL, "-M", "nonsense=1"), "nonsense"),
@@ -354,7 +354,7 @@ def test_errors_that_speak_of_tokens_are_not_all_about_the_input():
         "max_tokens is too large",
     ]
 
-    assert [judged([call(error)], "", "nothing", False).status for error in too_long] == ["limit"] * 2
+    assert [answer_ending([call(error)], "", "nothing", False).status for error in too_long] == ["limit"] * 2
     assert not any(provider_fault([call(error)]) for error in too_long)
     assert all(provider_fault([call(error)]) for error in others)
 

@@ -98,7 +98,7 @@ def test_a_paper_that_is_at_hand_is_added(suite, tmp_path, monkeypatch):
     assert "bytes of pdf from" in added.stdout
     assert "An Original Text" in prompt_message(load_suite(suite)[0], "full", "pdf", 10_000).text
     assert refused.returncode == absent.returncode == 2
-    assert "is no gzipped LaTeX source" in refused.stderr
+    assert "is not a gzipped LaTeX source" in refused.stderr
     assert absent.stderr == f"lmrbench: {tmp_path / 'absent.pdf'}: No such file or directory\n"
 
 
@@ -107,7 +107,7 @@ def test_a_changed_file_is_not_read(suite, tmp_path, monkeypatch):
     papers("fetch", "toy", "--suite", suite)
     (tmp_path / "cache" / "lmrbench" / "papers" / "toy" / "paper.pdf").write_bytes(PDF + b" ")
 
-    with pytest.raises(PaperError, match="is not what was fetched"):
+    with pytest.raises(PaperError, match="has changed since it was stored"):
         prompt_message(load_suite(suite)[0], "full", "pdf", 10_000)
 
 
@@ -141,7 +141,7 @@ def test_where_papers_are(page, form, expected):
 
 
 def test_where_a_source_is_not():
-    with pytest.raises(PaperError, match="only arXiv does"):
+    with pytest.raises(PaperError, match="only arXiv offers sources"):
         address(Paper(slug="x", title="X", year=2024, venue="V", url=HttpUrl("https://aclanthology.org/x")), "latex")
 
 
@@ -152,7 +152,7 @@ def test_a_source_of_one_file_and_one_that_includes_itself(tmp_path):
     assert "50" in latex_text(source({"./main.tex": loop}), tmp_path)
     with pytest.raises(PaperError, match="no LaTeX document"):
         latex_text(source({"readme.tex": b"nothing"}), tmp_path)
-    with pytest.raises(PaperError, match="is no gzipped LaTeX source"):
+    with pytest.raises(PaperError, match="is not a gzipped LaTeX source"):
         latex_text(b"%PDF-1.4", tmp_path)
 
 

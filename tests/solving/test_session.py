@@ -16,7 +16,7 @@ from lmrbench.sandbox.doctor import diagnose
 from lmrbench.solving import session
 from lmrbench.solving.provider import BubblewrapSandboxEnvironment
 from lmrbench.solving.secrets import secret_folders
-from lmrbench.solving.session import Bounds, Session
+from lmrbench.solving.session import AgentSession, SessionLimits
 
 pytestmark = pytest.mark.skipif(not diagnose("bubblewrap").works, reason="bubblewrap does not work here")
 
@@ -27,7 +27,7 @@ def in_namespace(test):
     # Not functools.wraps: pytest would look for a fixture of the argument's name.
     def run():
         async def main():
-            session = Session([], bounds=Bounds(memory_mb=256, processes=64))
+            session = AgentSession([], limits=SessionLimits(memory_mb=256, processes=64))
             try:
                 await test(BubblewrapSandboxEnvironment(session))
             finally:
@@ -67,7 +67,7 @@ def test_a_virtual_environment_that_is_shown_works(tmp_path):
     tmp_path.chmod(0o755)
 
     async def main():
-        session = Session([], shown=[str(tmp_path / "tools")], bounds=Bounds(memory_mb=256, processes=64))
+        session = AgentSession([], shown=[str(tmp_path / "tools")], limits=SessionLimits(memory_mb=256, processes=64))
         try:
             for name in ("python", "python3"):
                 done = await session.run([f"{tmp_path}/tools/bin/{name}", "-c", "import sys; print(sys.prefix)"])
@@ -246,7 +246,7 @@ def machine(tmp_path, monkeypatch):
 @pytest.mark.parametrize("shown", ["home", "link"])
 def test_what_is_shown_hides_the_cache_and_the_checkout_with_its_history(machine, shown):
     async def main():
-        session = Session([], secret_folders(machine / "home" / "tree" / "suite"), [str(machine / shown)])
+        session = AgentSession([], secret_folders(machine / "home" / "tree" / "suite"), [str(machine / shown)])
         try:
             return (await session.run(["grep", "-rhE", "SECRET|PROGRAM", str(machine / shown)])).stdout
         finally:
@@ -279,7 +279,7 @@ def test_of_installed_packages_an_agent_sees_what_is_mounted(tmp_path, monkeypat
     installed_packages.cache_clear()
 
     async def main():
-        opened = Session([], shown=[str(programs / folder) for folder in shown])
+        opened = AgentSession([], shown=[str(programs / folder) for folder in shown])
         try:
             found = await opened.run(["find", str(programs), "-name", "file", "-printf", "%P "])
             writes = [
@@ -300,4 +300,4 @@ def test_of_installed_packages_an_agent_sees_what_is_mounted(tmp_path, monkeypat
 )
 def test_a_folder_that_lies_in_a_secret_one_is_refused_in_one_line(machine, folder):
     with pytest.raises(LmrbenchError, match=rf"^{machine}/{folder} can't be shown in a sandbox: .*may hold answers$"):
-        Session([], secret_folders(machine / "home" / "tree" / "suite"), [str(machine / folder)])
+        AgentSession([], secret_folders(machine / "home" / "tree" / "suite"), [str(machine / folder)])

@@ -244,7 +244,7 @@ def test_a_run_folder_is_of_one_system_and_one_setting(tmp_path):
 
     assert result.returncode == 2
     assert result.stderr.count("\n") == 1
-    assert "is a run with another inputs" in result.stderr
+    assert "is a run with other settings (inputs)" in result.stderr
 
 
 def test_prices_make_costs(tmp_path):

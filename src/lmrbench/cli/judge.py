@@ -81,7 +81,7 @@ def judge(
     from inspect_ai.model import GenerateConfig
 
     from lmrbench.judging import ballots, runs
-    from lmrbench.judging.asking import Terms
+    from lmrbench.judging.asking import JudgingPlan
     from lmrbench.models.opening import open_model, set_prices
     from lmrbench.models.settings import Settings
     from lmrbench.runs.folder import JUDGEMENTS
@@ -98,7 +98,7 @@ def judge(
             chosen=chosen,
             tasks=tasks,
             models=models,
-            terms=Terms(votes=votes, swap=swap, evidence=evidence, strip_comments=strip_comments),
+            plan=JudgingPlan(votes=votes, swap=swap, evidence=evidence, strip_comments=strip_comments),
             config=GenerateConfig(**settings.requests()),
             connections=connections,
             planned=lambda done, total: bars.update(bar, completed=done, total=total),

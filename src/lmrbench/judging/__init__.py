@@ -1,1 +1,1 @@
-"""The judge axis: what language models and people say of an answer, and how far they agree."""
+"""Judgements of answers by language models and by people, and their agreement."""

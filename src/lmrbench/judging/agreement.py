@@ -23,7 +23,7 @@ from lmrbench.runs.records import CATEGORIES, OPPOSITES
 # The scale of two categories: completely correct, or anything else.
 BINARY = ("CC", "not CC")
 ONE_PAPER = "all items are of one paper"
-ALL_ALIKE = "all draws of papers give the same"
+ALL_ALIKE = "all resamples give the same value"
 
 
 class Share(Record):
@@ -62,7 +62,14 @@ class Agreement(Record):
 
 
 class Statistic(Record):
-    """A statistic of agreement with its interval. why: the reason why it or its interval is not defined, or ""."""
+    """A statistic with its interval.
+
+    Attributes:
+        value: the statistic; None if it is undefined.
+        low: lower bound of the interval.
+        high: upper bound of the interval.
+        why: the reason why the statistic or its interval is undefined; "" if both are defined.
+    """
 
     value: float | None
     low: float | None
@@ -114,10 +121,10 @@ def agreement(
         seed: of the 2,000 bootstrap draws.
 
     Raises:
-        ValueError: the lengths differ, or a label is not of the scale.
+        ValueError: the lengths differ, or a label is not on the scale.
     """
     if not len(first) == len(second) == len(papers):
-        raise ValueError("labels and papers are not of one length")
+        raise ValueError("labels and papers differ in length")
     tables = _tables(first, second, papers, list(scale))
     whole = tables.sum(axis=0)
     ends = [place for place, name in enumerate(scale) if name in OPPOSITES]
@@ -131,9 +138,9 @@ def agreement(
     low, high = central_interval(defined) or (None, None)
     why = ""
     if not whole.sum():
-        why = "no item was judged by both"
+        why = "no item was labelled by both"
     elif kappa is None:
-        why = f"both say {scale[int(np.argmax(whole.diagonal()))]} of every item"
+        why = f"both label every item {scale[int(np.argmax(whole.diagonal()))]}"
     elif low is None:
         why = ONE_PAPER if len(tables) == 1 else ALL_ALIKE
     return Agreement(
@@ -162,12 +169,12 @@ def reliability(
         seed: of the 2,000 bootstrap draws.
 
     Raises:
-        ValueError: the lengths differ, or a label is not of the scale.
+        ValueError: the lengths differ, or a label is not on the scale.
     """
     if len(ratings) != len(papers) or len(set(map(len, ratings))) > 1:
-        raise ValueError("ratings and papers are not of one length")
+        raise ValueError("ratings and papers differ in length")
     if strange := {label for row in ratings for label in row} - {*scale, None}:
-        raise ValueError(f"{strange} is not of the scale")
+        raise ValueError(f"{strange} is not on the scale")
     said = np.array([[list(row).count(name) for name in scale] for row in ratings], dtype=np.int64)
     said = said.reshape(len(ratings), len(scale))
     by_rater = list(zip(*ratings, strict=True))
@@ -175,7 +182,7 @@ def reliability(
     several = said.sum(axis=1) >= 2
     complete = several & (said.sum(axis=1) == raters)
     names = np.array(papers, dtype=object)
-    missing = "there is one rater only" if raters == 1 else "no item was labelled by two raters"
+    missing = "there is only one rater" if raters == 1 else "no item was labelled by two raters"
     partly = missing if not several.any() else f"no item was labelled by all {raters} raters"
     return Reliability(
         raters=raters,

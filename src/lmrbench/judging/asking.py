@@ -1,6 +1,6 @@
-"""What a judge reads of one submission, how it is asked, and what is kept of its vote.
+"""Questions to judges: the conditions, the prompts for one submission, and the record of a vote.
 
-`runs` asks about the submissions of a run folder, `scoring` about the samples of a log of Inspect.
+`runs` judges the submissions of a run folder, `scoring` the samples of an Inspect log.
 """
 
 from __future__ import annotations
@@ -25,11 +25,14 @@ from lmrbench.tasks.submission import Answer, Submission
 from lmrbench.tasks.workspace import repository_files, unsolved_files
 
 
-class Terms(Record):
-    """How judges are asked.
+class JudgingPlan(Record):
+    """The conditions under which judges are asked.
 
-    votes: of each judge, on each submission and in each order. swap: ask in both orders. evidence: tell the failed
-    cases. strip_comments: show both sides without comments and docstrings.
+    Attributes:
+        votes: number of votes of each judge on each submission in each order.
+        swap: whether to ask in both orders of reference and candidate.
+        evidence: whether to show the failed cases.
+        strip_comments: whether to remove comments and docstrings from both sides.
     """
 
     votes: int = Field(default=1, ge=1)
@@ -39,39 +42,53 @@ class Terms(Record):
 
     @property
     def orders(self) -> tuple[Order, ...]:
-        """In which orders each vote is asked."""
+        """The orders in which reference and candidate are shown."""
         return ("reference first", "candidate first") if self.swap else ("reference first",)
 
 
-class Text(NamedTuple):
-    """What a judge reads of one submission, in one order."""
+class JudgePrompt(NamedTuple):
+    """The prompt about one submission in one order, with the digest that identifies it."""
 
-    of: Answer
+    answer: Answer
     order: Order
     message: str
     digest: str
 
 
-def texts(
+def judge_prompts(
     task: Task,
     submission: Submission,
     candidate: Mapping[str, str],
-    terms: Terms,
+    plan: JudgingPlan,
     evidence: Sequence[CaseVerdict] | None = None,
-) -> list[Text]:
-    """What judges read of a submission, in each order.
+) -> list[JudgePrompt]:
+    """Return the prompts about a submission, one for each order.
 
-    candidate: what `read_excerpts` gives of the submission. evidence: the verdicts on all of its cases.
+    Args:
+        task: the task that was solved.
+        submission: the submission to judge.
+        candidate: the submission's code, as `read_excerpts` returns it.
+        plan: the conditions.
+        evidence: the verdicts on all cases; None to leave them out.
     """
     goals = {name: unsolved_files(task)[name] for name in task.goal_files}
-    reference = excerpts(goals, repository_files(task), task.targets, terms.strip_comments)
-    of = submission.answer
-    messages = {order: judge_message(task, reference, candidate, order, evidence) for order in terms.orders}
-    return [Text(of, order, message, digest_of(message)) for order, message in messages.items()]
+    reference = excerpts(goals, repository_files(task), task.targets, plan.strip_comments)
+    messages = {order: judge_message(task, reference, candidate, order, evidence) for order in plan.orders}
+    return [JudgePrompt(submission.answer, order, text, digest_of(text)) for order, text in messages.items()]
 
 
 async def ask(model: Model, message: str, config: GenerateConfig, reachability: Reachability) -> Vote:
-    """The vote of a judge. One whose provider does not answer at all is not asked in vain again and again."""
+    """Ask a judge for a vote, unless its provider is known to be unreachable.
+
+    Args:
+        model: the judge.
+        message: the prompt.
+        config: settings of the request.
+        reachability: the providers' states, shared by all requests of a run.
+
+    Returns:
+        The vote; its status is `provider_error` if the provider failed or is unreachable.
+    """
     try:
         await reachability.prove(model)
     except ProviderError as error:
@@ -82,20 +99,27 @@ async def ask(model: Model, message: str, config: GenerateConfig, reachability: 
     return vote
 
 
-def judgement(text: Text, key: VoteKey, terms: Terms, vote: Vote) -> Judgement:
-    """The record of a vote on a text."""
+def judgement(prompt: JudgePrompt, key: VoteKey, plan: JudgingPlan, vote: Vote) -> Judgement:
+    """Return the record of a vote.
+
+    Args:
+        prompt: the prompt that was asked.
+        key: judge, number and digest of the vote.
+        plan: the conditions.
+        vote: the judge's vote.
+    """
     opinion = vote.opinion
-    system, task, sample = text.of
+    system, task, sample = prompt.answer
     return Judgement(
         system=system,
         task=task,
         sample=sample,
         judge=key.judge,
         vote=key.vote,
-        order=text.order,
+        order=prompt.order,
         prompt_version=PROMPT_VERSION,
-        evidence=terms.evidence,
-        comments_stripped=terms.strip_comments,
+        evidence=plan.evidence,
+        comments_stripped=plan.strip_comments,
         digest=key.digest,
         status=vote.status,
         category=opinion.category if opinion else None,

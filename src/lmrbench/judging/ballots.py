@@ -1,4 +1,4 @@
-"""What do several votes say together? Majorities and disagreement are derived from the votes, and never stored."""
+"""Majorities and disagreement of several votes. They are derived from the votes and never stored."""
 
 from __future__ import annotations
 
@@ -13,12 +13,20 @@ from lmrbench.runs.folder import JUDGEMENTS
 from lmrbench.runs.records import CATEGORIES, Category, ErrorClass, Judgement
 from lmrbench.tasks.submission import Answer
 
-# In the place of a judge's name: the votes of all judges together.
+# The name under which the votes of all judges together are listed.
 ALL_JUDGES = "all judges"
 
 
 class Ballot(Record):
-    """All votes of one judge, or of all judges, on one submission. votes: None for one that has no category."""
+    """The votes of one judge, or of all judges, on one submission.
+
+    Attributes:
+        system: the system that answered.
+        task: the task's id.
+        sample: the number of the answer.
+        judge: the judge, or `ALL_JUDGES`.
+        votes: the categories; None for a vote without one.
+    """
 
     system: str
     task: str
@@ -28,17 +36,17 @@ class Ballot(Record):
 
     @property
     def cast(self) -> tuple[Category, ...]:
-        """The votes that have a category."""
+        """The categories of all votes that have one."""
         return tuple(vote for vote in self.votes if vote is not None)
 
     @property
     def majority(self) -> Category | None:
-        """The category of more than half of the votes that have one; None where there is none."""
+        """The category of more than half of the votes with a category; None if there is no majority."""
         return majority(self.cast)
 
     @property
     def disagreement(self) -> float | None:
-        """The share of pairs of votes that differ; None for fewer than two votes."""
+        """The share of pairs of votes that differ; None with fewer than two votes."""
         total = len(self.cast)
         if total < 2:
             return None
@@ -47,11 +55,21 @@ class Ballot(Record):
 
 
 class Shares(Record):
-    """What one judge, or all judges together, said of the answers of one system.
+    """Counts of the judgements that one judge, or all judges together, made of one system's answers.
 
-    answers: all, of which so many have a majority for each category, none (ties), no vote with a category
-    (unjudged), or nothing that could be judged (unusable). split: answers whose votes are not all the same.
-    error_classes: votes by error class. The dollars are None where no price is known.
+    Attributes:
+        system: the system that answered.
+        judge: the judge, or `ALL_JUDGES`.
+        answers: number of answers; the sum of the next four counts.
+        categories: answers with a majority, by category.
+        ties: answers whose votes have no majority.
+        unjudged: answers without any vote that has a category.
+        unusable: answers from which no code could be extracted.
+        split: answers whose votes differ.
+        error_classes: votes by error class.
+        input_tokens: tokens that the judge read.
+        output_tokens: tokens that the judge wrote.
+        dollars: the cost; None if no price is known.
     """
 
     system: str
@@ -69,7 +87,7 @@ class Shares(Record):
 
 
 def ballots(judgements: Iterable[Judgement]) -> list[Ballot]:
-    """The ballots of each judge, and of all judges together where there are several."""
+    """Group judgements into ballots of each judge and, if there are several judges, of all judges together."""
     items = list(judgements)
     several = len({item.judge for item in items}) > 1
     votes: dict[tuple[str, str, int, str], list[Category | None]] = {}
@@ -83,15 +101,20 @@ def ballots(judgements: Iterable[Judgement]) -> list[Ballot]:
 
 
 def latest(judgements: Iterable[Judgement]) -> list[Judgement]:
-    """Of each vote on a submission, in each order, the last judgement: those before it were asked again or outdated."""
+    """Return the last judgement of each vote on a submission in each order, which replaces those before it."""
     return list({(item.answer, item.judge, item.vote, item.order): item for item in judgements}.values())
 
 
 def read_votes(folder: Path) -> dict[str, dict[Answer, list[Category]]]:
-    """What each judge of a run said of each answer, a category for each of its votes; {} where nobody judged.
+    """Read the votes in a run folder.
 
-    A vote without a category is left out; of a vote that was asked for again, the last line counts. Raises RecordError,
-    naming file and line, for a line that is no judgement.
+    Votes without a category are left out. If a vote was repeated, its last line counts.
+
+    Returns:
+        By judge and answer, the categories of the votes; empty if there are no judgements.
+
+    Raises:
+        RecordError: a line is not a judgement; the message names file and line.
     """
     votes: dict[str, dict[Answer, list[Category]]] = {}
     for item in latest(read_lines(folder / JUDGEMENTS, Judgement)):
@@ -101,9 +124,12 @@ def read_votes(folder: Path) -> dict[str, dict[Answer, list[Category]]]:
 
 
 def shares(judgements: Sequence[Judgement], unusable: Sequence[str], judges: Sequence[str]) -> Iterator[Shares]:
-    """By system and judge, in the order of the judges; all judges together come last.
+    """Yield the shares of each system and judge. The shares of all judges together come last.
 
-    unusable: for each submission with nothing to judge, its system.
+    Args:
+        judgements: the judgements to count.
+        unusable: the system of each submission from which no code could be extracted.
+        judges: the judges, in the order of the result.
     """
     found = ballots(judgements)
     systems = dict.fromkeys([*(item.system for item in judgements), *unusable])

@@ -1,12 +1,12 @@
-"""What an annotator reads of one item: the instruction, the reference and the candidate, and not whose answer it is."""
+"""The document that an annotator reads about one item. It does not say which system wrote the candidate."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from lmrbench.errors import SubmissionError
 from lmrbench.grading.reading import read_targets
+from lmrbench.judging.prompts import fence_around
 from lmrbench.source.matching import matched
 from lmrbench.source.syntax import decode
 from lmrbench.tasks.model import Target, Task
@@ -16,9 +16,14 @@ from lmrbench.text import printable
 
 
 def document(name: str, task: Task, submission: Submission) -> str:
-    """The Markdown file of an item of that name.
+    """Return the document of an item in Markdown: instruction, reference and candidate.
 
-    An answer of which nothing can be taken is shown as it came, with the reason.
+    An answer from which no code can be extracted is shown as it is, with the reason.
+
+    Args:
+        name: the item's opaque name.
+        task: the task that was solved.
+        submission: the answer.
     """
     parts = [
         f"# {name}",
@@ -34,7 +39,7 @@ def document(name: str, task: Task, submission: Submission) -> str:
     try:
         answered, taken = read_targets(task, submission)
     except SubmissionError as error:
-        parts.append(f"Nothing can be taken of this answer: {printable(str(error))}")
+        parts.append(f"No code can be extracted from this answer: {printable(str(error))}")
         given = {"": submission.code} if isinstance(submission.code, str) else submission.code
         parts += [
             part for file, code in given.items() for part in (f"`{printable(file)}`" if file else "", _code(code))
@@ -44,7 +49,7 @@ def document(name: str, task: Task, submission: Submission) -> str:
         masked = target_texts(task, unsolved)
         for file in task.goal_files:
             added = _added(_others(masked, unsolved, file), _others(taken, answered, file))
-            parts += [f"Added to `{file}` beside it:", _code(added)] if added else []
+            parts += [f"Also added to `{file}`:", _code(added)] if added else []
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
@@ -53,7 +58,7 @@ def _targets(texts: Mapping[Target, tuple[int, str]]) -> list[str]:
 
 
 def _others(texts: Mapping[Target, tuple[int, str]], files: Mapping[str, bytes], file: str) -> list[str]:
-    """The lines of a file that no target takes."""
+    """Return the lines of a file that belong to no target."""
     lines = decode(files[file])[0].splitlines()
     taken = {
         number
@@ -70,7 +75,7 @@ def _added(before: list[str], after: list[str]) -> str:
 
 
 def _code(text: str) -> str:
-    """A fenced block; its fence is longer than any run of backticks inside."""
-    fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", text))])
+    """Return a fenced block of Python."""
+    fence = fence_around(text)
     plain = "\n".join(text.expandtabs(4).splitlines()).rstrip()
     return f"{fence}python\n{printable(plain, lines=True)}\n{fence}"

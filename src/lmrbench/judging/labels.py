@@ -1,8 +1,8 @@
-"""What people say of answers: labels, labels of several files together, and one verdict where several disagree.
+"""Labels by people: reading, grouping and adjudication.
 
-Several people label an item, which is one answer to one task. `merged` puts their files together. `adjudicated` gives
-each item the category that most of them chose; where there is none, or where one says CC and another LI, a third person
-decides.
+Several annotators label an item, which is one answer to one task. `read_labels` merges their files. `adjudicated` gives
+each item its majority category. An item without a majority, or with both CC and LI among its labels, is disputed and
+needs the decision of a third person.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from lmrbench.jsonl import read_submitted_lines
 from lmrbench.runs.records import OPPOSITES, Category, Label
 from lmrbench.tasks.submission import Answer
 
-# The annotator of what the majority or a third person decided; nobody may be called so.
+# The annotator of adjudicated labels. The name is reserved.
 ADJUDICATED = "adjudicated"
 
 
 def read_labels(files: Iterable[Path]) -> list[Label]:
-    """The labels of all files, those that are equal once.
+    """Read the labels of several files. Equal labels are returned once.
 
-    Raises RecordError for a file that can't be read or holds none, and where one annotator says two things of one
-    answer, in one file or in two.
+    Raises:
+        RecordError: a file can't be read or has no labels, or an annotator has two different labels for an answer.
     """
     found: dict[tuple[str, Answer], tuple[Label, Path]] = {}
     contradictions = []
     for file in files:
         labels = read_submitted_lines(file, Label)
         if not labels:
-            raise RecordError(f"{file}: holds no labels")
+            raise RecordError(f"{file}: contains no labels")
         for label in labels:
             earlier, place = found.setdefault((label.annotator, label.answer), (label, file))
             differing = [name for name in Label.model_fields if getattr(earlier, name) != getattr(label, name)]
@@ -47,12 +47,12 @@ def read_labels(files: Iterable[Path]) -> list[Label]:
 
 
 def write_labels(file: Path, labels: Iterable[Label]) -> None:
-    """Write labels as JSON lines; whoever reads the file finds the old content or the new."""
+    """Write labels as JSON lines. The file is replaced as a whole."""
     write_whole(file, "".join(label.model_dump_json() + "\n" for label in labels).encode())
 
 
 def by_answer(labels: Iterable[Label]) -> dict[Answer, list[Label]]:
-    """The labels of each answer, in the order in which answers first occur."""
+    """Group labels by answer, in the order in which the answers first occur."""
     groups: dict[Answer, list[Label]] = {}
     for label in labels:
         groups.setdefault(label.answer, []).append(label)
@@ -60,7 +60,7 @@ def by_answer(labels: Iterable[Label]) -> dict[Answer, list[Label]]:
 
 
 def of_people(labels: Iterable[Label]) -> dict[Answer, list[Label]]:
-    """What people together say of each answer: what was adjudicated, or else all of its labels."""
+    """Return the labels that count for each answer: the adjudicated one if there is one, otherwise all."""
     return {
         answer: [item for item in items if item.annotator == ADJUDICATED] or items
         for answer, items in by_answer(labels).items()
@@ -68,7 +68,7 @@ def of_people(labels: Iterable[Label]) -> dict[Answer, list[Label]]:
 
 
 def majority(categories: Sequence[Category]) -> Category | None:
-    """The category that more than half of them are; None if there is none."""
+    """Return the category that makes up more than half of the given ones, or None if there is none."""
     if not categories:
         return None
     category, count = Counter(categories).most_common(1)[0]
@@ -76,18 +76,25 @@ def majority(categories: Sequence[Category]) -> Category | None:
 
 
 def disputed(labels: Iterable[Label]) -> dict[Answer, list[Label]]:
-    """The answers that a third person has to decide on: without a majority, or called CC by one and LI by another."""
+    """Return the answers, with their labels, that have no majority or are labelled both CC and LI."""
     return {answer: items for answer, items in by_answer(labels).items() if _settled(items) is None}
 
 
 def adjudicated(labels: Sequence[Label], decisions: Iterable[Label] = ()) -> list[Label]:
-    """One label for each answer on which there is a verdict; its annotator is `ADJUDICATED`.
+    """Merge the labels of each answer into one adjudicated label.
 
-    The majority's label has the error class that most of the majority name, and all of their reasons; its seconds are
-    unknown. decisions: of third persons, of disputed answers.
+    A majority label has the most frequent error class and all reasons of the majority. Its time is unknown.
 
-    Raises UsageError for a decision on an answer that is not disputed, by somebody who labelled it before, or in
-    which two third persons differ.
+    Args:
+        labels: the annotators' labels.
+        decisions: labels of third persons for disputed answers.
+
+    Returns:
+        A label of the annotator `ADJUDICATED` for each answer that is settled or decided.
+
+    Raises:
+        UsageError: a decision is about an answer that is not disputed, comes from one of its annotators, or
+            contradicts another decision.
     """
     groups = by_answer(labels)
     decided = _decided(disputed(labels), decisions)
@@ -119,10 +126,10 @@ def _decided(open_: Mapping[Answer, Sequence[Label]], decisions: Iterable[Label]
     decided: dict[Answer, Label] = {}
     for item in decisions:
         if item.answer not in open_:
-            raise UsageError(f"{item.answer}: {item.annotator} decided on it, but it is not disputed")
+            raise UsageError(f"{item.answer}: {item.annotator} decided on this answer, but it is not disputed")
         if item.annotator in {label.annotator for label in open_[item.answer]}:
-            raise UsageError(f"{item.answer}: {item.annotator} has labelled it, so somebody else must decide on it")
+            raise UsageError(f"{item.answer}: {item.annotator} has labelled this answer; another person must decide")
         earlier = decided.setdefault(item.answer, item)
         if earlier.category != item.category:
-            raise UsageError(f"{item.answer}: {earlier.annotator} and {item.annotator} decide differently")
+            raise UsageError(f"{item.answer}: the decisions of {earlier.annotator} and {item.annotator} differ")
     return decided

@@ -1,8 +1,8 @@
-"""What is a judge told? One message: the task, two implementations as data, and the form of the answer.
+"""The message to a judge: the task, two implementations as data, and the form of the answer.
 
-A candidate may hold text that addresses the judge. So all code, and all that a candidate printed, stands in fenced
-blocks, whose fence is longer than any run of backticks in it, and the message says that what is in them is data. Who
-wrote the candidate, and which of several answers it is, is not said.
+A candidate may contain text that addresses the judge. All code and all output of a candidate is therefore enclosed in
+fences that are longer than any run of backticks inside, and the message says that fenced blocks are data. The message
+does not say which system wrote the candidate.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from lmrbench.grading.records import CaseVerdict
 from lmrbench.runs.records import ERROR_CLASSES, Order
 from lmrbench.tasks.model import Task
 
-# Raise it with every change of the text or of the form: votes on other versions are not taken over.
+# Increase this number with every change of the text or the form. Votes under other versions are not reused.
 PROMPT_VERSION = 1
-# Of the evidence: failed cases that are shown, and characters of the reason of each.
+# Limits on the evidence: failed cases that are shown, and characters of the reason of each.
 MOST_CASES, MOST_CHARACTERS = 20, 600
 
 _OPENING = """\
@@ -58,15 +58,18 @@ def judge_message(
     order: Order,
     evidence: Sequence[CaseVerdict] | None,
 ) -> str:
-    """The one message that a judge reads.
+    """Return the message to a judge.
 
-    reference, candidate: by goal file, the code to compare. evidence: the verdicts on all cases of the candidate;
-    None to leave them out.
+    Args:
+        task: the task that was solved.
+        reference: the code of the reference, by goal file.
+        candidate: the code of the candidate, by goal file.
+        order: which of both comes first.
+        evidence: the verdicts on all cases of the candidate; None to leave them out.
     """
     failed = [case for case in evidence or () if case.verdict != "match"]
     shown = "\n".join(_line(case) for case in failed[:MOST_CASES])
-    texts = [task.instruction, shown, *reference.values(), *candidate.values()]
-    fence = "`" * max([3, *(len(run) + 1 for text in texts for run in re.findall("`+", text))])
+    fence = fence_around(task.instruction, shown, *reference.values(), *candidate.values())
     parts = {
         "reference first": (("Reference", reference), ("Candidate", candidate)),
         "candidate first": (("Candidate", candidate), ("Reference", reference)),
@@ -86,8 +89,13 @@ def judge_message(
 
 
 def digest_of(message: str) -> str:
-    """SHA-256 over what a vote depends on: the text that is judged, and the version of the prompt."""
+    """Return the SHA-256 of a message and the prompt's version, on which a vote depends."""
     return hashlib.sha256(json.dumps([PROMPT_VERSION, message]).encode()).hexdigest()
+
+
+def fence_around(*texts: str) -> str:
+    """Return a Markdown fence that is longer than any run of backticks in the texts."""
+    return "`" * max([3, *(len(run) + 1 for text in texts for run in re.findall("`+", text))])
 
 
 def _files(code: Mapping[str, str], fence: str) -> str:

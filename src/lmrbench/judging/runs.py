@@ -1,7 +1,7 @@
-"""Judges over a run folder: every vote is one line of judgements.jsonl, written as soon as it is there.
+"""Judging of a run folder: every vote is a line in judgements.jsonl, written as soon as it arrives.
 
-A vote holds for the very text that was judged: judge, number and digest of the text are its key. A vote that holds is
-not asked again, and stands for every submission with that text. Votes that a provider failed at are asked again.
+The key of a vote consists of the judge, the vote's number and the digest of the prompt. A stored vote is never asked
+for again and is reused for every submission with the same prompt, unless the provider failed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from lmrbench.grading.candidates import prepare
 from lmrbench.grading.reading import read_excerpts
 from lmrbench.grading.records import CaseVerdict, Grade
 from lmrbench.jsonl import append_line
-from lmrbench.judging.asking import Terms, Text, ask, judgement, texts
+from lmrbench.judging.asking import JudgePrompt, JudgingPlan, ask, judge_prompts, judgement
 from lmrbench.judging.votes import Vote
 from lmrbench.models.reachability import Reachability
 from lmrbench.runs.folder import GRADES, JUDGEMENTS, read_judgements, read_run
@@ -31,10 +31,12 @@ from lmrbench.tasks.submission import Answer, Submission
 
 @dataclass(frozen=True)
 class Judged:
-    """What judges said of the submissions of a run.
+    """The judgements of a run's submissions.
 
-    judgements: one for each submission, judge, vote and order. unusable: the submissions of which nothing could be
-    transplanted, so that there is nothing to judge.
+    Attributes:
+        submissions: the submissions that were chosen.
+        judgements: one for each usable submission, judge, vote and order.
+        unusable: the submissions from which no code could be extracted.
     """
 
     submissions: tuple[Submission, ...]
@@ -43,13 +45,17 @@ class Judged:
 
 
 def require_judged(folder: Path, judged: Judged) -> None:
-    """Raise ServiceError unless every vote came to an end that is not the provider's failure."""
+    """Check that no vote is missing because a provider failed.
+
+    Raises:
+        ServiceError: votes are missing; the message counts them and gives the reasons.
+    """
     missing = [item for item in judged.judgements if item.status == "provider_error"]
     if missing:
         reasons = sorted({f"{item.judge}: {item.detail}" for item in missing})
         others = f"; other reasons: {len(reasons) - 1}" if len(reasons) > 1 else ""
         raise ServiceError(
-            f"{folder}: {len(missing)} of {len(judged.judgements)} votes are missing, as the provider failed "
+            f"{folder}: {len(missing)} of {len(judged.judgements)} votes are missing because the provider failed "
             f"({reasons[0]}{others}); run the same command again to ask for them"
         )
 
@@ -60,65 +66,74 @@ def judge_run(
     chosen: Sequence[Submission],
     tasks: Mapping[str, Task],
     models: Sequence[Model],
-    terms: Terms,
+    plan: JudgingPlan,
     config: GenerateConfig,
     connections: int = 10,
     planned: Callable[[int, int], None] = lambda done, total: None,
     voted: Callable[[Judgement], None] = lambda judgement: None,
 ) -> Judged:
-    """Have the chosen submissions of a run folder judged, as far as they are not yet.
+    """Ask judges for the missing votes on the chosen submissions of a run folder.
 
-    submissions: all of the folder. tasks: by id. connections: requests at once, of each judge. planned: called with the
-    number of votes that hold already, and of all. voted: called with each new vote, once it is on the disk.
+    Args:
+        folder: the run folder.
+        submissions: all submissions in the folder.
+        chosen: the submissions to judge.
+        tasks: the tasks by id.
+        models: the judges.
+        plan: the conditions.
+        config: settings of the requests.
+        connections: maximum number of concurrent requests to each judge.
+        planned: called once with the number of stored votes and of all votes.
+        voted: called with each new vote after it is written to disk.
 
-    Raises RecordError if another process is writing to the folder, or it holds a damaged or stray judgement.
+    Raises:
+        RecordError: another process is writing to the folder, or it holds an invalid judgement.
+        UsageError: the plan asks for evidence, and a submission has no current grade.
     """
     with locked(folder):
         earlier = read_judgements(folder, submissions)
-        asked, unusable = _texts(folder, chosen, tasks, terms)
-        held = {(item.answer, item.key): item for item in earlier if item.status != "provider_error"}
-        by_key = {item.key: item for item in held.values()}
+        prompts, unusable = _prompts(folder, chosen, tasks, plan)
+        found = {(item.answer, item.key): item for item in earlier if item.status != "provider_error"}
+        by_key = {item.key: item for item in found.values()}
         wanted = [
-            (text, VoteKey(str(model), number, text.digest))
-            for text in asked
+            (prompt, VoteKey(str(model), number, prompt.digest))
+            for prompt in prompts
             for model in models
-            for number in range(terms.votes)
+            for number in range(plan.votes)
         ]
-        found = dict(held)
-        todo: dict[VoteKey, list[Text]] = {}
-        for text, key in wanted:
-            if (text.of, key) not in held:
-                todo.setdefault(key, []).append(text)
-        planned(len(wanted) - sum(map(len, todo.values())), len(wanted))
+        missing: dict[VoteKey, list[JudgePrompt]] = {}
+        for prompt, key in wanted:
+            if (prompt.answer, key) not in found:
+                missing.setdefault(key, []).append(prompt)
+        planned(len(wanted) - sum(map(len, missing.values())), len(wanted))
 
         def keep(item: Judgement) -> None:
             append_line(folder / JUDGEMENTS, item)
             found[item.answer, item.key] = item
             voted(item)
 
-        for key in todo.keys() & by_key.keys():
-            for text in todo.pop(key):
-                keep(_taken_over(by_key[key], text))
+        for key in missing.keys() & by_key.keys():
+            for prompt in missing.pop(key):
+                keep(_taken_over(by_key[key], prompt))
 
         async def ask_all() -> None:
-            messages = [(key, of_key[0].message) for key, of_key in todo.items()]
+            messages = [(key, same[0].message) for key, same in missing.items()]
             async for key, vote in _votes(messages, {str(model): model for model in models}, config, connections):
-                # Other submissions with the same text share the vote, and cost nothing more.
-                text, *others = todo[key]
-                first = judgement(text, key, terms, vote)
-                keep(first)
+                first, *others = missing[key]
+                item = judgement(first, key, plan, vote)
+                keep(item)
                 for other in others:
-                    keep(_taken_over(first, other))
+                    keep(_taken_over(item, other))
 
         asyncio.run(ask_all())
-    votes = tuple(found[text.of, key] for text, key in wanted)
+    votes = tuple(found[prompt.answer, key] for prompt, key in wanted)
     return Judged(tuple(chosen), votes, tuple(unusable))
 
 
 async def _votes(
     asked: Sequence[tuple[VoteKey, str]], models: Mapping[str, Model], config: GenerateConfig, connections: int
 ) -> AsyncIterator[tuple[VoteKey, Vote]]:
-    """The votes as they come in."""
+    """Ask for votes concurrently, and yield them as they arrive."""
     reachability = Reachability()
     slots = {name: asyncio.Semaphore(connections) for name in models}
 
@@ -135,27 +150,27 @@ async def _votes(
             task.cancel()
 
 
-def _texts(
-    folder: Path, chosen: Sequence[Submission], tasks: Mapping[str, Task], terms: Terms
-) -> tuple[list[Text], list[Submission]]:
-    """What judges read of each submission, and the submissions of which there is nothing to read."""
-    graded = read_run(folder).grades if terms.evidence and (folder / GRADES).exists() else ()
+def _prompts(
+    folder: Path, chosen: Sequence[Submission], tasks: Mapping[str, Task], plan: JudgingPlan
+) -> tuple[list[JudgePrompt], list[Submission]]:
+    """Return the prompts about the submissions, and the submissions from which no code can be extracted."""
+    graded = read_run(folder).grades if plan.evidence and (folder / GRADES).exists() else ()
     grades = {item.answer: item for item in graded}
     found, unusable = [], []
     for item in chosen:
         task = tasks[item.task]
         try:
-            candidate = read_excerpts(task, item, terms.strip_comments)
+            candidate = read_excerpts(task, item, plan.strip_comments)
         except SubmissionError:
             unusable.append(item)
             continue
-        evidence = _evidence(folder, item, task, grades) if terms.evidence else None
-        found += texts(task, item, candidate, terms, evidence)
+        evidence = _evidence(folder, item, task, grades) if plan.evidence else None
+        found += judge_prompts(task, item, candidate, plan, evidence)
     return found, unusable
 
 
 def _evidence(folder: Path, item: Submission, task: Task, grades: Mapping[Answer, Grade]) -> tuple[CaseVerdict, ...]:
-    """The verdicts on a submission, of a grade that is of this very answer to this very task."""
+    """Return the verdicts on a submission; raise UsageError if its grade is missing or outdated."""
     grade = grades.get(item.answer)
     now = prepare(item, task).digest, grading_digest(task)
     if grade is None or (grade.candidate_digest, grade.task_digest) != now:
@@ -167,8 +182,8 @@ def _evidence(folder: Path, item: Submission, task: Task, grades: Mapping[Answer
     return grade.cases
 
 
-def _taken_over(item: Judgement, text: Text) -> Judgement:
-    """The vote on the same text, for another submission; it cost nothing more."""
-    system, task, sample = text.of
+def _taken_over(item: Judgement, prompt: JudgePrompt) -> Judgement:
+    """Return the record of a vote that is reused for another submission with the same prompt, at no cost."""
+    system, task, sample = prompt.answer
     free = {"attempts": 0, "input_tokens": 0, "output_tokens": 0, "dollars": None}
     return item.model_copy(update={"system": system, "task": task, "sample": sample, **free})

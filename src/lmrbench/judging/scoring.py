@@ -1,9 +1,8 @@
-"""A judge as a scorer of Inspect, over logs that `lmrbench solve` or `inspect eval lmrbench/lmr_bench` wrote.
+"""A judge as a scorer of Inspect, for logs that `lmrbench run` or `inspect eval lmrbench/lmr_bench` wrote.
 
-It asks as `lmrbench judge` does, and keeps each vote as the same record. What is no category is no score: a sample
-whose votes have no majority, or of which there is nothing to judge, is left unscored, and a warning says why.
-
-Evidence of failed cases is not told here: the judge's message stands in the log, and nothing of a check gets there.
+It uses the prompts and the records of `lmrbench judge`. A sample is left unscored, with a warning, if its votes have no
+majority or if no code can be extracted from its answer. The judge is never shown the failed cases, because its messages
+are part of the log, and a log must not contain anything of a check.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from pydantic import ValidationError
 
 from lmrbench.errors import LmrbenchError, RecordError, SubmissionError, UsageError
 from lmrbench.grading.reading import read_excerpts
-from lmrbench.judging.asking import Terms, ask, judgement, texts
+from lmrbench.judging.asking import JudgingPlan, ask, judge_prompts, judgement
 from lmrbench.judging.ballots import ballots
 from lmrbench.models.opening import open_model
 from lmrbench.models.reachability import Reachability
@@ -38,27 +37,30 @@ from lmrbench.tasks.submission import Submission
 from lmrbench.text import printable
 
 _logger = getLogger(__name__)
-# As the command names them.
+# Options of `lmrbench judge` that the scorer takes.
 OPTIONS = ("votes", "swap", "strip_comments")
 
 
 @scorer(metrics=categorical(CATEGORIES))
 def judge(model: str = "", suite: str = "", **options: Any) -> Scorer:
-    """What a language model says of the submissions in a log: CC, LC or LI; the metrics are the share of each.
+    """Score the submissions in a log as CC, LC or LI by a language model. The metrics are the shares of each.
 
     Args:
-        model: The judge, as Inspect names it.
-        suite: core, real, all, or the folder of a suite of your own.
-        options: Those of `lmrbench judge` that are in `OPTIONS`, such as `votes=3` or `swap=true`.
+        model: The judge, in Inspect's notation.
+        suite: core, real, all, or the folder of your own suite.
+        options: Options of `lmrbench judge` in `OPTIONS`, such as `votes=3` or `swap=true`.
+
+    Raises:
+        OptionError: an option has an invalid value.
     """
     try:
         if not model:
-            raise UsageError("model= is needed: who is to judge, as openai/gpt-5")
+            raise UsageError("model= is missing; name the judge, such as model=openai/gpt-5")
         if unknown := sorted(options.keys() - set(OPTIONS)):
-            raise UsageError(f"{unknown[0]}=: there is no such option; there are model, suite, {', '.join(OPTIONS)}")
-        terms = Terms(**options)
+            raise UsageError(f"{unknown[0]}=: no such option; use model, suite, {', '.join(OPTIONS)}")
+        plan = JudgingPlan(**options)
         settings = Settings(model=model)
-        asked = open_model(settings)
+        judge_model = open_model(settings)
         tasks = suite_tasks(str(suite_folder(suite).resolve()))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
@@ -73,37 +75,38 @@ def judge(model: str = "", suite: str = "", **options: Any) -> Scorer:
     async def score(state: TaskState, target: Target) -> Score:
         try:
             task, submission = _solved(state, tasks)
-            candidate = await anyio.to_thread.run_sync(read_excerpts, task, submission, terms.strip_comments)
+            candidate = await anyio.to_thread.run_sync(read_excerpts, task, submission, plan.strip_comments)
         except RecordError as error:
             return _unscored(state, "scoring_failed", str(error))
         except SubmissionError as error:
-            return _unscored(state, "invalid_response_format", f"nothing can be judged: {error}")
+            return _unscored(state, "invalid_response_format", f"no code to judge: {error}")
         judgements = []
-        for text in texts(task, submission, candidate, terms):
-            for number in range(terms.votes):
-                vote = await ask(asked, text.message, config, reachability)
-                judgements.append(judgement(text, VoteKey(str(asked), number, text.digest), terms, vote))
+        for prompt in judge_prompts(task, submission, candidate, plan):
+            for number in range(plan.votes):
+                vote = await ask(judge_model, prompt.message, config, reachability)
+                key = VoteKey(str(judge_model), number, prompt.digest)
+                judgements.append(judgement(prompt, key, plan, vote))
         return _score(state, judgements)
 
     return score
 
 
 def _solved(state: TaskState, tasks: Mapping[str, Task]) -> tuple[Task, Submission]:
-    """What was solved in a sample, and its submission. Raises RecordError where they are not there, or don't match."""
+    """Return the task and the submission of a sample; raise RecordError if they are missing or don't match."""
     noted = store().get(SUBMISSION)
     if noted is None:
-        raise RecordError("the log holds no submission of it")
+        raise RecordError("the log contains no submission")
     submission = read_record(json.dumps(noted).encode(), Submission, "the log")
     task = tasks.get(submission.task)
     if task is None:
-        raise RecordError("the suite holds no such task; suite= names another one")
+        raise RecordError(f"{submission.task}: no such task in the suite; choose another suite with suite=")
     if state.metadata.get("task_digest") != grading_digest(task):
-        raise RecordError("the suite holds another version of the task than the one that was solved")
+        raise RecordError(f"{task.id}: the suite has another version of the task than the one that was solved")
     return task, submission
 
 
 def _score(state: TaskState, judgements: Sequence[Judgement]) -> Score:
-    """The category that most of the votes of one judge on one submission give."""
+    """Return the score for the votes of one judge on one submission: their majority."""
     (ballot,) = ballots(judgements)
     facts = {"judge": ballot.judge, "votes": [item.model_dump(mode="json") for item in judgements]}
     if not ballot.cast:
@@ -114,7 +117,7 @@ def _score(state: TaskState, judgements: Sequence[Judgement]) -> Score:
 
 
 def _said(item: Judgement) -> str:
-    """One line."""
+    """Return a judgement as one line."""
     if item.category is None:
         return f"{item.status}: {item.detail}"
     error_class = f" ({item.error_class})" if item.error_class else ""

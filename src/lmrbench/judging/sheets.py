@@ -1,8 +1,8 @@
-"""Sheets that annotators fill in, without a word of whose answer it is, and the key that says it.
+"""Blinded sheets that annotators fill in, and the key that maps their items to answers.
 
-A sheet is CSV, for spreadsheets, or JSON lines; its suffix says which. An item has an opaque name; names and order are
-drawn from a seed and the answers, so another export has other names, and a key does not fit the wrong sheet. Reading is
-strict: either every row that is filled in becomes a label, or there is a list of all that is wrong and no label.
+A sheet is a CSV file for spreadsheets, or JSON lines; its suffix decides. Items have opaque names. Names and order
+depend on a seed and on the answers, so that the key of one export can't be used with the sheet of another. Reading is
+strict: either every filled row becomes a label, or an error lists all faults.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from lmrbench.runs.records import CATEGORIES, ERROR_CLASSES, Category, ErrorClas
 from lmrbench.tasks.submission import Answer
 
 COLUMNS = ("item", "task", "annotator", "category", "error_class", "reason", "seconds")
-# What an annotator writes; a row in which all of these are empty is not filled in yet.
+# Columns for the annotator. A row in which all of them are empty is not filled in yet.
 FILLED_IN = ("category", "error_class", "reason", "seconds")
 
 
 class BlindedItem(StoredRecord):
-    """A line of a key: which answer an item is."""
+    """A line of a key: an item's name, and the answer that it is."""
 
     item: str
     system: str
@@ -40,7 +40,7 @@ class BlindedItem(StoredRecord):
 
 
 class Filled(NamedTuple):
-    """What somebody filled in for one item."""
+    """The validated entries for one item."""
 
     category: Category
     error_class: ErrorClass | None
@@ -48,21 +48,31 @@ class Filled(NamedTuple):
     seconds: float | None
 
 
-class Row(NamedTuple):
-    """A row of a sheet. place: its file and line. cells: by column, without spaces around them."""
+class SheetRow(NamedTuple):
+    """A row of a sheet.
+
+    Attributes:
+        place: file and line, for messages.
+        cells: the stripped cells by column.
+    """
 
     place: str
     cells: Mapping[str, str]
 
 
 def blinded(answers: Iterable[Answer], seed: int) -> dict[str, Answer]:
-    """Answers by opaque names, in random order. The same answers and seed give the same names and order."""
+    """Assign opaque names to answers, in random order. Equal answers and seeds give equal names and order.
+
+    Args:
+        answers: the answers to name.
+        seed: seed of names and order.
+    """
     order = sorted(answers)
     generator = random.Random(f"{seed} {order}")
     generator.shuffle(order)
     names: dict[str, Answer] = {}
     for answer in order:
-        # A word, so that no spreadsheet takes it for a number.
+        # The prefix keeps spreadsheets from reading a name as a number.
         while (name := f"item-{generator.getrandbits(32):08x}") in names:
             pass
         names[name] = answer
@@ -70,26 +80,38 @@ def blinded(answers: Iterable[Answer], seed: int) -> dict[str, Answer]:
 
 
 def write_key(file: Path, names: Mapping[str, Answer]) -> None:
-    """Write the key, for nobody but its owner to read."""
+    """Write a key, readable by its owner only."""
     records = (BlindedItem(item=name, **answer._asdict()) for name, answer in names.items())
     write_whole(file, "".join(record.model_dump_json() + "\n" for record in records).encode(), PRIVATE)
 
 
 def read_keys(files: Iterable[Path]) -> dict[str, Answer]:
-    """The answers that the items of some keys are, by their names. Raises RecordError for what is no key."""
+    """Read keys.
+
+    Returns:
+        The answers by item name.
+
+    Raises:
+        RecordError: a file is not a key.
+    """
     found = [item for file in files for item in read_submitted_lines(file, BlindedItem)]
     return {item.item: Answer(item.system, item.task, item.sample) for item in found}
 
 
 def write_sheet(file: Path, rows: Sequence[Mapping[str, str]], replace: bool = False) -> None:
-    """Write a sheet to fill in; cells that a row does not name are empty, and columns of its own come last.
+    """Write a sheet to fill in.
 
-    replace: whether to replace a file that exists. Raises UsageError for a suffix other than .csv and .jsonl, and for a
-    file that exists and is not to be replaced: it may be filled in.
+    Args:
+        file: the sheet, with the suffix .csv or .jsonl.
+        rows: the cells by column. Missing cells are left empty; further columns come after `COLUMNS`.
+        replace: whether to overwrite an existing file.
+
+    Raises:
+        UsageError: the suffix is another one, or the file exists and must not be overwritten.
     """
     check_suffix(file)
     if file.exists() and not replace:
-        raise UsageError(f"{file}: is there already, and may be filled in; name another file")
+        raise UsageError(f"{file}: already exists and may be filled in; name another file")
     columns = list(dict.fromkeys([*COLUMNS, *(name for row in rows for name in row)]))
     complete = [{name: row.get(name, "") for name in columns} for row in rows]
     text = io.StringIO()
@@ -100,18 +122,22 @@ def write_sheet(file: Path, rows: Sequence[Mapping[str, str]], replace: bool = F
     writer = csv.DictWriter(text, columns)
     writer.writeheader()
     writer.writerows(complete)
-    # By this mark spreadsheets know that a file is UTF-8, and keep it so.
+    # Spreadsheets recognize UTF-8 by the byte order mark.
     write_whole(file, codecs.BOM_UTF8 + text.getvalue().encode())
 
 
 def check_suffix(file: Path) -> None:
-    """Raises UsageError for the name of a file that can't be a sheet."""
+    """Raise UsageError unless a file name has the suffix of a sheet."""
     if file.suffix not in (".csv", ".jsonl"):
-        raise UsageError(f"{file}: a sheet is a .csv or a .jsonl file")
+        raise UsageError(f"{file}: a sheet must be a .csv or .jsonl file")
 
 
 def read_scale(text: str) -> dict[str, Category]:
-    """What `0=LI,1=LC,2=CC` says. Raises UsageError for a text of another form."""
+    """Parse a scale such as `0=LI,1=LC,2=CC`.
+
+    Raises:
+        UsageError: the text has another form, or a value occurs twice.
+    """
     found: dict[str, Category] = {}
     for part in text.split(","):
         value, _, name = part.partition("=")
@@ -125,20 +151,23 @@ def read_scale(text: str) -> dict[str, Category]:
 def read_sheets(
     files: Iterable[Path], key: Mapping[str, Answer], scale: Mapping[str, Category] | None = None
 ) -> tuple[list[Label], int]:
-    """The labels of filled sheets, and how many rows are not filled in.
+    """Read the labels in filled sheets.
 
     Args:
-        files: CSV or JSON lines in UTF-8, with a byte order mark or without; cells of CSV are separated by commas,
+        files: sheets in UTF-8, with or without a byte order mark. The cells of a CSV file may be separated by commas,
             semicolons or tabs. Columns other than `COLUMNS` are ignored.
-        key: the answers that the items are, by name.
-        scale: what stands for which category, besides CC, LC and LI themselves.
+        key: the answers by item name.
+        scale: values that stand for categories, in addition to CC, LC and LI.
+
+    Returns:
+        The labels, and the number of rows that are not filled in.
 
     Raises:
-        RecordError: some rows can't be used. It names each, with file, line and column.
+        RecordError: rows are invalid; the message lists each with file, line and column.
         UsageError: a file is neither .csv nor .jsonl.
     """
     problems: list[str] = []
-    rows: list[Row] = []
+    rows: list[SheetRow] = []
     for file in files:
         try:
             rows += _rows(file)
@@ -153,14 +182,14 @@ def read_sheets(
         if label is not None:
             _, place = labels.setdefault((label.annotator, label.answer), (label, row.place))
             if place != row.place:
-                wrong.append(("item", f"{label.annotator} labels {row.cells['item']} twice, before in {place}"))
+                wrong.append(("item", f"{label.annotator} labels {row.cells['item']} twice; first in {place}"))
         problems += [f"{row.place}: {column}: {message}" for column, message in wrong]
     if problems:
-        raise RecordError("these sheets can't be taken:\n" + "\n".join(problems))
+        raise RecordError("the sheets have errors:\n" + "\n".join(problems))
     return [label for label, _ in labels.values()], len(rows) - len(filled)
 
 
-def _rows(file: Path) -> list[Row]:
+def _rows(file: Path) -> list[SheetRow]:
     check_suffix(file)
     try:
         data = file.read_bytes()
@@ -177,7 +206,7 @@ def _rows(file: Path) -> list[Row]:
     for line, cells in (_json_rows if file.suffix == ".jsonl" else _csv_rows)(text, file):
         if lacking := [name for name in COLUMNS if name not in cells]:
             raise RecordError(f"{file}:{line}: there is no column {', '.join(lacking)}")
-        found.append(Row(f"{file}:{line}", {name: cells[name].strip() for name in COLUMNS}))
+        found.append(SheetRow(f"{file}:{line}", {name: cells[name].strip() for name in COLUMNS}))
     return found
 
 
@@ -190,13 +219,13 @@ def _csv_rows(text: str, file: Path) -> Iterator[tuple[int, dict[str, str]]]:
         for cells in reader:
             if columns is None:
                 columns = [name.strip() for name in cells]
-                # Also of a sheet without rows.
+                # Checked here as well for sheets without rows.
                 if lacking := [name for name in COLUMNS if name not in columns]:
                     raise RecordError(f"{file}:{line}: there is no column {', '.join(lacking)}")
             elif any(map(str.strip, cells)):
                 if len(cells) > len(columns):
                     raise RecordError(f"{file}:{line}: has {len(cells)} cells, but there are {len(columns)} columns")
-                # Some programs leave out empty cells at the end.
+                # Some programs omit empty cells at the end of a row.
                 yield line, dict(zip(columns, cells + [""] * (len(columns) - len(cells)), strict=True))
             # A cell may hold line breaks.
             line = reader.line_num + 1
@@ -218,9 +247,9 @@ def _json_rows(text: str, file: Path) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def _label(
-    row: Row, key: Mapping[str, Answer], scale: Mapping[str, Category], is_shifted: bool
+    row: SheetRow, key: Mapping[str, Answer], scale: Mapping[str, Category], is_shifted: bool
 ) -> tuple[Label | None, list[tuple[str, str]]]:
-    """The label of a row, if it is one, and what is wrong with it: columns and messages."""
+    """Return the label of a row if it is valid, and its faults as pairs of column and message."""
     cells, wrong = row.cells, []
     answer, annotator = key.get(cells["item"]), cells["annotator"]
     if answer is None:
@@ -230,9 +259,9 @@ def _label(
     if not annotator:
         wrong.append(("annotator", "is missing"))
     elif annotator == ADJUDICATED:
-        wrong.append(("annotator", f"nobody may be called {ADJUDICATED!r}"))
+        wrong.append(("annotator", f"{ADJUDICATED!r} is reserved; use another name"))
     filled, faults = filled_in(cells, scale)
-    # A shifted scale is told of once, and not in each row.
+    # A shifted scale is reported once for each annotator instead of in every row.
     wrong += [fault for fault in faults if not (is_shifted and fault[0] == "category")]
     if wrong or answer is None or filled is None:
         return None, wrong
@@ -242,31 +271,36 @@ def _label(
 def filled_in(
     cells: Mapping[str, str], scale: Mapping[str, Category] | None = None
 ) -> tuple[Filled | None, list[tuple[str, str]]]:
-    """What the columns `FILLED_IN` say, if that is something, and what is wrong with it: columns and messages.
+    """Validate the columns `FILLED_IN` of a row.
 
-    scale: what stands for which category, besides CC, LC and LI themselves.
+    Args:
+        cells: the cells by column.
+        scale: values that stand for categories, in addition to CC, LC and LI.
+
+    Returns:
+        The entries if they are valid, and the faults as pairs of column and message.
     """
     wrong = []
     category = _category(cells["category"], scale or {})
     if category is None:
         said = f"{cells['category']!r} is" if cells["category"] else "is missing, or"
         known = ", ".join([*CATEGORIES, *(scale or {})])
-        wrong.append(("category", f"{said} not of the scale {known}"))
+        wrong.append(("category", f"{said} not on the scale {known}"))
     if category not in (None, "CC") and not cells["reason"]:
         wrong.append(("reason", f"is missing; {category} needs one"))
     error_class = next((name for name in ERROR_CLASSES if name == cells["error_class"].lower()), None)
     if cells["error_class"] and error_class is None:
-        wrong.append(("error_class", f"{cells['error_class']!r} is none of {', '.join(ERROR_CLASSES)}"))
+        wrong.append(("error_class", f"{cells['error_class']!r} is not one of {', '.join(ERROR_CLASSES)}"))
     seconds = _number(cells["seconds"])
     if cells["seconds"] and (seconds is None or seconds < 0):
-        wrong.append(("seconds", f"{cells['seconds']!r} is no number of seconds"))
+        wrong.append(("seconds", f"{cells['seconds']!r} is not a number of seconds"))
     if wrong or category is None:
         return None, wrong
     return Filled(category, error_class, cells["reason"], seconds), wrong
 
 
-def _shifted(rows: Iterable[Row]) -> dict[str, str]:
-    """What to tell annotators who wrote nothing but numbers where a category belongs, by annotator."""
+def _shifted(rows: Iterable[SheetRow]) -> dict[str, str]:
+    """Return a message for each annotator who wrote only numbers as categories."""
     said: dict[str, dict[str, str]] = {}
     for row in rows:
         if row.cells["category"]:
@@ -280,8 +314,8 @@ def _shifted(rows: Iterable[Row]) -> dict[str, str]:
             example = ",".join(f"{start + place}={name}" for place, name in enumerate(reversed(CATEGORIES)))
             found[annotator] = (
                 f"{values[numbers[0]]}: category: {annotator or 'the annotator'} writes numbers "
-                f"({', '.join(numbers)}) in place of {', '.join(CATEGORIES)}, which looks like a shifted scale; "
-                f"say which number is which category, for example --scale {example}"
+                f"({', '.join(numbers)}) instead of {', '.join(CATEGORIES)}, which looks like a shifted scale; "
+                f"map the numbers to categories, for example with --scale {example}"
             )
     return found
 
@@ -292,7 +326,7 @@ def _category(text: str, scale: Mapping[str, Category]) -> Category | None:
 
 
 def _plain(text: str) -> str:
-    """A value as a scale names it: spreadsheets may write 1 as 1.0."""
+    """Return a value in the notation of a scale. Spreadsheets may write 1 as 1.0."""
     number = _number(text)
     return text.strip() if number is None or number != int(number) else str(int(number))
 

@@ -1,4 +1,4 @@
-"""One vote: a model is asked for an opinion, in a forced form. What else it says is never taken for a category."""
+"""A single vote: a judge must answer in a fixed form, and any other text is never read as a category."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from inspect_ai.util import JSONSchema
 from pydantic import Field, StringConstraints, ValidationError, field_validator, model_validator
 
 from lmrbench.judging.prompts import TOOL
-from lmrbench.models.endings import of_output, one_line, too_long
+from lmrbench.models.endings import one_line, output_ending, too_long
 from lmrbench.records import Record
 from lmrbench.runs.records import CATEGORIES, ERROR_CLASSES, Category, ErrorClass, VoteStatus
 from lmrbench.tasks.submission import Text
 
-# How often a judge is asked until its answer is of the form: once, and twice more.
+# Maximum number of requests until a judge answers in the required form.
 ATTEMPTS = 3
 _POINTS = JSONSchema(type="array", items=JSONSchema(type="string"))
 _FORM = ToolInfo(
@@ -42,9 +42,13 @@ Points = Annotated[tuple[Point, ...], Field(min_length=2, max_length=4)]
 
 
 class Opinion(Record):
-    """The form that a judge must answer in: points on logic and implementation, then the category that follows.
+    """The form of a judge's answer.
 
-    error_class: what went wrong, for every category but CC.
+    Attributes:
+        logic: points on the logic.
+        implementation: points on the implementation.
+        category: the category that follows from the points.
+        error_class: the main error; None for CC and only for CC.
     """
 
     logic: Points
@@ -55,19 +59,27 @@ class Opinion(Record):
     @field_validator("error_class", mode="before")
     @classmethod
     def _none_in_other_words(cls, value: object) -> object:
-        # Some providers make models fill in every key.
+        # Some providers require models to fill in every key.
         return None if value in ("", "none", "None") else value
 
     @model_validator(mode="after")
     def _class_of_an_error(self) -> Opinion:
         if (self.category == "CC") != (self.error_class is None):
-            raise ValueError("error_class: is for LC and LI, which need one, and not for CC")
+            raise ValueError("error_class: required for LC and LI, not allowed for CC")
         return self
 
 
 @dataclass(frozen=True)
 class Vote:
-    """How a vote ended, and what it cost. opinion: there if the status is `judged`. detail: why it is not there."""
+    """The result of asking a judge once.
+
+    Attributes:
+        status: how the vote ended.
+        opinion: the judge's answer; None unless the status is `judged`.
+        detail: the reason why there is no opinion, or "".
+        attempts: number of requests.
+        usage: tokens of all requests.
+    """
 
     status: VoteStatus
     opinion: Opinion | None
@@ -77,7 +89,13 @@ class Vote:
 
 
 async def cast(model: Model, message: str, config: GenerateConfig) -> Vote:
-    """Ask a judge until its answer is of the form, at most three times. Each time it reads the very same message."""
+    """Ask a judge until it answers in the required form, at most `ATTEMPTS` times with the same message.
+
+    Args:
+        model: the judge.
+        message: the prompt.
+        config: settings of the requests.
+    """
     usage = ModelUsage()
     status: VoteStatus = "unparsable"
     detail, opinion, attempt = "", None, 0
@@ -86,7 +104,7 @@ async def cast(model: Model, message: str, config: GenerateConfig) -> Vote:
         try:
             output = await model.generate(message, tools=[_FORM], tool_choice=ToolFunction(TOOL), config=config)
         except Exception as error:
-            # Inspect's own text quotes the whole request.
+            # The message of Inspect's error quotes the whole request, that of the provider does not.
             reason = one_line(getattr(error, "provider_message", None) or str(error) or repr(error))
             return Vote("unparsable" if too_long(reason) else "provider_error", None, reason, attempt, usage)
         usage += output.usage or ModelUsage()
@@ -95,8 +113,12 @@ async def cast(model: Model, message: str, config: GenerateConfig) -> Vote:
 
 
 def read_opinion(output: ModelOutput) -> tuple[VoteStatus, Opinion | None, str]:
-    """What an answer is: how it ended, the opinion if there is one, and otherwise why there is none."""
-    ending = of_output(output)
+    """Read a judge's answer.
+
+    Returns:
+        The status, the opinion if there is one, and the reason why there is none ("" if there is one).
+    """
+    ending = output_ending(output)
     if ending.status == "refused" or not output.choices:
         return ("refused" if output.choices else "unparsable"), None, ending.detail or "it is empty"
     try:
@@ -113,7 +135,7 @@ def read_opinion(output: ModelOutput) -> tuple[VoteStatus, Opinion | None, str]:
 
 
 def _arguments(output: ModelOutput) -> Any:
-    """The values that the judge handed in. Raises ValueError where there are none."""
+    """Return the values of the judge's tool call or JSON object; raise ValueError if there are none."""
     calls = [call for call in output.message.tool_calls or [] if call.function == TOOL]
     if calls:
         if calls[0].parse_error:

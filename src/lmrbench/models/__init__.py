@@ -1,1 +1,1 @@
-"""What solving and judging share about models: whether they can be reached, and how an answer ended."""
+"""Models that solve or judge: opening, settings, reachability, and how answers end."""

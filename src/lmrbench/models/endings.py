@@ -1,9 +1,9 @@
-"""How did an answer end, and whose fault is it?
+"""How an answer ended, and whose fault the end is.
 
-The model's fault is a score, the machinery's fault is never a score. `judged` says how an answer ended that is to be
-graded: a refusal, a filtered, empty or truncated answer are the model's, a limit is the user's or the model's own
-context. `unanswered` says why there is nothing to grade: the provider failed, the agent's program did not run, or this
-machine is at fault. The text of a provider's error never becomes a submission.
+A fault of the model is scored; a fault of the provider, the agent's program or this machine never is.
+`answer_ending` describes an answer that is graded: refused, filtered, empty and truncated answers count against the
+model, and limits are those of the user or of the model's context. `unanswered_ending` says why there is no answer to
+grade. The text of a provider's error is never used as a submission.
 """
 
 from __future__ import annotations
@@ -20,57 +20,62 @@ from inspect_ai.model import ContentText, ModelOutput
 from lmrbench.errors import LmrbenchError
 from lmrbench.runs.records import AnswerStatus
 
-# Where a sample's store holds the limit that ended it, and why it was left unanswered.
+# Keys in a sample's store: the limit that ended it, and the reason why it has no answer.
 LIMIT, UNANSWERED = "lmrbench:limit", "lmrbench:unanswered"
 MOST_CHARACTERS = 300
-# What Inspect notes of a call that was ended from this side.
+# Inspect's error texts for calls that were cancelled on this side.
 _CANCELLED = re.compile("model call cancelled|cancelled by limit", re.I)
 _TOO_LONG = re.compile(
     r"context.?(length|window|size)|(prompt|input) is too long|too many (input|prompt) tokens|exceeds? .{0,60}tokens",
     re.I | re.S,
 )
-# Errors that speak of tokens too, but of how many come in a minute or how many are asked for.
+# Errors that mention tokens but are about rates, quotas or the requested output length.
 _NOT_THE_INPUT = re.compile(
     r"\b(429|5\d\d)\b|rate.?limit|quota|per.(minute|day)|max(_completion)?_tokens.{0,40}too", re.I
 )
 
 
 class UnansweredError(LmrbenchError):
-    """There is no answer to grade, through no fault of the model. The sample is to be asked again."""
+    """A sample has no answer, and the model is not at fault. The sample should be run again."""
 
     status: AnswerStatus = "machine_error"
 
 
 class ProviderError(UnansweredError):
-    """The provider did not answer, or with an error."""
+    """The provider did not respond, or responded with an error."""
 
     status: AnswerStatus = "provider_error"
 
 
 class AgentCrashError(UnansweredError):
-    """The agent's program ended with an error before any call of the model succeeded."""
+    """The agent's program failed before any model call succeeded."""
 
     status: AnswerStatus = "agent_crash"
 
 
 @dataclass(frozen=True)
 class Ending:
-    """How an answer ended. detail: why, in one line, where the status alone does not say it."""
+    """How an answer ended.
+
+    Attributes:
+        status: the kind of end.
+        detail: the reason, in one line, if the status alone does not tell it.
+    """
 
     status: AnswerStatus
     detail: str = ""
 
 
 def one_line(text: str) -> str:
-    """The beginning of a message, on one line."""
+    """Return the first `MOST_CHARACTERS` characters of a message, on one line."""
     line = " ".join(text.split())
     return line if len(line) <= MOST_CHARACTERS else f"{line[:MOST_CHARACTERS]}..."
 
 
 def model_calls(events: Sequence[Event]) -> list[ModelEvent]:
-    """The calls of the model that came to an end of their own, in order; each attempt is one.
+    """Return the model calls that ended by themselves, in order. Each retry is a call.
 
-    What scorers call, such as a judge, comes after all of them and is left out.
+    Calls made by scorers, such as a judge's, are left out.
     """
     return [
         event
@@ -84,60 +89,77 @@ def _begins_scoring(event: Event) -> bool:
 
 
 def turns(events: Sequence[Event]) -> list[ModelEvent]:
-    """The calls of the model that succeeded, in order."""
+    """Return the model calls that succeeded, in order."""
     return [call for call in model_calls(events) if not call.error]
 
 
 def failure(call: ModelEvent) -> str:
-    """The error that a call ended with, in one line; "" if it succeeded."""
+    """Return the error of a model call in one line, or "" if the call succeeded."""
     timeout = re.search(r"attempt_timeout '(\d+)'", call.error or "")
     return f"no answer within {timeout[1]} s" if timeout else one_line(call.error or "")
 
 
 def provider_fault(events: Sequence[Event]) -> str:
-    """The error of the provider with which the last call ended; "" if it succeeded or the input was too long."""
+    """Return the provider's error in the last model call.
+
+    Returns:
+        The error in one line; "" if the last call succeeded or failed because its input was too long.
+    """
     calls = model_calls(events)
     return failure(calls[-1]) if calls and not too_long(calls[-1].error or "") else ""
 
 
-def unheard(events: Sequence[Event]) -> str:
-    """Why there is nothing of the model where time ended a sample before any call came back; "" otherwise."""
-    return "" if model_calls(events) else "no call of the model came back before the limit of time"
+def silence(events: Sequence[Event]) -> str:
+    """Return the reason why a sample that ran out of time has no answer, or "" if any model call returned."""
+    return "" if model_calls(events) else "no model call returned before the time limit"
 
 
 def ended_by_limit(events: Sequence[Event], noted: str | None) -> str:
-    """The kind of limit that ended a sample, "" if none did. noted: what its store holds under `LIMIT`."""
+    """Return the kind of limit that ended a sample, or "" if no limit did.
+
+    Args:
+        events: the sample's events.
+        noted: the value under `LIMIT` in the sample's store.
+    """
     return noted or next((event.type for event in reversed(events) if isinstance(event, SampleLimitEvent)), "")
 
 
 def answer_text(events: Sequence[Event]) -> str:
-    """What the model said last, as a submission: "" for a refusal and for the text of a provider's error."""
+    """Return the model's last message as a submission.
+
+    Returns:
+        The text; "" for a refusal and for the text of a provider's error.
+    """
     calls = model_calls(events)
     output = calls[-1].output if calls and not calls[-1].error else None
-    if output is None or of_output(output).status in ("limit", "refused") or not _generated(output):
+    if output is None or output_ending(output).status in ("limit", "refused") or not _generated(output):
         return ""
     return output.completion
 
 
 def declined(events: Sequence[Event]) -> str:
-    """What the model said instead of an answer, or what kept it back; "" for a model that answered."""
+    """Return the text of a refusal, or the reason for a filtered answer; "" for all other answers."""
     calls = model_calls(events)
-    ended = of_output(calls[-1].output) if calls and not calls[-1].error else Ending("answered")
+    ended = output_ending(calls[-1].output) if calls and not calls[-1].error else Ending("answered")
     what = {"refused": "the model refused", "filtered": "the answer was filtered"}.get(ended.status, "")
     return f"{what}: {ended.detail}" if what and ended.detail else what
 
 
-def judged(events: Sequence[Event], limit: str, refusal: str, untouched: bool) -> Ending:
-    """How an answer ended that is to be graded.
+def answer_ending(events: Sequence[Event], limit: str, refusal: str, untouched: bool) -> Ending:
+    """Return how an answer that is graded ended.
 
-    refusal: why nothing can be read out of it, "" if something can. untouched: an agent left the goal file as it was.
+    Args:
+        events: the sample's events.
+        limit: the kind of limit that ended the sample, or "".
+        refusal: why no submission can be read from the answer, or "".
+        untouched: whether an agent left the goal files unchanged.
     """
     calls = model_calls(events)
     if calls and too_long(calls[-1].error or ""):
         return Ending("limit", failure(calls[-1]))
     if limit:
         return Ending("limit", f"limit of {limit}" + (f"; {refusal}" if refusal else ""))
-    ended = of_output(calls[-1].output) if calls else Ending("empty")
+    ended = output_ending(calls[-1].output) if calls else Ending("empty")
     if ended.status == "limit":
         return ended
     if untouched:
@@ -146,12 +168,12 @@ def judged(events: Sequence[Event], limit: str, refusal: str, untouched: bool) -
         return (
             Ending("unusable", refusal) if ended.status == "answered" else Ending(ended.status, ended.detail or refusal)
         )
-    # A truncated or filtered answer may still hold all that is asked for; an agent need not say anything in the end.
+    # A truncated or filtered answer may still be complete, and an agent's last message may be empty.
     return ended if ended.status in ("truncated", "filtered", "refused") else Ending("answered")
 
 
-def unanswered(sample: EvalSample) -> Ending:
-    """Why a sample of a log has no score."""
+def unanswered_ending(sample: EvalSample) -> Ending:
+    """Return why a logged sample has no score."""
     if noted := sample.store.get(UNANSWERED):
         return Ending(noted["status"], noted["detail"])
     if fault := provider_fault(sample.events):
@@ -159,8 +181,8 @@ def unanswered(sample: EvalSample) -> Ending:
     return Ending("machine_error", one_line(sample.error.message) if sample.error else "it has no score")
 
 
-def of_output(output: ModelOutput) -> Ending:
-    """How one call of the model ended, by its output alone."""
+def output_ending(output: ModelOutput) -> Ending:
+    """Return how one model call ended, judged by its output alone."""
     if not output.choices:
         return Ending("empty")
     details, content, generated = output.choices[0].stop_details, output.message.content, _generated(output)
@@ -179,10 +201,10 @@ def of_output(output: ModelOutput) -> Ending:
 
 
 def _generated(output: ModelOutput) -> bool:
-    """Whether the model wrote this. Inspect makes outputs of some errors too, which have used no tokens."""
+    """Return whether the model wrote the output. Inspect also turns some errors into outputs, without any usage."""
     return output.stop_reason not in ("model_length", "content_filter") or output.usage is not None
 
 
 def too_long(error: str) -> bool:
-    """Whether a call failed with this error because its input does not fit the model."""
+    """Return whether an error says that the input does not fit the model's context."""
     return bool(_TOO_LONG.search(error)) and not _NOT_THE_INPUT.search(error)

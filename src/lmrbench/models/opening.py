@@ -1,4 +1,4 @@
-"""Opening a model: its provider, its prices, and its address."""
+"""Opening a model through Inspect: provider, prices and address."""
 
 from __future__ import annotations
 
@@ -23,24 +23,32 @@ from rich.text import Text
 from lmrbench.errors import RecordError, UsageError
 from lmrbench.models.settings import Settings
 
-# Of an error of Inspect that names what is missing.
+# Lines kept of an Inspect error about a missing requirement.
 _MOST_LINES = 3
-# Each price, and what it is where it is not named.
+# Each kind of price, and the kind that it defaults to.
 _PRICES = {"input": "input", "output": "output", "input_cache_read": "input", "input_cache_write": "input"}
 
 
 def set_prices(file: Path, model: str) -> dict[str, float]:
-    """Make known what models cost: a JSON object from model to dollars per million tokens; the prices of `model`.
+    """Register the prices of models with Inspect.
 
-    Each names `input` and `output`, and may name `input_cache_read` and `input_cache_write`, which cost as much as
-    `input` otherwise. Raises RecordError, naming the model, for a file that is not of this form.
+    Args:
+        file: a JSON object that maps each model to its prices in dollars per million tokens: `input`, `output` and
+            optionally `input_cache_read` and `input_cache_write`, which default to the price of `input`.
+        model: the model whose prices are returned.
+
+    Returns:
+        The prices of `model`, by kind; empty if the file does not list the model.
+
+    Raises:
+        RecordError: the file can't be read or has another form.
     """
     known: dict[str, dict[str, float]] = {}
     try:
         table = json.loads(file.read_text("utf-8"))
         for name, prices in table.items():
             if unknown := prices.keys() - _PRICES.keys():
-                raise ValueError(f"{name}: {min(unknown)}: unknown; there are {', '.join(_PRICES)}")
+                raise ValueError(f"{name}: {min(unknown)}: unknown price; use {', '.join(_PRICES)}")
             known[name] = {kind: float(prices.get(kind, prices[default])) for kind, default in _PRICES.items()}
             info = get_model_info(name) or ModelInfo()
             set_model_info(name, info.model_copy(update={"cost": ModelCost(**known[name])}))
@@ -52,7 +60,11 @@ def set_prices(file: Path, model: str) -> dict[str, float]:
 
 
 def open_model(settings: Settings) -> Model:
-    """The model to ask. Raises UsageError, with the provider's reason, where it can't be set up."""
+    """Open the model that settings name.
+
+    Raises:
+        UsageError: the model can't be set up; the message gives the provider's reason.
+    """
     given: dict[str, Any] = dict(settings.model_args)
     try:
         return get_model(
@@ -62,26 +74,26 @@ def open_model(settings: Settings) -> Model:
             **given,
         )
     except Exception as error:
-        # Each provider raises what it likes: a missing package, key or address, an argument it does not know.
-        raise UsageError(f"the model {settings.model} can't be asked: {reason_of(error)}") from error
+        # Providers raise errors of many types for a missing package, key or address, or an unknown argument.
+        raise UsageError(f"the model {settings.model} can't be opened: {reason_of(error)}") from error
 
 
 def address(model: Model) -> str:
-    """Where a model's provider is reached, without user names, passwords and queries; "" where it is not known."""
+    """Return the URL of a model's provider without credentials and query, or "" if it is not known."""
     parts = urlsplit(str(model.api.base_url or ""))
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def input_tokens(usage: ModelUsage) -> int:
-    """All tokens that were read, from a provider's cache or not."""
+    """Return the number of input tokens, including those read from or written to the provider's cache."""
     return usage.input_tokens + (usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0)
 
 
 def reason_of(error: BaseException) -> str:
-    """What an error of Inspect or of a provider says, in one line and without markup."""
+    """Return the message of an error from Inspect or a provider, in one line and without markup."""
     text = str(error) or repr(error)
     if isinstance(error, PrerequisiteError):
-        # What comes after the first lines is what the docker command says of its use.
+        # The lines after the first few are the usage text of the docker command.
         lines = [line for line in Text.from_markup(str(error.message)).plain.splitlines() if line.strip()]
         text = " ".join(lines[:_MOST_LINES])
     return " ".join(text.split()).removeprefix("ERROR: ")

@@ -1,4 +1,4 @@
-"""Whether a provider answers at all, found out by a small request."""
+"""A check whether a provider responds at all, made by a small request."""
 
 from __future__ import annotations
 
@@ -9,24 +9,25 @@ from inspect_ai.model import ChatMessageUser, GenerateConfig, Model
 
 from lmrbench.models.endings import ProviderError, one_line
 
-# The text of the small request, its length, its time limit, and how long a failure counts.
+# The text of the small request, the tokens and seconds it may take, and how long a failure is remembered.
 SMALL_REQUEST = "Reply with the word OK."
 SMALL_TOKENS, SMALL_SECONDS, BELIEVED_SECONDS = 16, 120.0, 60.0
 
 
 class Reachability:
-    """Remembers which providers answer a small request."""
+    """Remembers which providers respond to a small request."""
 
     def __init__(self) -> None:
+        """Start without knowledge of any provider."""
         self._lock = anyio.Lock()
         self._proven: set[str] = set()
         self._failed: dict[str, tuple[float, str]] = {}
 
     async def prove(self, model: Model) -> None:
-        """Send a small request, unless one has succeeded since the last `doubt`.
+        """Send a small request unless one has succeeded since the last `doubt`.
 
         Raises:
-            ProviderError: the request fails, or one failed less than `BELIEVED_SECONDS` ago.
+            ProviderError: the request failed, or one failed less than `BELIEVED_SECONDS` ago.
         """
         name = str(model)
         async with self._lock:
@@ -42,7 +43,7 @@ class Reachability:
             self._proven.add(name)
 
     def doubt(self, model: Model) -> None:
-        """Send a small request before the next call, since the provider gave up on one."""
+        """Have the next `prove` send a small request, because a call to the provider failed."""
         self._proven.discard(str(model))
 
 
@@ -50,14 +51,14 @@ async def small_request(model: Model) -> str:
     """Send a small request to a model's provider.
 
     Returns:
-        Why the provider can't be used; "" if it can. A server that refuses this request, or is busy, can be used.
+        Why the provider can't be used, or "" if it can. A server that rejects this request or is busy can be used.
     """
     config = model.config.merge(GenerateConfig(max_tokens=SMALL_TOKENS))
     try:
         with anyio.fail_after(SMALL_SECONDS):
             found = await model.api.generate([ChatMessageUser(content=SMALL_REQUEST)], [], "none", config)
     except TimeoutError:
-        return f"no answer to a small request within {SMALL_SECONDS:g} s"
+        return f"no response to a small request within {SMALL_SECONDS:g} s"
     except Exception as error:
         fault = error
     else:

@@ -1,7 +1,7 @@
-"""Under what settings is a model asked? One record says it, for every way to ask.
+"""Settings of a run with a model: one record for the command line, for Inspect and for run.json.
 
-The options of `lmrbench solve` and `run` are made from these fields, `lmrbench/lmr_bench` takes those in `TASK_FIELDS`
-as arguments of Inspect's task, and run.json holds the record. Nothing here needs Inspect.
+The options of `lmrbench run` are generated from the fields of `Settings`. Inspect's task `lmrbench/lmr_bench` takes the
+fields in `TASK_FIELDS` as arguments, and run.json stores the record. This module does not import Inspect.
 """
 
 from __future__ import annotations
@@ -21,75 +21,93 @@ Setting = Literal["prompt", "agent"]
 Form = Literal["summary", "pdf", "latex"]
 AgentSandbox = Literal["bubblewrap", "docker"]
 
-# About a hundred thousand tokens.
+# About 100,000 tokens.
 MOST_CHARACTERS = 400_000
 _SECRET = re.compile("key|token|secret|password|credential|header", re.I)
 
 
 def _option(default: Any, description: str, least: float | None = None, **extra: str) -> Any:
-    """A field. extra: `flags` of the command line, `metavar`, and the `only` setting that it is for."""
+    """Return a field of `Settings`.
+
+    Args:
+        default: the default value.
+        description: the help text of the option.
+        least: the smallest value allowed; None for no bound.
+        extra: `flags` and `metavar` on the command line, and `only`, the one setting that the field applies to.
+    """
     return Field(default=default, description=description, ge=least, json_schema_extra={"flags": "", **extra})
 
 
 class Settings(Part):
-    """Who is asked, and how. What applies to one setting alone keeps its default in the other.
+    """The model or agent of a run, and the conditions under which it solves tasks.
 
-    prices: dollars per million tokens of the model, as known when it was asked.
+    Fields that apply to one setting only keep their defaults in the other.
+
+    Attributes:
+        prices: the model's prices in dollars per million tokens at the time of the run.
     """
 
     model: str = _option(
         "",
-        "As Inspect names it: openai/gpt-5, anthropic/..., vllm/..., ollama/...",
+        "Model name in Inspect's notation: openai/gpt-5, anthropic/..., vllm/..., ollama/...",
         flags="--model -m",
         metavar="MODEL",
     )
-    system: str = _option("", "The name in tables and records; the model's if not given.")
-    setting: Setting = _option("prompt", "prompt: one message, one answer. agent: a workspace and tools.")
-    inputs: Inputs = _option("full", "What is shown: full (repository), paper+file (the goal file), or paper alone.")
-    paper: Form = _option("summary", "The form of the paper; pdf and latex after `lmrbench papers fetch`.")
-    samples: int = _option(1, "Answers to each task.", 1)
-    max_characters: int = _option(MOST_CHARACTERS, "The longest prompt; the paper is cut first.", 1, only="prompt")
-    retrieve: int = _option(
-        0, "Show this many more files, those that match instruction and summary best.", 0, only="prompt"
+    system: str = _option("", "Name in tables and records [default: the model's name].")
+    setting: Setting = _option("prompt", "prompt: one message, one answer; agent: a workspace and tools.")
+    inputs: Inputs = _option(
+        "full", "What to show: the whole repository (full), the paper and the goal file, or only the paper."
     )
-    repairs: int = _option(0, "Turns to mend an answer that can't be put into the repository.", 0, only="prompt")
+    paper: Form = _option("summary", "Form of the paper; pdf and latex need `lmrbench papers fetch`.")
+    samples: int = _option(1, "Number of answers to each task.", 1)
+    max_characters: int = _option(
+        MOST_CHARACTERS, "Maximum prompt length in characters; the paper is cut first.", 1, only="prompt"
+    )
+    retrieve: int = _option(
+        0, "Number of further files to show, chosen by BM25 against instruction and summary.", 0, only="prompt"
+    )
+    repairs: int = _option(
+        0, "Number of further attempts after an answer that can't be inserted into the repository.", 0, only="prompt"
+    )
     agent: str = _option(
         "react",
-        "react, openhands, or, with lmrbench[agents], claude_code, codex_cli, gemini_cli, mini_swe_agent.",
+        "Agent: react, openhands, or with lmrbench[agents] claude_code, codex_cli, gemini_cli, mini_swe_agent.",
         only="agent",
     )
     agent_command: str = _option(
         "",
-        "Any agent: a command line, run in the workspace; OPENAI_BASE_URL and the like lead to the model.",
+        "Command line of your own agent, run in the workspace; OPENAI_BASE_URL etc. point to the model.",
         only="agent",
     )
-    turns: int = _option(50, "The most generations for a task.", 1, only="agent")
+    turns: int = _option(50, "Maximum number of model calls per task.", 1, only="agent")
     trace_progress: bool = _option(
         False,
-        "Grade what the workspace holds after every turn, too; the agent does not notice.",
+        "Also grade a snapshot of the workspace after every turn; the agent can't tell.",
         flags="--trace-progress",
         only="agent",
     )
-    agent_sandbox: AgentSandbox = _option("bubblewrap", "Where agents work.", only="agent")
+    agent_sandbox: AgentSandbox = _option("bubblewrap", "Sandbox that agents work in.", only="agent")
     mount: tuple[str, ...] = _option(
         (),
-        "A folder that the agent's program needs, to be read there; may be repeated.",
+        "Folder to mount read-only for the agent's program; repeatable.",
         metavar="DIR",
         only="agent",
     )
-    temperature: float | None = _option(None, "The provider's default if not given.", 0)
-    max_tokens: int | None = _option(None, "The most tokens of one generation.", 1)
-    reasoning_effort: str | None = _option(None, "low, medium, high: for models that reason.")
-    token_limit: int | None = _option(None, "The most tokens for a task.", 1)
+    temperature: float | None = _option(None, "Sampling temperature [default: the provider's].", 0)
+    max_tokens: int | None = _option(None, "Maximum number of tokens per model call.", 1)
+    reasoning_effort: str | None = _option(None, "Reasoning effort of reasoning models: low, medium or high.")
+    token_limit: int | None = _option(None, "Maximum number of tokens per task.", 1)
     time_limit: float | None = _option(
-        None, "The most seconds of work for a task; waiting for the provider does not count.", 1
+        None, "Maximum seconds of work per task; waiting for the provider does not count.", 1
     )
-    cost_limit: float | None = _option(None, "The most dollars for a task; needs --prices.", 0)
-    model_args: dict[str, JsonValue] = _option({}, "Passed to the provider.", flags="-M", metavar="KEY=VALUE")
-    base_url: str = _option("", "The address of the provider's API.")
-    connections: int = _option(10, "Requests at once.", 1)
-    retries: int = _option(7, "How often a failed call is tried again, with growing waits.", 0)
-    patience: int = _option(900, "Seconds after which a call that does not answer, or only fails, is given up.", 1)
+    cost_limit: float | None = _option(None, "Maximum dollars per task; needs --prices.", 0)
+    model_args: dict[str, JsonValue] = _option(
+        {}, "Argument for the provider; repeatable.", flags="-M", metavar="KEY=VALUE"
+    )
+    base_url: str = _option("", "URL of the provider's API.")
+    connections: int = _option(10, "Maximum number of concurrent requests.", 1)
+    retries: int = _option(7, "Number of retries of a failed call, with exponential backoff.", 0)
+    patience: int = _option(900, "Seconds until a call that hangs or keeps failing is abandoned.", 1)
     prices: dict[str, float] = Field(default_factory=dict)
 
     @field_validator("model_args", mode="before")
@@ -100,25 +118,25 @@ class Settings(Part):
     @field_validator("mount", mode="before")
     @classmethod
     def _folders(cls, value: object) -> object:
-        # Inspect's command line gives one text for one folder.
+        # Inspect's command line passes a single folder as a string.
         return (value,) if isinstance(value, str) and value else value or ()
 
     @property
     def name(self) -> str:
-        """The system, as tables and records name it."""
+        """The system's name in tables and records."""
         return self.system or self.model
 
     @property
     def conditions(self) -> dict[str, object]:
-        """What a run must keep to when it is resumed. Addresses, prices and patience change no answer."""
+        """The settings that must stay the same when a run is resumed: all that can change an answer."""
         return self.model_dump(exclude=set(_FREE))
 
     def generation(self) -> dict[str, Any]:
-        """The model's own settings, as Inspect names them, where they are given."""
+        """Return the generation settings that are set, under the names that Inspect uses."""
         return self.model_dump(include={"temperature", "max_tokens", "reasoning_effort"}, exclude_none=True)
 
     def requests(self) -> dict[str, Any]:
-        """How many requests are made at once, and when one is given up, as Inspect names it; times are seconds."""
+        """Return the limits on requests, under the names that Inspect uses; times are in seconds."""
         return {
             "max_connections": self.connections,
             "max_retries": self.retries,
@@ -127,7 +145,7 @@ class Settings(Part):
         }
 
     def recorded(self) -> dict[str, Any]:
-        """The record for run.json, without what may be secret."""
+        """Return the record for run.json, with model arguments that may be secret left out."""
         safe = {key: "not recorded" if _SECRET.search(key) else value for key, value in self.model_args.items()}
         return self.model_copy(update={"model_args": safe, "system": self.name}).model_dump(mode="json")
 
@@ -140,16 +158,24 @@ TASK_FIELDS = (
 
 
 def checked(values: Mapping[str, Any], spelling: str = "--{name} {value}") -> Settings:
-    """The settings of these values. Raises UsageError, naming the option, for one that is wrong or out of place.
+    """Validate settings.
 
-    spelling: how messages write an option with its value.
+    Args:
+        values: the settings by name; the others get their defaults.
+        spelling: the format of an option and its value in messages.
+
+    Returns:
+        The validated settings.
+
+    Raises:
+        UsageError: an option is unknown, has an invalid value, or does not apply to the other options.
     """
 
     def spelt(name: str, value: object) -> str:
         return spelling.format(name=name.replace("_", "-") if spelling.startswith("--") else name, value=value)
 
     if unknown := sorted(values.keys() - Settings.model_fields.keys()):
-        raise UsageError(f"{spelt(unknown[0], values[unknown[0]])}: there is no such option")
+        raise UsageError(f"{spelt(unknown[0], values[unknown[0]])}: no such option")
     try:
         settings = Settings.model_validate(dict(values))
     except ValidationError as error:
@@ -161,7 +187,7 @@ def checked(values: Mapping[str, Any], spelling: str = "--{name} {value}") -> Se
     for name, field in Settings.model_fields.items():
         extra, value = field.json_schema_extra, getattr(settings, name)
         if isinstance(extra, dict) and extra.get("only") == other and value != field.default:
-            raise UsageError(f"{spelt(name, values[name])}: is for the {other} setting")
+            raise UsageError(f"{spelt(name, values[name])}: applies only to the {other} setting")
     if settings.retrieve and settings.inputs != "full":
         raise UsageError(f"{spelt('retrieve', settings.retrieve)}: {settings.inputs} shows no other files")
     if settings.agent_command and settings.agent != Settings.model_fields["agent"].default:

@@ -1,1 +1,1 @@
-"""Models and agents that solve tasks, on Inspect AI."""
+"""Models and agents that solve tasks, run by Inspect AI."""

@@ -1,8 +1,8 @@
-"""Who works in a workspace: Inspect's own loop, a coding agent by name, or any command line.
+"""Agents that work in a workspace: Inspect's ReAct loop, a named coding agent, or any command line.
 
-An agent that is a program runs inside the sample's sandbox and reaches the model through Inspect's bridge, on its own
-loopback, in the protocols of OpenAI, Anthropic and Google. A program that fails before any call of the model succeeded
-has not tried: it raises AgentCrashError. After that, what it left is its answer, whatever its exit code.
+An agent that is a program runs inside the sample's sandbox. It reaches the model through Inspect's bridge on the
+sandbox's loopback interface, by the protocols of OpenAI, Anthropic and Google. A program that fails before its first
+model call raises AgentCrashError. After that call, the workspace that it leaves is its answer, whatever its exit code.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from lmrbench.solving.session import WORKSPACE
 from lmrbench.solving.snapshots import take_snapshot
 
 TOOL_SECONDS = 180
-# Of what an agent's program printed, kept in the log.
+# Characters of an agent program's output that are kept in the log.
 MOST_CHARACTERS = 20_000
-# Of inspect-swe.
+# Agents that inspect-swe implements.
 NAMED = ("claude_code", "codex_cli", "gemini_cli", "mini_swe_agent")
 COMMANDS: Mapping[str, str] = {
     "openhands": "openhands --headless --override-with-envs --file instruction.md",
@@ -44,10 +44,10 @@ COMMANDS: Mapping[str, str] = {
 AGENTS = ("react", *NAMED, *COMMANDS)
 _PORT = 13131
 _BRIDGE = f"http://localhost:{_PORT}"
-# Inspect starts the bridge, and does not wait for it.
+# Inspect starts the bridge without waiting until it listens.
 _BRIDGE_SECONDS = 60
 _BRIDGE_LISTENS = f"until (: > /dev/tcp/localhost/{_PORT}) 2>/dev/null; do sleep 0.05; done"
-# What agents look for; the bridge serves the model of the run under any name.
+# Variables that agents read. The bridge serves the model of the run under any name.
 _ENVIRONMENT = {
     "OPENAI_BASE_URL": f"{_BRIDGE}/v1",
     "OPENAI_API_BASE": f"{_BRIDGE}/v1",
@@ -67,9 +67,16 @@ _ASSISTANT = (
 
 
 def solver_agent(name: str, command: str, turns: int) -> Agent:
-    """The agent of that name, or the one that a command line starts, for that many generations of the model.
+    """Return the agent that options name.
 
-    Raises UsageError for one that does not exist, SandboxError for one that is not installed.
+    Args:
+        name: one of `AGENTS`; ignored if there is a command.
+        command: the command line of an agent, or "".
+        turns: the maximum number of model calls.
+
+    Raises:
+        UsageError: there is no agent of that name.
+        SandboxError: the agent's package is not installed.
     """
     if command:
         return command_agent(command, turns)
@@ -85,22 +92,27 @@ def solver_agent(name: str, command: str, turns: int) -> Agent:
     if name in COMMANDS:
         return command_agent(COMMANDS[name], turns)
     if name not in NAMED:
-        raise UsageError(f"there is no agent {name!r}; there are {', '.join(AGENTS)}, and --agent-command")
+        raise UsageError(f"there is no agent {name!r}; use one of {', '.join(AGENTS)}, or --agent-command")
     return named_agent(name, turns)
 
 
 @agent
 def command_agent(command: str, turns: int) -> Agent:
-    """A command line, run by bash in the workspace until it ends; the task is also on its standard input."""
+    """Run a command line in the workspace until it ends, with the task's message on its standard input.
+
+    Args:
+        command: a command line for bash.
+        turns: the maximum number of model calls.
+    """
 
     async def execute(state: AgentState) -> AgentState:
         prompt = "\n\n".join(message.text for message in state.messages)
         async with AsyncExitStack() as stack:
-            # The clock of the agent starts with its program.
+            # Starting the bridge does not count as the agent's working time.
             with suspend_working_limit():
                 bridge = await stack.enter_async_context(sandbox_agent_bridge(state, filter=_at_most(turns)))
                 await _until_the_bridge_listens()
-            done = await _done(command, prompt)
+            done = await _run_command(command, prompt)
             with suspend_working_limit():
                 await stack.aclose()
         ends = {"stdout": done.stdout[-MOST_CHARACTERS:], "stderr": done.stderr[-MOST_CHARACTERS:]}
@@ -111,11 +123,11 @@ def command_agent(command: str, turns: int) -> Agent:
     return execute
 
 
-async def _done(command: str, prompt: str) -> ExecResult[str]:
-    """What a command line printed, and how it ended. prompt: its standard input."""
+async def _run_command(command: str, prompt: str) -> ExecResult[str]:
+    """Run a command line with the prompt on its standard input."""
     words, environment = ["bash", "-c", command], dict(_ENVIRONMENT)
     if isinstance(sandbox().as_type(SandboxEnvironment), BubblewrapSandboxEnvironment):  # type: ignore[type-abstract]
-        # Without the seconds that Inspect's own program in the sandbox takes to start another.
+        # `exec_remote` would take seconds to start Inspect's own program in the sandbox.
         return await sandbox().exec(words, prompt, WORKSPACE, environment, concurrency=False)
     options = ExecRemoteAwaitableOptions(input=prompt, cwd=WORKSPACE, env=environment)
     return await sandbox().exec_remote(words, options, stream=False)
@@ -125,12 +137,20 @@ async def _until_the_bridge_listens() -> None:
     try:
         await sandbox().exec(["bash", "-c", _BRIDGE_LISTENS], timeout=_BRIDGE_SECONDS, timeout_retry=False)
     except TimeoutError as error:
-        raise SandboxError(f"Inspect's bridge to the model did not listen within {_BRIDGE_SECONDS} s") from error
+        raise SandboxError(f"Inspect's bridge to the model did not start within {_BRIDGE_SECONDS} s") from error
 
 
 @agent
 def named_agent(name: str, turns: int) -> Agent:
-    """An agent of inspect-swe, which raises RuntimeError where its program ends with an error."""
+    """Return an agent of inspect-swe.
+
+    Args:
+        name: one of `NAMED`.
+        turns: the maximum number of model calls.
+
+    Raises:
+        SandboxError: inspect-swe is not installed.
+    """
     try:
         named: Agent = getattr(import_module("inspect_swe"), name)(cwd=WORKSPACE, filter=_at_most(turns))
     except ImportError as error:
@@ -142,6 +162,7 @@ def named_agent(name: str, turns: int) -> Agent:
         try:
             return await named(state)
         except RuntimeError as error:
+            # inspect-swe reports the nonzero exit code of a program in this way.
             if not str(error).startswith("Error executing"):
                 raise
             transcript().info({"agent": name, "error": str(error)[-MOST_CHARACTERS:]}, source="lmrbench")
@@ -152,7 +173,7 @@ def named_agent(name: str, turns: int) -> Agent:
 
 
 def _at_most(turns: int) -> GenerateFilter:
-    """Comes before each generation that a program asks for, and ends its sample where these are more than that many."""
+    """Return a filter that ends the sample before a model call that would exceed the number of turns."""
 
     async def check(
         model: Model,
@@ -170,4 +191,6 @@ async def _between_turns(turns: int) -> None:
     await take_snapshot()
     if sample_limits().turn.usage >= turns:
         store().set(LIMIT, "turn")
-        raise LimitExceededError("turn", value=turns, limit=turns, message=f"{turns} generations were made")
+        raise LimitExceededError(
+            "turn", value=turns, limit=turns, message=f"the limit of {turns} model calls is reached"
+        )

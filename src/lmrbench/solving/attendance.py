@@ -1,9 +1,9 @@
-"""What surrounds each sample: a reachable provider, a limit on working time, and whose fault its end is.
+"""Supervision of samples: provider checks, a limit on working time, and the classification of faults.
 
-Before the first sample, and again after a provider gave up on one, a small request is sent. If it fails, samples are
-left unanswered at once instead of one after another. The time limit counts working time. A call that is under way when
-the limit is reached may finish, since its answer is paid for and a server that hangs is not the model's fault; the
-provider's own timeouts bound it.
+A small request checks the provider before the first sample, and again after a call to the provider failed. If the
+request fails, all samples are left unanswered at once, instead of one after another. The time limit counts working
+time. A model call in progress when the limit is reached may finish, because its answer is paid for and a hanging server
+is not the model's fault; the provider's own timeouts bound the call.
 """
 
 from __future__ import annotations
@@ -33,30 +33,37 @@ from lmrbench.models.endings import (
 from lmrbench.models.reachability import Reachability
 
 _TICK_SECONDS = 1.0
-# What shells, Python, Node and the kernel say of a program, or a part of it, that the namespace does not show.
+# Messages of shells, Python, Node and the kernel about files that the namespace does not contain.
 _NOT_THERE = re.compile(
     "not found|no such file or directory|no module named|cannot find module|can't open file|cannot open", re.I
 )
 
 
 class SamplesUnderWay:
-    """Counts the samples under way in this process, and keeps the last errors of their providers."""
+    """The samples under way in this process, and the last provider error of each."""
 
     def __init__(self) -> None:
+        """Start without any samples."""
         self._lock = threading.Lock()
         self._under_way: dict[str, str] = {}
 
     def note(self, sample: str, error: str) -> None:
-        """Note that a sample is under way, with the error of its last model call ("" if it succeeded)."""
+        """Record that a sample is under way.
+
+        Args:
+            sample: the sample's UUID.
+            error: the error of its last model call, or "".
+        """
         with self._lock:
             self._under_way[sample] = error
 
     def done(self, sample: str) -> None:
-        """Note that a sample has ended."""
+        """Record that a sample has ended."""
         with self._lock:
             self._under_way.pop(sample, None)
 
     def __str__(self) -> str:
+        """Return the number of samples under way, and the latest error if there is one."""
         with self._lock:
             errors = [error for error in self._under_way.values() if error]
             under_way = f"{len(self._under_way)} under way"
@@ -67,22 +74,30 @@ PROGRESS = SamplesUnderWay()
 
 
 class Attendance:
-    """Runs the solvers of one evaluation under a limit on working time, and tells whose fault an end is.
-
-    Args:
-        seconds: working time of one sample at most; None for no limit.
-    """
+    """Runs the solvers of one evaluation under a limit on working time, and classifies their faults."""
 
     def __init__(self, seconds: float | None) -> None:
+        """Set the limit.
+
+        Args:
+            seconds: maximum working time of a sample; None for no limit.
+        """
         self._seconds = seconds
         self._reachable = Reachability()
 
     async def attend(self, state: TaskState, work: Callable[[], Awaitable[TaskState]]) -> TaskState:
-        """Return the state that `work` leaves.
+        """Run the solver of a sample.
+
+        Args:
+            state: the state before the solver ran.
+            work: the solver.
+
+        Returns:
+            The state after the solver ran.
 
         Raises:
-            UnansweredError: the provider or the machine failed, so there is nothing to grade.
-            LimitExceededError: the working time is used up.
+            UnansweredError: the provider or the machine failed, so there is no answer to grade.
+            LimitExceededError: a limit of the sample was reached.
         """
         sample = state.uuid
         PROGRESS.note(sample, "")
@@ -99,7 +114,7 @@ class Attendance:
                 raise
             except Exception as error:
                 _raise_provider_fault(error)
-                # If the last call failed all the same, its input did not fit the model.
+                # A last call that failed without a provider fault had an input that was too long: the answer counts.
                 if not (calls := model_calls(transcript().events)) or not calls[-1].error:
                     raise
             _raise_provider_fault()
@@ -113,7 +128,11 @@ class Attendance:
             PROGRESS.done(sample)
 
     async def _bounded(self, sample: str, work: Callable[[], Awaitable[TaskState]]) -> TaskState:
-        """Return the result of `work`; raise LimitExceededError if it took too much working time."""
+        """Run the solver of a sample under the limit on working time.
+
+        Raises:
+            LimitExceededError: the solver used up the working time.
+        """
         began = sample_limits().working.usage
         result: TaskState | None = None
         raised: Exception | None = None
@@ -155,7 +174,16 @@ class Attendance:
 
 
 def program_ended(command: str, returncode: int, stderr: str) -> None:
-    """Raise AgentCrashError if an agent's program ended with an error before it asked the model anything."""
+    """Check that an agent's program did not fail before its first model call.
+
+    Args:
+        command: the command line or the name of the agent.
+        returncode: the program's exit code.
+        stderr: the program's standard error.
+
+    Raises:
+        AgentCrashError: the program failed without any model call.
+    """
     if returncode and not model_calls(transcript().events):
         last = " / ".join(line.strip() for line in stderr.strip().splitlines()[-3:])
         said = f"exit code {returncode}" + (f": {last}" if last else f" of {command}")

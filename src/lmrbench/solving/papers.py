@@ -1,7 +1,8 @@
-"""What of a paper does a model read: our summary, or the paper itself, which its user has fetched or added?
+"""Papers as models read them: the task's summary, or the paper itself as text of its PDF or LaTeX source.
 
-Papers are their authors': they don't come with lmrbench. `fetch` and `add` keep a PDF or an arXiv source in the user's
-cache folder with its checksum; `paper_text` turns it into text, page by page, or as LaTeX, in which formulas survive.
+lmrbench does not distribute papers. `fetch` and `add` store a PDF or an arXiv source in the user's cache folder with
+its checksum. `paper_text` converts a PDF to text page by page, and takes the body of a LaTeX source as it is, which
+preserves formulas.
 """
 
 from __future__ import annotations
@@ -36,11 +37,11 @@ _INCLUDED = re.compile(r"\\(?:input|include)\s*\{([^}]+)\}")
 
 
 class PaperError(LmrbenchError):
-    """A paper can't be fetched or read. The message names the paper, and what to do."""
+    """A paper can't be fetched or read. The message names the paper and the remedy."""
 
 
-class Copy(Record):
-    """What was fetched or added: from where, how many bytes, and their SHA-256."""
+class PaperCopy(Record):
+    """A stored copy of a paper: its origin, its size, and its SHA-256."""
 
     url: str
     sha256: str
@@ -48,18 +49,27 @@ class Copy(Record):
 
 
 def paper_text(task: Task, form: Form) -> str:
-    """The paper of a task in the form wanted. Raises PaperError for one that was not fetched, or was changed since."""
+    """Return the text of a task's paper.
+
+    Args:
+        task: the task.
+        form: the form of the paper.
+
+    Raises:
+        PaperError: the paper is not in the cache, or its file has changed since it was stored.
+    """
     if form == "summary":
         return task.files.summary
     copy = fetched(task.paper, form)
     if copy is None:
         raise PaperError(
-            f"{task.paper.slug}: its {form} is not here: lmrbench papers fetch {task.paper.slug}, or papers add"
+            f"{task.paper.slug}: no {form} in the cache; run `lmrbench papers fetch {task.paper.slug}` or "
+            "`lmrbench papers add`"
         )
     file = _file(task.paper, form)
     data = file.read_bytes()
     if hashlib.sha256(data).hexdigest() != copy.sha256:
-        raise PaperError(f"{file}: is not what was fetched; delete it and fetch it again")
+        raise PaperError(f"{file}: has changed since it was stored; delete it and fetch it again")
     return _by_page(file) if form == "pdf" else latex_text(data, file)
 
 
@@ -67,18 +77,26 @@ def _by_page(file: Path) -> str:
     return "\n\n".join(f"[page {number}]\n{text}" for number, text in enumerate(pdf_pages(file), 1))
 
 
-def fetched(paper: Paper, form: Fetched) -> Copy | None:
-    """What is in the cache of a paper in this form; None if nothing is."""
+def fetched(paper: Paper, form: Fetched) -> PaperCopy | None:
+    """Return the stored copy of a paper in a form, or None if the cache has no such copy."""
     file = _file(paper, form)
     try:
-        copy = Copy.model_validate_json(_record(file).read_bytes())
+        copy = PaperCopy.model_validate_json(_record(file).read_bytes())
     except (FileNotFoundError, ValidationError):
         return None
     return copy if file.is_file() else None
 
 
-def fetch(paper: Paper, form: Fetched) -> Copy:
-    """Download a paper into the cache. Raises PaperError where it has no such form, or can't be reached."""
+def fetch(paper: Paper, form: Fetched) -> PaperCopy:
+    """Download a paper into the cache.
+
+    Args:
+        paper: the paper.
+        form: the form to download.
+
+    Raises:
+        PaperError: the paper is not available in this form, or the download failed.
+    """
     url = address(paper, form)
     request = urllib.request.Request(url, headers={"User-Agent": "lmrbench"})
     try:
@@ -89,29 +107,40 @@ def fetch(paper: Paper, form: Fetched) -> Copy:
         raise PaperError(
             f"{paper.slug}: {url} can't be fetched ({reason}); retry when online, or use --paper summary"
         ) from error
-    return _kept(paper, form, data, url)
+    return _store(paper, form, data, url)
 
 
-def add(paper: Paper, file: Path) -> tuple[Fetched, Copy]:
-    """Take a PDF or an arXiv source from a file into the cache. Raises PaperError for anything else."""
+def add(paper: Paper, file: Path) -> tuple[Fetched, PaperCopy]:
+    """Copy a PDF or an arXiv source from a file into the cache.
+
+    Args:
+        paper: the paper that the file holds.
+        file: a PDF, or a gzipped LaTeX source.
+
+    Returns:
+        The form that was recognized, and the stored copy.
+
+    Raises:
+        PaperError: the file can't be read, or is in neither form.
+    """
     try:
         with file.open("rb") as opened:
             data = opened.read(MOST_BYTES + 1)
     except OSError as error:
         raise PaperError(f"{file}: {error.strerror}") from error
     form: Fetched = "pdf" if data.startswith(b"%PDF") else "latex"
-    return form, _kept(paper, form, data, file.resolve().as_uri())
+    return form, _store(paper, form, data, file.resolve().as_uri())
 
 
-def _kept(paper: Paper, form: Fetched, data: bytes, url: str) -> Copy:
-    """Write what was read of `url` into the cache. Raises PaperError for what has another form."""
+def _store(paper: Paper, form: Fetched, data: bytes, url: str) -> PaperCopy:
+    """Check data that was read from a URL, and write it into the cache."""
     if len(data) > MOST_BYTES:
         raise PaperError(f"{paper.slug}: {url} is larger than {MOST_BYTES >> 20} MiB")
     if form == "pdf" and not data.startswith(b"%PDF"):
-        raise PaperError(f"{paper.slug}: {url} is no PDF")
+        raise PaperError(f"{paper.slug}: {url} is not a PDF")
     if form == "latex":
         latex_text(data, Path(url))
-    copy = Copy(url=url, sha256=hashlib.sha256(data).hexdigest(), bytes=len(data))
+    copy = PaperCopy(url=url, sha256=hashlib.sha256(data).hexdigest(), bytes=len(data))
     file = _file(paper, form)
     write_whole(file, data)
     write_whole(_record(file), copy.model_dump_json().encode())
@@ -119,32 +148,45 @@ def _kept(paper: Paper, form: Fetched, data: bytes, url: str) -> Copy:
 
 
 def address(paper: Paper, form: Fetched) -> str:
-    """Where a paper's PDF or source is, from the address of its page; PaperError where that can't be told."""
+    """Derive the URL of a paper's PDF or LaTeX source from the URL of its page.
+
+    Args:
+        paper: a paper with a page on arXiv, OpenReview or the ACL Anthology, or with a direct link to its PDF.
+        form: the form to look for.
+
+    Raises:
+        PaperError: the site does not offer this form, or is not known.
+    """
     page = str(paper.url).rstrip("/")
     parts = urlsplit(page)
     if "/abs/" in parts.path:
         return page.replace("/abs/", "/pdf/" if form == "pdf" else "/e-print/", 1)
     if form == "latex":
-        raise PaperError(f"{paper.slug}: {page} offers no LaTeX source; only arXiv does")
+        raise PaperError(f"{paper.slug}: {page} has no LaTeX source; only arXiv offers sources")
     if parts.path.endswith(".pdf"):
         return page
     if parts.netloc == "openreview.net":
         return page.replace("/forum?", "/pdf?", 1)
     if parts.netloc == "aclanthology.org":
         return f"{page}.pdf"
-    raise PaperError(f"{paper.slug}: where {page} keeps its PDF is not known")
+    raise PaperError(f"{paper.slug}: {page}: the URL of the PDF is not known; use `lmrbench papers add`")
 
 
 def latex_text(data: bytes, place: Path) -> str:
-    """The body of the main LaTeX file of an arXiv source, with what it includes and without comments.
+    """Return the body of the main LaTeX file of an arXiv source, with its includes and without comments.
 
-    data: a gzipped tar, or one gzipped file. Raises PaperError for anything else.
+    Args:
+        data: a gzipped tar archive, or a single gzipped file.
+        place: the file's name in messages.
+
+    Raises:
+        PaperError: the data is not gzipped, is too large, or holds no LaTeX document.
     """
     files = _unpacked(data, place)
     mains = [name for name, text in files.items() if "\\documentclass" in text and "\\begin{document}" in text]
     if not mains:
-        raise PaperError(f"{place}: holds no LaTeX document")
-    # A supplement or a response may be a document too: the paper is the longest.
+        raise PaperError(f"{place}: contains no LaTeX document")
+    # Supplements and author responses may be documents as well; the paper is the longest one.
     main = max(mains, key=lambda name: len(_included(files, name, ())))
     text = _included(files, main, ())
     return text.partition("\\begin{document}")[2].partition("\\end{document}")[0].strip()
@@ -154,7 +196,7 @@ def _unpacked(data: bytes, place: Path) -> dict[str, str]:
     try:
         plain = gzip.GzipFile(fileobj=io.BytesIO(data)).read(MOST_BYTES + 1)
     except (OSError, EOFError) as error:
-        raise PaperError(f"{place}: is no gzipped LaTeX source") from error
+        raise PaperError(f"{place}: is not a gzipped LaTeX source") from error
     if len(plain) > MOST_BYTES:
         raise PaperError(f"{place}: unpacks to more than {MOST_BYTES >> 20} MiB")
     try:
@@ -167,6 +209,8 @@ def _unpacked(data: bytes, place: Path) -> dict[str, str]:
 
 
 def _included(files: dict[str, str], name: str, above: tuple[str, ...]) -> str:
+    """Return a file's text with its includes expanded; `above` holds the files that include it."""
+
     def replace(match: re.Match[str]) -> str:
         wanted = str(PurePosixPath(match[1].strip()))
         found = next((item for item in (wanted, f"{wanted}.tex") if item in files and item not in above), None)

@@ -1,7 +1,7 @@
-"""Prompts: the one message of the prompt setting, and the opening of an agent's conversation.
+"""Prompts: the single message of the prompt setting, and the first message of an agent's conversation.
 
-A prompt that is too long is cut: first the paper, from its end; then the files other than the goal files, the last
-first; then the goal files around the targets. Targets and instruction are never cut.
+A prompt that is too long is cut: first the end of the paper, then the files other than the goal files from the last to
+the first, then the goal files around the targets. Targets and instruction are never cut.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from rank_bm25 import BM25Okapi
 
@@ -30,15 +31,18 @@ from lmrbench.tasks.workspace import (
 
 CUT = "\n\n[The rest is left out.]"
 _TEXTS = frozenset({".py", ".pyi", ".md", ".rst", ".txt", ".toml", ".yaml", ".yml", ".cfg", ".ini", ".sh"})
-# Words of prose and of code: `get_scores` and `GetScores` are both "get" and "scores".
+# Words of prose and code: `get_scores` and `GetScores` both consist of "get" and "scores".
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
 
 @dataclass(frozen=True)
 class Message:
-    """A prompt. cut: for each part that did not fit, how many of its characters are there, and how many it has.
+    """A prompt.
 
-    retrieved: the files that a search added.
+    Attributes:
+        text: the message.
+        cut: for each part that was cut, the number of characters that are shown and that it has.
+        retrieved: the files that a search added.
     """
 
     text: str
@@ -47,67 +51,94 @@ class Message:
 
 
 def prompt_message(task: Task, inputs: Inputs, paper: Form, limit: int, retrieve: int = 0) -> Message:
-    """The one message of the prompt setting, of at most `limit` characters unless targets and instruction are longer.
+    """Return the message of the prompt setting.
 
-    Raises UsageError for a forensic task, in which programs must be run. inputs: `full` shows the context files too,
-    `paper` nothing of the repository but the signatures. retrieve: with `full`, how many other files to search for.
+    Args:
+        task: the task to solve.
+        inputs: `full` shows the goal files and the context files, `paper+file` the goal files, and `paper` only the
+            signatures of the targets.
+        paper: the form of the paper.
+        limit: maximum number of characters, unless targets and instruction alone are longer.
+        retrieve: with `full`, the number of further files to search for.
+
+    Raises:
+        UsageError: the task is forensic, and so needs an agent that runs programs.
     """
     if not task.targets:
         raise UsageError(f"{task.id}: forensic tasks are for agents: --setting agent")
     files = masked_files(task)
-    targets = ", ".join(f"`{target}`" for target in task.targets)
-    opening = (
-        f"Implement {targets} as the paper describes it. The paper ({task.paper.title}, {task.paper.venue} "
-        f"{task.paper.year}) comes first, then the code around the function, then the instruction.\n"
-    )
-    goals = {}
-    if inputs != "paper":
-        goals = {name: decode(files[name])[0] for name in task.goal_files}
-    kept = []
-    if task.files.results and inputs == "full":
-        kept.append(
-            "\n## Logged results\n\nWhat `run(seed)` of the complete repository's `experiment.py` returned in double "
-            f"precision, by seed.\n\n```json\n{task.files.results.strip()}\n```\n"
-        )
-    packages = ", ".join(third_party_imports(task)) or "none"
-    others = f"{also_masked(task)}\n\n" if inputs != "paper" and task.siblings else ""
-    closing = (
-        f"\n## Instruction\n\n{task.instruction.strip()}\n\n{others}Packages that may be imported besides Python's "
-        f"own: {packages}.{PYTHON} Answer with {targets} alone, complete, in one fenced block of Python, together with "
-        "any new helpers and imports that it needs. A method is written inside its class.\n"
-    )
+    goals = {} if inputs == "paper" else {name: decode(files[name])[0] for name in task.goal_files}
+    fixed = _Fixed(_opening(task), _results(task) if inputs == "full" else "", _closing(task, inputs))
     cuttable = {"paper": paper_text(task, paper)}
     found: tuple[str, ...] = ()
     if inputs == "full":
         found = retrieved(task, retrieve)
         cuttable |= {name: decode(files[name])[0] for name in (*task.context, *found)}
-
-    def assembled() -> str:
-        paper_part, *context = cuttable.items()
-        shown = [f"\n## Paper\n\n{paper_part[1]}\n"]
-        shown += [f"\n## Goal file `{name}`\n\n{_fenced(text)}\n" for name, text in goals.items()]
-        if not goals:
-            signatures = "\n\n".join(_fenced(text) for text in goal_signatures(task).values())
-            shown.append(f"\n## The function\n\n{signatures}\n")
-        shown += kept
-        shown += [f"\n## Context file `{name}`\n\n{_fenced(text)}\n" for name, text in context]
-        return "".join((opening, *shown, closing))
-
     cut = {}
     for name in ("paper", *reversed(list(cuttable)[1:])):
-        if (excess := len(assembled()) - limit) > 0:
+        if (excess := len(_assembled(task, fixed, goals, cuttable)) - limit) > 0:
             text = cuttable[name]
             cuttable[name] = beginning(text, max(0, len(text) - excess))
             cut[name] = (len(cuttable[name]), len(text))
-    if goals and (excess := len(assembled()) - limit) > 0:
+    if goals and (excess := len(_assembled(task, fixed, goals, cuttable)) - limit) > 0:
         whole = goals
         goals = _goals_cut(task, whole, sum(map(len, whole.values())) - excess)
         cut |= {name: (len(goals[name]), len(text)) for name, text in whole.items()}
-    return Message(assembled(), cut, found)
+    return Message(_assembled(task, fixed, goals, cuttable), cut, found)
+
+
+class _Fixed(NamedTuple):
+    """The parts of a prompt that are never cut."""
+
+    opening: str
+    results: str
+    closing: str
+
+
+def _opening(task: Task) -> str:
+    targets = ", ".join(f"`{target}`" for target in task.targets)
+    return (
+        f"Implement {targets} as the paper describes it. The paper ({task.paper.title}, {task.paper.venue} "
+        f"{task.paper.year}) comes first, then the code around the function, then the instruction.\n"
+    )
+
+
+def _results(task: Task) -> str:
+    """Return the section on the logged results of the paper's experiment, or "" if the task has none."""
+    if not task.files.results:
+        return ""
+    return (
+        "\n## Logged results\n\nWhat `run(seed)` of the complete repository's `experiment.py` returned in double "
+        f"precision, by seed.\n\n```json\n{task.files.results.strip()}\n```\n"
+    )
+
+
+def _closing(task: Task, inputs: Inputs) -> str:
+    targets = ", ".join(f"`{target}`" for target in task.targets)
+    packages = ", ".join(third_party_imports(task)) or "none"
+    others = f"{also_masked(task)}\n\n" if inputs != "paper" and task.siblings else ""
+    return (
+        f"\n## Instruction\n\n{task.instruction.strip()}\n\n{others}Packages that may be imported besides Python's "
+        f"own: {packages}.{PYTHON} Answer with {targets} alone, complete, in one fenced block of Python, together with "
+        "any new helpers and imports that it needs. A method is written inside its class.\n"
+    )
+
+
+def _assembled(task: Task, fixed: _Fixed, goals: Mapping[str, str], cuttable: Mapping[str, str]) -> str:
+    """Return the whole message. `cuttable` holds the paper first, then the context files."""
+    (_, paper), *context = cuttable.items()
+    shown = [f"\n## Paper\n\n{paper}\n"]
+    shown += [f"\n## Goal file `{name}`\n\n{_fenced(text)}\n" for name, text in goals.items()]
+    if not goals:
+        signatures = "\n\n".join(_fenced(text) for text in goal_signatures(task).values())
+        shown.append(f"\n## The function\n\n{signatures}\n")
+    shown.append(fixed.results)
+    shown += [f"\n## Context file `{name}`\n\n{_fenced(text)}\n" for name, text in context]
+    return "".join((fixed.opening, *shown, fixed.closing))
 
 
 def _goals_cut(task: Task, texts: Mapping[str, str], room: int) -> dict[str, str]:
-    """The goal files around their targets, each with its share of the room."""
+    """Return the goal files cut around their targets, each to its share of the room."""
     total = sum(map(len, texts.values()))
     places: dict[str, list[tuple[int, int]]] = {name: [] for name in texts}
     for target, (first, text) in target_texts(task, masked_files(task)).items():
@@ -116,7 +147,12 @@ def _goals_cut(task: Task, texts: Mapping[str, str], room: int) -> dict[str, str
 
 
 def agent_message(task: Task, workspace: str) -> str:
-    """What an agent is told of its workspace; the rest stands in files there."""
+    """Return the first message to an agent, which refers to files in the workspace.
+
+    Args:
+        task: the task to solve.
+        workspace: the path of the workspace inside the sandbox.
+    """
     targets = ", ".join(f"`{target}`" for target in task.targets)
     asked = (
         f"`repo/`, where there is one, is a repository in which {targets} is missing. Implement it where it stands, as "
@@ -136,21 +172,26 @@ def _fenced(code: str) -> str:
 
 
 def beginning(text: str, room: int) -> str:
-    """Return the beginning of a text, up to the end of a paragraph if one ends in the second half of it."""
+    """Return the beginning of a text, cut at the end of a paragraph if one ends in its second half.
+
+    Args:
+        text: the text.
+        room: maximum number of characters, including the note about the cut.
+    """
     head = text[: max(0, room - len(CUT))]
     end = head.rfind("\n\n")
     return (head[:end] if end > len(head) // 2 else head) + CUT if head else ""
 
 
 def around(text: str, places: Sequence[tuple[int, int]], room: int) -> str:
-    """Return the lines of places in a Python file, and as many around each as there is room for.
+    """Return the given lines of a Python file, with as many lines around them as there is room for.
 
-    A comment says how many lines are missing where.
+    Each gap becomes a comment with the number of lines that are left out.
 
     Args:
-        text: of the file.
-        places: first and last line of each, counted from 1. They are kept even if there is no room for them.
-        room: characters at most.
+        text: the file's content.
+        places: the first and last line of each range, counted from 1. These lines are kept even without room.
+        room: maximum number of characters.
     """
     lines = text.splitlines(keepends=True)
     kept = {number for first, last in places for number in range(first, last + 1)}
@@ -172,11 +213,11 @@ def around(text: str, places: Sequence[tuple[int, int]], room: int) -> str:
 
 
 def retrieved(task: Task, count: int) -> tuple[str, ...]:
-    """Return the paths of the files that match instruction and summary best by BM25, the best first.
+    """Return the files of the repository that match the task's instruction and summary best, ranked by BM25.
 
     Args:
-        task: whose goal files, and files that it shows anyway, are left out.
-        count: files at most; those that share no word with the task are left out.
+        task: the task; its goal files and context files are left out.
+        count: maximum number of files. Files that share no word with the task are left out.
     """
     files = masked_files(task)
     shown = {*task.goal_files, *task.context}

@@ -1,7 +1,7 @@
-"""Inspect's sandbox interface over `session.Session`: agents without Docker.
+"""Inspect's sandbox interface over `session.AgentSession`, for agents without Docker.
 
-`sandbox="bubblewrap"` in any Inspect task. A sample's metadata names the packages to show in `packages`,
-and what they must meet in `requirements`, one a line.
+Any Inspect task can use it by `sandbox="bubblewrap"`. In a sample's metadata, `packages` lists the packages to show,
+separated by commas, and `requirements` the requirements that they must meet, one per line.
 """
 
 from __future__ import annotations
@@ -27,26 +27,34 @@ from pydantic import BaseModel
 
 from lmrbench.sandbox.venvs import environment_of
 from lmrbench.solving.secrets import secret_folders
-from lmrbench.solving.session import Bounds, Session, SessionError
+from lmrbench.solving.session import AgentSession, SessionError, SessionLimits
 from lmrbench.tasks.loading import default_suite
 
 NOT_FOUND, NOT_PERMITTED = 127, 126
 
 
 class BubblewrapConfig(BaseModel, frozen=True):
-    """shown: folders of this machine that the agent's program needs, read-only. secrets: folders never to show."""
+    """Configuration of the sandbox.
+
+    Attributes:
+        shown: folders of this machine to mount read-only for the agent's program.
+        secrets: folders that must not be visible.
+        memory_mb: see `SessionLimits`.
+        processes: see `SessionLimits`.
+    """
 
     shown: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
-    memory_mb: int = Bounds.memory_mb
-    processes: int = Bounds.processes
+    memory_mb: int = SessionLimits.memory_mb
+    processes: int = SessionLimits.processes
 
 
 @sandboxenv(name="bubblewrap")
 class BubblewrapSandboxEnvironment(SandboxEnvironment):
-    """One namespace a sample, in which commands run as one user without privileges."""
+    """A namespace for one sample, in which all commands run as one unprivileged user."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: AgentSession) -> None:
+        """Use a running session."""
         super().__init__()
         self.session = session
 
@@ -54,14 +62,14 @@ class BubblewrapSandboxEnvironment(SandboxEnvironment):
     async def sample_init(
         cls, task_name: str, config: SandboxEnvironmentConfigType | None, metadata: dict[str, str]
     ) -> dict[str, SandboxEnvironment]:
-        """Start the namespace of one sample."""
+        """Start the namespace of a sample; see `SandboxEnvironment.sample_init`."""
         chosen = config if isinstance(config, BubblewrapConfig) else BubblewrapConfig()
-        session = Session(
+        session = AgentSession(
             imports=[name for name in metadata.get("packages", "").split(",") if name],
             environment=environment_of(tuple(metadata.get("requirements", "").splitlines())),
             secrets=[*secret_folders(default_suite()), *map(Path, chosen.secrets)],
             shown=chosen.shown,
-            bounds=Bounds(chosen.memory_mb, chosen.processes),
+            limits=SessionLimits(chosen.memory_mb, chosen.processes),
         )
         return {"default": cls(session)}
 
@@ -73,17 +81,17 @@ class BubblewrapSandboxEnvironment(SandboxEnvironment):
         environments: dict[str, SandboxEnvironment],
         interrupted: bool,
     ) -> None:
-        """End the namespace and all that runs in it."""
+        """End the namespace and all processes in it; see `SandboxEnvironment.sample_cleanup`."""
         for environment in environments.values():
             environment.as_type(cls).session.close()
 
     @classmethod
     def config_deserialize(cls, config: dict[str, Any]) -> BaseModel:
-        """The configuration as a log holds it."""
+        """Read a configuration from a log."""
         return BubblewrapConfig(**config)
 
     def default_polling_interval(self) -> float:
-        """Seconds; asking costs little here."""
+        """Return the polling interval in seconds. It is short because polling is cheap here."""
         return 0.2
 
     async def exec(
@@ -99,33 +107,33 @@ class BubblewrapSandboxEnvironment(SandboxEnvironment):
     ) -> ExecResult[str]:
         """Run a command in the workspace; see `SandboxEnvironment.exec`.
 
-        A command that took too long is killed and not tried again: what it did may not be undone.
+        A command that exceeds its timeout is killed and never retried, because its effects can't be undone.
         """
         if user not in (None, "agent", str(self.session.user)):
-            raise SandboxUserUnsupportedError(f"the namespace has one user, agent; {user!r} is not there")
+            raise SandboxUserUnsupportedError(f"{user!r}: no such user; the sandbox has only the user agent")
         data = input.encode() if isinstance(input, str) else input or b""
         limit = SandboxEnvironmentLimits.MAX_EXEC_OUTPUT_SIZE
         try:
             with anyio.fail_after(timeout):
                 if concurrency:
-                    async with _turn():
+                    async with _slot():
                         done = await self.session.run(cmd, data, cwd or "", env, limit)
                 else:
                     done = await self.session.run(cmd, data, cwd or "", env, limit)
         except SessionError as error:
             raise SandboxUnavailableError(str(error)) from error
         except FileNotFoundError:
-            return ExecResult(False, NOT_FOUND, "", f"{cmd[0]}: there is no such command, or no folder {cwd or '.'}")
+            return ExecResult(False, NOT_FOUND, "", f"{cmd[0]}: no such command, or no such folder: {cwd or '.'}")
         except TimeoutError:
             raise
         except OSError as error:
-            # Not to be run, or too many processes at once.
+            # The command is not executable, or there are too many processes.
             return ExecResult(False, NOT_PERMITTED, "", f"{cmd[0]}: {error.strerror}")
         stdout, stderr = (stream.decode("utf-8", "replace") for stream in (done.stdout, done.stderr))
         return ExecResult(done.returncode == 0, done.returncode, stdout, stderr)
 
     async def write_file(self, file: str, contents: str | bytes) -> None:
-        """Write a file and the folders that it lies in; see `SandboxEnvironment.write_file`."""
+        """Write a file and its parent folders; see `SandboxEnvironment.write_file`."""
         try:
             await self.session.write(file, contents.encode() if isinstance(contents, str) else contents)
         except SessionError as error:
@@ -154,6 +162,6 @@ class BubblewrapSandboxEnvironment(SandboxEnvironment):
         return data.decode("utf-8") if text else data
 
 
-def _turn() -> Any:
-    """A place among the commands that may run at once."""
+def _slot() -> Any:
+    """Return a context manager that limits the number of concurrent commands."""
     return concurrency("bubblewrap", 4 * (os.cpu_count() or 1))

@@ -1,8 +1,8 @@
-"""The grade of a sample inside Inspect: what the solver leaves is collected and goes to `lmrbench.grading`.
+"""Inspect's scorer: it collects the solver's answer and grades it by `lmrbench.grading`.
 
-Nothing of a check gets near the solver or into a log: a score says how many cases matched, and of the first that did
-not only its number and its verdict, and how the answer ended. A fault of the machinery raises, so that the sample can
-be run again.
+Neither the solver nor a log sees anything of a check. A score holds the number of cases that match, number and verdict
+of the first one that does not, and how the answer ended. A fault of the machinery raises an error, so that the sample
+can be run again.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from lmrbench.models.endings import (
     UNANSWERED,
     Ending,
     ProviderError,
+    answer_ending,
     answer_text,
     declined,
     ended_by_limit,
-    judged,
     provider_fault,
+    silence,
     turns,
-    unheard,
 )
 from lmrbench.records import read_record
 from lmrbench.runs.folder import SUBMISSIONS, append_grade, earlier_seeds
@@ -58,18 +58,18 @@ from lmrbench.tasks.tiers.forensic import is_forensic
 from lmrbench.tasks.workspace import REPO, workspace_files
 from lmrbench.text import printable
 
-# Where a sample's store holds its submission, for scorers that come when its sandbox is gone.
+# Key of the submission in a sample's store, for scorers that run after the sandbox is gone.
 SUBMISSION = "lmrbench:submission"
 
 
 @dataclass(frozen=True)
 class SampleGrader:
-    """Grades the samples of one evaluation, and writes submissions and grades into its run folder if there is one.
+    """Grades the samples of one evaluation, and writes submissions and grades into its run folder.
 
     Attributes:
-        grader: of the whole suite.
-        folder: the run folder, if there is one.
-        graded: the grades of the folder that may still hold, by answer, as JSON.
+        grader: the grader of the whole suite.
+        folder: the run folder; None to write nothing.
+        graded: the folder's grades that may still hold, as JSON by answer.
     """
 
     grader: Grader
@@ -78,7 +78,7 @@ class SampleGrader:
     _writing: threading.Lock = field(default_factory=threading.Lock)
 
     def grade(self, submission: Submission) -> Grade:
-        """Return the grade of one submission, made or taken over, and write both down."""
+        """Grade a submission, or take over its earlier grade, and write both to the run folder."""
         data = self.graded.get(submission.answer)
         earlier = [] if data is None else [read_record(data, Grade, f"{self.folder}")]
         ((_, result),) = self.grader.grade_all([submission], earlier)
@@ -90,13 +90,18 @@ class SampleGrader:
         return result
 
     def grade_snapshot(self, submission: Submission, known: Sequence[Grade]) -> Grade:
-        """Return the grade of what an answer was after some turn, without writing it down."""
+        """Grade a snapshot without writing to the run folder.
+
+        Args:
+            submission: the answer as it was after some turn.
+            known: grades that are taken over if they hold for this submission.
+        """
         ((_, result),) = self.grader.grade_all([submission], known)
         return result
 
 
-# That of the run which `solving.runs` has under way. It is no argument of the scorer, as Inspect tells evaluations
-# apart by their arguments, and a run folder may be renamed before the run is resumed.
+# The grader of the run that `solving.run` performs. It is not an argument of the scorer, because Inspect identifies
+# evaluations by their arguments, and a run folder may be renamed before the run is resumed.
 grader_of_run: ContextVar[SampleGrader | None] = ContextVar("grader_of_run", default=None)
 
 
@@ -113,11 +118,14 @@ def unit_tests(
     run_folder: str | None = None,
     system: str | None = None,
 ) -> Scorer:
-    """Whether every case of the check matches (`passed`), and what share of them does (`cases`).
+    """Score whether all cases of the check match (`passed`), and the share that does (`cases`).
 
-    suite: its folder. in_workspace: the answer lies in the sample's sandbox, not in the model's last message. seed: of
-    the cases; the run folder's, or this machine's own, if None. run_folder: where submissions and grades are written
-    too. system: who answers, as records will name it; the model if None.
+    Args:
+        suite: the suite's folder.
+        in_workspace: whether the answer is in the sample's sandbox instead of the model's last message.
+        seed: the seed of the cases; if None, that of the run folder or else of this machine.
+        run_folder: a run folder to write submissions and grades to as well.
+        system: the system's name in records; the model's name if None.
     """
 
     @cache
@@ -131,34 +139,15 @@ def unit_tests(
     async def score(state: TaskState, target: Target) -> Score:
         grader = grader_of_run.get() or own_grader()
         task = grader.grader.tasks[str(state.sample_id)]
-        named = system or str(state.model)
-        events = transcript().events
-        limit = ended_by_limit(events, store().get(LIMIT))
-        # Inspect's own limits end a sample without its solver, and Inspect then comes here.
-        if fault := provider_fault(events) or (unheard(events) if limit in ("time", "working") else ""):
-            store().set(UNANSWERED, {"status": ProviderError.status, "detail": fault})
-            raise ProviderError(fault)
-        submission = Submission(system=named, task=task.id, sample=state.epoch - 1, code="")
-        refusal, untouched = "", False
-        try:
-            if in_workspace:
-                # Of an agent that was given no code, a missing file is what it did not write.
-                untouched = state.metadata.get("inputs") == "paper"
-                submission = await _from_sandbox(task, named, state.epoch - 1)
-                untouched = is_untouched(task, submission)
-            else:
-                code = answer_text(events)
-                reasons = tuple(filter(None, [declined(events)])) if not code else ()
-                submission = submission.model_copy(update={"code": code, "warnings": reasons})
-            await anyio.to_thread.run_sync(read_submission, task, submission)
-        except SubmissionError as error:
-            refusal = str(error)
+        limit = ended_by_limit(transcript().events, store().get(LIMIT))
+        _require_answer(limit)
+        submission, refusal, untouched = await _read_answer(task, state, in_workspace, system or str(state.model))
         store().set(SUBMISSION, submission.model_dump(mode="json"))
-        ending = judged(events, limit, refusal, untouched)
+        ending = answer_ending(transcript().events, limit, refusal, untouched)
         result = await anyio.to_thread.run_sync(grader.grade, submission)
         traced = {}
         if trace := sample_trace():
-            end = len(turns(events))
+            end = len(turns(transcript().events))
             graded = await anyio.to_thread.run_sync(_graded_snapshots, grader, task, trace.changes(end), result)
             traced = {"snapshots": [_counted(turn, item) for turn, item in [*graded, (end, result)]]}
         return _score(submission, result, ending, traced)
@@ -166,14 +155,50 @@ def unit_tests(
     return score
 
 
+def _require_answer(limit: str) -> None:
+    """Raise ProviderError if the provider failed, or never responded before a time limit.
+
+    Inspect's own limits skip the rest of the solver and go on with the scorer, so `Attendance` does not see this end.
+    """
+    events = transcript().events
+    if fault := provider_fault(events) or (silence(events) if limit in ("time", "working") else ""):
+        store().set(UNANSWERED, {"status": ProviderError.status, "detail": fault})
+        raise ProviderError(fault)
+
+
+async def _read_answer(task: Task, state: TaskState, in_workspace: bool, system: str) -> tuple[Submission, str, bool]:
+    """Return a sample's submission, why it can't be used ("" if it can), and whether the goal files are unchanged."""
+    submission = Submission(system=system, task=task.id, sample=state.epoch - 1, code="")
+    refusal, untouched = "", False
+    try:
+        if in_workspace:
+            # An agent that was given no code has changed nothing if the goal file is missing.
+            untouched = state.metadata.get("inputs") == "paper"
+            submission = await _from_sandbox(task, system, submission.sample)
+            untouched = is_untouched(task, submission)
+        else:
+            events = transcript().events
+            code = answer_text(events)
+            reasons = tuple(filter(None, [declined(events)])) if not code else ()
+            submission = submission.model_copy(update={"code": code, "warnings": reasons})
+        await anyio.to_thread.run_sync(read_submission, task, submission)
+    except SubmissionError as error:
+        refusal = str(error)
+    return submission, refusal, untouched
+
+
 async def _from_sandbox(task: Task, system: str, sample: int) -> Submission:
-    """What the sample's workspace holds. Raises SubmissionError where the goal file is not there any more."""
+    """Return the submission in the sample's workspace.
+
+    Raises:
+        SubmissionError: a goal file is missing.
+    """
     wanted = {*workspace_files(task, "full"), ANSWER}
     try:
         listed = await sandbox().exec(["find", ".", "-type", "f", "-size", f"-{MAX_CODE_BYTES >> 10}k"], timeout=60)
         found = {line.removeprefix("./") for line in listed.stdout.split("\n")}
     except (TimeoutError, OutputLimitExceededError):
-        # More files than anyone would be warned of.
+        # There are too many files to warn about.
         found = set()
     files = await read_workspace(sorted(wanted))
     submission = await anyio.to_thread.run_sync(_collected, task, files, system, sample)
@@ -195,9 +220,13 @@ def _collected(task: Task, files: Mapping[str, bytes], system: str, sample: int)
 def _graded_snapshots(
     grader: SampleGrader, task: Task, changes: Iterable[tuple[int, Mapping[str, bytes]]], result: Grade
 ) -> list[tuple[int, Grade]]:
-    """The grade of each snapshot with its turn; what was graded already, as the answer or before, is not graded again.
+    """Return the turn and grade of each snapshot.
 
-    result: the grade of the answer.
+    Args:
+        grader: the grader of the evaluation.
+        task: the task that was solved.
+        changes: the turns, and the files after each.
+        result: the grade of the final answer. Snapshots equal to it or to each other are graded only once.
     """
     graded: list[tuple[int, Grade]] = []
     for turn, files in changes:
@@ -235,13 +264,15 @@ def _score(submission: Submission, result: Grade, ending: Ending, traced: Mappin
 
 
 class SuiteTasks(dict[str, Task]):
-    """All tasks of a suite's folder by id, and each forensic task that is asked for."""
+    """The tasks of a suite by id. Forensic tasks are created when they are first looked up."""
 
     def __init__(self, suite: Path) -> None:
+        """Load the tasks of a suite's folder."""
         super().__init__((task.id, task) for task in load_suite(suite))
         self.suite = suite
 
     def __missing__(self, name: str) -> Task:
+        """Create the forensic task of this id."""
         if not is_forensic(name):
             raise KeyError(name)
         _, ((task, count, seed),) = select_with_draws(tuple(self.values()), [name])
@@ -252,5 +283,5 @@ class SuiteTasks(dict[str, Task]):
 
 @cache
 def suite_tasks(suite: str) -> SuiteTasks:
-    """The tasks of a suite's folder, read once."""
+    """Return the tasks of a suite's folder, which is loaded once per process."""
     return SuiteTasks(Path(suite))

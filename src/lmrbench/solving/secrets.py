@@ -1,4 +1,4 @@
-"""Which folders of this machine hold answers? No agent is shown them, whatever else it is shown."""
+"""Folders of this machine that hold answers, and that no agent may see."""
 
 from __future__ import annotations
 
@@ -10,9 +10,14 @@ from lmrbench.tasks.loading import suite_folders
 
 
 def secret_folders(suite: Path) -> tuple[Path, ...]:
-    """The suite and those that it is made of, the checkouts that they lie in, and the cache of seed and outputs.
+    """Return the folders that no agent may see.
 
-    A checkout has its history and its runs in it.
+    Args:
+        suite: the suite's folder.
+
+    Returns:
+        The folders of the suite and its parts; the git checkouts around them, whose history and runs hold answers; and
+        the cache folder, which holds the seed and the references' outputs.
     """
     folders = [folder.resolve() for folder in suite_folders(suite)]
     return (
@@ -23,13 +28,14 @@ def secret_folders(suite: Path) -> tuple[Path, ...]:
 
 
 def _checkout(suite: Path) -> Iterator[Path]:
+    """Yield the git checkout around a folder, and the repository that it is a worktree of."""
     root = next((folder for folder in suite.parents if (folder / ".git").exists()), None)
     if root is None:
         return
     yield root
     git = root / ".git"
     if git.is_file():
-        # One of several working trees, whose history lies in the first: main/.git/worktrees/NAME.
+        # In a linked worktree, .git is a file that points to REPOSITORY/.git/worktrees/NAME.
         own = (root / git.read_text("utf-8").removeprefix("gitdir:").strip()).resolve()
         common = own / "commondir"
         yield (own / common.read_text("utf-8").strip()).resolve() if common.exists() else own

@@ -1,8 +1,9 @@
-"""A namespace that an agent works in: started once, then any number of commands and files, until it is closed.
+"""A namespace that an agent works in: it runs any number of commands and holds files until it is closed.
 
-It is built as the sandbox for grading is (see `sandbox.bubblewrap`): no network but its own loopback, no home, no
-suite, nothing of this machine but system, interpreter and the packages that the task imports, all read-only. What an
-agent may write are private folders in memory. Inside runs `inside.session`, which answers on a Unix socket.
+It is built like the sandbox for grading (see `sandbox.backends.bubblewrap`): no network except its own loopback
+interface, no home, no suite; of this machine only the system, the interpreter and the packages that the task imports,
+all read-only. The folders that an agent may write to are private and in memory. Inside runs `inside.session`, which
+serves requests on a Unix socket.
 """
 
 from __future__ import annotations
@@ -30,24 +31,29 @@ from lmrbench.sandbox.inside.session import CONTENT, ENDED, FAILED, FRAME, STDER
 from lmrbench.sandbox.variables import WORKER_PROGRAM, interpreter, variables
 
 WORKSPACE, HOME = "/workspace", "/home/agent"
-# The names by which agents look for Python.
+# The folder on PATH in which agents find Python.
 _PYTHON = "/opt/python/bin"
 _PATH = f"{_PYTHON}:/usr/local/bin:/usr/bin:/bin"
 _SYSTEM = ("/usr/local/bin", "/usr/local/lib", "/usr/sbin", "/usr/share", "/usr/libexec", "/etc/ssl")
 _WRITABLE = (WORKSPACE, HOME, "/tmp", "/var/tmp", "/dev/shm")
 _FILE_MB = 1024
-# Each private folder takes at most this part of the memory, so that full ones leave some for processes.
+# Each private folder may take 1/8 of the memory, so that full folders leave memory for processes.
 _FOLDERS_IN_MEMORY = 8
 _END_SECONDS = 10.0
 
 
 class SessionError(SandboxError):
-    """The namespace is gone or did not start."""
+    """The namespace has ended or did not start."""
 
 
 @dataclass(frozen=True)
-class Bounds:
-    """What all commands of one session together may use: memory, files in memory included, and processes at once."""
+class SessionLimits:
+    """Limits on all commands of a session together.
+
+    Attributes:
+        memory_mb: memory in MiB, including files in memory.
+        processes: number of concurrent processes.
+    """
 
     memory_mb: int = 8192
     processes: int = 1024
@@ -55,18 +61,19 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Completed:
-    """A command that has ended. Of a stream longer than allowed the end is kept."""
+    """The result of a command. Streams that are too long are cut at their beginning."""
 
     returncode: int
     stdout: bytes
     stderr: bytes
 
 
-class Session:
-    """One namespace.
+class AgentSession:
+    """A namespace that an agent works in.
 
-    secrets: folders that must not be seen in it. shown: further folders to show, read-only. environment: where its
-    packages come from, if not from lmrbench's own.
+    Attributes:
+        user: the id of the user that commands run as.
+        environment: the variables that commands see.
     """
 
     def __init__(
@@ -74,9 +81,21 @@ class Session:
         imports: Sequence[str],
         secrets: Sequence[Path] = (),
         shown: Sequence[str] = (),
-        bounds: Bounds = Bounds(),
+        limits: SessionLimits = SessionLimits(),
         environment: Path | None = None,
     ) -> None:
+        """Start the namespace.
+
+        Args:
+            imports: top-level packages to show.
+            secrets: folders that must not be visible.
+            shown: further folders to show read-only.
+            limits: limits on all commands together.
+            environment: the virtual environment that packages come from; that of lmrbench if None.
+
+        Raises:
+            SandboxError: the namespace can't be set up.
+        """
         self._folder = Path(tempfile.mkdtemp(prefix="lmrbench-"))
         self._address = str(self._folder / "socket")
         user = new_user()
@@ -93,7 +112,7 @@ class Session:
             environment=environment,
             files=[("/worker", WORKER_PROGRAM), *(("/etc", self._folder / name) for name in configuration)],
             writable=_WRITABLE,
-            writable_bytes=(bounds.memory_mb << 20) // _FOLDERS_IN_MEMORY,
+            writable_bytes=(limits.memory_mb << 20) // _FOLDERS_IN_MEMORY,
             system=_SYSTEM,
             shown=shown,
             links=[
@@ -110,7 +129,7 @@ class Session:
                 listener.bind(self._address)
                 listener.listen(64)
                 program = ["-m", "inside.session", "--socket", str(listener.fileno())]
-                program += ["--memory-mb", str(bounds.memory_mb), "--processes", str(bounds.processes)]
+                program += ["--memory-mb", str(limits.memory_mb), "--processes", str(limits.processes)]
                 program += ["--file-mb", str(_FILE_MB), "--folders", *_WRITABLE]
                 self._process = subprocess.Popen(
                     BubblewrapSandbox(secrets).command(program, layout, variables(("/worker",), HOME), user),
@@ -132,9 +151,18 @@ class Session:
         environment: Mapping[str, str] | None = None,
         limit: int = 10 << 20,
     ) -> Completed:
-        """Run a command to its end; cancelling kills it. limit: bytes kept of each stream.
+        """Run a command until it ends. Cancelling the call kills the command.
 
-        Raises FileNotFoundError and PermissionError as subprocess does, SessionError where the namespace is gone.
+        Args:
+            command: the program and its arguments.
+            data: the standard input.
+            cwd: the working directory; relative paths start at the workspace.
+            environment: further variables.
+            limit: bytes kept of each output stream.
+
+        Raises:
+            OSError: the command can't be started; of the types that `subprocess.run` raises.
+            SessionError: the namespace has ended.
         """
         request = {
             "kind": "run",
@@ -152,14 +180,32 @@ class Session:
         raise self._lost()
 
     async def write(self, path: str, data: bytes) -> None:
-        """Write a file and the folders that it lies in. Raises OSError as `open` does."""
+        """Write a file and its parent folders.
+
+        Args:
+            path: the file; relative paths start at the workspace.
+            data: the content.
+
+        Raises:
+            OSError: the file can't be written; of the types that `open` raises.
+            SessionError: the namespace has ended.
+        """
         async with self._request({"kind": "write", "path": _absolute(path)}, data) as frames:
             async for _ in frames:
                 return
         raise self._lost()
 
     async def read(self, path: str, limit: int = 100 << 20) -> bytes:
-        """The content of a regular file. Raises OSError as `open` does, with EFBIG for one above the limit."""
+        """Return the content of a regular file.
+
+        Args:
+            path: the file; relative paths start at the workspace.
+            limit: the largest size allowed, in bytes.
+
+        Raises:
+            OSError: the file can't be read; EFBIG if it exceeds the limit.
+            SessionError: the namespace has ended.
+        """
         async with self._request({"kind": "read", "path": _absolute(path), "limit": limit}) as frames:
             async for kind, payload in frames:
                 if kind == CONTENT:
@@ -167,8 +213,8 @@ class Session:
         raise self._lost()
 
     def close(self) -> None:
-        """End everything in the namespace; safe to call twice."""
-        self._ended()
+        """End all processes in the namespace. Further calls have no effect."""
+        self._end()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     @contextlib.asynccontextmanager
@@ -185,15 +231,15 @@ class Session:
             yield _frames(stream)
 
     def _lost(self) -> SessionError:
-        last = self._ended().decode("utf-8", "replace").strip().splitlines()[-1:]
-        return SessionError(with_advice(": ".join(["the namespace of the agent is gone", *last])))
+        last = self._end().decode("utf-8", "replace").strip().splitlines()[-1:]
+        return SessionError(with_advice(": ".join(["the agent's namespace has ended", *last])))
 
-    def _ended(self) -> bytes:
-        """What the namespace said on its error output, now that it has ended."""
+    def _end(self) -> bytes:
+        """End the namespace and return its standard error."""
         if self._process.returncode is not None:
             return b""
         try:
-            # Process 1 ends with its standard input, and the namespace with process 1.
+            # Closing the standard input of process 1 ends it, and the namespace with it.
             return self._process.communicate(timeout=_END_SECONDS)[1]
         except subprocess.TimeoutExpired:
             kill_with_children(self._process)
@@ -201,7 +247,7 @@ class Session:
 
 
 async def _frames(stream: SocketStream) -> AsyncIterator[tuple[int, bytes]]:
-    """The frames of one answer. Raises the OSError that the other side reports."""
+    """Yield the frames of a response, or raise the OSError that the namespace reports."""
     buffered = BufferedByteReceiveStream(stream)
     with contextlib.suppress(anyio.IncompleteRead, anyio.EndOfStream, anyio.BrokenResourceError):
         while True:
@@ -214,7 +260,10 @@ async def _frames(stream: SocketStream) -> AsyncIterator[tuple[int, bytes]]:
 
 
 def _other_names(python: Path) -> list[tuple[str, str]]:
-    """Links to an interpreter beside it, by which virtual environments name it; the system's are shown anyway."""
+    """Return the links next to an interpreter that virtual environments refer to.
+
+    The system's interpreters need none, because /usr is shown as a whole.
+    """
     if python.parent.is_relative_to("/usr"):
         return []
     names = sorted(python.parent.glob("python*"))

@@ -1,8 +1,9 @@
-"""Snapshots of a workspace: what holds the answer after each turn, read so that the agent can't tell.
+"""Snapshots of the answer in a workspace after each turn, taken so that the agent can't tell.
 
-A turn is a call of the model that succeeded, with what the agent did until the next one. Reading makes no event in the
+A turn is a successful model call and the agent's actions until the next one. Taking a snapshot adds no event to the
 transcript, runs no command in the sandbox, and counts as waiting. Snapshots stay in memory until the agent has ended
-and are graded then (`scoring`): grading beside the agent would slow down its tools, whose time is limited.
+and are graded then (`scoring`), because grading at the same time would slow down the agent's tools, whose time is
+limited.
 """
 
 from __future__ import annotations
@@ -25,14 +26,20 @@ Files = dict[str, bytes]
 
 @dataclass(frozen=True)
 class Trace:
-    """The snapshots of one sample: what was handed out, and what was there after which turn."""
+    """The snapshots of one sample.
+
+    Attributes:
+        paths: the files that snapshots contain.
+        handed_out: the files before the agent began.
+        after: the files after each turn.
+    """
 
     paths: tuple[str, ...]
     handed_out: Files
     after: dict[int, Files] = field(default_factory=dict)
 
     def changes(self, end: int) -> Iterator[tuple[int, Files]]:
-        """The turns before turn `end` after which the files were not what they had been, and the files."""
+        """Yield the turns before turn `end` that changed the files, with the files after each of them."""
         before = self.handed_out
         for turn, files in sorted(self.after.items()):
             if turn < end and files != before:
@@ -40,31 +47,35 @@ class Trace:
                 before = files
 
 
-# Solver and scorer of a sample run in separate contexts, and have its transcript in common.
+# A sample's solver and scorer run in separate contexts but share its transcript.
 _traces: WeakKeyDictionary[Transcript, Trace] = WeakKeyDictionary()
 
 
 async def start_trace(task: Task) -> None:
-    """From now on `take_snapshot` takes one of this sample's workspace."""
+    """Begin to trace this sample: later calls of `take_snapshot` take effect."""
     paths = (*(f"{REPO}/{file}" for file in task.goal_files), ANSWER)
     _traces[transcript()] = Trace(paths, await _snapshot(paths))
 
 
 async def take_snapshot() -> None:
-    """Keep what the workspace holds after the last turn, if this sample is traced."""
+    """Take a snapshot of the workspace after the last turn, if this sample is traced."""
     if trace := sample_trace():
         turn = len(turns(transcript().events))
         trace.after[turn] = await _snapshot(trace.paths)
 
 
 def sample_trace() -> Trace | None:
-    """The snapshots of this sample; None if it is not traced."""
+    """Return the snapshots of this sample, or None if it is not traced."""
     return _traces.get(transcript())
 
 
 async def read_workspace(paths: Iterable[str]) -> Files:
-    """Those of some files of the sample's workspace that can be read, unseen by transcript and agent."""
-    # The sandbox itself, where `sandbox()` is one that records events.
+    """Read files of the sample's workspace without a trace in the transcript.
+
+    Args:
+        paths: the files; those that can't be read are left out of the result.
+    """
+    # `sandbox()` is a proxy that records events; this is the environment behind it.
     unseen = sandbox().as_type(SandboxEnvironment)  # type: ignore[type-abstract]
     files = {}
     for path in paths:
@@ -78,5 +89,5 @@ async def read_workspace(paths: Iterable[str]) -> Files:
 async def _snapshot(paths: Iterable[str]) -> Files:
     with suspend_working_limit():
         files = await read_workspace(paths)
-    # One byte too many shows that a file is too large to be graded, and the rest would fill the memory.
+    # One byte more than allowed shows that a file is too large; the rest is dropped to save memory.
     return {path: data[: MAX_CODE_BYTES + 1] for path, data in files.items()}

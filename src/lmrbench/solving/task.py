@@ -1,6 +1,6 @@
-"""The benchmark as a task of Inspect: one sample per task of the suite, in the prompt setting or the agent setting.
+"""The benchmark as a task of Inspect, with one sample for each task of the suite.
 
-Options come from people, by `-T` or by the command line: a wrong one is an `OptionError`, which is one line in both.
+An invalid option raises `OptionError`, which both Inspect's command line (`-T`) and that of lmrbench print as one line.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from lmrbench.tasks.workspace import third_party_imports, workspace_files
 
 
 class OptionError(LmrbenchError, PrerequisiteError):
-    """An option has a value that it can't have. Inspect's command line, too, prints this as one line."""
+    """An option has an invalid value. Inspect's command line prints this error as one line."""
 
 
 @task
@@ -60,26 +60,29 @@ def lmr_bench(
     """LMR-BENCH: implement the masked function of an NLP paper's repository.
 
     Args:
-        tasks: Task ids, papers, categories or globs, separated by commas; all if empty.
-        tier: function, method, forensic or twin; an id names a task of any tier.
-        fresh: With tier forensic, the seed of draws that are not the published ones.
-        seed: Of the checks' cases; this machine's own if not given.
-        suite: core, real, all, or the folder of a suite of your own.
-        run_folder: Where to write submissions and grades too.
-        settings: Those of `lmrbench.models.settings.TASK_FIELDS`, such as `setting=agent` or `samples=5`.
+        tasks: Task ids, papers, categories or globs, separated by commas; all tasks if empty.
+        tier: function, method, forensic or twin; ids select tasks of any tier.
+        fresh: With the forensic tier, a seed for draws other than the published ones.
+        seed: Seed of the checks' cases; this machine's own seed by default.
+        suite: core, real, all, or the folder of your own suite.
+        run_folder: A run folder to write submissions and grades to as well.
+        settings: Fields in `lmrbench.models.settings.TASK_FIELDS`, such as `setting=agent` or `samples=5`.
+
+    Raises:
+        OptionError: an option has an invalid value.
     """
     folder = suite_folder(suite).resolve()
-    # Inspect splits the values of -T at commas.
+    # Inspect's command line splits the values of -T at commas into lists.
     patterns = tasks.split(",") if isinstance(tasks, str) else list(map(str, tasks))
     try:
         if unknown := sorted(settings.keys() - set(TASK_FIELDS)):
-            raise UsageError(f"{unknown[0]}=: there is no such option; there are {', '.join(TASK_FIELDS)}")
+            raise UsageError(f"{unknown[0]}=: no such option; use {', '.join(TASK_FIELDS)}")
         given = checked(settings, spelling="{name}={value}")
         in_workspace = given.setting == "agent"
         known = suite_tasks(str(folder))
         chosen = _chosen(known, [pattern for pattern in patterns if pattern], tier, fresh)
         if unchecked := [item.id for item in chosen if not item.files.check]:
-            raise UsageError(f"{', '.join(unchecked)}: no check, so that answers can't be graded; name other tasks")
+            raise UsageError(f"{', '.join(unchecked)}: no check, so answers can't be graded; choose other tasks")
         dataset = [_agent_sample(item, given) if in_workspace else _prompt_sample(item, given) for item in chosen]
         return Task(
             dataset=MemoryDataset(dataset, name="lmr_bench"),
@@ -99,23 +102,27 @@ def lmr_bench(
 
 
 def epochs_of(samples: int) -> Epochs:
-    """Inspect's name for so many answers to each task, and what it computes of them."""
+    """Return Inspect's epochs for a number of answers to each task, with the reducers to report."""
     return Epochs(samples, ["mean", f"pass_at_{samples}"] if samples > 1 else ["mean"])
 
 
 def _chosen(known: SuiteTasks, patterns: list[str], tier: Tier, fresh: int | None) -> tuple[SuiteTask, ...]:
-    """The tasks that patterns name; forensic ones are made."""
+    """Return the tasks that patterns select. Forensic tasks are created on the way."""
     listed, draws = select_with_draws(tuple(known.values()), patterns, tier, fresh)
     return (*listed, *(known[f"{task.paper.slug}/{forensic_name(count, seed)}"] for task, count, seed in draws))
 
 
 @solver
 def answer(suite: str, repairs: int, time_limit: float | None) -> Solver:
-    """One answer; while it can't be put into the repository, and repairs are left, the model hears why and tries again.
+    """Ask for one answer, and again while it can't be inserted into the repository and repairs are left.
 
-    What a check finds is never said.
+    The model is told why its answer can't be used, but never what the check finds.
+
+    Args:
+        suite: the suite's folder.
+        repairs: the maximum number of further attempts.
+        time_limit: maximum seconds of working time for a sample; None for no limit.
     """
-
     attendance = Attendance(time_limit)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
@@ -139,7 +146,16 @@ def answer(suite: str, repairs: int, time_limit: float | None) -> Solver:
 
 @solver
 def work(suite: str, agent: str, command: str, turns: int, time_limit: float | None, trace_progress: bool) -> Solver:
-    """An agent works in the sample's workspace. trace_progress: take a snapshot of it after every turn."""
+    """Have an agent work in the sample's workspace.
+
+    Args:
+        suite: the suite's folder.
+        agent: see `solver_agent`.
+        command: see `solver_agent`.
+        turns: the maximum number of model calls.
+        time_limit: maximum seconds of working time for a sample; None for no limit.
+        trace_progress: whether to take a snapshot of the workspace after every turn.
+    """
     attendance = Attendance(time_limit)
     inner = as_solver(solver_agent(agent, command, turns))
 
@@ -168,7 +184,7 @@ def _agent_sample(item: SuiteTask, settings: Settings) -> Sample:
     files = workspace_files(item, settings.inputs)
     if settings.paper != "summary":
         files["paper.md"] = paper_text(item, settings.paper).encode()
-    # As data, so that no text is taken for the name of a file of this machine.
+    # Inspect would read a text that is the name of a local file as that file; data URLs prevent this.
     encoded = {
         f"{WORKSPACE}/{name}": f"data:application/octet-stream;base64,{base64.b64encode(data).decode()}"
         for name, data in files.items()
@@ -196,12 +212,12 @@ def _metadata(item: SuiteTask, settings: Settings) -> dict[str, object]:
 def _sandbox(settings: Settings, suite: Path) -> SandboxEnvironmentSpec:
     for folder in settings.mount:
         if not folder.startswith("/") or not Path(folder).exists():
-            raise UsageError(f"mount: {folder}: must be the absolute path of a folder or file that exists")
+            raise UsageError(f"mount: {folder}: must be an absolute path that exists")
     if settings.agent_sandbox == "bubblewrap":
         secrets = secret_folders(suite)
         refuse_secret(map(Path, settings.mount), secrets)
         hidden = tuple(map(str, secrets))
         return SandboxEnvironmentSpec("bubblewrap", BubblewrapConfig(shown=settings.mount, secrets=hidden))
     if settings.mount:
-        raise UsageError("mount: is for bubblewrap alone; under docker, put what the agent needs into the image")
+        raise UsageError("mount: works with bubblewrap only; with docker, add the files to the image")
     return SandboxEnvironmentSpec("docker", str(Path(__file__).parent / "compose.yaml"))

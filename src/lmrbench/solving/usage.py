@@ -1,0 +1,138 @@
+"""The costs and ends of the answers of a run, read from Inspect's logs.
+
+Each sample gets a line in `usage.jsonl`; the snapshots of traced samples get lines in `progress.jsonl`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from inspect_ai.event import Event, ModelEvent, SpanBeginEvent, SpanEndEvent
+from inspect_ai.log import EvalSample, list_eval_logs, read_eval_log
+from inspect_ai.model import ModelUsage
+
+from lmrbench.files import write_whole
+from lmrbench.models.endings import ended_by_limit, turns, unanswered_ending
+from lmrbench.models.opening import input_tokens
+from lmrbench.records import StoredRecord
+from lmrbench.runs.folder import LOGS, SNAPSHOTS, USAGE
+from lmrbench.runs.records import UNANSWERED, Snapshot, Usage
+
+
+def write_usage(folder: Path, system: str, expected: set[tuple[str, int]], stopped: str) -> list[Usage]:
+    """Write `usage.jsonl`, and `progress.jsonl` if samples were traced, from the logs of a run.
+
+    A sample that was answered once keeps this answer, even if a later attempt failed.
+
+    Args:
+        folder: the run folder.
+        system: the system's name in records.
+        expected: the samples that were asked for, as pairs of task and sample number.
+        stopped: the reason why samples are not in the logs.
+
+    Returns:
+        The lines of the expected samples.
+    """
+    usages: dict[tuple[str, int], Usage] = {}
+    snapshots: dict[tuple[str, int], list[Snapshot]] = {}
+    for logged in _logged_samples(folder):
+        item = _usage(logged, system)
+        earlier = usages.get((item.task, item.sample))
+        if earlier is None or earlier.status in UNANSWERED or item.status not in UNANSWERED:
+            usages[item.task, item.sample] = item
+            snapshots[item.task, item.sample] = _snapshots(logged, system)
+    for task, sample in expected - usages.keys():
+        usages[task, sample] = Usage(
+            system=system,
+            task=task,
+            sample=sample,
+            status="machine_error",
+            detail=stopped,
+            calls=0,
+            input_tokens=0,
+            output_tokens=0,
+            dollars=None,
+            seconds=0.0,
+            limit="",
+            cut=(),
+        )
+    ordered = [usages[key] for key in sorted(usages)]
+    _write_lines(folder / USAGE, ordered)
+    if traced := [item for key in sorted(snapshots) for item in snapshots[key]]:
+        _write_lines(folder / SNAPSHOTS, traced)
+    return [item for item in ordered if (item.task, item.sample) in expected]
+
+
+def _write_lines(file: Path, records: Sequence[StoredRecord]) -> None:
+    write_whole(file, "".join(item.model_dump_json() + "\n" for item in records).encode())
+
+
+def _logged_samples(folder: Path) -> Iterator[EvalSample]:
+    for info in list_eval_logs(str(folder / LOGS), descending=False):
+        yield from read_eval_log(info).samples or []
+
+
+def _usage(sample: EvalSample, system: str) -> Usage:
+    calls, noted = turns(sample.events), _noted(sample)
+    ending = unanswered_ending(sample) if "status" not in noted else None
+    return Usage(
+        system=system,
+        task=str(sample.id),
+        sample=sample.epoch - 1,
+        status=noted["status"] if ending is None else ending.status,
+        detail=noted["detail"] if ending is None else ending.detail,
+        calls=len(calls),
+        **_paid(calls),
+        seconds=_working_seconds(sample.events),
+        limit=sample.limit.type if sample.limit else ended_by_limit(sample.events, None),
+        cut=tuple(sorted(sample.metadata.get("cut", {}))),
+    )
+
+
+def _snapshots(sample: EvalSample, system: str) -> list[Snapshot]:
+    """Return the scorer's verdict on each snapshot with the cost until then, that is until the next call began."""
+    calls = turns(sample.events)
+    found = []
+    for verdict in _noted(sample).get("snapshots", ()):
+        until = calls[: verdict["turn"]]
+        following = next(iter(calls[len(until) :]), None)
+        found.append(
+            Snapshot(
+                system=system,
+                task=str(sample.id),
+                sample=sample.epoch - 1,
+                tool_calls=sum(len(call.output.message.tool_calls or ()) for call in until if call.output.choices),
+                seconds=_working_seconds(sample.events, following),
+                **_paid(until),
+                **verdict,
+            )
+        )
+    return found
+
+
+def _noted(sample: EvalSample) -> dict[str, Any]:
+    """Return the metadata of a sample's score, or an empty dict if the sample is unanswered."""
+    score = next(iter((sample.scores or {}).values()), None)
+    return (score.metadata or {}) if score is not None and sample.error is None else {}
+
+
+def _paid(calls: Sequence[ModelEvent]) -> dict[str, Any]:
+    # Answers from the cache count as well: they were paid for before the run was interrupted.
+    total = sum((call.output.usage for call in calls if call.output.usage is not None), ModelUsage())
+    return {
+        "input_tokens": input_tokens(total),
+        "output_tokens": total.output_tokens,
+        "dollars": total.total_cost,
+    }
+
+
+def _working_seconds(events: list[Event], until: Event | None = None) -> float:
+    """Return the working time in Inspect's span of the solvers, up to an event if one is given."""
+    begin = next((event for event in events if isinstance(event, SpanBeginEvent) and event.name == "solvers"), None)
+    if begin is None:
+        return 0.0
+    ends = (event for event in events if isinstance(event, SpanEndEvent) and event.id == begin.id)
+    end = until or next(ends, events[-1])
+    return max(0.0, (end.working_start or 0.0) - (begin.working_start or 0.0))
