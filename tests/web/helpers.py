@@ -5,7 +5,7 @@ import sys
 from contextlib import contextmanager
 
 from axe_playwright_python.sync_playwright import Axe
-from tests.web.test_index import grade, write
+from tests.runs.examples import grade, write
 
 from lmrbench.tasks.submission import Submission
 

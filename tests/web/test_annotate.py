@@ -188,8 +188,8 @@ def test_forms_do_it_all_without_a_script(shared, new_page):
     page.get_by_label("policy").check()
     page.get_by_label("Reason").fill("It is a stub.")
     follow(page, page.get_by_role("button", name="Save"))
-    expect(page.locator("h1").first).to_contain_text("You agree with what is known")
-    follow(page, page.get_by_role("link", name="Go on"))
+    expect(page.locator("h1").first).to_contain_text("Your label matches the known verdict")
+    follow(page, page.get_by_role("link", name="Continue"))
     first = page.locator("input[name=item]").input_value()
     follow(page, page.get_by_role("button", name="Skip"))
     follow(page, page.get_by_role("button", name="Undo"))
@@ -323,7 +323,7 @@ def test_who_leads_sees_how_far_they_agree_and_a_third_person_decides(tmp_path, 
         page.locator("#decider").blur()
         page.keyboard.press("3")
         page.keyboard.press("Enter")
-        expect(page.locator("#problem")).to_contain_text("bob has labelled this item, so somebody else must decide")
+        expect(page.locator("#problem")).to_contain_text("bob has labelled this item; another person must decide")
         page.locator("#decider").fill("cem")
         page.locator("#decider").blur()
         press(page, "Enter")
@@ -415,7 +415,7 @@ def test_a_form_of_somebody_else_or_of_another_site_is_refused(shared):
     assert ask(shared.address + "/save", cookie, b"x" * (MAX_BODY + 1))[0] == 413
     long = form | {"csrf": proof, "category": "LI", "reason": "x" * (MAX_REASON + 1)}
     status, said = ask(shared.address + "/save", cookie, long)
-    assert (status, "there is room for" in said) == (422, True)
+    assert (status, "are allowed" in said) == (422, True)
     assert not [each for each in shared.labels() if each.annotator == "form"]
     assert ask(shared.address + "/save", cookie, form | {"csrf": proof})[0] == 303
     stale = form | {"csrf": proof, "category": "LI", "reason": "later"}
@@ -472,4 +472,4 @@ def test_a_port_in_use_is_named(toy_suite, tmp_path):
         port = taken.getsockname()[1]
         used = annotate(toy_suite, tmp_path / "run", "--annotator", "ann", "--to", tmp_path / "to", "--port", port)
     assert used.returncode == 2
-    assert "Address already in use; name another with --port" in used.stderr
+    assert "Address already in use; choose another with --port" in used.stderr

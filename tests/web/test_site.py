@@ -10,8 +10,8 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from tests.runs.examples import grade, usage, write
 from tests.web.helpers import HOSTILE, serious
-from tests.web.test_index import grade, usage, write
 from typer.testing import CliRunner
 
 from lmrbench import cli

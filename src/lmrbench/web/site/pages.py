@@ -14,10 +14,10 @@ from lmrbench.records import grouped
 from lmrbench.report.figures import draw_categories, draw_costs, draw_rates
 from lmrbench.report.measures.rates import Rate
 from lmrbench.web.prose import prose
+from lmrbench.web.serving import templates
 from lmrbench.web.site.data import Board, Cell, Site, Standing, short
 from lmrbench.web.site.feed import anchor, feed
 from lmrbench.web.site.figures import themed
-from lmrbench.web.templates import templates
 
 # Of systems in a figure; more can't be told apart in it.
 _MOST_DRAWN, _MOST_IN_COLOUR = 30, 10

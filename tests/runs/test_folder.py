@@ -181,7 +181,7 @@ def test_a_run_of_some_cases_is_not_mixed_with_one_of_all(pool, tasks, tmp_path)
     assert grades_in(tmp_path, answers(WRONG, RIGHT), tasks, pool, fail_fast=True) == ({0: False, 1: True}, [])
     (item, _) = read_run(tmp_path).grades
     assert [case.verdict for case in item.cases] == ["mismatch", "missing", "missing", "missing"]
-    with pytest.raises(RecordError, match=r"grades that end at the first failure \(--fail-fast\); name another folder"):
+    with pytest.raises(RecordError, match=r"first failure \(--fail-fast\); choose another folder"):
         grades_in(tmp_path, answers(WRONG), tasks, pool)
 
 
