@@ -205,24 +205,24 @@ CODE = {
     "large.py": f"def fine(x): pass\n#{' ' * (1 << 20)}",
 }
 AMISS: dict[str, dict[str, object]] = {
-    "golden_file: golden_files/none.py: there is no such file": {"golden_file": "golden_files/none.py"},
-    "golden_file: '../../../secret.py' is no path inside": {"golden_file": "../../../secret.py"},
-    "golden_file: None is no path inside": {"golden_file": None},
-    "goal_file: '/etc/passwd' is no path inside": {"goal_file": "/etc/passwd"},
-    "goal_file: 'code/../../x.py' is no path inside": {"goal_file": "code/../../x.py"},
-    "goal_file: none.py: there is no such file": {"goal_file": "none.py"},
-    "goal_file: linked.py: is left out": {"goal_file": "linked.py"},
-    "goal_file: large.py: is left out": {"goal_file": "large.py"},
+    "golden_file: golden_files/none.py: no such file": {"golden_file": "golden_files/none.py"},
+    "golden_file: '../../../secret.py' is not a path inside": {"golden_file": "../../../secret.py"},
+    "golden_file: None is not a path inside": {"golden_file": None},
+    "goal_file: '/etc/passwd' is not a path inside": {"goal_file": "/etc/passwd"},
+    "goal_file: 'code/../../x.py' is not a path inside": {"goal_file": "code/../../x.py"},
+    "goal_file: none.py: no such file": {"goal_file": "none.py"},
+    "goal_file: linked.py: was left out": {"goal_file": "linked.py"},
+    "goal_file: large.py: was left out": {"goal_file": "large.py"},
     "broken.py: fine: the file can't be parsed: line 1": {"goal_file": "broken.py"},
     "mod.py: other: no such function": {"goal_function": "other"},
     "goal_function: 'mod.py::a b' is not of the form": {"goal_function": "a b"},
     "mod.py: Layer.fine: no such function; near: fine": {"class_name": "Layer"},
-    "category: 'Cooking' is none of the suite's": {"category": "Cooking"},
-    "it has no instruction": {"instruction": "  "},
+    "category: unknown category 'Cooking'": {"category": "Cooking"},
+    "instruction: missing": {"instruction": "  "},
     "the golden does not define fine; near: fin": {"golden_file": "fin.py"},
-    "stub.py: fine has no body there": {"golden_file": "stub.py"},
+    "stub.py: fine has no body": {"golden_file": "stub.py"},
     "bad.py: the golden can't be parsed": {"golden_file": "bad.py"},
-    "golden_file: linked.py: there is no such file": {"golden_file": "linked.py"},
+    "golden_file: linked.py: no such file": {"golden_file": "linked.py"},
 }
 
 
@@ -273,16 +273,16 @@ def test_each_benchmark_that_can_not_be_read_has_its_reason(tmp_path):
     assert [item.task for item in found.tasks] == ["fine/fine"]
     said = {item.where: item.reason for item in found.left_out}
     for name, reason in {
-        "2-Twice": "instance_id: 'same' is that of 1-Fine",
-        "3-No Facts": "info.json: there is no such file",
-        "4-No Json": "info.json: is not JSON",
-        "5-Deep": "info.json: is not JSON",
+        "2-Twice": "instance_id: 'same' is also the id of 1-Fine",
+        "3-No Facts": "info.json: no such file",
+        "4-No Json": "info.json: not valid JSON",
+        "5-Deep": "info.json: not valid JSON",
         "6-No Year": "info.json: year: Input should be a valid integer",
         "7-No Address": "info.json: paper_url: ",
-        "8-No Code": "no task can be made of it",
-        "9-None": "no task can be made of it",
-        "10-No Folder": "repo_folder_name: there is no folder 'code'",
-        "11-Link": "is a link",
+        "8-No Code": "no function can be imported",
+        "9-None": "no function can be imported",
+        "10-No Folder": "repo_folder_name: no folder 'code'",
+        "11-Link": "is a symbolic link",
         "12-Large": "info.json: is larger than",
     }.items():
         assert reason in said[name]

@@ -36,7 +36,7 @@ def test_every_value_of_table_2():
     said = {name: ([round(value, 1) for value in item.recomputed], item.comparison) for name, item in found.items()}
     assert said == TABLE_2
     swapped = found["prompting GPT-4.1, people, CC/LC/LI"].note
-    assert swapped == "printed is what the records give for prompting o4-mini, people, CC/LC/LI"
+    assert swapped == "the printed values match the records of prompting o4-mini, people, CC/LC/LI"
 
 
 def test_what_the_records_do_not_hold_has_a_reason():

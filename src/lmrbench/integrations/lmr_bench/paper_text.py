@@ -1,8 +1,7 @@
-"""The text of a paper that somebody else took apart into JSON, as Markdown.
+"""Conversion of a parsed paper from JSON of various forms to Markdown.
 
-The forms differ: a text, a list of paragraphs or of sections, an object with title, abstract and sections, sections as
-an object from heading to text, pages by their numbers, or paragraphs that each name their section. What has another
-form adds nothing.
+The JSON may be a text, a list of paragraphs or sections, an object with title, abstract and sections, an object from
+headings to texts, pages by number, or paragraphs that each name their section. Values of other forms are ignored.
 """
 
 from __future__ import annotations
@@ -22,7 +21,15 @@ MAX_DEPTH = 6
 
 
 def paper_markdown(value: object, title: str) -> str:
-    """The paper in Markdown, under its title; nothing but the title where no text is found."""
+    """Convert a parsed paper to Markdown.
+
+    Args:
+        value: The parsed JSON.
+        title: The title of the paper, which becomes the first heading.
+
+    Returns:
+        The Markdown; only the title if no text is found.
+    """
     lines = [f"# {title}"]
     heading = title.casefold()
     for name, depth, text in _pieces(value, "", 0):
@@ -34,7 +41,7 @@ def paper_markdown(value: object, title: str) -> str:
 
 
 def _pieces(value: object, heading: str, depth: int) -> Iterator[tuple[str, int, str]]:
-    """Each text with the heading that it stands under, and how deep that is."""
+    """Yield each text with its heading and the depth of the heading."""
     if depth > MAX_DEPTH:
         return
     if isinstance(value, str):
@@ -50,9 +57,9 @@ def _pieces(value: object, heading: str, depth: int) -> Iterator[tuple[str, int,
 def _object(value: dict[str, object], heading: str, depth: int) -> Iterator[tuple[str, int, str]]:
     by_name = {str(key).casefold(): item for key, item in value.items()}
     own = next((by_name[name] for name in _TITLES if isinstance(by_name.get(name), str)), heading)
-    # Without a place for its texts it is an object from heading to text.
+    # An object without keys for texts or sections maps headings to texts.
     is_table = not by_name.keys() & {*_TEXTS, *_INNER} - {"abstract"}
-    # Whatever their order in the file, the abstract comes first.
+    # The abstract comes first, regardless of the order in the file.
     for name, item in sorted(value.items(), key=lambda pair: pair[0].casefold() != "abstract"):
         key = name.casefold()
         if key == "abstract":
@@ -62,5 +69,5 @@ def _object(value: dict[str, object], heading: str, depth: int) -> Iterator[tupl
         elif key in _INNER:
             yield from _pieces(item, str(own) if depth else "", depth + 1)
         elif is_table and key not in _NOT_THE_TEXT:
-            # The number of a page is no heading.
+            # A page number is not a heading.
             yield from _pieces(item, heading if _PAGE.fullmatch(name) else name, depth + 1)
