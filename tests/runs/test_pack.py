@@ -1,4 +1,4 @@
-"""A pack gives others what they need to grade a run again, and nothing else; a pack of a stranger is not trusted."""
+"""Packs: they contain what grading again needs and nothing private, and packs from others are not trusted."""
 
 import hashlib
 import json
@@ -47,7 +47,7 @@ FACTS: dict[str, Any] = {
 
 
 def run_of(folder, **facts):
-    """A finished run of one model on one task."""
+    """Write a finished run of one model on one task."""
     write(folder / "grades.jsonl", grade("me", "toy/blend", log="/home/alice", seeds=facts.get("seeds", (1,))))
     write(
         folder / "submissions.jsonl", Submission(system="me", task="toy/blend", code=RIGHT, warnings=("/home/alice",))
@@ -69,7 +69,7 @@ def files_of(file):
 
 
 def rewrite(file, listed=True, **changed):
-    """Change files of a pack, by name with __ for the dot; None takes one out. listed: the manifest is made to fit."""
+    """Change files of a pack, by name with __ for the dot; None removes a file. `listed` updates the manifest."""
     files = files_of(file)
     for name, data in changed.items():
         name = name.replace("__", ".")
@@ -180,7 +180,7 @@ def test_what_is_no_pack_or_too_large_is_not_unpacked(packed, tmp_path, monkeypa
     whole = packed.read_bytes()
     packed.write_bytes(whole[: len(whole) // 2])
     assert "not a readable zip file" in message()
-    # One byte of the compressed data.
+    # Change one byte of the compressed data.
     packed.write_bytes(whole[:60] + bytes([whole[60] ^ 255]) + whole[61:])
     assert "not a readable zip file" in message()
     packed.write_bytes(whole)
@@ -197,7 +197,7 @@ def test_what_is_no_pack_or_too_large_is_not_unpacked(packed, tmp_path, monkeypa
 
 
 def graded_again(found, folder, passed, seeds=(5,)):
-    """What `verify` leaves in a folder, without a sandbox."""
+    """Write what `verify` leaves in a folder, without running a sandbox."""
     begin(found, folder)
     facts = RunFacts.model_validate({**FACTS, "seeds": seeds, "fresh_seeds": True})
     write_facts(folder, facts)

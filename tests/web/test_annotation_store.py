@@ -1,4 +1,4 @@
-"""Queues are fair and the same again; what was said is kept once, whatever comes twice, late or after a kill."""
+"""Queues are fair and reproducible; labels are stored exactly once despite repeated, late and interrupted requests."""
 
 import json
 import stat
@@ -45,7 +45,7 @@ def some_items(count, calibration=0):
 
 @pytest.fixture
 def annotation(tmp_path):
-    """Opens the annotation of a folder, again and again: items, and the store as a new process finds it."""
+    """Return a function that opens the same annotation, as a new process would."""
     opened = []
 
     def start(count=6, calibration=0, people=PEOPLE, overlap=2, **asked):
@@ -62,7 +62,7 @@ def annotation(tmp_path):
 
 
 def label(store, annotator, filled=CC, now=100.0):
-    """Label what is next; gives what was."""
+    """Label the next item and return its assignment."""
     found = store.next_item(annotator, now)
     assert store.save(annotator, found.item, found.version, filled, now + 60)
     return found
@@ -135,9 +135,9 @@ def test_a_request_that_comes_twice_labels_once(annotation):
     found = store.next_item("ann", 100.0)
     assert store.save("ann", found.item, found.version, LI, 110.0)
     kept = store.assignments("ann")
-    # A double click, or a retry after a crash: as if it had been saved now.
+    # A double click, or a retry after a crash: the same label is accepted.
     assert store.save("ann", found.item, found.version, LI, 120.0)
-    # A page that was left open, on which something else is said.
+    # An outdated page with a different label.
     assert not store.save("ann", found.item, found.version, CC, 120.0)
     assert store.assignments("ann") == kept
 
@@ -162,12 +162,12 @@ def test_undo_takes_back_one_label_or_skip_after_the_other_and_each_once(annotat
         store.undo("ann", 2)
     assert store.next_item("ann", 120.0).item == second.item
     assert store.last_step("ann") == 1
-    # Somebody else's step.
+    # The step of another annotator.
     store.undo("bob", 1)
     store.undo("ann", 1)
     again = store.next_item("ann", 130.0)
     assert (again.item, again.content.reason, again.done) == (first.item, LI.reason, False)
-    # The page from which it was labelled is out of date now.
+    # The page that the label came from is outdated.
     assert not store.save("ann", first.item, first.version, CC, 140.0)
     assert store.last_step("ann") is None
 
@@ -188,7 +188,7 @@ def test_a_label_of_a_calibration_item_stays(annotation):
 def test_seconds_are_never_more_than_since_the_item_was_shown(annotation):
     _, store = annotation()
     found = store.next_item("ann", 100.0)
-    # Shown again: what counts is the first time.
+    # The item is shown again: the first time counts.
     found = store.next_item("ann", 105.0)
     store.save("ann", found.item, found.version, Filled("CC", None, "", 1e9), 112.0)
     assert store.assignments("ann", found.item)[0].content.seconds == 12.0
@@ -197,7 +197,7 @@ def test_seconds_are_never_more_than_since_the_item_was_shown(annotation):
 @given(st.lists(st.tuples(st.sampled_from(["ann", "bob"]), st.sampled_from("lrsuo"), st.integers(0, 30)), max_size=40))
 @settings(max_examples=25, deadline=None)
 def test_in_any_order_of_requests_every_item_is_labelled_once_or_waits(tmp_path_factory, requests):
-    """Fresh requests, and ones from any page that was shown before: l and o label, r repeats, s skips, u undoes."""
+    """Send requests from current and outdated pages: l and o label, r repeats, s skips, u undoes."""
     items = some_items(5)
     queues = draw_queues(items, ("ann", "bob"), 2, 0)
     store = open_store(tmp_path_factory.mktemp("to"), {}, queues, set())
@@ -284,7 +284,7 @@ def test_labels_and_decisions_are_what_the_other_commands_read(annotation, tmp_p
     assert not (folder / "decisions.jsonl").exists()
     for found in open_[:3]:
         assert store.decide(found.item.name, found.version, "cem", LI)
-    # Its label is taken back after the decision, which was made on another one.
+    # A label is undone after the decision, which was based on it.
     (taken_back,) = [each for each in store.assignments("ann") if each.item == open_[0].item.name]
     while not store.next_item("ann", 0.0) or store.next_item("ann", 0.0).item != taken_back.item:
         store.undo("ann", store.last_step("ann"))

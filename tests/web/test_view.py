@@ -1,4 +1,4 @@
-"""The viewer as people meet it: in a browser, by keyboard and mouse, over runs that strangers wrote."""
+"""The viewer in a browser, by keyboard and mouse, with runs from untrusted sources."""
 
 import socket
 import urllib.error
@@ -101,7 +101,7 @@ def test_the_transcript_of_an_answer_opens_in_inspects_viewer(new_page, serve, t
     write(tmp_path / "run" / "usage.jsonl", *(usage(sample=sample, status="answered") for sample in range(3)))
     dataset = [Sample(id="toy/blend", input="Implement blend.")]
     logs = str(tmp_path / "run" / "logs")
-    # In a thread without the event loop of the browser.
+    # Runs in a thread, because the browser's event loop is in this one.
     with ThreadPoolExecutor(1) as thread:
         options = {"model": mock(["said 0", "said 1"]), "log_dir": logs, "display": "none", "max_samples": 1}
         thread.submit(eval, Task(dataset=dataset, epochs=2), **options).result()
@@ -192,7 +192,7 @@ def test_nothing_serious_keeps_anybody_from_reading(browser, serve, tmp_path, sc
     answers(tmp_path / "run", count=2)
     answers(tmp_path / "run", system="two")
     address = serve(tmp_path / "run")
-    # The checker is a script of its own, which these pages would refuse.
+    # The content security policy would block the checker's script.
     context = browser.new_context(color_scheme=scheme, bypass_csp=True)
     page = context.new_page()
     pair = "left_system=one&left_sample=0&right_system=two&right_sample=0"

@@ -79,12 +79,12 @@ def _wanted_of_tests(benchmark: Benchmark, tests: Collection[str]) -> set[str]:
     found = {next((name for name in names if name in benchmark.files), "") for names in places}
     found = pending = {name for name in found if name in tests or _is_test(name)}
     while pending:
-        pending = {other for name in pending for other in _imported_beside(benchmark, name) if _is_test(other)} - found
+        pending = {other for name in pending for other in _imported_files(benchmark, name) if _is_test(other)} - found
         found |= pending
     return found
 
 
-def _imported_beside(benchmark: Benchmark, name: str) -> Iterator[str]:
+def _imported_files(benchmark: Benchmark, name: str) -> Iterator[str]:
     """Yield the files that a file imports from its own folder or a parent folder."""
     try:
         tree = ast.parse(decode(read_foreign(benchmark.folder, name, MOST_BYTES) or b"")[0])

@@ -1,4 +1,4 @@
-"""greedy_cos_idf of BERTScore: P, R and F of texts with three or more tokens, padded or not, with positive similarities."""
+"""greedy_cos_idf of BERTScore: P, R and F of padded and unpadded texts of at least three tokens, all similar."""
 
 import torch
 
