@@ -50,7 +50,7 @@ def test_two_annotators_contradict_the_judge_as_often_as_printed():
     (found,) = [item for item in figures() if item.printed == ("16",)]
     assert found.recomputed == pytest.approx(((9 / 60 + 6 / 36) / 2 * 100,))
     assert found.comparison == "exact"
-    assert found.note == "of C, 15.0 and D, 16.7; the paper does not name the two"
+    assert found.note == "C: 15.0 and D: 16.7; the paper does not name the annotators"
 
 
 def test_judge_and_people():
