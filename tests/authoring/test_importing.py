@@ -512,9 +512,7 @@ def test_every_task_of_the_edition_but_a_submodule_is_made_and_ten_can_be_graded
     assert said["1 of the tasks of core"] == "not imported: nsa/nsa; no readable folder for the papers nsa"
     without = {item.task for item in found.tasks if not item.check}
     assert {item.where for item in found.remarks} == without
-    assert all(
-        "needs the repository that it was written for, and there is no other" in item.reason for item in found.remarks
-    )
+    assert all("works only with its own repository" in item.reason for item in found.remarks)
 
 
 def test_the_paper_is_found_in_the_research_code_and_does_not_stay_there(edition):
