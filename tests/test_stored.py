@@ -20,7 +20,7 @@ from lmrbench.runs.pack import Claim, Manifest
 from lmrbench.runs.records import Judgement, Label, RunFacts, Snapshot, Usage
 from lmrbench.runs.verify import Verification
 from lmrbench.tasks.submission import Submission
-from lmrbench.web.annotation.queues import Known
+from lmrbench.web.annotation.queues import KnownVerdict
 
 STORED = Path(__file__).parent / "stored"
 SCHEMAS = sorted(STORED.glob("schema_*"))
@@ -67,7 +67,7 @@ def test_every_schema_has_its_files():
         ("adversaries.jsonl", Finding),
         ("labels.jsonl", Label),
         ("key.jsonl", BlindedItem),
-        ("known.jsonl", Known),
+        ("known.jsonl", KnownVerdict),
         ("manifest.json", Manifest),
         ("claims.jsonl", Claim),
         ("verification.json", Verification),
@@ -104,7 +104,7 @@ def test_every_record_that_is_written_carries_its_schema():
         "Finding",
         "Grade",
         "Judgement",
-        "Known",
+        "KnownVerdict",
         "Label",
         "Manifest",
         "RunFacts",

@@ -26,7 +26,7 @@ from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.submission import MAX_CODE_BYTES, Submission
 from lmrbench.tasks.workspace import export_workspace, masked_files
-from lmrbench.web.taken import beside_before, taken_texts
+from lmrbench.web.answers import compare_answers, compare_with_repository
 
 RIGHT = """
 def blend(self, values):
@@ -124,8 +124,11 @@ def test_what_is_hard_to_read_is_graded_and_ends_nothing(task, pool, bounded, na
 def test_what_is_hard_to_read_is_shown_and_ends_nothing(task, bounded, name):
     submission = Submission(system="hostile", task=task.id, code=HARMLESS.get(name) or REFUSED[name])
 
-    assert "Nothing can be taken" in document("item", task, submission) or beside_before(task, submission, True).targets
-    taken_texts(task, submission)
+    assert (
+        "Nothing can be taken" in document("item", task, submission)
+        or compare_with_repository(task, submission, True).targets
+    )
+    compare_answers(task, submission, None)
     reading.read_in_one_layout({"blending.py": submission.code.encode() if isinstance(submission.code, str) else b""})
 
 

@@ -204,24 +204,24 @@ CODE = {
     "large.py": f"def fine(x): pass\n#{' ' * (1 << 20)}",
 }
 AMISS: dict[str, dict[str, object]] = {
-    "golden_file: golden_files/none.py: there is no such file": {"golden_file": "golden_files/none.py"},
-    "golden_file: '../../../secret.py' is no path inside": {"golden_file": "../../../secret.py"},
-    "golden_file: None is no path inside": {"golden_file": None},
-    "goal_file: '/etc/passwd' is no path inside": {"goal_file": "/etc/passwd"},
-    "goal_file: 'code/../../x.py' is no path inside": {"goal_file": "code/../../x.py"},
-    "goal_file: none.py: there is no such file": {"goal_file": "none.py"},
-    "goal_file: linked.py: is left out": {"goal_file": "linked.py"},
-    "goal_file: large.py: is left out": {"goal_file": "large.py"},
+    "golden_file: golden_files/none.py: no such file": {"golden_file": "golden_files/none.py"},
+    "golden_file: '../../../secret.py' is not a path inside": {"golden_file": "../../../secret.py"},
+    "golden_file: None is not a path inside": {"golden_file": None},
+    "goal_file: '/etc/passwd' is not a path inside": {"goal_file": "/etc/passwd"},
+    "goal_file: 'code/../../x.py' is not a path inside": {"goal_file": "code/../../x.py"},
+    "goal_file: none.py: no such file": {"goal_file": "none.py"},
+    "goal_file: linked.py: was left out": {"goal_file": "linked.py"},
+    "goal_file: large.py: was left out": {"goal_file": "large.py"},
     "broken.py: fine: the file can't be parsed: line 1": {"goal_file": "broken.py"},
     "mod.py: other: no such function": {"goal_function": "other"},
     "goal_function: 'mod.py::a b' is not of the form": {"goal_function": "a b"},
     "mod.py: Layer.fine: no such function; near: fine": {"class_name": "Layer"},
-    "category: 'Cooking' is none of the suite's": {"category": "Cooking"},
-    "it has no instruction": {"instruction": "  "},
+    "category: unknown category 'Cooking'": {"category": "Cooking"},
+    "instruction: missing": {"instruction": "  "},
     "the golden does not define fine; near: fin": {"golden_file": "fin.py"},
-    "stub.py: fine has no body there": {"golden_file": "stub.py"},
+    "stub.py: fine has no body": {"golden_file": "stub.py"},
     "bad.py: the golden can't be parsed": {"golden_file": "bad.py"},
-    "golden_file: linked.py: there is no such file": {"golden_file": "linked.py"},
+    "golden_file: linked.py: no such file": {"golden_file": "linked.py"},
 }
 
 
@@ -272,16 +272,16 @@ def test_each_benchmark_that_can_not_be_read_has_its_reason(tmp_path):
     assert [item.task for item in found.tasks] == ["fine/fine"]
     said = {item.where: item.reason for item in found.left_out}
     for name, reason in {
-        "2-Twice": "instance_id: 'same' is that of 1-Fine",
-        "3-No Facts": "info.json: there is no such file",
-        "4-No Json": "info.json: is not JSON",
-        "5-Deep": "info.json: is not JSON",
+        "2-Twice": "instance_id: 'same' is also the id of 1-Fine",
+        "3-No Facts": "info.json: no such file",
+        "4-No Json": "info.json: not valid JSON",
+        "5-Deep": "info.json: not valid JSON",
         "6-No Year": "info.json: year: Input should be a valid integer",
         "7-No Address": "info.json: paper_url: ",
-        "8-No Code": "no task can be made of it",
-        "9-None": "no task can be made of it",
-        "10-No Folder": "repo_folder_name: there is no folder 'code'",
-        "11-Link": "is a link",
+        "8-No Code": "no function can be imported",
+        "9-None": "no function can be imported",
+        "10-No Folder": "repo_folder_name: no folder 'code'",
+        "11-Link": "is a symbolic link",
         "12-Large": "info.json: is larger than",
     }.items():
         assert reason in said[name]
@@ -509,12 +509,10 @@ def test_every_task_of_the_edition_but_a_submodule_is_made_and_ten_can_be_graded
     said = {item.where: item.reason for item in found.left_out}
     assert said.keys() == {"21-nsa", "1 of the tasks of core"}
     assert "a submodule, whose files are in another repository" in said["21-nsa"]
-    assert said["1 of the tasks of core"] == "not made: nsa/nsa; no folder that could be read holds nsa"
+    assert said["1 of the tasks of core"] == "not imported: nsa/nsa; no readable folder for the papers nsa"
     without = {item.task for item in found.tasks if not item.check}
     assert {item.where for item in found.remarks} == without
-    assert all(
-        "needs the repository that it was written for, and there is no other" in item.reason for item in found.remarks
-    )
+    assert all("works only with its own repository" in item.reason for item in found.remarks)
 
 
 def test_the_paper_is_found_in_the_research_code_and_does_not_stay_there(edition):
@@ -565,7 +563,7 @@ def test_a_category_by_its_words(edition, text, category):
     if category:
         assert importing._category(text, suite, None) == category
     else:
-        with pytest.raises(TaskError, match="none of the suite's"):
+        with pytest.raises(TaskError, match="unknown category"):
             importing._category(text, suite, None)
 
 
@@ -616,14 +614,14 @@ def test_tests_outside_of_the_research_code_and_their_modules(tmp_path):
         *("unit_test/unit_test_1.py", "unit_test/near.py", "unit_test/deeper/own.py"),
     }
     said = reasons(found)
-    assert "1-Fine: data/kept.pkl: a pickle, as the edition's unit tests keep their inputs and outputs" in said
-    assert "1-Fine: data/pointer.txt: a pointer of Git LFS; the clone lacks the file" in said
+    assert "1-Fine: data/kept.pkl: a pickle with inputs and outputs of unit tests" in said
+    assert "1-Fine: data/pointer.txt: a Git LFS pointer; the clone lacks the file" in said
 
 
 def test_an_empty_folder_is_a_submodule(clone, tmp_path):
     (clone / "benchmark" / "4-Linked").mkdir()
     found = import_edition(clone, tmp_path / "suite")
-    assert "4-Linked: is empty, as a clone leaves the folder of a submodule" in reasons(found)
+    assert "4-Linked: is empty; it may be a submodule" in reasons(found)
 
 
 def test_goldens_pass_and_masks_fail_in_every_check_of_the_edition(edition, tmp_path):
@@ -659,7 +657,7 @@ def test_an_attribute_that_no_check_sets_is_a_reason(tmp_path, papers):
     found = import_edition(tmp_path / "clone", tmp_path / "suite")
 
     said = {item.where: item.reason for item in found.remarks}
-    assert said["spin/spin_loss"] == "no check: the check of spin/spin_loss sets no self.config.scale"
+    assert said["spin/spin_loss"] == "no check: the check of spin/spin_loss does not set self.config.scale"
 
 
 def test_a_check_is_for_the_class_and_the_constructor_that_it_knows(tmp_path, papers):
@@ -674,7 +672,7 @@ def test_a_check_is_for_the_class_and_the_constructor_that_it_knows(tmp_path, pa
     found = import_edition(tmp_path / "clone", tmp_path / "suite")
 
     said = {item.where: item.reason for item in found.remarks}
-    assert "calls focal_loss with size_average, which it does not take" in said["ergo/forward"]
+    assert "calls focal_loss with parameters that it lacks: size_average" in said["ergo/forward"]
     assert "observes SimCLR.info_nce_loss, not OtherCLR.info_nce_loss" in said["simclr/info_nce_loss"]
 
 

@@ -241,7 +241,7 @@ def test_a_file_never_merges_into_the_run_of_another(toy_suite, tmp_path):
         return result.returncode, result.stderr
 
     assert grade("first/answers.jsonl") == (0, "")
-    refused = "lmrbench: runs/answers: holds answers of first/answers.jsonl, not of {}; name another folder with "
+    refused = "lmrbench: runs/answers: holds answers from first/answers.jsonl, not from {}; choose another folder with "
     refused += "--out\n"
     assert grade("second/answers.jsonl") == (2, refused.format("second/answers.jsonl"))
     assert grade("second/answers.jsonl", "--out", "runs/answers") == (2, refused.format("second/answers.jsonl"))
@@ -274,8 +274,8 @@ def test_a_file_is_graded_into_its_run_again_after_it_was_mended_moved_or_grew(t
     result = run("grade", "moved/answers.jsonl", *arguments, cwd=tmp_path)
     assert (result.returncode, result.stderr) == (
         2,
-        "lmrbench: runs/answers: holds 1 answer that moved/answers.jsonl does not hold any more; "
-        "name another folder with --out\n",
+        "lmrbench: runs/answers: holds 1 answer that moved/answers.jsonl no longer holds; "
+        "choose another folder with --out\n",
     )
 
 

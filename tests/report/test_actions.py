@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from lmrbench.cli import app
 from lmrbench.errors import RecordError, UsageError
 from lmrbench.integrations.lmr_bench.actions import (
-    Session,
+    AgentSession,
     _kinds_of_messages,
     contrasts,
     distributions,
@@ -29,7 +29,7 @@ from lmrbench.runs.folder import Run
 
 
 def session(task, solved, **counts):
-    return Session(system="agent", task=task, solved=solved, counts=counts)
+    return AgentSession(system="agent", task=task, solved=solved, counts=counts)
 
 
 def test_the_published_sessions():
@@ -133,9 +133,9 @@ def test_outcomes_of_events_are_read_from_a_file(tmp_path):
     [
         ("paper,solved\ndpo,yes\n", ":1: expected a CSV file with the columns task, solved"),
         ("", ":1: expected a CSV file"),
-        ("task,solved\ndpo,perhaps\n", ":2: solved is 'perhaps'; expected yes or no"),
-        ("task,solved\ndpo,yes\nhit,no\n", ":3: no session of 'hit' was found"),
-        ("task,solved,system\ndpo,yes,other\n", ":2: no session of 'other dpo' was found"),
+        ("task,solved\ndpo,perhaps\n", ":2: solved: 'perhaps' is not valid; use yes or no"),
+        ("task,solved\ndpo,yes\nhit,no\n", ":3: no session matches 'hit'"),
+        ("task,solved,system\ndpo,yes,other\n", ":2: no session matches 'other dpo'"),
     ],
 )
 def test_a_file_of_outcomes_that_can_not_be_used(tmp_path, text, reason):
@@ -177,7 +177,7 @@ def test_events_of_openhands_are_counted_by_folder(tmp_path):
         {"system": "gpt", "solved": 0, "unsolved": 0, "distance": None, "p": None}
     ]
     (tmp_path / "gpt" / "nsa" / "events" / "9.json").write_text("{")
-    with pytest.raises(RecordError, match=r"9\.json: is not JSON"):
+    with pytest.raises(RecordError, match=r"9\.json: not valid JSON"):
         sessions_of_events(tmp_path / "gpt")
     with pytest.raises(RecordError, match="holds no events"):
         sessions_of_events(tmp_path / "nowhere")

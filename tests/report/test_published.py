@@ -36,7 +36,7 @@ def test_every_value_of_table_2():
     said = {name: ([round(value, 1) for value in item.recomputed], item.comparison) for name, item in found.items()}
     assert said == TABLE_2
     swapped = found["prompting GPT-4.1, people, CC/LC/LI"].note
-    assert swapped == "printed is what the records give for prompting o4-mini, people, CC/LC/LI"
+    assert swapped == "the printed values match the records of prompting o4-mini, people, CC/LC/LI"
 
 
 def test_what_the_records_do_not_hold_has_a_reason():
@@ -50,7 +50,7 @@ def test_two_annotators_contradict_the_judge_as_often_as_printed():
     (found,) = [item for item in figures() if item.printed == ("16",)]
     assert found.recomputed == pytest.approx(((9 / 60 + 6 / 36) / 2 * 100,))
     assert found.comparison == "exact"
-    assert found.note == "of C, 15.0 and D, 16.7; the paper does not name the two"
+    assert found.note == "C: 15.0 and D: 16.7; the paper does not name the annotators"
 
 
 def test_judge_and_people():

@@ -71,8 +71,8 @@ def test_few_papers_are_a_caution(grades_of):
     noise = np.random.default_rng(5).normal(size=len(TASKS))
     found = regression(grades_of({"one": lambda _, place: noise[place] > 0}), TASKS, paper_structure)
     assert found.problem == ""
-    assert found.caution.startswith("errors are clustered by 23 papers: with fewer than 40 clusters they are too small")
-    assert found.caution.endswith("p values of these 5 coefficients")
+    assert found.caution.startswith("standard errors are clustered by 23 papers; with fewer than 40 clusters")
+    assert found.caution.endswith("p values of the 5 coefficients are too small")
 
 
 def test_coefficients_and_errors_as_statsmodels_has_them(grades_of):
@@ -138,8 +138,8 @@ def test_where_there_is_no_regression_the_reason_is_said(grades_of):
     few_lengths = sorted(structure(task)["goal length"] for task in few.values())
     assert "too few" in problem({"one": lambda shape, _: shape["goal length"] > few_lengths[1]}, few)
     one = {name: task for name, task in TASKS.items() if task.paper.slug == "dpo"}
-    assert "one paper" in problem({"one": lambda *_: True}, one)
-    assert "one paper" in problem({}, TASKS)
+    assert "fewer than two papers" in problem({"one": lambda *_: True}, one)
+    assert "fewer than two papers" in problem({}, TASKS)
 
 
 def test_separation_is_told_from_overlap():

@@ -1,4 +1,4 @@
-"""What tests of pages share: a browser, a viewer, and pages that must stay quiet."""
+"""Fixtures for tests of web pages: a browser, a viewer, and pages that must not log errors."""
 
 import shutil
 from contextlib import ExitStack
@@ -7,7 +7,7 @@ import pytest
 from tests.web.helpers import serving
 
 CHROMIUM = shutil.which("chromium")
-# Milliseconds; on a machine that is busy with other things, a page takes long.
+# Milliseconds; pages load slowly on a busy machine.
 PATIENCE = 120_000
 
 
@@ -26,7 +26,7 @@ def browser():
 
 @pytest.fixture
 def serve(toy_suite):
-    """Serve runs; gives the server's address."""
+    """Return a function that serves runs and returns the server's address."""
     with ExitStack() as servers:
 
         def start(*runs, options=()):
@@ -39,9 +39,10 @@ def serve(toy_suite):
 
 @pytest.fixture
 def new_page(browser):
-    """Opens pages, each for a person of its own, that fail the test if a script fails or another host is asked.
+    """Return a function that opens pages, each with cookies of its own.
 
-    expected: words of messages that the browser may print all the same.
+    The test fails if a script fails or a page sends a request to another host. `expected` lists parts of messages that
+    are allowed.
     """
     contexts, seen = [], []
 
@@ -69,5 +70,5 @@ def new_page(browser):
 
 @pytest.fixture
 def page(serve, new_page):
-    """A page that is closed before the servers are."""
+    """Open a page that is closed before the servers stop."""
     return new_page()

@@ -1,11 +1,11 @@
-"""What tests of pages share: servers, runs, and what strangers may write."""
+"""Helpers for tests of web pages: servers, runs and hostile texts."""
 
 import subprocess
 import sys
 from contextlib import contextmanager
 
 from axe_playwright_python.sync_playwright import Axe
-from tests.web.test_index import grade, write
+from tests.runs.examples import grade, write
 
 from lmrbench.tasks.submission import Submission
 
@@ -19,7 +19,7 @@ FAILS = "def blend(values):\n    return helper(values)\n\n\ndef helper(values):\
 
 
 def answers(folder, count=1, system="one", code=FAILS):
-    """A run whose answers to the toy task fail, as submissions and grades."""
+    """Write a run whose answers to the toy task fail."""
     for sample in range(count):
         write(folder / "grades.jsonl", grade(system=system, sample=sample))
         write(folder / "submissions.jsonl", Submission(system=system, task="toy/blend", sample=sample, code=code))
@@ -27,7 +27,7 @@ def answers(folder, count=1, system="one", code=FAILS):
 
 @contextmanager
 def serving(*arguments, lines=1):
-    """A command of ours that serves pages, and the lines that it prints first."""
+    """Run a command that serves pages. Yield the process and the first lines of its output."""
     command = [sys.executable, "-m", "lmrbench", *map(str, arguments)]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
@@ -39,6 +39,6 @@ def serving(*arguments, lines=1):
 
 
 def serious(page):
-    """What the checker of accessibility finds serious on a page."""
+    """Return the serious accessibility violations on a page."""
     found = Axe().run(page).response["violations"]
     return [(item["id"], item["nodes"][0]["html"]) for item in found if item["impact"] in ("serious", "critical")]

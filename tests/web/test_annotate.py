@@ -1,4 +1,4 @@
-"""Annotation as people meet it: two of them at once, by keyboard, over code of strangers, on a server that may die."""
+"""Annotation in a browser: two people at once, by keyboard, with hostile code, on a server that may be killed."""
 
 import json
 import re
@@ -24,7 +24,7 @@ KNOWN = {"task": "toy/blend", "code": FAILS, "category": "LI", "error_class": "p
 
 
 class Server:
-    """A server of an annotation, that can be killed and started again by the same command."""
+    """An annotation server that can be killed and restarted with the same command."""
 
     def __init__(self, stack, suite, folder, people, *options, port=0):
         self.folder = folder / "to"
@@ -53,7 +53,7 @@ class Server:
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory, toy_suite):
-    """One server for tests that each have annotators of their own."""
+    """Serve one annotation for several tests, each with its own annotators."""
     folder = tmp_path_factory.mktemp("shared")
     answers(folder / "run", count=2, system=SYSTEM)
     answers(folder / "run", system=HOSTILE[0], code="".join(f"# {text}\n" for text in HOSTILE) + FAILS)
@@ -70,7 +70,7 @@ def enter(page, server, name):
 
 
 def press(page, *keys):
-    """Press keys, the last of which leads to another page."""
+    """Press keys and wait for the page that the last one leads to."""
     for key in keys[:-1]:
         page.keyboard.press(key)
     with page.expect_navigation():
@@ -78,13 +78,13 @@ def press(page, *keys):
 
 
 def follow(page, link):
-    """Click what leads to another page: keys do nothing before its script is there."""
+    """Click an element that leads to another page, and wait until the page's script is loaded."""
     with page.expect_navigation():
         link.click()
 
 
 def explained(page, category, reason):
-    """Label an item by keys, with a reason."""
+    """Label an item by keyboard, with a reason."""
     page.keyboard.press(category)
     page.keyboard.press("r")
     page.keyboard.type(reason)
@@ -92,7 +92,7 @@ def explained(page, category, reason):
 
 
 def calibrated(page):
-    """Get over the calibration item."""
+    """Label the calibration item and continue."""
     press(page, "3", "Enter")
     press(page, "Enter")
 
@@ -109,7 +109,7 @@ def test_two_label_ten_items_each_by_keyboard_while_the_server_is_killed(tmp_pat
             for name, page in pages.items():
                 expect(page.locator("nav")).to_contain_text(f"Item {number + 1} of 10")
                 if number == 4 and name == "bob":
-                    # In the middle of what bob is at; ann's last label was answered just before.
+                    # Bob is entering a label; ann's last label was just confirmed.
                     page.keyboard.press("1")
                     page.keyboard.press("r")
                     page.keyboard.type("typed before")
@@ -119,7 +119,7 @@ def test_two_label_ten_items_each_by_keyboard_while_the_server_is_killed(tmp_pat
                     server.again()
                     press(page, "Control+Enter")
                 elif number == 7 and name == "ann":
-                    # It is saved, and the server dies before its answer arrives.
+                    # The label is saved, and the server dies before it responds.
                     page.route("**/save", lambda route: (route.fetch(max_redirects=0), server.kill(), route.abort()))
                     page.keyboard.press("3")
                     page.keyboard.press("Enter")
@@ -154,7 +154,7 @@ def test_keys_choose_label_skip_and_undo_and_leave_text_alone(shared, new_page):
     page.keyboard.press("Escape")
     expect(page.locator("dialog")).to_be_hidden()
     expect(page.locator("[name=category]:checked")).to_have_count(0)
-    # A reason is needed; keys are letters there.
+    # A reason is required; in the text field, keys type letters.
     page.keyboard.press("2")
     page.keyboard.press("c")
     page.keyboard.press("Enter")
@@ -188,8 +188,8 @@ def test_forms_do_it_all_without_a_script(shared, new_page):
     page.get_by_label("policy").check()
     page.get_by_label("Reason").fill("It is a stub.")
     follow(page, page.get_by_role("button", name="Save"))
-    expect(page.locator("h1").first).to_contain_text("You agree with what is known")
-    follow(page, page.get_by_role("link", name="Go on"))
+    expect(page.locator("h1").first).to_contain_text("Your label matches the known verdict")
+    follow(page, page.get_by_role("link", name="Continue"))
     first = page.locator("input[name=item]").input_value()
     follow(page, page.get_by_role("button", name="Skip"))
     follow(page, page.get_by_role("button", name="Undo"))
@@ -246,7 +246,7 @@ def test_the_timer_counts_activity_alone(shared, new_page):
     page.clock.run_for(50_000)
     press(page, "3", "Enter")
     (label,) = [each for each in shared.labels() if each.annotator == "clock"]
-    # The page says more, but the server knows since when the item was there to see.
+    # The page reports more seconds, but the server limits them to the time since the item was shown.
     assert 0 < label.seconds <= time.time() - before
 
 
@@ -323,7 +323,7 @@ def test_who_leads_sees_how_far_they_agree_and_a_third_person_decides(tmp_path, 
         page.locator("#decider").blur()
         page.keyboard.press("3")
         page.keyboard.press("Enter")
-        expect(page.locator("#problem")).to_contain_text("bob has labelled this item, so somebody else must decide")
+        expect(page.locator("#problem")).to_contain_text("bob has labelled this item; another person must decide")
         page.locator("#decider").fill("cem")
         page.locator("#decider").blur()
         press(page, "Enter")
@@ -333,7 +333,7 @@ def test_who_leads_sees_how_far_they_agree_and_a_third_person_decides(tmp_path, 
 
 
 def test_nothing_serious_keeps_anybody_from_reading(shared, browser):
-    # The checker is a script of its own, which these pages would refuse.
+    # The content security policy would block the checker's script.
     context = browser.new_context(bypass_csp=True)
     page, found = context.new_page(), {}
 
@@ -374,14 +374,14 @@ def test_nothing_serious_keeps_anybody_from_reading(shared, browser):
 
 
 class Plain(urllib.request.HTTPRedirectHandler):
-    """Requests of a program, whose answers are taken as they are."""
+    """Follow no redirects."""
 
     def redirect_request(self, *arguments):
         return None
 
 
 def ask(address, cookie="", form=None, host=None):
-    """Status and text of an answer."""
+    """Send a request and return the status and the text of the response."""
     data = None if form is None else form if isinstance(form, bytes) else urllib.parse.urlencode(form).encode()
     request = urllib.request.Request(address, data, {"Cookie": cookie} | ({"Host": host} if host else {}))
     try:
@@ -392,7 +392,7 @@ def ask(address, cookie="", form=None, host=None):
 
 
 def session(server, name):
-    """The cookie of somebody, and the proof that stands in their forms."""
+    """Return a person's cookie, the CSRF token of their forms, and the page."""
     with urllib.request.urlopen(server.links[name]) as answer:
         cookie = answer.headers["Set-Cookie"].split(";")[0]
     text = ask(server.address + "/", cookie)[1]
@@ -415,7 +415,7 @@ def test_a_form_of_somebody_else_or_of_another_site_is_refused(shared):
     assert ask(shared.address + "/save", cookie, b"x" * (MAX_BODY + 1))[0] == 413
     long = form | {"csrf": proof, "category": "LI", "reason": "x" * (MAX_REASON + 1)}
     status, said = ask(shared.address + "/save", cookie, long)
-    assert (status, "there is room for" in said) == (422, True)
+    assert (status, "are allowed" in said) == (422, True)
     assert not [each for each in shared.labels() if each.annotator == "form"]
     assert ask(shared.address + "/save", cookie, form | {"csrf": proof})[0] == 303
     stale = form | {"csrf": proof, "category": "LI", "reason": "later"}
@@ -472,4 +472,4 @@ def test_a_port_in_use_is_named(toy_suite, tmp_path):
         port = taken.getsockname()[1]
         used = annotate(toy_suite, tmp_path / "run", "--annotator", "ann", "--to", tmp_path / "to", "--port", port)
     assert used.returncode == 2
-    assert "Address already in use; name another with --port" in used.stderr
+    assert "Address already in use; choose another with --port" in used.stderr

@@ -1,4 +1,4 @@
-"""Queues are fair and the same again; what was said is kept once, whatever comes twice, late or after a kill."""
+"""Queues are fair and reproducible; labels are stored exactly once despite repeated, late and interrupted requests."""
 
 import json
 import stat
@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.runs.examples import write
 from tests.web.helpers import FAILS
-from tests.web.test_index import write
 from typer.testing import CliRunner
 
 from lmrbench.cli import app
@@ -17,9 +17,9 @@ from lmrbench.errors import RecordError, UsageError
 from lmrbench.judging.labels import read_labels
 from lmrbench.judging.sheets import Filled
 from lmrbench.tasks.submission import Answer, Submission
-from lmrbench.web.annotation.queues import Known, check_annotators, drawn, items_of, read_known
+from lmrbench.web.annotation.queues import KnownVerdict, check_annotators, draw_queues, items_of, read_known
 from lmrbench.web.annotation.results import disputes, progress, write_results
-from lmrbench.web.annotation.store import DATABASE, LEAD, Said, open_store, version_of
+from lmrbench.web.annotation.store import DATABASE, LEAD, FormContent, open_store, version_of
 
 PEOPLE = ("ann", "bob", "cem")
 CC, LI = Filled("CC", None, "", 5.0), Filled("LI", "policy", "It is another loss.", 5.0)
@@ -35,7 +35,7 @@ def some_items(count, calibration=0):
     }
     known = {
         Answer("", "paper0/t", number): (
-            Known(task="paper0/t", category="CC", code=FAILS),
+            KnownVerdict(task="paper0/t", category="CC", code=FAILS),
             Submission(system="calibration", task="paper0/t", code=FAILS),
         )
         for number in range(calibration)
@@ -45,12 +45,12 @@ def some_items(count, calibration=0):
 
 @pytest.fixture
 def annotation(tmp_path):
-    """Opens the annotation of a folder, again and again: items, and the store as a new process finds it."""
+    """Return a function that opens the same annotation, as a new process would."""
     opened = []
 
     def start(count=6, calibration=0, people=PEOPLE, overlap=2, **asked):
         items = some_items(count, calibration)
-        queues = drawn(items, people, overlap, 0)
+        queues = draw_queues(items, people, overlap, 0)
         calibrations = {name for name, item in items.items() if item.known}
         store = open_store(tmp_path / "to", {**ASKED, "overlap": overlap, **asked}, queues, calibrations)
         opened.append(store)
@@ -62,7 +62,7 @@ def annotation(tmp_path):
 
 
 def label(store, annotator, filled=CC, now=100.0):
-    """Label what is next; gives what was."""
+    """Label the next item and return its assignment."""
     found = store.next_item(annotator, now)
     assert store.save(annotator, found.item, found.version, filled, now + 60)
     return found
@@ -74,7 +74,7 @@ def test_each_answer_goes_to_as_many_as_the_overlap_asks_for_and_nobody_gets_mor
     overlap = data.draw(st.integers(1, people))
     names = [f"person {number}" for number in range(people)]
     items = some_items(count, calibration=2)
-    queues = drawn(items, names, overlap, 7)
+    queues = draw_queues(items, names, overlap, 7)
     calibration = {name for name, item in items.items() if item.known}
     asked = {name: [item for item in queue if item not in calibration] for name, queue in queues.items()}
     assert Counter(item for queue in asked.values() for item in set(queue)) == dict.fromkeys(
@@ -82,22 +82,22 @@ def test_each_answer_goes_to_as_many_as_the_overlap_asks_for_and_nobody_gets_mor
     )
     assert max(map(len, asked.values())) - min(map(len, asked.values())) <= 1
     assert all(set(queue[:2]) == calibration for queue in queues.values())
-    assert queues == drawn(items, names[::-1], overlap, 7)
+    assert queues == draw_queues(items, names[::-1], overlap, 7)
 
 
 def test_orders_differ_between_annotators_and_seeds_and_everybody_meets_everybody():
     items = some_items(60)
-    queues = drawn(items, PEOPLE, 3, 0)
+    queues = draw_queues(items, PEOPLE, 3, 0)
     assert len({tuple(queue) for queue in queues.values()}) == 3
-    assert queues != drawn(items, PEOPLE, 3, 1)
-    pairs = drawn(items, PEOPLE, 2, 0)
+    assert queues != draw_queues(items, PEOPLE, 3, 1)
+    pairs = draw_queues(items, PEOPLE, 2, 0)
     assert all(len({*pairs[one]} & {*pairs[other]}) > 10 for one, other in (("ann", "bob"), ("ann", "cem")))
 
 
 def test_names_of_items_tell_nothing_and_an_answer_of_known_verdict_is_labelled_for_calibration_alone():
     answers = {Answer("secret", "paper0/t", number): Submission(system="s", task="t", code="") for number in range(9)}
     first = next(iter(answers))
-    items = items_of(answers, {first: (Known(task="paper0/t", category="CC"), answers[first])}, 0)
+    items = items_of(answers, {first: (KnownVerdict(task="paper0/t", category="CC"), answers[first])}, 0)
     assert len(items) == 9
     assert [item.answer for item in items.values() if item.known] == [first]
     assert not any("secret" in name for name in items)
@@ -106,9 +106,9 @@ def test_names_of_items_tell_nothing_and_an_answer_of_known_verdict_is_labelled_
 @pytest.mark.parametrize(
     ("people", "overlap", "words"),
     [
-        (["ann", "ann"], 1, "is named twice"),
-        (["ann"], 2, "there are 1 annotators only"),
-        (["adjudicated"], 1, "nobody may be called so"),
+        (["ann", "ann"], 1, "given twice"),
+        (["ann"], 2, r"exceeds the number of annotators \(1\)"),
+        (["adjudicated"], 1, "reserved for adjudicated labels"),
         ([" "], 1, "must be a name"),
         (["a\nb"], 1, "must be a name"),
         (["x" * 101], 1, "must be a name"),
@@ -135,9 +135,9 @@ def test_a_request_that_comes_twice_labels_once(annotation):
     found = store.next_item("ann", 100.0)
     assert store.save("ann", found.item, found.version, LI, 110.0)
     kept = store.assignments("ann")
-    # A double click, or a retry after a crash: as if it had been saved now.
+    # A double click, or a retry after a crash: the same label is accepted.
     assert store.save("ann", found.item, found.version, LI, 120.0)
-    # A page that was left open, on which something else is said.
+    # An outdated page with a different label.
     assert not store.save("ann", found.item, found.version, CC, 120.0)
     assert store.assignments("ann") == kept
 
@@ -146,10 +146,10 @@ def test_skips_come_back_at_the_end_with_what_was_typed_and_twice_is_once(annota
     _, store = annotation()
     first = store.next_item("ann", 100.0)
     for _ in range(2):
-        store.skip("ann", first.item, first.version, Said("LI", "", "half a", 3.0), 110.0)
+        store.skip("ann", first.item, first.version, FormContent("LI", "", "half a", 3.0), 110.0)
     others = [label(store, "ann").item for _ in range(3)]
     last = store.next_item("ann", 200.0)
-    assert (last.item, last.said) == (first.item, Said("LI", "", "half a", 3.0))
+    assert (last.item, last.content) == (first.item, FormContent("LI", "", "half a", 3.0))
     assert first.item not in others
 
 
@@ -157,17 +157,17 @@ def test_undo_takes_back_one_label_or_skip_after_the_other_and_each_once(annotat
     _, store = annotation()
     first = label(store, "ann", LI)
     second = store.next_item("ann", 100.0)
-    store.skip("ann", second.item, second.version, Said(), 110.0)
+    store.skip("ann", second.item, second.version, FormContent(), 110.0)
     for _ in range(2):
         store.undo("ann", 2)
     assert store.next_item("ann", 120.0).item == second.item
     assert store.last_step("ann") == 1
-    # Somebody else's step.
+    # The step of another annotator.
     store.undo("bob", 1)
     store.undo("ann", 1)
     again = store.next_item("ann", 130.0)
-    assert (again.item, again.said.reason, again.done) == (first.item, LI.reason, False)
-    # The page from which it was labelled is out of date now.
+    assert (again.item, again.content.reason, again.done) == (first.item, LI.reason, False)
+    # The page that the label came from is outdated.
     assert not store.save("ann", first.item, first.version, CC, 140.0)
     assert store.last_step("ann") is None
 
@@ -176,7 +176,7 @@ def test_a_label_of_a_calibration_item_stays(annotation):
     _, store = annotation(calibration=2)
     first = store.next_item("ann", 100.0)
     assert first.calibration
-    store.skip("ann", first.item, first.version, Said(), 110.0)
+    store.skip("ann", first.item, first.version, FormContent(), 110.0)
     second = store.next_item("ann", 100.0)
     assert (second.calibration, second.item != first.item) == (True, True)
     label(store, "ann")
@@ -188,18 +188,18 @@ def test_a_label_of_a_calibration_item_stays(annotation):
 def test_seconds_are_never_more_than_since_the_item_was_shown(annotation):
     _, store = annotation()
     found = store.next_item("ann", 100.0)
-    # Shown again: what counts is the first time.
+    # The item is shown again: the first time counts.
     found = store.next_item("ann", 105.0)
     store.save("ann", found.item, found.version, Filled("CC", None, "", 1e9), 112.0)
-    assert store.assignments("ann", found.item)[0].said.seconds == 12.0
+    assert store.assignments("ann", found.item)[0].content.seconds == 12.0
 
 
 @given(st.lists(st.tuples(st.sampled_from(["ann", "bob"]), st.sampled_from("lrsuo"), st.integers(0, 30)), max_size=40))
 @settings(max_examples=25, deadline=None)
 def test_in_any_order_of_requests_every_item_is_labelled_once_or_waits(tmp_path_factory, requests):
-    """Fresh requests, and ones from any page that was shown before: l and o label, r repeats, s skips, u undoes."""
+    """Send requests from current and outdated pages: l and o label, r repeats, s skips, u undoes."""
     items = some_items(5)
-    queues = drawn(items, ("ann", "bob"), 2, 0)
+    queues = draw_queues(items, ("ann", "bob"), 2, 0)
     store = open_store(tmp_path_factory.mktemp("to"), {}, queues, set())
     shown: dict[str, list[Any]] = {"ann": [], "bob": []}
     labelled = {}
@@ -220,11 +220,11 @@ def test_in_any_order_of_requests_every_item_is_labelled_once_or_waits(tmp_path_
                 labelled[who, old.item] = said
             assert saved == (labelled.get((who, old.item)) == said)
         elif kind == "s":
-            store.skip(who, old.item, old.version, Said(), 1.0)
+            store.skip(who, old.item, old.version, FormContent(), 1.0)
         elif kind == "u" and (step := store.last_step(who)):
             store.undo(who, step)
             labelled.pop((who, store.next_item(who, 0.0).item), None)
-    kept = {(each.annotator, each.item): each.said.category for each in store.assignments() if each.done}
+    kept = {(each.annotator, each.item): each.content.category for each in store.assignments() if each.done}
     assert kept == labelled
     waiting = [each for each in store.assignments() if not each.done]
     assert len(kept) + len(waiting) == 10
@@ -263,7 +263,7 @@ def test_a_file_that_is_not_ours_is_named_and_left_as_it_is(annotation, tmp_path
     (tmp_path / "to").mkdir()
     file = tmp_path / "to" / DATABASE
     file.write_text("not a database, but somebody's notes, which are long enough to be one")
-    with pytest.raises(RecordError, match="is no annotation"):
+    with pytest.raises(RecordError, match="not an annotation database"):
         annotation()
     assert file.read_text().startswith("not a database")
 
@@ -284,7 +284,7 @@ def test_labels_and_decisions_are_what_the_other_commands_read(annotation, tmp_p
     assert not (folder / "decisions.jsonl").exists()
     for found in open_[:3]:
         assert store.decide(found.item.name, found.version, "cem", LI)
-    # Its label is taken back after the decision, which was made on another one.
+    # A label is undone after the decision, which was based on it.
     (taken_back,) = [each for each in store.assignments("ann") if each.item == open_[0].item.name]
     while not store.next_item("ann", 0.0) or store.next_item("ann", 0.0).item != taken_back.item:
         store.undo("ann", store.last_step("ann"))
@@ -319,13 +319,13 @@ def test_calibration_items_are_answers_of_the_runs_or_code_of_their_own(tmp_path
     answer = Answer("one", "toy/blend", 0)
     answers = {answer: Submission(system="one", task="toy/blend", code=FAILS)}
     file = tmp_path / "known.jsonl"
-    own = Known(task="toy/blend", category="LI", reason="A stub.", code="def blend(): ...")
-    write(file, Known(**answer._asdict(), category="CC"), own)
+    own = KnownVerdict(task="toy/blend", category="LI", reason="A stub.", code="def blend(): ...")
+    write(file, KnownVerdict(**answer._asdict(), category="CC"), own)
     found = read_known(file, answers, ["toy/blend"])
     assert [submission.code for _, submission in found.values()] == [FAILS, "def blend(): ..."]
     for line, words in (
-        ({"task": "no/task", "category": "CC", "code": ""}, "there is no task 'no/task'"),
-        ({"task": "toy/blend", "category": "LI", "code": ""}, "reason: is missing"),
+        ({"task": "no/task", "category": "CC", "code": ""}, "the suite has no task 'no/task'"),
+        ({"task": "toy/blend", "category": "LI", "code": ""}, "reason: missing"),
         ({"task": "toy/blend", "category": "CC", "system": "two"}, "is not in these runs"),
         ({"task": "toy/blend", "category": "0", "code": ""}, "category"),
     ):

@@ -9,8 +9,8 @@ import threading
 from typing import Any
 
 import pytest
+from tests.runs.examples import grade, usage, write
 from tests.web.helpers import HOSTILE, serious
-from tests.web.test_index import grade, usage, write
 from typer.testing import CliRunner
 
 from lmrbench import cli

@@ -1,4 +1,4 @@
-"""Answers that are made to be slow to compare hold up nobody who looks at other pages."""
+"""Answers that are slow to compare do not delay other pages."""
 
 import threading
 
@@ -17,7 +17,7 @@ ANSWER = "/run/0/answer?system=one&task=toy/blend&sample=0"
 
 @pytest.fixture
 def viewer(toy_suite, tmp_path):
-    """The pages of a run with two answers of thousands of lines, the same ones again and again."""
+    """Serve a run with two long answers that repeat a few lines."""
     for system, step in (("one", 7), ("two", 11)):
         lines = ["b = 1" if number % step == 0 else "a = 1" for number in range(8000)]
         answers(tmp_path / "run", system=system, code="\n".join(lines))
@@ -37,7 +37,7 @@ def test_answers_that_repeat_few_lines_are_compared(viewer):
     assert pages[0].text.count("<tr") > 8000
 
 
-@pytest.mark.parametrize(("work", "address"), [("beside_each_other", COMPARE), ("beside_before", ANSWER)])
+@pytest.mark.parametrize(("work", "address"), [("compare_answers", COMPARE), ("compare_with_repository", ANSWER)])
 def test_other_pages_are_served_while_answers_are_read(viewer, monkeypatch, work, address):
     begun, go_on = threading.Event(), threading.Event()
     quick = getattr(app, work)

@@ -1,4 +1,4 @@
-"""The viewer as people meet it: in a browser, by keyboard and mouse, over runs that strangers wrote."""
+"""The viewer in a browser, by keyboard and mouse, with runs from untrusted sources."""
 
 import socket
 import urllib.error
@@ -10,9 +10,9 @@ import pytest
 from inspect_ai import Task, eval
 from inspect_ai.dataset import Sample
 from tests.running import lmrbench
+from tests.runs.examples import grade, usage, write
 from tests.solving.helpers import mock
 from tests.web.helpers import HOSTILE, answers, serious
-from tests.web.test_index import grade, usage, write
 
 from lmrbench.runs.records import Judgement, Label
 from lmrbench.tasks.submission import Submission
@@ -27,7 +27,7 @@ def test_the_first_failed_case_is_two_clicks_from_the_overview(page, serve, tmp_
     failure = page.locator("#first-failure")
     assert failure.inner_text().split("\t")[:3] == ["case 1", "mismatch", 'is not "a match"']
     assert "def blend" in page.locator("table.beside").first.inner_text()
-    page.get_by_text("All that changes in").click()
+    page.get_by_text("All changes in").click()
     assert "def helper" in page.locator("details table.beside").inner_text()
 
 
@@ -101,7 +101,7 @@ def test_the_transcript_of_an_answer_opens_in_inspects_viewer(new_page, serve, t
     write(tmp_path / "run" / "usage.jsonl", *(usage(sample=sample, status="answered") for sample in range(3)))
     dataset = [Sample(id="toy/blend", input="Implement blend.")]
     logs = str(tmp_path / "run" / "logs")
-    # In a thread without the event loop of the browser.
+    # Runs in a thread, because the browser's event loop is in this one.
     with ThreadPoolExecutor(1) as thread:
         options = {"model": mock(["said 0", "said 1"]), "log_dir": logs, "display": "none", "max_samples": 1}
         thread.submit(eval, Task(dataset=dataset, epochs=2), **options).result()
@@ -113,7 +113,7 @@ def test_the_transcript_of_an_answer_opens_in_inspects_viewer(new_page, serve, t
     assert page.get_by_text("said 0").count() == 0
     page.goto(f"{address}/run/0/answer?system=one&task=toy/blend&sample=2")
     missing = page.evaluate("fetch('/run/0/transcript?system=one&task=toy/blend&sample=2').then(it => it.text())")
-    assert "no log holds a transcript of this answer" in missing
+    assert "no log contains a transcript of this answer" in missing
 
 
 def test_filters_and_pages_find_every_answer(page, serve, tmp_path):
@@ -141,7 +141,7 @@ def test_filters_and_pages_find_every_answer(page, serve, tmp_path):
 def test_two_answers_stand_side_by_side(page, serve, tmp_path):
     answers(tmp_path / "run", count=2)
     page.goto(serve(tmp_path / "run") + "/run/0/answer?system=one&task=toy/blend&sample=0")
-    page.get_by_text("Beside another answer").click()
+    page.get_by_text("Comparison with another answer").click()
     page.get_by_role("link", name="one, sample 1").click()
     assert page.locator("h1").inner_text() == "Two answers to toy/blend"
     assert page.locator("tr.same").count() > 0
@@ -192,7 +192,7 @@ def test_nothing_serious_keeps_anybody_from_reading(browser, serve, tmp_path, sc
     answers(tmp_path / "run", count=2)
     answers(tmp_path / "run", system="two")
     address = serve(tmp_path / "run")
-    # The checker is a script of its own, which these pages would refuse.
+    # The content security policy would block the checker's script.
     context = browser.new_context(color_scheme=scheme, bypass_csp=True)
     page = context.new_page()
     pair = "left_system=one&left_sample=0&right_system=two&right_sample=0"
@@ -201,7 +201,7 @@ def test_nothing_serious_keeps_anybody_from_reading(browser, serve, tmp_path, sc
         page.goto(address + place)
         found[place] = serious(page)
     page.goto(f"{address}/run/0/answer?system=one&task=toy/blend&sample=0")
-    page.get_by_text("All that changes in").click()
+    page.get_by_text("All changes in").click()
     found["answer"] = serious(page)
     context.close()
     assert not any(found.values()), found
@@ -224,7 +224,7 @@ def test_an_address_of_nothing_is_not_found(serve, tmp_path, place):
     with pytest.raises(urllib.error.HTTPError) as error:
         urllib.request.urlopen(serve(tmp_path / "run") + place)
     assert error.value.code == 404
-    assert b"Not here" in error.value.read()
+    assert b"Not found" in error.value.read()
 
 
 def test_another_name_for_this_machine_is_refused(serve, tmp_path):
@@ -248,7 +248,7 @@ def test_a_run_that_is_not_there_and_a_port_in_use_are_named(toy_suite, tmp_path
     with socket.create_server(("127.0.0.1", 0)) as taken:
         used = view(tmp_path / "run", "--port", taken.getsockname()[1])
     assert used.returncode == 2
-    assert "Address already in use; name another with --port" in used.stderr
+    assert "Address already in use; choose another with --port" in used.stderr
 
 
 def test_an_empty_run_says_so(page, serve, tmp_path):

@@ -25,7 +25,7 @@ from lmrbench.report.render.tables import Sheet, sheet, show
 from lmrbench.text import counted
 
 if TYPE_CHECKING:
-    from lmrbench.integrations.lmr_bench.actions import Distribution, Session
+    from lmrbench.integrations.lmr_bench.actions import AgentSession, Distribution
     from lmrbench.report.measures.ablation import Ablation
 
 app = typer.Typer(no_args_is_help=True, help="The analyses of the LMR-BENCH paper, on runs and published records.")
@@ -233,7 +233,7 @@ def _differing(found: Iterable[Ablation]) -> list[str]:
     ]
 
 
-def _sessions(runs: list[Path], events: list[Path], outcomes: Path | None) -> list[Session]:
+def _sessions(runs: list[Path], events: list[Path], outcomes: Path | None) -> list[AgentSession]:
     from lmrbench.errors import UsageError
     from lmrbench.integrations.lmr_bench.actions import (
         published_sessions,

@@ -18,7 +18,7 @@ from lmrbench.text import counted
 
 if TYPE_CHECKING:
     from lmrbench.tasks.submission import Answer, Submission
-    from lmrbench.web.annotation.queues import Known
+    from lmrbench.web.annotation.queues import KnownVerdict
 
 
 def annotate(
@@ -55,7 +55,7 @@ def annotate(
     from lmrbench.files import locked
     from lmrbench.tasks.digests import suite_digest
     from lmrbench.web.annotation.app import Annotation, application
-    from lmrbench.web.annotation.queues import check_annotators, drawn, items_of, read_known
+    from lmrbench.web.annotation.queues import check_annotators, draw_queues, items_of, read_known
     from lmrbench.web.annotation.store import LEAD, open_store
     from lmrbench.web.serving import listening, serve
 
@@ -73,7 +73,7 @@ def annotate(
         "content of these tasks": f"SHA-256 {suite_digest(tasks[name] for name in shown)[:16]}",
         "calibration items": _digest_of_known(known),
     }
-    queues = drawn(items, annotator, overlap, seed)
+    queues = draw_queues(items, annotator, overlap, seed)
     calibrations = {name for name, item in items.items() if item.known}
     with locked(to), closing(open_store(to, asked, queues, calibrations)) as store, listening(host, port) as server:
         annotation = Annotation(to, store, items, tasks)
@@ -93,6 +93,6 @@ def _digest(answers: Mapping[Answer, Submission]) -> str:
     return f"{counted(len(found), 'answer')}, SHA-256 {hashlib.sha256(json.dumps(found).encode()).hexdigest()[:16]}"
 
 
-def _digest_of_known(known: Mapping[Answer, tuple[Known, Submission]]) -> str:
+def _digest_of_known(known: Mapping[Answer, tuple[KnownVerdict, Submission]]) -> str:
     texts = [f"{answer}: {item.model_dump_json()}" for answer, (item, _) in known.items()]
     return f"{len(texts)}, SHA-256 {hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]}" if texts else "none"

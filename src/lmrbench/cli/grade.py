@@ -120,8 +120,8 @@ def grade(
     from lmrbench.integrations.swebench import holds_predictions, read_predictions
     from lmrbench.runs.folder import (
         SUBMISSIONS,
-        beside,
         drawn_seeds,
+        other_answers,
         read_facts,
         read_submissions,
         require_known,
@@ -161,7 +161,7 @@ def grade(
     source = None
     if path is not None and folder.resolve() != path.resolve():
         file = path / SUBMISSIONS if path.is_dir() else path
-        others = beside(folder, file, handed_in, merge=out is not None)
+        others = other_answers(folder, file, handed_in, merge=out is not None)
         if others:
             warn(f"{folder}: also holds {counted(len(others), 'answer')} that {file} does not hold")
         else:

@@ -24,7 +24,7 @@ from lmrbench.tasks.loading import suite_folder
 from lmrbench.text import counted
 
 if TYPE_CHECKING:
-    from lmrbench.runs.verify import Compared
+    from lmrbench.runs.verify import VerifiedClaim
 
 
 def submit(
@@ -81,7 +81,7 @@ def verify(
     from lmrbench.grading.records import Result
     from lmrbench.runs.folder import drawn_seeds, require_known
     from lmrbench.runs.pack import read_pack
-    from lmrbench.runs.verify import begin, compared, end
+    from lmrbench.runs.verify import begin, compare_claims, end
 
     where = executor_of(executor, address)
     found = read_pack(pack)
@@ -97,7 +97,7 @@ def verify(
         seeds, fresh_seeds=seed is None, sandbox=sandbox, executor=where, workers=workers, isolate=isolate
     )
     results = [Result.of(item) for item in grade_with_progress(to, submissions, every_task, plan)]
-    answers = compared(found, sorted(results, key=lambda item: item.answer))
+    answers = compare_claims(found, sorted(results, key=lambda item: item.answer))
     result = end(found, to, answers)
     _print_counts(answers)
     if result.suite_digest != result.claimed_suite_digest:
@@ -110,7 +110,7 @@ def verify(
         raise typer.Exit(1)
 
 
-def _print_counts(answers: list[Compared]) -> None:
+def _print_counts(answers: list[VerifiedClaim]) -> None:
     """How many answers of each system pass, as claimed and as found, and which verdicts differ."""
     from lmrbench.records import grouped
 

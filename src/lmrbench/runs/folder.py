@@ -1,10 +1,8 @@
-"""A run is a folder: conditions, submissions, grades. A run that was killed is resumed.
+"""The run folder: the names of its files, and functions that read and write them.
 
-`run.json` holds the conditions, `submissions.jsonl` what is graded, `grades.jsonl` one line per grade, as it is made.
-Grading the same submissions into the same folder again takes over every grade that still holds and makes the others
-anew, also those with a case that timed out by the wall clock. Conditions and grades are signed, and only those are
-taken over that this installation wrote: the others are moved to `grades.unverified.jsonl`. No submission and no grade
-is ever lost. A grade that is timed later is appended once more, with its timing; the last one counts.
+`run.json` holds the run's conditions, `submissions.jsonl` the submissions, and `grades.jsonl` one line per grade, which
+is appended as soon as the grade is made. If an answer has several grades, the last one counts. Conditions and grades
+are signed with the installation's key. `lmrbench.runs.grading` grades into a run folder and resumes it.
 """
 
 from __future__ import annotations
@@ -41,9 +39,16 @@ LOGS = "logs"
 
 
 def read_submissions(path: Path) -> list[Submission]:
-    """The submissions of a file or of a run folder.
+    """Read the submissions of a file or of a run folder.
 
-    Raises RecordError, naming the line, for one that is damaged or handed in twice, and for a file without any.
+    Args:
+        path: A JSON Lines file of submissions, or a run folder.
+
+    Returns:
+        The submissions in the order of the file; at least one.
+
+    Raises:
+        RecordError: A line is damaged, an answer is in the file twice, or the file holds no submissions.
     """
     file = path / SUBMISSIONS if path.is_dir() else path
     if path.is_dir():
@@ -56,28 +61,42 @@ def read_submissions(path: Path) -> list[Submission]:
     for number, item in enumerate(submissions, 1):
         if item.answer in seen:
             raise RecordError(
-                f"{file}: submission {number}: {item.system} has handed in sample {item.sample} of {item.task} twice; "
-                "number the answers (`lmrbench collect --sample`), or take one of them out"
+                f"{file}: submission {number}: sample {item.sample} of {item.task} by {item.system} is in the file "
+                "twice; number the answers (`lmrbench collect --sample`) or remove one of them"
             )
         seen.add(item.answer)
     return submissions
 
 
 def require_known(path: Path, submissions: Iterable[Submission], tasks: Mapping[str, Task]) -> None:
-    """Raise RecordError, naming the first, unless all submissions are of these tasks, by id."""
+    """Check that every submission belongs to a task of the suite.
+
+    Args:
+        path: The file of the submissions, named in the error.
+        submissions: The submissions to check.
+        tasks: The tasks of the suite by id.
+
+    Raises:
+        RecordError: A submission belongs to another task. The message names the first one.
+    """
     for number, item in enumerate(submissions, 1):
         if item.task not in tasks:
-            raise RecordError(f"{path}: submission {number}: there is no task {item.task!r} in this suite")
+            raise RecordError(f"{path}: submission {number}: the suite has no task {item.task!r}")
 
 
 @dataclass(frozen=True)
 class Run:
-    """What a run folder holds, whoever wrote it.
+    """The content of a run folder, signed or not.
 
-    facts: None for a folder without run.json. grades: under the conditions of the facts; the last one where a
-    submission was graded again, and none of a sample that the machinery left unanswered. usages: a line for each sample
-    of a model that was asked. unsigned: how many of the grades this installation did not make. snapshots: of the
-    samples of an agent that were traced.
+    Attributes:
+        folder: The run folder.
+        facts: The conditions of the run, or None if the folder has no `run.json`.
+        submissions: The submissions, in the order of the file.
+        grades: The last grade of each answer among those made under the conditions in `facts`. Samples that a machine
+            fault left unanswered have no grade.
+        usages: One record per sample that a model was asked for.
+        unsigned: The number of grades without a signature of this installation.
+        snapshots: The snapshots of agents that ran with `--trace-progress`.
     """
 
     folder: Path
@@ -90,14 +109,21 @@ class Run:
 
     @property
     def unanswered(self) -> list[Usage]:
-        """The samples that the machinery left without an answer."""
+        """The usage records of samples that a provider or machine fault left without an answer."""
         return [item for item in self.usages if item.status in UNANSWERED]
 
 
 def read_run(folder: Path) -> Run:
-    """All that a run folder holds, also of a run that was killed or made elsewhere. Nothing there is changed.
+    """Read a run folder without changing it, including one that is incomplete or was made on another machine.
 
-    Raises RecordError where it holds no run, or a damaged one.
+    Args:
+        folder: The run folder.
+
+    Returns:
+        The content of the folder.
+
+    Raises:
+        RecordError: The folder holds no run, or a record in it is damaged.
     """
     facts = read_facts(folder)
     submissions, usages = read_lines(folder / SUBMISSIONS, Submission), read_lines(folder / USAGE, Usage)
@@ -116,14 +142,17 @@ def read_run(folder: Path) -> Run:
 
 
 def read_judgements(folder: Path, submissions: Sequence[Submission]) -> list[Judgement]:
-    """Return the votes of judges in a run folder.
+    """Read the votes of judges in a run folder.
 
     Args:
-        folder: the run folder.
-        submissions: all of the folder.
+        folder: The run folder.
+        submissions: All submissions of the folder.
+
+    Returns:
+        The votes in the order of the file.
 
     Raises:
-        RecordError: a line is damaged, or a vote is on a submission that is not there.
+        RecordError: A line is damaged, or a vote belongs to a submission that is not in the folder.
     """
     known = {item.answer for item in submissions}
     found = []
@@ -131,15 +160,23 @@ def read_judgements(folder: Path, submissions: Sequence[Submission]) -> list[Jud
         item = read_record(line, Judgement, f"{folder / JUDGEMENTS}:{number}")
         if item.answer not in known:
             raise RecordError(
-                f"{folder / JUDGEMENTS}:{number}: judges sample {item.sample} of {item.task} by {item.system}, "
-                f"which is not in {SUBMISSIONS}"
+                f"{folder / JUDGEMENTS}:{number}: sample {item.sample} of {item.task} by {item.system} has a "
+                f"judgement but no submission in {SUBMISSIONS}"
             )
         found.append(item)
     return found
 
 
 def changed_tasks(folder: Path, tasks: Iterable[Task]) -> tuple[str, ...]:
-    """The tasks whose grades in a run folder are of another version of the task, or of none that there is now."""
+    """Return the ids of tasks that changed, or left the suite, since they were graded in a run folder.
+
+    Args:
+        folder: The run folder.
+        tasks: The tasks of the suite as it is now.
+
+    Returns:
+        The ids, in the order in which their grades are stored.
+    """
     now = {task.id: grading_digest(task) for task in tasks}
     lines = whole_lines(folder / GRADES)
     grades = {item.answer: item for item in (read_record(unsigned(line), Grade, str(folder)) for _, line in lines)}
@@ -147,18 +184,18 @@ def changed_tasks(folder: Path, tasks: Iterable[Task]) -> tuple[str, ...]:
 
 
 def append_grade(folder: Path, item: Grade) -> None:
-    """Append a signed grade to those of a run folder."""
+    """Sign a grade and append it to the grades of a run folder."""
     append_whole(folder / GRADES, signed(item.model_dump_json()) + b"\n")
 
 
 def earlier_seeds(folder: Path) -> tuple[int, ...]:
-    """The seeds that a run folder was graded under; () for a new one."""
+    """Return the seeds that a run folder was graded under; () for a new folder."""
     facts = read_facts(folder)
     return facts.seeds if facts else ()
 
 
 def drawn_seeds(folder: Path) -> tuple[int, ...]:
-    """The fresh seeds that a run folder was graded under; () if none were drawn for it here."""
+    """Return the seeds that this installation drew for a run folder; () if it drew none."""
     try:
         data = verified(read_plain(folder / FACTS))
     except FileNotFoundError:
@@ -168,7 +205,17 @@ def drawn_seeds(folder: Path) -> tuple[int, ...]:
 
 
 def read_facts(folder: Path) -> RunFacts | None:
-    """The conditions of a run folder, whoever wrote them; None for a new one."""
+    """Read the conditions of a run, signed or not.
+
+    Args:
+        folder: The run folder.
+
+    Returns:
+        The conditions, or None if the folder has no `run.json`.
+
+    Raises:
+        RecordError: `run.json` is damaged.
+    """
     try:
         return read_record(unsigned(read_plain(folder / FACTS)), RunFacts, str(folder / FACTS))
     except FileNotFoundError:
@@ -182,7 +229,18 @@ def run_facts(
     sandbox: str,
     solving: dict[str, JsonValue] | None,
 ) -> RunFacts:
-    """The conditions of a run over some tasks of a suite, under this version, on this machine."""
+    """Describe a run of this version of lmrbench on this machine.
+
+    Args:
+        suite: All tasks of the suite.
+        tasks: The tasks of the run.
+        seeds: The seeds that cases are drawn under.
+        sandbox: The name of the sandbox back end.
+        solving: The settings that a model was asked under, or None for submissions from elsewhere.
+
+    Returns:
+        The conditions, without the fields that only `lmrbench.runs.grading` knows.
+    """
     every_task, chosen = tuple(suite), tuple(tasks)
     return RunFacts(
         lmrbench=__version__,
@@ -197,7 +255,7 @@ def run_facts(
 
 
 def _environment(tasks: Iterable[Task]) -> dict[str, str]:
-    """Harness, machine and packages of lmrbench's own installation; of each other environment, its lock file."""
+    """Describe the harness, the machine and the installed packages, and name the lock of each other environment."""
     imports: dict[Path | None, set[str]] = {None: set()}
     for task in tasks:
         require_installed(task)
@@ -207,20 +265,30 @@ def _environment(tasks: Iterable[Task]) -> dict[str, str]:
 
 
 def write_facts(folder: Path, facts: RunFacts) -> None:
-    """Write down the conditions of a run, signed."""
+    """Sign the conditions of a run and write them to `run.json`."""
     write_whole(folder / FACTS, signed(facts.model_dump_json(indent=2)) + b"\n")
 
 
 def source_in(folder: Path, file: Path) -> str:
-    """How run.json of a folder names the file that its submissions were read from."""
+    """Return the path of a submissions file relative to a run folder, as `RunFacts.source` stores it."""
     return os.path.relpath(file.resolve(), folder.resolve())
 
 
-def beside(folder: Path, file: Path, submissions: Iterable[Submission], merge: bool) -> list[Answer]:
-    """The answers in a run folder that a file of submissions, which is to be graded there, does not hold.
+def other_answers(folder: Path, file: Path, submissions: Iterable[Submission], merge: bool) -> list[Answer]:
+    """Return the answers of a run folder that are not in a file which is about to be graded into it.
 
-    submissions: all of the file. merge: there may be such answers. Raises RecordError where there may not, and where
-    the folder holds other code than this file for one of its answers, unless the code came from the same file.
+    Args:
+        folder: The run folder.
+        file: The file of the new submissions.
+        submissions: All submissions of the file.
+        merge: Whether the folder may hold answers that are not in the file.
+
+    Returns:
+        The answers that are only in the folder.
+
+    Raises:
+        RecordError: The folder holds such answers and `merge` is false, or it holds different code for an answer of
+            the file and that code came from another file.
     """
     facts, given = read_facts(folder), {item.answer: item.code for item in submissions}
     held = {item.answer: item.code for item in read_lines(folder / SUBMISSIONS, Submission)}
@@ -229,18 +297,18 @@ def beside(folder: Path, file: Path, submissions: Iterable[Submission], merge: b
     if source == source_in(folder, file):
         if others and not merge:
             raise RecordError(
-                f"{folder}: holds {counted(len(others), 'answer')} that {file} does not hold any more; "
-                "name another folder with --out"
+                f"{folder}: holds {counted(len(others), 'answer')} that {file} no longer holds; "
+                "choose another folder with --out"
             )
         return others
     changed = [answer for answer, code in held.items() if given.get(answer, code) != code]
     if changed or (others and not merge):
-        whose = f"of {os.path.normpath(folder / source)}" if source else "from elsewhere"
-        raise RecordError(f"{folder}: holds answers {whose}, not of {file}; name another folder with --out")
+        whose = os.path.normpath(folder / source) if source else "another source"
+        raise RecordError(f"{folder}: holds answers from {whose}, not from {file}; choose another folder with --out")
     return others
 
 
 def write_submissions(folder: Path, submissions: Iterable[Submission]) -> None:
-    """Write submissions into a run folder: each in the place of an earlier one, or after those that are there."""
+    """Write submissions into a run folder. Each replaces an earlier submission of the same answer or is appended."""
     kept = {item.answer: item for item in (*read_lines(folder / SUBMISSIONS, Submission), *submissions)}
     write_whole(folder / SUBMISSIONS, "".join(item.model_dump_json() + "\n" for item in kept.values()).encode())

@@ -1,9 +1,9 @@
 """Grade submissions into a run folder, and resume a run that was killed.
 
-Grading the same submissions into the same folder again takes over every grade that still holds and makes the others
-anew, also those with a case that timed out by the wall clock. Only signed grades that this installation wrote are taken
-over; the others are moved to `grades.unverified.jsonl`. No submission and no grade is ever lost. A grade that is timed
-later is appended once more, with its timing; the last one counts.
+When the same submissions are graded into the same folder again, valid grades are reused and the others are made again,
+including grades with a wall-clock timeout. Only grades that this installation signed are reused; the others are moved
+to `grades.unverified.jsonl`. No submission and no grade is ever deleted. When an answer is timed later, its grade is
+appended again with the timing; the last grade of an answer counts.
 """
 
 from __future__ import annotations
@@ -43,22 +43,22 @@ def grade_run(
     observed: Callable[[Task, int], None] = lambda task, seed: None,
     set_aside: Callable[[int], None] = lambda count: None,
 ) -> Iterator[Grade]:
-    """Grade submissions into a run folder. Other submissions there stay.
+    """Grade submissions into a run folder. Other submissions in the folder are kept.
 
     Args:
-        folder: a new folder, or one to resume.
-        submissions: each of a task of the grader's suite.
-        grader: of the whole suite.
-        source: see `RunFacts`; what the folder has, if None.
-        observed: called after each reference.
-        set_aside: called with the number of grades there that this installation did not write, if there are any.
+        folder: A new folder, or one to resume.
+        submissions: Submissions to tasks of the grader's suite.
+        grader: A grader for the whole suite.
+        source: The value of `RunFacts.source`; None keeps the folder's value.
+        observed: Called with the task and the seed after each observation of a reference.
+        set_aside: Called with the number of grades that this installation did not sign, if there are any.
 
     Yields:
-        Each grade once it is on the disk.
+        Each grade once it is on disk.
 
     Raises:
-        RecordError: another process is writing to the folder, or it holds grades of another kind: with reasons or
-            without, of all cases or not.
+        RecordError: Another process is writing to the folder, or its grades were made with different `blind` or
+            `fail_fast` settings.
     """
     plan, tasks = grader.plan, grader.tasks
     with locked(folder):
@@ -66,18 +66,18 @@ def grade_run(
         if before is not None and whole_lines(folder / GRADES):
             if before.blind != plan.blind:
                 kind = "without reasons (--blind)" if before.blind else "with reasons"
-                raise RecordError(f"{folder}: holds grades {kind}; name another folder with --out")
+                raise RecordError(f"{folder}: holds grades {kind}; choose another folder with --out")
             if before.fail_fast != plan.fail_fast:
                 kind = "that end at the first failure (--fail-fast)" if before.fail_fast else "of all cases"
-                raise RecordError(f"{folder}: holds grades {kind}; name another folder with --out")
+                raise RecordError(f"{folder}: holds grades {kind}; choose another folder with --out")
         write_submissions(folder, submissions)
         named = {item.task for item in read_lines(folder / SUBMISSIONS, Submission)}
         known = [task for task in tasks.values() if task.id in named]
         facts = run_facts(tasks.values(), known, grader.seeds, grader.sandbox, before.solving if before else None)
         if source is None:
             source = before.source if before else ""
-        told = {"fresh_seeds": plan.fresh_seeds, "blind": plan.blind, "fail_fast": plan.fail_fast, "source": source}
-        write_facts(folder, facts.model_copy(update=told))
+        of_plan = {"fresh_seeds": plan.fresh_seeds, "blind": plan.blind, "fail_fast": plan.fail_fast}
+        write_facts(folder, facts.model_copy(update={**of_plan, "source": source}))
         yield from grade_into(folder, submissions, grader, observed, set_aside)
 
 
@@ -88,9 +88,17 @@ def grade_into(
     observed: Callable[[Task, int], None] = lambda task, seed: None,
     set_aside: Callable[[int], None] = lambda count: None,
 ) -> Iterator[Grade]:
-    """Yield the grades of a run folder that hold, and make the others; the caller holds the folder's lock.
+    """Yield the valid grades of a run folder and make the missing ones. The caller holds the folder's lock.
 
-    Arguments are those of `grade_run`.
+    Args:
+        folder: The run folder.
+        submissions: See `grade_run`.
+        grader: See `grade_run`.
+        observed: See `grade_run`.
+        set_aside: See `grade_run`.
+
+    Yields:
+        Each grade once it is on disk.
     """
     earlier, foreign = take_over(folder)
     if foreign:
@@ -104,12 +112,15 @@ def grade_into(
 
 
 def take_over(folder: Path) -> tuple[dict[GradeTerms, bytes], int]:
-    """Move grades that this installation did not write out of the way.
+    """Return the grades to reuse, and move unsigned or damaged ones to `grades.unverified.jsonl`.
 
-    Grades that a busy machine may have decided stay where they are, and are not taken over.
+    Grades that may be due to a busy machine stay in the file but are not reused.
+
+    Args:
+        folder: The run folder.
 
     Returns:
-        The grades that hold, as JSON by their terms, and the number of grades that were moved.
+        The JSON of each reusable grade by its terms, and the number of grades that were moved.
     """
     grades: dict[GradeTerms, bytes] = {}
     ours: list[bytes] = []
@@ -139,20 +150,20 @@ def time_run(
     tasks: Mapping[str, Task],
     pool: WorkerPool,
 ) -> Iterator[Grade]:
-    """Time answers of a run folder.
+    """Time the passing answers of a run folder.
 
     Args:
-        folder: the run folder.
-        grades: of answers that pass, to tasks with timed inputs; those that have a timing are given back.
-        submissions: with these answers.
-        tasks: by id.
-        pool: of a single worker; see `speed.measure`.
+        folder: The run folder.
+        grades: Grades of passing answers to tasks with timed inputs. Those with a timing are yielded unchanged.
+        submissions: The submissions of the folder.
+        tasks: The tasks by id.
+        pool: A pool with a single worker; see `lmrbench.grading.speed.measure`.
 
     Yields:
-        Each grade with its timing, once that is on the disk.
+        Each grade with its timing, once it is on disk.
 
     Raises:
-        RecordError: another process is writing to the folder.
+        RecordError: Another process is writing to the folder.
     """
     answers = {item.answer: item for item in submissions}
     with locked(folder):

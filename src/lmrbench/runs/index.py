@@ -1,7 +1,8 @@
-"""An index of a run folder: what is in its files, and where, without reading all of them, while they grow.
+"""An index of a run folder that is updated as the run's files grow.
 
-A line of grades.jsonl may have megabytes, and a run ten thousand lines. So the head of each line is read once, and the
-whole line when its page is opened. The next look reads what was appended since.
+A line of `grades.jsonl` may be megabytes long, and a run may have ten thousand lines. The index parses the head of each
+line once, and a whole line only when that grade is requested. Each refresh reads only what was appended since the
+previous one.
 """
 
 from __future__ import annotations
@@ -21,15 +22,14 @@ from lmrbench.runs.folder import GRADES, JUDGEMENTS, LABELS, SUBMISSIONS, USAGE,
 from lmrbench.runs.records import Judgement, Label, RunFacts, Usage
 from lmrbench.tasks.submission import Answer, Submission
 
-# Where the head of a grade ends, and what tells of its cases. Within a string these quotes would be escaped.
+# The bytes that end the head of a grade, start a verdict and start a match. JSON escapes these quotes inside strings.
 _CASES, _CASE, _MATCH = b',"cases":', b'"verdict":"', b'"verdict":"match"'
-
 
 OfAnswer = TypeVar("OfAnswer", Submission, Judgement, Label)
 
 
-class Head(Record):
-    """What stands before the cases of a grade."""
+class GradeHead(Record):
+    """The fields of a stored grade that precede its cases."""
 
     schema_version: int
     system: str
@@ -41,10 +41,17 @@ class Head(Record):
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One grade: its head, how many of its cases match, and where all of it stands."""
+class IndexedGrade:
+    """One grade in the index.
 
-    head: Head
+    Attributes:
+        head: The fields before the cases.
+        matched: The number of cases that match.
+        cases: The number of cases.
+        place: The position of the whole line in `grades.jsonl`.
+    """
+
+    head: GradeHead
     matched: int
     cases: int
     place: Place
@@ -52,24 +59,31 @@ class Entry:
 
 @dataclass
 class RunIndex:
-    """One run folder, as far as it has been looked at. `look` before each use.
+    """The index of one run folder, as of the last call of `refresh`.
 
-    label_files: where people's labels lie besides the folder. problem: what can't be read, or "".
+    Attributes:
+        folder: The run folder.
+        label_files: Files of human labels outside of the folder.
+        facts: The conditions of the run, or None if the folder has no `run.json`.
+        entries: The graded answers.
+        usages: The usage records of answers.
+        problem: A description of what could not be read; "" if there was no problem.
     """
 
     folder: Path
     label_files: Sequence[Path] = ()
     facts: RunFacts | None = None
-    entries: dict[Answer, Entry] = field(default_factory=dict)
+    entries: dict[Answer, IndexedGrade] = field(default_factory=dict)
     usages: dict[Answer, Usage] = field(default_factory=dict)
     problem: str = ""
 
     def __post_init__(self) -> None:
+        """Open the files that grow."""
         self._grades = GrowingFile(self.folder / GRADES)
         self._usages = GrowingFile(self.folder / USAGE)
 
-    def look(self) -> None:
-        """Take in what has come since the last look. A damaged line is left out, and named in `problem`."""
+    def refresh(self) -> None:
+        """Read what was appended since the last call. Damaged lines are skipped and named in `problem`."""
         self.problem = ""
         try:
             self.facts = read_facts(self.folder)
@@ -77,44 +91,54 @@ class RunIndex:
                 try:
                     self._add_grade(line, place)
                 except ValueError:
-                    self.problem = f"{self.folder / GRADES}:{number} is damaged, and left out"
+                    self.problem = f"{self.folder / GRADES}:{number}: damaged line, skipped"
             for number, _, line in self._usages.appended(self.usages.clear):
                 try:
                     usage = Usage.model_validate_json(line)
                     self.usages[usage.answer] = usage
                 except ValueError:
-                    self.problem = f"{self.folder / USAGE}:{number} is damaged, and left out"
+                    self.problem = f"{self.folder / USAGE}:{number}: damaged line, skipped"
         except RecordError as error:
             self.problem = str(error)
 
     def _add_grade(self, line: bytes, place: Place) -> None:
         before, found, after = line.partition(_CASES)
-        head = Head.model_validate(json.loads(before + b"}" if found else b""))
+        head = GradeHead.model_validate(json.loads(before + b"}" if found else b""))
         counts = after.count(_MATCH), after.count(_CASE)
-        self.entries[Answer(head.system, head.task, head.sample)] = Entry(head, *counts, place)
+        self.entries[Answer(head.system, head.task, head.sample)] = IndexedGrade(head, *counts, place)
 
     def grade(self, answer: Answer) -> Grade | None:
-        """The whole grade of an answer; None if it has none. Raises RecordError if its line can't be read."""
+        """Read the grade of an answer.
+
+        Args:
+            answer: The answer.
+
+        Returns:
+            The grade with its cases, or None if the answer has no grade.
+
+        Raises:
+            RecordError: The stored line is damaged.
+        """
         entry = self.entries.get(answer)
         if entry is None:
             return None
         return read_record(unsigned(self._grades.at(entry.place)), Grade, str(self.folder / GRADES))
 
     def submission(self, answer: Answer) -> Submission | None:
-        """What was handed in; None if it is not there."""
+        """Read the submission of an answer; None if the folder does not hold it."""
         return next(_of(answer, self.folder / SUBMISSIONS, Submission), None)
 
     def judgements(self, answer: Answer) -> list[Judgement]:
-        """The votes of judges on an answer."""
+        """Read the votes of judges on an answer."""
         return list(_of(answer, self.folder / JUDGEMENTS, Judgement))
 
     def labels(self, answer: Answer) -> list[Label]:
-        """What people say of an answer, in the run folder or in files of labels that were named."""
+        """Read the human labels of an answer from the run folder and from `label_files`."""
         return [label for file in (self.folder / LABELS, *self.label_files) for label in _of(answer, file, Label)]
 
 
 def _of(answer: Answer, file: Path, model: type[OfAnswer]) -> Iterator[OfAnswer]:
-    """Yield the records of an answer in a file. Only lines that name its task are parsed."""
+    """Yield the records of an answer in a file. Only lines that contain the task's id are parsed."""
     task = json.dumps(answer.task, ensure_ascii=False).encode()
     for number, _, line in GrowingFile(file).appended():
         if task in line:

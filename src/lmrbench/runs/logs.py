@@ -1,12 +1,11 @@
-"""Inspect's logs of a run folder, read as what a stranger may have written.
+"""Safe reading of the Inspect logs in a run folder, which may come from an untrusted source.
 
-No link is followed, and nothing is unpacked before its size and its number of values are known to be bounded. Inspect
-is handed one sample at a time.
+Symbolic links are not followed, and the size and number of values of a file are bounded before it is parsed. Inspect
+parses one sample at a time.
 """
 
 from __future__ import annotations
 
-import importlib
 import io
 import json
 import re
@@ -25,30 +24,37 @@ from lmrbench.text import printable
 if TYPE_CHECKING:
     from inspect_ai.log import EvalSample
 
-# Of a log: its own size, how many files it packs, and their size unpacked.
+# Limits of one log: its size, its number of files, and their total size unpacked.
 MOST_PACKED, MOST_FILES, MOST_UNPACKED = 512 << 20, 20_000, 4 << 30
-# Of one file that it packs: its size, and about how many values it holds, each of which takes far more in memory.
+# Limits of one file in a log: its size unpacked, and its approximate number of JSON values, which bounds memory.
 MOST_OF_A_FILE, MOST_VALUES = 64 << 20, 4_000_000
-# Packed bytes that are unpacked at once: some make many thousands.
+# Bytes to decompress at once, since a few compressed bytes may expand to many thousands.
 _PIECE = 4096
 _HEADER, _STARTED, _SUMMARIES = "header.json", "_journal/start.json", "summaries.json"
-# What zipfile, json, Inspect and its records raise for what is damaged.
+# The exceptions that zipfile, json and Inspect raise on damaged data.
 _DAMAGED = (
     *(zipfile.BadZipFile, zlib.error, EOFError, RuntimeError),
     *(ValueError, LookupError, TypeError, AttributeError, MemoryError),
 )
-# Inspect begins the names of its logs with the time; other files of JSON lie beside them.
+# The names of Inspect's logs begin with a timestamp. Other JSON files in the folder are not logs.
 _LOG = re.compile(r"\.eval$|(^|/)\d{4}-\d{2}-\d{2}T[^/]*\.json$")
 _SAMPLES, _SUMMARY_PARTS = "samples/", "_journal/summaries/"
 
 
 def log_files(folder: Path) -> list[str]:
-    """The logs of a run folder, as paths below it, oldest first.
+    """List the logs of a run folder.
 
-    Raises RecordError, which names it, for what is no regular file.
+    Args:
+        folder: The run folder.
+
+    Returns:
+        The paths of the logs relative to the folder, oldest first.
+
+    Raises:
+        RecordError: The folder of logs is a symbolic link, or contains something that is not a regular file.
     """
     if (folder / LOGS).is_symlink():
-        raise RecordError(f"{folder / LOGS}: is a link, which is not followed")
+        raise RecordError(f"{folder / LOGS}: is a symbolic link; replace it with the folder itself")
     found = []
     for name, problem in entries(folder / LOGS) if (folder / LOGS).is_dir() else ():
         if problem:
@@ -59,9 +65,17 @@ def log_files(folder: Path) -> list[str]:
 
 
 def logged_samples(folder: Path, name: str) -> Iterator[EvalSample]:
-    """The samples of a log of a run folder, one after the other.
+    """Read the samples of one log, one at a time.
 
-    Raises RecordError, in one line, for a log that is damaged or too large.
+    Args:
+        folder: The run folder.
+        name: The path of the log relative to the folder.
+
+    Yields:
+        Each sample of the log.
+
+    Raises:
+        RecordError: The log is damaged or too large. The message has one line.
     """
     from inspect_ai.log import read_eval_log
 
@@ -77,8 +91,19 @@ def logged_samples(folder: Path, name: str) -> Iterator[EvalSample]:
 
 
 def answered_in(folder: Path, task: str, sample: int) -> str | None:
-    """The path of the latest log of a run folder in which a task's sample ended without an error; None without one."""
-    importlib.import_module("inspect_ai.log")  # It teaches zipfile the compression of its logs.
+    """Return the path of the latest log in which a sample ended without an error.
+
+    Args:
+        folder: The run folder.
+        task: The id of the task.
+        sample: The number of the sample, from 0.
+
+    Returns:
+        The path relative to the folder, or None if there is no such log.
+
+    Raises:
+        RecordError: A log is damaged or too large.
+    """
     for name in reversed(log_files(folder)):
         if name.endswith(".eval"):
             with _one_line(folder / name), _opened(folder, name) as archive:
@@ -97,7 +122,7 @@ def _summaries(archive: zipfile.ZipFile) -> Iterator[dict[str, Any]]:
 
 
 def _packed(archive: zipfile.ZipFile, names: tuple[str, ...]) -> io.BytesIO:
-    """A log of some of the files of another."""
+    """Return a log that contains only the named files of another."""
     copy = io.BytesIO()
     with zipfile.ZipFile(copy, "w") as written:
         for name in names:
@@ -107,7 +132,7 @@ def _packed(archive: zipfile.ZipFile, names: tuple[str, ...]) -> io.BytesIO:
 
 
 def _unpacked(archive: zipfile.ZipFile, name: str) -> bytes:
-    """The content of a file that a log packs, and of a longer one than is read no more than shows that it is one."""
+    """Read one file of a log, up to one byte more than the limit."""
     pieces: list[bytes] = []
     left = MOST_OF_A_FILE + 1
     with archive.open(name) as file:
@@ -138,10 +163,10 @@ def _read(folder: Path, name: str) -> bytes:
 
 
 def _bounded(data: bytes) -> bytes:
-    """The text of a JSON file, if it is not too much to be read. Raises ValueError."""
+    """Return the data of a JSON file, or raise ValueError if it is too large to parse."""
     values = sum(map(data.count, (b",", b":", b"[", b"{")))
     if len(data) > MOST_OF_A_FILE or values > MOST_VALUES:
-        raise ValueError(f"holds {len(data)} bytes and about {values} values, too much to be read")
+        raise ValueError(f"holds {len(data)} bytes and about {values} values, which is too large to read")
     return data
 
 
@@ -150,5 +175,5 @@ def _one_line(file: Path) -> Iterator[None]:
     try:
         yield
     except _DAMAGED as error:
-        said = next(iter(str(error).splitlines()), "") or type(error).__name__
-        raise RecordError(f"{file}: is no log that can be read: {printable(said[:200])}") from error
+        message = next(iter(str(error).splitlines()), "") or type(error).__name__
+        raise RecordError(f"{file}: not a readable log: {printable(message[:200])}") from error

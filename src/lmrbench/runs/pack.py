@@ -1,8 +1,8 @@
-"""A run packed for others to grade again, and such a pack read as what a stranger sent.
+"""Packs: a run in one file that others can grade again, and safe reading of packs from untrusted sources.
 
-A pack is a zip file of `manifest.json`, `run.json`, `submissions.jsonl`, `grades.jsonl`, `usage.jsonl` where a model
-was asked, and `logs/1.jsonl` and so on where they are wanted. Of the run it holds what grading again needs and what is
-claimed; of the machine that made it, neither paths nor addresses nor the seed that is kept secret there. The same run
+A pack is a zip file with `manifest.json`, `run.json`, `submissions.jsonl` and `grades.jsonl`, with `usage.jsonl` if a
+model was asked, and on request with transcripts (`logs/1.jsonl` and so on). It holds the answers and the claimed
+verdicts, but no paths, addresses or secret seeds of the machine that made it. Packing is deterministic: the same run
 gives the same bytes.
 """
 
@@ -31,11 +31,11 @@ from lmrbench.runs.transcripts import transcripts
 from lmrbench.tasks.submission import Answer, SampleNumber, Submission, Text
 
 MANIFEST = "manifest.json"
-# Of a pack that is read: its own size, that of all its files unpacked, how many they are, and how many answers.
+# Limits of a pack: its size, the total size of its files unpacked, their number, and the number of answers.
 MOST_PACKED, MOST_UNPACKED, MOST_FILES, MOST_ANSWERS = 128 << 20, 512 << 20, 1000, 100_000
 _LOG = re.compile(r"logs/[1-9][0-9]{0,5}\.jsonl")
-# The settings that say how a system was asked. Others may hold paths, addresses and commands of a machine.
-_TOLD = (
+# The settings that are published. Others may contain paths, addresses and commands of a machine.
+_PUBLIC_SETTINGS = (
     *("model", "system", "setting", "inputs", "paper", "samples", "max_characters", "retrieve", "repairs", "agent"),
     *("turns", "trace_progress", "agent_sandbox", "temperature", "max_tokens", "reasoning_effort", "token_limit"),
     *("time_limit", "cost_limit"),
@@ -44,7 +44,14 @@ _LONGEST_SETTING = 200
 
 
 class Manifest(StoredRecord):
-    """What a pack holds: the version and the suite that its verdicts were made by, and each file's SHA-256."""
+    """The content of a pack.
+
+    Attributes:
+        lmrbench: The version of lmrbench that made the verdicts.
+        suite: The name and version of the suite.
+        suite_digest: The digest of the suite.
+        files: The SHA-256 of each file by its name.
+    """
 
     lmrbench: Text
     suite: Text
@@ -53,7 +60,7 @@ class Manifest(StoredRecord):
 
 
 class Claim(StoredRecord):
-    """What a pack says of one answer."""
+    """The verdict that a pack claims for one answer."""
 
     system: Text = Field(min_length=1)
     task: Text = Field(min_length=1)
@@ -62,13 +69,22 @@ class Claim(StoredRecord):
 
     @property
     def answer(self) -> Answer:
-        """Which answer it is of."""
+        """The answer that the verdict is on."""
         return Answer(self.system, self.task, self.sample)
 
 
 @dataclass(frozen=True)
 class Pack:
-    """A pack that was read. digest: SHA-256 of the file."""
+    """The content of a pack after it was read and checked.
+
+    Attributes:
+        digest: The SHA-256 of the pack.
+        manifest: The pack's manifest.
+        facts: The conditions of the run, with public settings only.
+        submissions: The answers.
+        claims: The claimed verdict on each answer.
+        usages: How each answer of a model ended and what it cost.
+    """
 
     digest: str
     manifest: Manifest
@@ -79,25 +95,41 @@ class Pack:
 
 
 def public_settings(solving: Mapping[str, JsonValue] | None) -> dict[str, JsonValue] | None:
-    """The settings that a model was asked under, without what tells of the machine; None where there are none."""
+    """Return the settings of a run that may be published.
+
+    Args:
+        solving: The settings that a model was asked under, or None for submissions from elsewhere.
+
+    Returns:
+        The settings without paths, addresses and commands, and with long texts truncated. None if `solving` is None.
+    """
     if solving is None:
         return None
-    told = {name: solving[name] for name in _TOLD if isinstance(solving.get(name), str | int | float)}
-    return {name: value[:_LONGEST_SETTING] if isinstance(value, str) else value for name, value in told.items()}
+    public = {name: solving[name] for name in _PUBLIC_SETTINGS if isinstance(solving.get(name), str | int | float)}
+    return {name: value[:_LONGEST_SETTING] if isinstance(value, str) else value for name, value in public.items()}
 
 
 def public_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
-    """The seeds that may be told; () where one is this installation's own, under which others are still graded."""
+    """Return the seeds, or () if they contain the installation's secret seed, which future gradings use again."""
     return () if installation_seed() in seeds else tuple(seeds)
 
 
 def write_pack(folder: Path, file: Path, with_logs: bool = False) -> Manifest:
-    """Pack a run. with_logs: also what was said to the model and what it answered.
+    """Write the pack of a finished run.
 
-    Raises RecordError for a run that holds nothing, that is still going, or whose answers have no grades.
+    Args:
+        folder: The run folder.
+        file: The pack to write.
+        with_logs: Whether to include the conversations with the model.
+
+    Returns:
+        The manifest of the pack.
+
+    Raises:
+        RecordError: The folder holds no run, the run is empty or not finished, or another process is writing to it.
     """
     if not folder.is_dir():
-        raise RecordError(f"{folder}: there is no such run folder")
+        raise RecordError(f"{folder}: no such run folder")
     with locked(folder):
         run = read_run(folder)
         facts = _require_finished(run)
@@ -114,7 +146,7 @@ def write_pack(folder: Path, file: Path, with_logs: bool = False) -> Manifest:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in ((MANIFEST, manifest.model_dump_json(indent=2).encode() + b"\n"), *sorted(files.items())):
-            # The date is always the same, and so are the bytes.
+            # ZipInfo's default date is constant, which keeps the bytes deterministic.
             entry = zipfile.ZipInfo(name)
             entry.compress_type, entry.external_attr, entry.create_system = zipfile.ZIP_DEFLATED, 0o644 << 16, 3
             archive.writestr(entry, data)
@@ -123,34 +155,32 @@ def write_pack(folder: Path, file: Path, with_logs: bool = False) -> Manifest:
 
 
 def read_pack(file: Path) -> Pack:
-    """Read a pack that anybody may have written; nothing of it is unpacked to the disk.
+    """Read a pack from an untrusted source without unpacking it to disk.
 
-    Raises RecordError, in one line, for one that is damaged, too large, or not what its manifest says.
+    Args:
+        file: The pack.
+
+    Returns:
+        The checked content of the pack.
+
+    Raises:
+        RecordError: The pack is damaged, too large, inconsistent, or differs from its manifest. The message has one
+            line.
     """
     try:
         with reading_plain(file) as opened:
             data = opened.read(MOST_PACKED + 1)
     except FileNotFoundError:
-        raise RecordError(f"{file}: there is no such file") from None
+        raise RecordError(f"{file}: no such file") from None
     if len(data) > MOST_PACKED:
         raise RecordError(f"{file}: is larger than {MOST_PACKED >> 20} MiB")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             files, logs = _checked(archive, file)
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, ValueError) as error:
-        # What the library raises for archives that are damaged, encrypted, or of a kind it does not read.
-        raise RecordError(f"{file}: is no zip file that can be read: {error}") from error
-    manifest = read_record(files[MANIFEST], Manifest, f"{file}: {MANIFEST}")
-    for name, digest in manifest.files.items():
-        if name in logs:
-            # Nothing is read of them.
-            continue
-        if name not in files:
-            raise RecordError(f"{file}: {name} is named in {MANIFEST}, and missing")
-        if hashlib.sha256(files[name]).hexdigest() != digest:
-            raise RecordError(f"{file}: {name} is not what {MANIFEST} says: its SHA-256 differs")
-    if unnamed := sorted((files.keys() | logs) - manifest.files.keys() - {MANIFEST}):
-        raise RecordError(f"{file}: {unnamed[0]} is not named in {MANIFEST}")
+        # What zipfile raises for damaged, encrypted and unsupported archives.
+        raise RecordError(f"{file}: not a readable zip file: {error}") from error
+    manifest = _checked_manifest(files, logs, file)
     facts = read_record(files[FACTS], RunFacts, f"{file}: {FACTS}")
     submissions = _records(files[SUBMISSIONS], Submission, f"{file}: {SUBMISSIONS}")
     claims = _records(files[GRADES], Claim, f"{file}: {GRADES}")
@@ -161,19 +191,34 @@ def read_pack(file: Path) -> Pack:
     if answers != _distinct((item.answer for item in claims), f"{file}: {GRADES}"):
         raise RecordError(f"{file}: {GRADES} does not hold one verdict for each answer of {SUBMISSIONS}")
     if not _distinct((item.answer for item in usages), f"{file}: {USAGE}") <= answers:
-        raise RecordError(f"{file}: {USAGE} tells of answers that are not in {SUBMISSIONS}")
-    # What is left unanswered is in no rate, so that answers that fail could be hidden by saying so.
+        raise RecordError(f"{file}: {USAGE} names answers that are not in {SUBMISSIONS}")
+    # Unanswered samples are excluded from rates, so a submitter could hide failures by marking them unanswered.
     if lost := [item for item in usages if item.status in UNANSWERED]:
-        raise RecordError(f"{file}: {USAGE} says that {lost[0].task} was left unanswered, and there is an answer to it")
-    told = facts.model_copy(update={"solving": public_settings(facts.solving), "source": ""})
+        raise RecordError(f"{file}: {USAGE} marks {lost[0].task} as unanswered, but {SUBMISSIONS} has an answer to it")
+    public = facts.model_copy(update={"solving": public_settings(facts.solving), "source": ""})
     digest = hashlib.sha256(data).hexdigest()
-    return Pack(digest, manifest, told, tuple(submissions), tuple(claims), tuple(map(_told, usages)))
+    return Pack(digest, manifest, public, tuple(submissions), tuple(claims), tuple(map(_public_usage, usages)))
+
+
+def _checked_manifest(files: Mapping[str, bytes], logs: set[str], file: Path) -> Manifest:
+    """Read the manifest of a pack and compare it with the files. Logs are not read."""
+    manifest = read_record(files[MANIFEST], Manifest, f"{file}: {MANIFEST}")
+    for name, digest in manifest.files.items():
+        if name in logs:
+            continue
+        if name not in files:
+            raise RecordError(f"{file}: {name} is listed in {MANIFEST} but missing")
+        if hashlib.sha256(files[name]).hexdigest() != digest:
+            raise RecordError(f"{file}: the SHA-256 of {name} differs from the one in {MANIFEST}")
+    if unlisted := sorted((files.keys() | logs) - manifest.files.keys() - {MANIFEST}):
+        raise RecordError(f"{file}: {unlisted[0]} is not listed in {MANIFEST}")
+    return manifest
 
 
 def _require_finished(run: Run) -> RunFacts:
-    """The conditions of a run that is over."""
+    """Return the conditions of a finished run, or raise RecordError."""
     if run.facts is None:
-        raise RecordError(f"{run.folder}: holds no {FACTS}, so that nobody knows what it is a run of")
+        raise RecordError(f"{run.folder}: holds no {FACTS}, which names the suite and the settings of the run")
     graded = {item.answer for item in run.grades}
     handed_in = {item.answer for item in run.submissions}
     if not handed_in:
@@ -183,7 +228,7 @@ def _require_finished(run: Run) -> RunFacts:
     if missing := len(handed_in - graded):
         raise RecordError(f"{run.folder}: is in progress: {missing} of {len(handed_in)} answers have no grade yet")
     if other := sorted(graded - handed_in):
-        raise RecordError(f"{run.folder}: {other[0]} has a grade, and is not there")
+        raise RecordError(f"{run.folder}: {other[0]} has a grade but no submission")
     if (solving := run.facts.solving) is not None:
         samples = solving.get("samples")
         asked = {(task, sample) for task in run.facts.tasks for sample in range(samples if type(samples) is int else 1)}
@@ -193,26 +238,25 @@ def _require_finished(run: Run) -> RunFacts:
 
 
 def _files_of(run: Run, facts: RunFacts) -> dict[str, bytes]:
-    """The files of a pack by name, without manifest and logs."""
+    """Return the content of a pack's files by name, without the manifest and logs."""
     answers = [item.model_copy(update={"warnings": ()}) for item in run.submissions]
     claims = [
         Claim(system=item.system, task=item.task, sample=item.sample, passed=item.passed)
         for item in sorted(run.grades, key=lambda item: item.answer)
     ]
     public = {"solving": public_settings(facts.solving), "seeds": public_seeds(facts.seeds), "source": ""}
-    told = facts.model_copy(update=public)
     files = {
-        FACTS: told.model_dump_json(indent=2).encode() + b"\n",
+        FACTS: facts.model_copy(update=public).model_dump_json(indent=2).encode() + b"\n",
         SUBMISSIONS: _lines(answers),
         GRADES: _lines(claims),
     }
     if run.usages:
-        files[USAGE] = _lines(map(_told, run.usages))
+        files[USAGE] = _lines(map(_public_usage, run.usages))
     return files
 
 
-def _told(item: Usage) -> Usage:
-    """How an answer ended and what it cost, without the words of a provider, which may name accounts and places."""
+def _public_usage(item: Usage) -> Usage:
+    """Remove the provider's message, which may name accounts and paths."""
     return item.model_copy(update={"detail": ""})
 
 
@@ -221,7 +265,11 @@ def _lines(records: Iterable[StoredRecord]) -> bytes:
 
 
 def _checked(archive: zipfile.ZipFile, file: Path) -> tuple[dict[str, bytes], set[str]]:
-    """The files of an archive by name, and the names of logs. Names, number and sizes are looked at before reading."""
+    """Read the files of an archive by name, except logs, after checking all names, their number and the sizes.
+
+    Returns:
+        The content of the files by name, and the names of the logs.
+    """
     entries = archive.infolist()
     if len(entries) > MOST_FILES:
         raise RecordError(f"{file}: holds {len(entries)} files, more than {MOST_FILES}")
@@ -230,15 +278,15 @@ def _checked(archive: zipfile.ZipFile, file: Path) -> tuple[dict[str, bytes], se
     known = (MANIFEST, FACTS, SUBMISSIONS, GRADES, USAGE)
     names = [item.filename for item in entries]
     if strange := [name for name in names if name not in known and not _LOG.fullmatch(name)]:
-        raise RecordError(f"{file}: holds {strange[0][:_LONGEST_SETTING]!r}, which is no file of a pack")
+        raise RecordError(f"{file}: holds {strange[0][:_LONGEST_SETTING]!r}, which does not belong in a pack")
     if twice := [name for name in names if names.count(name) > 1]:
         raise RecordError(f"{file}: holds {twice[0]} twice")
     if missing := [name for name in known if name not in names and name != USAGE]:
         raise RecordError(f"{file}: holds no {missing[0]}")
-    ways = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-    if others := [item.filename for item in entries if item.compress_type not in ways]:
-        raise RecordError(f"{file}: {others[0]} is packed in another way than by deflate")
-    # By these ways an entry gives at most the bytes that it says it has, however little it was packed into.
+    supported = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+    if others := [item.filename for item in entries if item.compress_type not in supported]:
+        raise RecordError(f"{file}: {others[0]}: unsupported compression method (expected deflate)")
+    # With stored or deflate, zipfile never yields more than the declared size, so the limit above holds.
     return {name: archive.read(name) for name in names if name in known}, set(names) - set(known)
 
 
@@ -258,6 +306,6 @@ def _distinct(answers: Iterable[Answer], place: str) -> set[Answer]:
     found: set[Answer] = set()
     for answer in answers:
         if answer in found:
-            raise RecordError(f"{place}: {answer} is there twice")
+            raise RecordError(f"{place}: {answer} is in the file twice")
         found.add(answer)
     return found

@@ -1,6 +1,7 @@
-"""The records of a run folder, except grades: facts, usage, snapshots, judgements and labels.
+"""The records of a run folder except grades: facts, usage, snapshots, judgements and labels.
 
-`Category` is the scale of judgements and labels, `ErrorClass` the kinds of error (LMR-BENCH, sections 4.2 and 5.3).
+`Category` is the scale of judgements and labels, and `ErrorClass` names the kinds of error (LMR-BENCH, sections 4.2 and
+5.3).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pydantic import Field, JsonValue, model_validator
 from lmrbench.records import StoredRecord
 from lmrbench.tasks.submission import Answer, SampleNumber, Text
 
-# How an answer ended. The last three are the machinery's: such a sample has no grade, and is asked again.
+# How an answer ended. The last three are faults of a provider or machine: the sample gets no grade and is retried.
 AnswerStatus = Literal[
     "answered",
     "truncated",
@@ -28,21 +29,20 @@ AnswerStatus = Literal[
 ]
 UNANSWERED: tuple[AnswerStatus, ...] = ("provider_error", "agent_crash", "machine_error")
 
-
-# How a vote ended. The last one is the machinery's: such a vote is asked again.
+# How a vote ended. The last one is a fault of the provider: the vote is retried.
 VoteStatus = Literal["judged", "refused", "unparsable", "provider_error"]
-# Which of the two a judge reads first.
+# Which of the two programs a judge reads first.
 Order = Literal["reference first", "candidate first"]
 
-# Completely correct; the logic is correct, the implementation is not; the logic is incorrect.
+# Completely correct; correct logic with an incorrect implementation; incorrect logic.
 Category = Literal["CC", "LC", "LI"]
 CATEGORIES: tuple[Category, ...] = get_args(Category)
-# The two ends of the scale.
+# The two ends of the scale of categories.
 OPPOSITES = frozenset({"CC", "LI"})
 
 # What went wrong in an answer that is not completely correct.
 ErrorClass = Literal["paper parsing", "problem context", "code robustness", "cross-file retrieval", "policy"]
-# What each kind of error means, in our words.
+# The definition of each error class, as judges and annotators read it.
 ERROR_CLASSES: Mapping[ErrorClass, str] = {
     "paper parsing": "a formula, symbol or detail of the paper was misread or left out",
     "problem context": "what the task asks of this function, or what surrounds it, was misunderstood",
@@ -53,11 +53,21 @@ ERROR_CLASSES: Mapping[ErrorClass, str] = {
 
 
 class Usage(StoredRecord):
-    """How one answer ended, and what it cost: calls of the model, tokens, dollars where prices are known, seconds.
+    """How one answer ended, and what it cost.
 
-    detail: why, where the status alone does not say it. seconds: working time of model and tools, without waiting for
-    the provider and without grading. limit: the limit that ended it, if one did. cut: the parts of the prompt that
-    were cut.
+    Attributes:
+        system: The name of the system.
+        task: The id of the task.
+        sample: The number of the sample, from 0.
+        status: How the answer ended.
+        detail: The reason, if the status alone does not say it.
+        calls: The number of model calls.
+        input_tokens: Tokens that the model read.
+        output_tokens: Tokens that the model wrote.
+        dollars: The cost, or None if the model's prices are unknown.
+        seconds: Working time of the model and its tools, without retries, queueing and grading.
+        limit: The limit that ended the answer; "" if none did.
+        cut: The parts of the prompt that were cut.
     """
 
     system: str
@@ -75,16 +85,28 @@ class Usage(StoredRecord):
 
     @property
     def answer(self) -> Answer:
-        """Which answer it is of."""
+        """The answer that this record describes."""
         return Answer(self.system, self.task, self.sample)
 
 
 class Snapshot(StoredRecord):
-    """What an agent's workspace held after a turn: how many cases match, and what was spent until then.
+    """The grade of an agent's workspace after a turn, and the cost until then.
 
-    There is one for each turn after which the goal files had changed, and one for the end. turn: how many calls of the
-    model had succeeded. tool_calls: how many the model had asked for. seconds, dollars: as those of `Usage`. passed:
-    under the seeds of the answer's own grade.
+    There is a snapshot for each turn that changed a goal file, and one for the end.
+
+    Attributes:
+        system: The name of the system.
+        task: The id of the task.
+        sample: The number of the sample, from 0.
+        turn: The number of successful model calls so far.
+        input_tokens: Tokens that the model read so far.
+        output_tokens: Tokens that the model wrote so far.
+        tool_calls: The number of tool calls that the model requested so far.
+        seconds: Working time so far, as in `Usage`.
+        dollars: Cost so far, as in `Usage`.
+        matched: The number of cases that match.
+        cases: The number of cases.
+        passed: Whether the workspace passes under the seeds of the answer's own grade.
     """
 
     system: str
@@ -107,12 +129,23 @@ class Snapshot(StoredRecord):
 
 
 class RunFacts(StoredRecord):
-    """`run.json`: under what conditions the submissions and the last grades beside it were made.
+    """`run.json`: the conditions under which the folder's submissions and last grades were made.
 
-    suite: its name and version; "" for one that has none. solving: the settings that a model was asked under
-    (`lmrbench.models.settings`); None for submissions that came from elsewhere. fresh_seeds: the seeds were drawn for
-    this run alone. blind: the grades hold no reasons. fail_fast: they end at the first case that fails. source: the
-    file that the submissions were read from, relative to the folder; "" for those of models and built-in systems.
+    Attributes:
+        lmrbench: The version of lmrbench.
+        suite_digest: The digest of the suite.
+        tasks: The ids of the tasks.
+        seeds: The seeds that cases were drawn under.
+        sandbox: The name of the sandbox back end.
+        environment: The harness, the machine and the versions of installed packages.
+        suite: The name and version of the suite; "" for a suite without a name.
+        solving: The settings that a model was asked under (`lmrbench.models.settings`), or None for submissions from
+            elsewhere.
+        fresh_seeds: Whether the seeds were drawn for this run alone.
+        blind: Whether the grades omit reasons.
+        fail_fast: Whether grading stopped at the first failing case.
+        source: The file that the submissions were read from, relative to the folder; "" for submissions of models and
+            built-in systems.
     """
 
     lmrbench: str
@@ -130,7 +163,7 @@ class RunFacts(StoredRecord):
 
 
 class VoteKey(NamedTuple):
-    """Which vote on which text: two votes with the same key are one vote, whichever submission they stand for."""
+    """The identity of a vote. Submissions with the same text share votes with equal keys."""
 
     judge: str
     vote: int
@@ -140,10 +173,27 @@ class VoteKey(NamedTuple):
 class Judgement(StoredRecord):
     """One vote of one judge on one submission.
 
-    vote: its number among the repeated votes of the judge, from 0. digest: of the text that was judged, with the
-    version of the prompt. category, error_class, logic, implementation: None and empty unless the status is `judged`.
-    detail: why there is no category. attempts: how often the judge was asked, 0 where the vote on the same text of
-    another submission was taken over. dollars: None where no prices are known.
+    Attributes:
+        system: The system of the submission.
+        task: The task of the submission.
+        sample: The sample of the submission.
+        judge: The name of the judge.
+        vote: The number of the vote among the repeated votes of the judge, from 0.
+        order: Which of the two programs the judge read first.
+        prompt_version: The version of the judge's prompt.
+        evidence: Whether the judge saw the verdicts on cases.
+        comments_stripped: Whether comments were removed from the submission.
+        digest: The digest of the judged text and of the version of the prompt.
+        status: How the vote ended.
+        category: The category, or None unless the status is `judged`.
+        error_class: The error class, if the judge named one.
+        logic: The judge's remarks on the logic.
+        implementation: The judge's remarks on the implementation.
+        detail: Why there is no category.
+        attempts: The number of requests; 0 if the vote was copied from another submission with the same text.
+        input_tokens: Tokens that the judge read.
+        output_tokens: Tokens that the judge wrote.
+        dollars: The cost, or None if the judge's prices are unknown.
     """
 
     system: Text
@@ -170,12 +220,12 @@ class Judgement(StoredRecord):
     @model_validator(mode="after")
     def _category_of_a_judgement(self) -> Judgement:
         if (self.status == "judged") != (self.category is not None):
-            raise ValueError("category: a vote has one if it was judged, and no other has")
+            raise ValueError("category: required if the status is 'judged', not allowed otherwise")
         return self
 
     @property
     def key(self) -> VoteKey:
-        """Which vote this is."""
+        """The identity of this vote."""
         return VoteKey(self.judge, self.vote, self.digest)
 
     @property
@@ -185,7 +235,18 @@ class Judgement(StoredRecord):
 
 
 class Label(StoredRecord):
-    """What one person says of one answer. seconds: how long that took, where it was noted."""
+    """The label that one person gave to one answer.
+
+    Attributes:
+        system: The system of the answer.
+        task: The task of the answer.
+        sample: The sample of the answer.
+        annotator: The name of the person.
+        category: The category.
+        error_class: The error class, if the person chose one.
+        reason: The person's explanation.
+        seconds: How long labelling took, or None if it was not measured.
+    """
 
     system: str = Field(min_length=1)
     task: str = Field(min_length=1)
@@ -198,5 +259,5 @@ class Label(StoredRecord):
 
     @property
     def answer(self) -> Answer:
-        """Which answer it is of."""
+        """The answer that was labelled."""
         return Answer(self.system, self.task, self.sample)

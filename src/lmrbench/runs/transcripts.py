@@ -1,7 +1,7 @@
-"""What was said between a system and its model, out of Inspect's logs, without what tells of the machine.
+"""Export of the conversations in Inspect's logs, without information about the machine.
 
-Inspect's own files also hold where they were made, by which command, and every error with its paths. Of them only the
-messages are taken, and in these the folders of this machine and what looks like a key are replaced.
+Inspect's logs also contain the folder and the command of the run, and errors with local paths. Only the messages are
+exported, and folders of this machine and likely secrets are replaced in them.
 """
 
 from __future__ import annotations
@@ -21,12 +21,22 @@ if TYPE_CHECKING:
 _SECRET_NAME = re.compile("key|token|secret|password|credential", re.I)
 _SECRET = re.compile(r"\b(?:sk|pk|ghp|gho|hf|xai|gsk|AKIA|AIza|Bearer)[-_ ]?[A-Za-z0-9_-]{16,}")
 _HOME = re.compile(r"(/home/|/Users/|\\Users\\)[^/\\\s\"':]+")
-# Shorter values of variables may be ordinary words.
+# Shorter values of environment variables may be ordinary words.
 _SHORTEST_SECRET = 8
 
 
 def transcripts(folder: Path) -> Iterator[str]:
-    """The messages of each log of a run folder, as JSON lines, one per sample."""
+    """Export the messages of each log of a run folder.
+
+    Args:
+        folder: The run folder.
+
+    Yields:
+        JSON lines for each log, with one line per sample.
+
+    Raises:
+        RecordError: A log is damaged or too large.
+    """
     clean = _cleaner(folder)
     for name in log_files(folder):
         yield "".join(
@@ -53,12 +63,12 @@ def _transcript(sample: EvalSample, clean: Callable[[str], str]) -> dict[str, An
 
 
 def _cleaner(folder: Path) -> Callable[[str], str]:
-    """Replaces the folders of this machine, the values of variables that are named like secrets, and keys."""
+    """Make a function that replaces local folders, values of environment variables named like secrets, and keys."""
     places = {str(folder.resolve()), os.getcwd(), str(Path.home())}
     secrets = {value for name, value in os.environ.items() if _SECRET_NAME.search(name)}
-    told = [item for item in places if len(item) > 1] + [item for item in secrets if len(item) >= _SHORTEST_SECRET]
-    # The longest first, for one may begin with another.
-    listed = re.compile("|".join(map(re.escape, sorted(told, key=len, reverse=True))))
+    private = [item for item in places if len(item) > 1] + [item for item in secrets if len(item) >= _SHORTEST_SECRET]
+    # The longest alternative comes first, because one may be a prefix of another.
+    listed = re.compile("|".join(map(re.escape, sorted(private, key=len, reverse=True))))
 
     def clean(text: str) -> str:
         return _HOME.sub(r"\1someone", _SECRET.sub("[left out]", listed.sub("[left out]", text)))

@@ -1,7 +1,7 @@
-"""The answers of a pack graded again: the run folder that they are graded in, and what was found.
+"""Verification of a pack: its answers are graded again in a new run folder and compared with its claims.
 
-`verification.json` says for which pack a run folder stands, and what differs from what was claimed. It is signed, as
-grades are, so that only this installation's own word is taken for a verification.
+`verification.json` names the pack that the run folder verifies and counts the differences from the pack's claims. It is
+signed like grades, so only verifications by this installation are accepted.
 """
 
 from __future__ import annotations
@@ -31,12 +31,22 @@ VERIFICATION = "verification.json"
 
 
 class Verification(StoredRecord):
-    """`verification.json` of a run folder: its answers came in a pack, and were graded again here.
+    """`verification.json`: the result of grading the answers of a pack again.
 
-    pack: SHA-256 of the file. lmrbench, suite, suite_digest, sandbox, seeds: what they were graded under here.
-    fresh_seeds: the seeds were drawn for it, so that nobody could know them before. claimed_lmrbench,
-    claimed_suite_digest: what the pack's own verdicts were made by. claimed_passed, passed: how many of the answers
-    pass as was claimed, and as was found. differ: how many were claimed to be otherwise than they were found.
+    Attributes:
+        pack: The SHA-256 of the pack.
+        lmrbench: The version of lmrbench that verified the pack.
+        suite: The suite that the answers were graded with here.
+        suite_digest: The digest of that suite.
+        sandbox: The sandbox back end that was used here.
+        seeds: The seeds that were used here.
+        fresh_seeds: Whether the seeds were drawn for this verification, so the submitter could not know them.
+        claimed_lmrbench: The version of lmrbench that made the pack's verdicts.
+        claimed_suite_digest: The digest of the suite that made the pack's verdicts.
+        answers: The number of answers.
+        claimed_passed: The number of answers that pass according to the pack.
+        passed: The number of answers that pass here.
+        differ: The number of answers whose claimed and verified verdicts differ.
     """
 
     pack: str
@@ -54,43 +64,60 @@ class Verification(StoredRecord):
     differ: int
 
 
-class Compared(NamedTuple):
-    """An answer as it was claimed and as it was found to be."""
+class VerifiedClaim(NamedTuple):
+    """The verified and the claimed result of one answer."""
 
     found: Result
     claimed: bool
 
 
 def begin(pack: Pack, folder: Path) -> None:
-    """Write what a pack tells of its run into a new folder, to be graded there. A folder of the same pack is resumed.
+    """Write the run of a pack into a new folder that can be graded. A folder of the same pack is resumed.
 
-    Raises UsageError for a folder of anything else.
+    Args:
+        pack: The pack to verify.
+        folder: The run folder; created if it does not exist.
+
+    Raises:
+        UsageError: The folder holds something else, or a finished verification.
     """
     if folder.is_dir() and any(folder.iterdir()):
         if (folder / VERIFICATION).exists():
-            raise UsageError(f"{folder}: holds what was verified before; name another folder with --to")
+            raise UsageError(f"{folder}: holds a finished verification; choose another folder with --to")
         if not (folder / FACTS).exists() or not (folder / SUBMISSIONS).exists():
-            raise UsageError(f"{folder}: is not empty; name another folder with --to")
+            raise UsageError(f"{folder}: is not empty; choose another folder with --to")
         if read_submissions(folder) != list(pack.submissions):
-            raise UsageError(f"{folder}: holds other answers than this pack; name another folder with --to")
+            raise UsageError(f"{folder}: holds other answers than this pack; choose another folder with --to")
         return
-    # Seeds that a stranger names are never taken for drawn ones.
-    told = {"seeds": (), "fresh_seeds": False, "blind": False, "fail_fast": False}
-    write_facts(folder, pack.facts.model_copy(update=told))
+    # The seeds in a pack come from the submitter and must not be mistaken for fresh ones.
+    unset = {"seeds": (), "fresh_seeds": False, "blind": False, "fail_fast": False}
+    write_facts(folder, pack.facts.model_copy(update=unset))
     if pack.usages:
         lines = "".join(item.model_dump_json() + "\n" for item in pack.usages)
         write_whole(folder / USAGE, lines.encode())
     write_submissions(folder, pack.submissions)
 
 
-def compared(pack: Pack, results: Sequence[Result]) -> list[Compared]:
-    """Each answer beside what the pack claims of it."""
+def compare_claims(pack: Pack, results: Sequence[Result]) -> list[VerifiedClaim]:
+    """Pair each verified result with the claim of the pack on the same answer."""
     claims = {item.answer: item.passed for item in pack.claims}
-    return [Compared(item, claims[item.answer]) for item in results]
+    return [VerifiedClaim(item, claims[item.answer]) for item in results]
 
 
-def end(pack: Pack, folder: Path, found: Sequence[Compared]) -> Verification:
-    """Write down, signed, that a pack was graded again in a run folder, and what came of it."""
+def end(pack: Pack, folder: Path, found: Sequence[VerifiedClaim]) -> Verification:
+    """Write the signed result of a verification into its run folder.
+
+    Args:
+        pack: The pack that was verified.
+        folder: The run folder in which its answers were graded.
+        found: The claimed and the verified result of each answer.
+
+    Returns:
+        The verification that was written.
+
+    Raises:
+        RecordError: The folder has no `run.json`.
+    """
     facts = read_facts(folder)
     if facts is None:
         raise RecordError(f"{folder}: holds no {FACTS}")
@@ -114,7 +141,15 @@ def end(pack: Pack, folder: Path, found: Sequence[Compared]) -> Verification:
 
 
 def read_verification(run: Run) -> Verification | None:
-    """What is written of a run's being graded again; None unless this installation wrote it, and it still holds."""
+    """Read the verification of a run.
+
+    Args:
+        run: The run.
+
+    Returns:
+        The verification, or None if there is none, if this installation did not sign it, or if the run's grades
+        changed since.
+    """
     try:
         data = verified(read_plain(run.folder / VERIFICATION).rstrip())
     except FileNotFoundError:

@@ -1,1 +1,1 @@
-"""Pages on which people look at runs. Made on this machine, with nothing from elsewhere."""
+"""Web pages: the viewer, human annotation, and the static leaderboard. Pages load nothing from other servers."""

@@ -1,8 +1,8 @@
-"""The viewer: runs, their answers, tasks and the suite, as pages that only this machine's browser gets.
+"""The viewer: web pages of runs, their answers, tasks and the suite.
 
-Nothing in an address becomes a path: runs are named by their numbers, answers and tasks are looked up in what was read,
-and static files in what came with lmrbench. What strangers wrote is read and compared in threads, so that pages of
-others do not wait for it.
+No part of a URL is used as a path. Runs are addressed by number, answers and tasks are looked up in loaded data, and
+static files in a fixed table. Untrusted code is parsed and compared in threads, so slow answers do not delay other
+pages.
 """
 
 from __future__ import annotations
@@ -24,55 +24,81 @@ from lmrbench.runs.index import RunIndex
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Answer
 from lmrbench.tasks.workspace import instruction, target_texts, unsolved_files
-from lmrbench.web.code import coloured
-from lmrbench.web.matrix import cells_of, number_in, paged, total
+from lmrbench.web.answers import compare_answers, compare_with_repository, submitted_files
+from lmrbench.web.code import highlighted
+from lmrbench.web.matrix import cells_of, paged, parsed_number, total
 from lmrbench.web.prose import prose
-from lmrbench.web.serving import HEADERS, in_turn, page, refused, static
-from lmrbench.web.taken import beside_before, beside_each_other, handed_in
+from lmrbench.web.serving import HEADERS, error_handler, page, sequential, static
 from lmrbench.web.transcripts import TranscriptServers
 
-# How many systems stand side by side on a page of a run, and how many tasks below each other.
+# The number of systems (columns) and tasks (rows) per page of a run.
 SYSTEMS, TASKS = 8, 50
-# Of answers that one is compared with.
+# The number of other answers that the page of an answer links to.
 _MOST_OTHERS = 200
 STATUSES = ("passed", "failed", "unanswered")
 
 
 class Viewer:
-    """What the pages show: runs, by number, and the tasks that they are of.
-
-    show_reference: whether pages of answers show the reference, which who labels or solves must not see.
-    """
+    """The endpoints of the viewer and the data that they show."""
 
     def __init__(self, runs: Sequence[RunIndex], tasks: Mapping[str, Task], show_reference: bool) -> None:
+        """Create a viewer.
+
+        Args:
+            runs: The runs; their positions are their numbers in URLs.
+            tasks: The tasks of the suite by id.
+            show_reference: Whether pages of answers show the reference, which must be hidden from annotators and
+                solvers.
+        """
         self.runs = runs
         self.tasks = tasks
         self.show_reference = show_reference
         self.transcripts = TranscriptServers()
 
     def run_of(self, request: Request) -> tuple[int, RunIndex]:
-        """The run that an address names, after another look at its folder. Raises HTTPException where there is none."""
+        """Find the run of a URL and refresh its index.
+
+        Args:
+            request: A request whose path contains the number of the run.
+
+        Returns:
+            The number and the run.
+
+        Raises:
+            HTTPException: There is no such run.
+        """
         number = int(request.path_params["run"])
         if not 0 <= number < len(self.runs):
-            raise HTTPException(404, "There is no run of that number.")
-        self.runs[number].look()
+            raise HTTPException(404, "There is no run with this number.")
+        self.runs[number].refresh()
         return number, self.runs[number]
 
     def answer_of(self, request: Request, run: RunIndex, key: str = "") -> Answer:
-        """The answer that an address names. Raises HTTPException where the run has none of it."""
+        """Find the answer of a URL.
+
+        Args:
+            request: A request whose query contains `system`, `task` and `sample`.
+            run: The run.
+            key: A prefix of the names `system` and `sample` in the query.
+
+        Returns:
+            The answer.
+
+        Raises:
+            HTTPException: The run has neither a grade nor a usage record of the answer.
+        """
         query = request.query_params
-        answer = Answer(
-            query.get(f"{key}system", ""), query.get("task", ""), number_in(query.get(f"{key}sample", "0"), -1)
-        )
+        sample = parsed_number(query.get(f"{key}sample", "0"), -1)
+        answer = Answer(query.get(f"{key}system", ""), query.get("task", ""), sample)
         if answer not in run.entries and answer not in run.usages:
-            raise HTTPException(404, "There is no such answer in this run.")
+            raise HTTPException(404, "This run has no such answer.")
         return answer
 
     def overview(self, request: Request) -> Response:
-        """All runs."""
+        """Show all runs."""
         rows = []
         for number, run in enumerate(self.runs):
-            run.look()
+            run.refresh()
             rows.append(
                 {
                     "number": number,
@@ -85,7 +111,7 @@ class Viewer:
         return page("overview", rows=rows)
 
     def run(self, request: Request) -> Response:
-        """A run: tasks by systems."""
+        """Show the tasks of a run by systems."""
         number, run = self.run_of(request)
         query = request.query_params
         cells = cells_of(run)
@@ -127,17 +153,17 @@ class Viewer:
         )
 
     def state(self, request: Request) -> Response:
-        """How much is in a run, for a page that follows it."""
+        """Return the number of records in a run, which tells a page that follows the run whether to reload."""
         _, run = self.run_of(request)
         return JSONResponse({"entries": len(run.entries), "usages": len(run.usages)}, headers=HEADERS)
 
     async def answer(self, request: Request) -> Response:
-        """One answer: its code beside the masked function, failed cases, votes, labels, what it cost."""
+        """Show one answer: its code, failed cases, votes, labels and cost."""
         number, run = self.run_of(request)
         answer = self.answer_of(request, run)
         grade, task, submission = run.grade(answer), self.tasks.get(answer.task), run.submission(answer)
-        taken = await run_sync(beside_before, task, submission, self.show_reference)
-        as_it_came = [] if submission is None or taken.targets else await run_sync(handed_in, submission)
+        taken = await run_sync(compare_with_repository, task, submission, self.show_reference)
+        submitted = [] if submission is None or taken.targets else await run_sync(submitted_files, submission)
         others = sorted(item for item in run.entries if item.task == answer.task and item != answer)
         return page(
             "answer",
@@ -154,22 +180,22 @@ class Viewer:
             labels=run.labels(answer),
             others=others[:_MOST_OTHERS],
             show_reference=self.show_reference,
-            handed_in=as_it_came,
+            submitted=submitted,
         )
 
     def transcript(self, request: Request) -> Response:
-        """Leads to what was said between the system and its model, in Inspect's own viewer."""
+        """Redirect to the transcript of an answer in Inspect's viewer."""
         _, run = self.run_of(request)
         address = self.transcripts.address(run.folder, self.answer_of(request, run))
         return RedirectResponse(address, headers=HEADERS)
 
     async def compare(self, request: Request) -> Response:
-        """Two answers to one task side by side."""
+        """Show two answers to one task side by side."""
         number, run = self.run_of(request)
         answers = [self.answer_of(request, run, key) for key in ("left_", "right_")]
         task = self.tasks.get(answers[0].task)
         left, right = (run.submission(answer) for answer in answers)
-        pieces = await run_sync(beside_each_other, task, left, right)
+        pieces = await run_sync(compare_answers, task, left, right)
         return page(
             "compare",
             number=number,
@@ -180,28 +206,36 @@ class Viewer:
         )
 
     def task(self, request: Request) -> Response:
-        """A task: summary, instruction, masked code, certificate."""
+        """Show a task: instruction, masked code, certificate, and summary of the paper."""
         task = self.tasks.get(request.query_params.get("task", ""))
         if task is None:
-            raise HTTPException(404, "There is no such task in this suite.")
+            raise HTTPException(404, "This suite has no such task.")
         masked = target_texts(task, unsolved_files(task))
         return page(
             "task",
             task=task,
             summary=prose(task.files.summary),
             instruction=prose(instruction(task, "full")),
-            masked=[(str(target), line, coloured(text)) for target, (line, text) in masked.items()],
+            masked=[(str(target), line, highlighted(text)) for target, (line, text) in masked.items()],
             certificate=read_certificate(task) if task.files.check else None,
-            coloured=coloured,
+            highlighted=highlighted,
         )
 
     def suite(self, request: Request) -> Response:
-        """All tasks that are here."""
+        """Show all tasks of the suite."""
         return page("suite", tasks=list(self.tasks.values()))
 
 
 def application(viewer: Viewer, hosts: Sequence[str]) -> Starlette:
-    """The viewer as an application. hosts: the names that a browser may call this server by."""
+    """Make the web application of a viewer.
+
+    Args:
+        viewer: The viewer.
+        hosts: The host names that requests may use.
+
+    Returns:
+        The application.
+    """
     routes: Mapping[str, Callable[[Request], Response]] = {
         "/": viewer.overview,
         "/run/{run:int}": viewer.run,
@@ -213,11 +247,11 @@ def application(viewer: Viewer, hosts: Sequence[str]) -> Starlette:
     }
     return Starlette(
         routes=[
-            *(Route(path, in_turn(endpoint)) for path, endpoint in routes.items()),
+            *(Route(path, sequential(endpoint)) for path, endpoint in routes.items()),
             Route("/run/{run:int}/answer", viewer.answer),
             Route("/run/{run:int}/compare", viewer.compare),
         ],
-        exception_handlers={HTTPException: refused("base"), LmrbenchError: refused("base")},
-        # Another site's name that points here must not read these pages.
+        exception_handlers={HTTPException: error_handler("base"), LmrbenchError: error_handler("base")},
+        # Prevents DNS rebinding: a foreign host name that resolves to this machine must not read these pages.
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))],
     )

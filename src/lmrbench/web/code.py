@@ -1,4 +1,4 @@
-"""Code as HTML: coloured, with numbers of lines, and two versions side by side with their differences marked."""
+"""Code as HTML: highlighted, with line numbers, and as a side-by-side comparison of two versions."""
 
 from __future__ import annotations
 
@@ -13,15 +13,20 @@ from pygments.lexers import PythonLexer
 from lmrbench.source.matching import matched
 from lmrbench.text import printable
 
-# More is shown as plain text, since colouring takes long.
-_MOST_COLOURED = 200_000
+# Longer texts are shown as plain text, since highlighting them takes too long.
+_MOST_HIGHLIGHTED = 200_000
 _LIGHT, _DARK = "default", "github-dark"
 
 
-class Line(NamedTuple):
-    """One line of two versions beside each other. Numbers and texts are None where a version has no such line.
+class ComparedLine(NamedTuple):
+    """One line of a side-by-side comparison. Number and HTML are None on a side that lacks the line.
 
-    kind: `same`, `changed`, `added` (only the right has it) or `removed`.
+    Attributes:
+        kind: `same`, `changed`, `added` (only on the right) or `removed` (only on the left).
+        left: The line number on the left.
+        left_html: The line on the left.
+        right: The line number on the right.
+        right_html: The line on the right.
     """
 
     kind: str
@@ -31,25 +36,35 @@ class Line(NamedTuple):
     right_html: Markup | None
 
 
-def coloured(text: str) -> list[Markup]:
-    """The lines of Python code as HTML. Whatever the text holds, it is shown and does nothing."""
+def highlighted(text: str) -> list[Markup]:
+    """Return the lines of Python code as highlighted and escaped HTML."""
     lines = _lines(text)
-    if len(text) > _MOST_COLOURED:
+    if len(text) > _MOST_HIGHLIGHTED:
         return [Markup.escape(line) for line in lines]
     html = highlight("\n".join(lines), PythonLexer(stripnl=False, ensurenl=False), HtmlFormatter(nowrap=True))
-    # Pygments escapes what it is given; within a line its tags are closed.
+    # Pygments escapes its input and closes its tags at the end of each line.
     return [Markup(line) for line in html.removesuffix("\n").split("\n")]
 
 
-def beside(left: str, right: str, left_line: int = 1, right_line: int = 1) -> Iterator[Line]:
-    """Two versions of code, line by line, each counted from its own first line."""
-    html = coloured(left), coloured(right)
+def side_by_side(left: str, right: str, left_line: int = 1, right_line: int = 1) -> Iterator[ComparedLine]:
+    """Compare two versions of code line by line.
+
+    Args:
+        left: The first version.
+        right: The second version.
+        left_line: The number of the first line on the left.
+        right_line: The number of the first line on the right.
+
+    Yields:
+        The lines of the comparison.
+    """
+    html = highlighted(left), highlighted(right)
     lines = _lines(left), _lines(right)
     for kind, left_start, left_end, right_start, right_end in matched(*lines):
         for offset in range(max(left_end - left_start, right_end - right_start)):
             here, there = left_start + offset, right_start + offset
             on_left, on_right = here < left_end, there < right_end
-            yield Line(
+            yield ComparedLine(
                 "same" if kind == "equal" else "changed" if on_left and on_right else "removed" if on_left else "added",
                 left_line + here if on_left else None,
                 html[0][here] if on_left else None,
@@ -62,8 +77,8 @@ def _lines(text: str) -> list[str]:
     return printable(text, lines=True).removesuffix("\n").split("\n")
 
 
-def changes(lines: Iterable[Line], around: int = 2) -> list[Line]:
-    """The lines that differ, and so many before and after each."""
+def changed_lines(lines: Iterable[ComparedLine], around: int = 2) -> list[ComparedLine]:
+    """Return the lines that differ, each with `around` lines of context before and after."""
     every = list(lines)
     shown = {
         near
@@ -74,8 +89,8 @@ def changes(lines: Iterable[Line], around: int = 2) -> list[Line]:
     return [line for place, line in enumerate(every) if place in shown]
 
 
-def colours() -> str:
-    """The style sheet of coloured code, for light and for dark pages."""
+def highlighting_css() -> str:
+    """Return the style sheet of highlighted code for light and dark pages."""
     formatters: list[Any] = [HtmlFormatter(style=style) for style in (_LIGHT, _DARK)]
     light, dark = (formatter.get_style_defs(".code") for formatter in formatters)
     return f"{light}\n@media screen and (prefers-color-scheme: dark) {{\n{dark}\n}}\n"

@@ -1,4 +1,4 @@
-"""The matrix of a run: tasks by systems, a cell for all samples of one for the other, a page at a time."""
+"""The matrix of a run: tasks by systems, one page at a time. A cell covers all samples of a system for a task."""
 
 from __future__ import annotations
 
@@ -10,8 +10,15 @@ from lmrbench.tasks.submission import Answer
 
 
 @dataclass(frozen=True)
-class Cell:
-    """All samples of one system for one task: how many were graded, passed, and ended without a grade."""
+class MatrixCell:
+    """The samples of one system for one task.
+
+    Attributes:
+        graded: The number of samples with a grade.
+        passed: The number of samples that pass.
+        unanswered: The number of samples that ended without a grade.
+        answers: The samples, in order; () in a total.
+    """
 
     graded: int
     passed: int
@@ -20,15 +27,27 @@ class Cell:
 
     @property
     def status(self) -> str:
-        """`passed` where all do, `failed` where one does not, `unanswered` where none was graded, "" for nothing."""
+        """The state of the cell.
+
+        `passed` if all graded samples pass, `failed` if one does not, `unanswered` if no sample was graded, and "" if
+        there are no samples.
+        """
         if self.graded:
             return "passed" if self.passed == self.graded else "failed"
         return "unanswered" if self.unanswered else ""
 
 
 @dataclass(frozen=True)
-class Page:
-    """Some of many items: from which on, of how many, and where the pages before and after begin (None for none)."""
+class ItemPage:
+    """One page of a list.
+
+    Attributes:
+        items: The items on the page.
+        start: The position of the first item in the list.
+        total: The length of the list.
+        before: The start of the previous page, or None on the first page.
+        after: The start of the next page, or None on the last page.
+    """
 
     items: Sequence[str]
     start: int
@@ -37,24 +56,24 @@ class Page:
     after: int | None
 
 
-def cells_of(run: RunIndex) -> dict[tuple[str, str], Cell]:
-    """By system and task; samples in order."""
+def cells_of(run: RunIndex) -> dict[tuple[str, str], MatrixCell]:
+    """Return the cells of a run by system and task."""
     answers: dict[tuple[str, str], list[Answer]] = {}
     for answer in sorted({*run.entries, *run.usages}):
         answers.setdefault((answer.system, answer.task), []).append(answer)
     cells = {}
     for key, some in answers.items():
         entries = [run.entries[answer] for answer in some if answer in run.entries]
-        cells[key] = Cell(
+        cells[key] = MatrixCell(
             len(entries), sum(item.head.passed for item in entries), len(some) - len(entries), tuple(some)
         )
     return cells
 
 
-def total(cells: Iterable[Cell]) -> Cell:
-    """The numbers of several cells, as one."""
+def total(cells: Iterable[MatrixCell]) -> MatrixCell:
+    """Add up the counts of several cells."""
     some = list(cells)
-    return Cell(
+    return MatrixCell(
         sum(cell.graded for cell in some),
         sum(cell.passed for cell in some),
         sum(cell.unanswered for cell in some),
@@ -62,12 +81,21 @@ def total(cells: Iterable[Cell]) -> Cell:
     )
 
 
-def paged(items: Sequence[str], start: str, size: int) -> Page:
-    """So many items, from the one on whose place an address gives as text; from the first where that is no place."""
-    first = number_in(start, 0)
+def paged(items: Sequence[str], start: str, size: int) -> ItemPage:
+    """Return one page of a list.
+
+    Args:
+        items: The whole list.
+        start: The position of the first item, as text from a URL. Invalid positions mean the first page.
+        size: The number of items per page.
+
+    Returns:
+        The page.
+    """
+    first = parsed_number(start, 0)
     first = first if first < len(items) else 0
     after = first + size
-    return Page(
+    return ItemPage(
         items[first:after],
         first,
         len(items),
@@ -76,6 +104,6 @@ def paged(items: Sequence[str], start: str, size: int) -> Page:
     )
 
 
-def number_in(text: str, otherwise: int) -> int:
-    """The number that an address gives as text; `otherwise` where it is none, or too long for any."""
+def parsed_number(text: str, otherwise: int) -> int:
+    """Return the non-negative integer in a text from a URL or form, or `otherwise` if the text is not one."""
     return int(text) if text.isdecimal() and len(text) < 10 else otherwise

@@ -1,4 +1,4 @@
-"""Summaries and instructions as HTML: Markdown whose formulas become MathML, and which can do nothing."""
+"""Markdown with formulas (summaries of papers, instructions) as inert HTML with MathML."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
-# What the converter makes of formulas; it hands on whatever else stands in them.
+# The MathML that the converter produces. It also passes on HTML in formulas, which is refused.
 _ELEMENTS = re.compile(
     "math|mrow|m[ino]|mtext|mspace|mfrac|msqrt|mroot|m(?:sub|sup|subsup|under|over|underover)|mtable|mtr|mtd|mstyle|"
     "mpadded|mphantom|menclose"
@@ -31,19 +31,19 @@ def _formula(tex: str, options: dict[str, Any]) -> str:
             if not _ELEMENTS.fullmatch(element.tag) or not all(map(_ATTRIBUTES.fullmatch, element.attrib)):
                 raise ValueError(element.tag)
         html = ElementTree.tostring(root, encoding="unicode")
-        # A wide formula scrolls, also by keyboard.
+        # The tab index lets keyboard users scroll a wide formula.
         return f'<span class="formula" tabindex="0">{html}</span>' if options["display_mode"] else html
     except Exception:
-        # The converter raises whatever it stumbles over; the source can be read, too.
+        # The converter raises many kinds of exceptions on unsupported TeX; show the source instead.
         return str(Markup("<code>{}</code>").format(tex))
 
 
 def _reader() -> MarkdownIt:
-    # No HTML of the text's own, and no images: they would be fetched from elsewhere.
+    # HTML is escaped, and images are disabled because the browser would load them from other servers.
     reader = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
     return reader.use(dollarmath_plugin, double_inline=True, renderer=_formula)
 
 
 def prose(text: str) -> Markup:
-    """Markdown as HTML. HTML within it is shown as text, and addresses but those of the web are no links."""
+    """Render Markdown. HTML in the text is escaped, and only web addresses become links."""
     return Markup(_reader().render(text))

@@ -1,6 +1,6 @@
-"""What all our servers of pages share: the port, templates, headers, static files, pages of errors.
+"""Shared parts of lmrbench's web servers: sockets, templates, headers, static files and error pages.
 
-Everything in a page is escaped, no script runs but one that came with lmrbench, and nothing is loaded from elsewhere.
+Everything in a page is escaped, only scripts that come with lmrbench run, and nothing is loaded from other servers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from starlette.responses import HTMLResponse, Response
 
 from lmrbench.errors import UsageError
 from lmrbench.report.render.html import environment
-from lmrbench.web.code import colours
+from lmrbench.web.code import highlighting_css
 
 HEADERS = {
     "content-security-policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; "
@@ -37,7 +37,13 @@ HEADERS = {
 
 
 class Listening(NamedTuple):
-    """A socket that listens, the address that leads to it, and the names that a browser may call it by."""
+    """A listening socket.
+
+    Attributes:
+        socket: The socket.
+        address: The URL of the server.
+        names: The host names that requests may use.
+    """
 
     socket: socket.socket
     address: str
@@ -46,14 +52,25 @@ class Listening(NamedTuple):
 
 @contextmanager
 def listening(host: str, port: int) -> Iterator[Listening]:
-    """Listen on a port; 0 for any that is free. Raises UsageError where that can't be done."""
+    """Listen on a port while the context is open.
+
+    Args:
+        host: The host name or address to listen on.
+        port: The port; 0 for any free one.
+
+    Yields:
+        The listening socket.
+
+    Raises:
+        UsageError: The port can't be opened.
+    """
     try:
         found = socket.create_server((host, port))
     except OSError as error:
-        raise UsageError(f"{host}:{port}: {os.strerror(error.errno or 0)}; name another with --port") from error
+        raise UsageError(f"{host}:{port}: {os.strerror(error.errno or 0)}; choose another with --port") from error
     with found:
         place = ip_address(found.getsockname()[0])
-        # On loopback, another site whose name leads here must not be answered.
+        # On loopback, refuse requests for other host names, which prevents DNS rebinding.
         names = ["localhost", "127.0.0.1"] if place.is_loopback else ["*"]
         called = socket.gethostname() if place.is_unspecified else host
         yield Listening(found, f"http://{called}:{found.getsockname()[1]}", names)
@@ -61,37 +78,46 @@ def listening(host: str, port: int) -> Iterator[Listening]:
 
 def serve(application: Starlette, server: Listening) -> None:
     """Answer requests until Ctrl-C."""
-    # Who started this in the background reads the address now.
+    # A parent process that started the server in the background reads the address now.
     sys.stdout.flush()
     uvicorn.Server(uvicorn.Config(application, log_level="error")).run([server.socket])
 
 
 def page(name: str, status: int = 200, **values: Any) -> HTMLResponse:
-    """A page made of a template."""
+    """Render a page.
+
+    Args:
+        name: The name of the template without its suffix.
+        status: The HTTP status.
+        values: The variables of the template.
+
+    Returns:
+        The page as a response.
+    """
     return HTMLResponse(_templates().get_template(f"{name}.jinja").render(**values), status, HEADERS)
 
 
-def refused(layout: str) -> Callable[[Request, Exception], Response]:
-    """Makes pages, of that layout, which say what is wrong."""
+def error_handler(layout: str) -> Callable[[Request, Exception], Response]:
+    """Make an exception handler that shows the error in a page with the given layout."""
 
     def respond(request: Request, error: Exception) -> Response:
         status, message = (error.status_code, error.detail) if isinstance(error, HTTPException) else (500, str(error))
-        title = "Not here" if status == 404 else "Not possible"
+        title = "Not found" if status == 404 else "Error"
         return page("error", status, layout=f"{layout}.jinja", title=title, message=message)
 
     return respond
 
 
 def static(request: Request) -> Response:
-    """Style sheets, scripts and the icon."""
+    """Serve style sheets, scripts and the icon."""
     kind, text = _STATIC.get(request.path_params["name"], ("", None))
     if text is None:
-        raise HTTPException(404, "There is no such file.")
+        raise HTTPException(404, "File not found.")
     return Response(text(), media_type=kind, headers=HEADERS)
 
 
-def in_turn(endpoint: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:
-    """One request after the other, in the server's own thread: what an endpoint reads is not shared between threads."""
+def sequential(endpoint: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:
+    """Run an endpoint in the server's own thread, one request at a time, so its data is not shared between threads."""
 
     async def respond(request: Request) -> Response:
         return endpoint(request)
@@ -107,20 +133,20 @@ def _templates() -> Environment:
 
 
 def _link(path: str, **query: object) -> str:
-    """An address with its query, of which what is empty is left out."""
+    """Build a URL with a query string, without empty parameters."""
     kept = {name: value for name, value in query.items() if value not in ("", None)}
     return f"{path}?{urlencode(kept)}" if kept else path
 
 
-def _own(name: str) -> Callable[[], str]:
+def _static_text(name: str) -> Callable[[], str]:
     return lambda: (files("lmrbench.web") / "static" / name).read_text("utf-8")
 
 
 _STATIC: Mapping[str, tuple[str, Callable[[], str] | None]] = {
-    "style.css": ("text/css", _own("style.css")),
-    "annotate.css": ("text/css", _own("annotate.css")),
-    "code.css": ("text/css", colours),
-    "icon.svg": ("image/svg+xml", _own("icon.svg")),
-    "view.js": ("text/javascript", _own("view.js")),
-    "annotate.js": ("text/javascript", _own("annotate.js")),
+    "style.css": ("text/css", _static_text("style.css")),
+    "annotate.css": ("text/css", _static_text("annotate.css")),
+    "code.css": ("text/css", highlighting_css),
+    "icon.svg": ("image/svg+xml", _static_text("icon.svg")),
+    "view.js": ("text/javascript", _static_text("view.js")),
+    "annotate.js": ("text/javascript", _static_text("annotate.js")),
 }

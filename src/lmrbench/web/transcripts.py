@@ -1,4 +1,4 @@
-"""Inspect's own viewer, for transcripts: one server for each run folder, from the first time it is asked for."""
+"""Servers of Inspect's viewer, which shows transcripts. A server is started when a run folder first needs one."""
 
 from __future__ import annotations
 
@@ -15,35 +15,45 @@ from lmrbench.runs.folder import LOGS
 from lmrbench.runs.logs import answered_in
 from lmrbench.tasks.submission import Answer
 
-# Inspect takes some seconds to start on a busy machine.
+# Inspect takes several seconds to start on a busy machine.
 _SECONDS_TO_START = 60
 _SECONDS_TO_END = 5
 
 
 class TranscriptServers:
-    """Servers of Inspect's viewer on loopback. `close` ends them."""
+    """The servers of Inspect's viewer on loopback, one per run folder. `close` stops them."""
 
     def __init__(self) -> None:
+        """Start without servers."""
         self._servers: dict[Path, tuple[subprocess.Popen[bytes], str]] = {}
 
     def address(self, run: Path, answer: Answer) -> str:
-        """Where the transcript of an answer is shown, of which a server runs from now on.
+        """Return the URL of a transcript, and start a server for it if none is running.
 
-        Raises UsageError if no log of the run folder holds the answer.
+        Args:
+            run: The run folder.
+            answer: The answer.
+
+        Returns:
+            The URL of the transcript in Inspect's viewer.
+
+        Raises:
+            UsageError: Inspect's viewer does not start, or no log contains the answer.
+            RecordError: A log is damaged or too large.
         """
         log = _log_of(run, answer)
         sample = quote(quote(answer.task, safe=""), safe="%")
         return f"{self._server(run)}/#/logs/{quote(log)}/samples/sample/{sample}/{answer.sample + 1}/transcript"
 
     def close(self) -> None:
-        """End the servers."""
+        """Stop the servers."""
         for process, _ in self._servers.values():
             process.terminate()
         for process, _ in self._servers.values():
             try:
                 process.wait(_SECONDS_TO_END)
             except subprocess.TimeoutExpired:
-                # It waits for browsers that still listen.
+                # The server waits for browsers with an open connection.
                 process.kill()
                 process.wait()
 
@@ -55,17 +65,17 @@ class TranscriptServers:
 
 
 def _log_of(run: Path, answer: Answer) -> str:
-    """The name of the latest log of a run in which an answer was given."""
+    """Return the name of the latest log that contains an answer."""
     found = answered_in(run, answer.task, answer.sample)
     if found is None:
-        raise UsageError(f"{run / LOGS}: no log holds a transcript of this answer")
+        raise UsageError(f"{run / LOGS}: no log contains a transcript of this answer")
     return found.removeprefix(f"{LOGS}/")
 
 
 def _start(logs: Path) -> tuple[subprocess.Popen[bytes], str]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    # What a log holds was written by strangers.
+    # Logs come from untrusted sources.
     options = ["--log-dir", str(logs), "--host", "127.0.0.1", "--port", str(port), "--no-trust-content"]
     command = [sys.executable, "-m", "inspect_ai", "view", "start", *options]
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -80,4 +90,4 @@ def _start(logs: Path) -> tuple[subprocess.Popen[bytes], str]:
             return process, address
     process.kill()
     process.wait()
-    raise UsageError(f"Inspect's viewer does not start: {' '.join(command)}")
+    raise UsageError(f"Inspect's viewer: does not start; run it yourself to see why: {' '.join(command)}")

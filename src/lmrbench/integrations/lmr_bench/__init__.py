@@ -1,1 +1,1 @@
-"""The public edition of LMR-BENCH: import its tasks, read its records, repeat the paper's analyses."""
+"""The public edition of LMR-BENCH: import of its tasks, its published records, and the analyses of its paper."""

@@ -1,8 +1,7 @@
-"""The actions of agents by kind, and whether sessions that solve their task differ from the others.
+"""The actions of agents by kind, and a test of whether sessions that solve their task differ from the others.
 
-Kinds of actions are those of LMR-BENCH's figure on agents. Sessions come from run folders (Inspect's logs), from event
-folders of OpenHands, and from the published records. A session is counted once, however many copies of its events there
-are.
+The kinds are those of the LMR-BENCH paper's figure on agents. Sessions are read from Inspect's logs in run folders,
+from OpenHands event folders, and from the published records. Copies of a session are counted once.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 KINDS = ("edit", "read", "run", "message", "finish", "other")
 PERMUTATIONS = 10_000
 
-# OpenHands' names of actions; everything else is another kind.
+# The kinds of OpenHands actions; all others are "other".
 _OPENHANDS = {
     "edit": "edit",
     "read": "read",
@@ -41,7 +40,7 @@ _OPENHANDS = {
     "think": "message",
     "finish": "finish",
 }
-# Names of tools that agents have, in lower case.
+# The kinds of tools by their lower-case names; all others are "other".
 _TOOLS = {
     **dict.fromkeys(("bash", "python", "shell", "exec_command", "execute_bash"), "run"),
     **dict.fromkeys(("edit", "write", "multiedit", "apply_patch"), "edit"),
@@ -52,11 +51,16 @@ _TOOLS = {
 _EDITORS = ("text_editor", "str_replace_editor", "str_replace_based_edit_tool")
 
 
-class Session(Record):
-    """What one agent did on one task. counts: by kind, zeros left out.
+class AgentSession(Record):
+    """The session of one agent on one task.
 
-    solved: None if the outcome is not known. repeated: whether the published results name another session of this
-    system and paper instead. copies: how many times its events were found.
+    Attributes:
+        system: The name of the system.
+        task: The task of the session.
+        solved: Whether the agent solved the task, or None if unknown.
+        counts: The number of actions by kind, without zeros.
+        repeated: Whether the published results use another session of this system and paper.
+        copies: The number of copies of the session that were found.
     """
 
     system: str
@@ -68,9 +72,15 @@ class Session(Record):
 
 
 class Distribution(Record):
-    """The actions of a system's sessions, or of those that solved their task, or of the others.
+    """The actions of a system's sessions with a certain outcome.
 
-    counts: of these actions, by kind. shares: the same over their sum; empty without any.
+    Attributes:
+        system: The name of the system.
+        outcome: The outcome of the sessions; "all" for all of them.
+        sessions: The number of sessions.
+        actions: The number of actions.
+        counts: The number of actions by kind.
+        shares: The share of actions by kind; empty if there are no actions.
     """
 
     system: str
@@ -82,11 +92,16 @@ class Distribution(Record):
 
 
 class Contrast(Record):
-    """Whether the sessions of a system that solved their task differ from the others.
+    """A permutation test of whether sessions of a system that solved their task differ from the others.
 
-    distance: half the sum, over kinds, of the differences between the mean shares: 0 for the same, 1 for nothing in
-    common. p: the share of 10,000 permutations of the outcomes with at least this distance (the one at hand is counted
-    as one of them). Both are None without sessions of either outcome.
+    Attributes:
+        system: The name of the system.
+        solved: The number of sessions that solved their task.
+        unsolved: The number of sessions that did not.
+        distance: The total variation distance between the mean shares of both groups, from 0 to 1. None if a group is
+            empty.
+        p: The share of 10,000 permutations of the outcomes with at least this distance, with the observed one counted
+            as a permutation. None if a group is empty.
     """
 
     system: str
@@ -96,15 +111,26 @@ class Contrast(Record):
     p: float | None
 
 
-def sessions_of_run(run: Run) -> list[Session]:
-    """A session for each sample in the logs of a run folder; the last one of those that were asked again."""
+def sessions_of_run(run: Run) -> list[AgentSession]:
+    """Read the sessions in the logs of a run.
+
+    Args:
+        run: The run.
+
+    Returns:
+        A session for each sample; the last one if a sample was retried.
+
+    Raises:
+        UsageError: Inspect is not installed.
+        RecordError: A log is damaged or too large.
+    """
     passed = {(item.task, item.sample): item.passed for item in run.grades}
     systems = [item.system for item in run.usages] or [item.system for item in run.grades]
     found = {}
     for name in log_files(run.folder):
         for sample in logged_samples(run.folder, name):
             key = (str(sample.id), sample.epoch - 1)
-            found[key] = Session(
+            found[key] = AgentSession(
                 system=systems[0] if systems else run.folder.name,
                 task=key[0],
                 solved=passed.get(key),
@@ -113,17 +139,22 @@ def sessions_of_run(run: Run) -> list[Session]:
     return list(found.values())
 
 
-def sessions_of_events(*folders: Path) -> list[Session]:
-    """A session for each folder below these that holds OpenHands' events, one JSON file each.
+def sessions_of_events(*folders: Path) -> list[AgentSession]:
+    """Read sessions from OpenHands event folders, which have one JSON file per event.
 
-    An agent's action is an event with `source` "agent" and an `action`. The system is named after the folder. Two
-    folders hold the same session if all their events are equal, or the first ones are and have a timestamp; the one
-    with more events counts.
+    Events with `source` "agent" and an `action` are actions. Two folders hold the same session if their first events
+    are equal and have a timestamp, or if all their events are equal. The folder with more events is used.
+
+    Args:
+        folders: Folders with event folders at any depth. Each is named after its system.
+
+    Returns:
+        A session for each event folder, without copies.
 
     Raises:
-        RecordError: a file is no JSON, or a folder holds no events.
+        RecordError: A file is not JSON, or a folder holds no events.
     """
-    found: dict[str, tuple[Session, int]] = {}
+    found: dict[str, tuple[AgentSession, int]] = {}
     for folder in folders:
         by_place: dict[Path, list[dict[str, Any]]] = {}
         for file in sorted(folder.rglob("*.json"), key=_by_number):
@@ -139,19 +170,26 @@ def sessions_of_events(*folders: Path) -> list[Session]:
             if known is None or len(events) > length:
                 name = "/".join(place.relative_to(folder).parts) or folder.name
                 kinds = Counter(_kinds_of_events(events))
-                known, length = Session(system=folder.name, task=name, solved=None, counts=kinds), len(events)
+                known, length = AgentSession(system=folder.name, task=name, solved=None, counts=kinds), len(events)
             found[key] = known.model_copy(update={"copies": copies}), length
     return [session for session, _ in found.values()]
 
 
-def with_outcomes(sessions: Iterable[Session], file: Path) -> list[Session]:
-    """Sessions with the outcomes that a CSV file gives them.
+def with_outcomes(sessions: Iterable[AgentSession], file: Path) -> list[AgentSession]:
+    """Add outcomes from a CSV file to sessions.
 
-    Its columns are `task`, which is the name of a session or of one of the folders in it; `solved`, yes or no; and
-    `system`, which may be missing or empty. A session with several rows is solved if all of them are.
+    The file has the columns `task` (the path of a session's folder, or one of the folder names in it), `solved` (yes
+    or no) and optionally `system`. A session with several rows is solved if all rows say so.
+
+    Args:
+        sessions: The sessions.
+        file: The CSV file.
+
+    Returns:
+        The sessions; those without a row are unchanged.
 
     Raises:
-        RecordError: the file can't be read, has other columns or values, or a row that no session belongs to.
+        RecordError: The file can't be read, has other columns or values, or has a row that matches no session.
     """
     known = list(sessions)
     outcomes: dict[int, list[bool]] = {}
@@ -162,7 +200,7 @@ def with_outcomes(sessions: Iterable[Session], file: Path) -> list[Session]:
             if system in ("", item.system) and task in (item.task, *item.task.split("/"))
         ]
         if not places:
-            raise RecordError(f"{file}:{number}: no session of {' '.join(filter(None, (system, task)))!r} was found")
+            raise RecordError(f"{file}:{number}: no session matches {' '.join(filter(None, (system, task)))!r}")
         for place in places:
             outcomes.setdefault(place, []).append(solved)
     return [
@@ -171,8 +209,8 @@ def with_outcomes(sessions: Iterable[Session], file: Path) -> list[Session]:
     ]
 
 
-def published_sessions() -> list[Session]:
-    """The published sessions; one solved its paper if all recorded functions of the paper pass."""
+def published_sessions() -> list[AgentSession]:
+    """Return the published sessions. A session counts as solved if all recorded functions of its paper pass."""
     solved = solved_papers()
     found = []
     for system, paper, is_named, counts in actions_of_sessions():
@@ -181,17 +219,22 @@ def published_sessions() -> list[Session]:
             merged[_OPENHANDS.get(name, "other")] += count
         outcome = solved.get((system, paper)) if is_named else None
         found.append(
-            Session(system=system, task=paper, solved=outcome, counts=dict(+merged), repeated=not is_named),
+            AgentSession(system=system, task=paper, solved=outcome, counts=dict(+merged), repeated=not is_named),
         )
     return found
 
 
-def distributions(sessions: Iterable[Session]) -> list[Distribution]:
-    """Of each system: all its sessions, those that solved their task, and those that did not.
+def distributions(sessions: Iterable[AgentSession]) -> list[Distribution]:
+    """Return the distributions of actions by system and outcome.
 
-    Repeated sessions are in none of these; a system that has any has one more distribution, "with repeats".
+    Args:
+        sessions: The sessions.
+
+    Returns:
+        For each system, the distributions over all sessions and over those of each outcome, without repeated sessions.
+        Systems with repeated sessions also have a distribution "with repeats".
     """
-    groups: dict[tuple[str, str], list[Session]] = {}
+    groups: dict[tuple[str, str], list[AgentSession]] = {}
     for item in sessions:
         outcome = {True: "solved", False: "not solved", None: "not known"}[item.solved]
         for name in ("with repeats",) if item.repeated else ("all", outcome, "with repeats"):
@@ -203,12 +246,17 @@ def distributions(sessions: Iterable[Session]) -> list[Distribution]:
     ]
 
 
-def contrasts(sessions: Iterable[Session], seed: int = 0) -> list[Contrast]:
-    """For each system the permutation test of its sessions' shares against their outcomes. seed: of the permutations.
+def contrasts(sessions: Iterable[AgentSession], seed: int = 0) -> list[Contrast]:
+    """Run a permutation test for each system. Sessions without actions or without an outcome are ignored.
 
-    Sessions without an action or without an outcome are left out.
+    Args:
+        sessions: The sessions.
+        seed: The seed of the permutations.
+
+    Returns:
+        The result for each system.
     """
-    systems: dict[str, list[Session]] = {}
+    systems: dict[str, list[AgentSession]] = {}
     for item in sessions:
         systems.setdefault(item.system, [])
         if item.solved is not None and item.counts:
@@ -216,7 +264,7 @@ def contrasts(sessions: Iterable[Session], seed: int = 0) -> list[Contrast]:
     return [_contrast(system, items, seed) for system, items in sorted(systems.items())]
 
 
-def _contrast(system: str, sessions: Sequence[Session], seed: int) -> Contrast:
+def _contrast(system: str, sessions: Sequence[AgentSession], seed: int) -> Contrast:
     solved = np.array([bool(item.solved) for item in sessions], dtype=bool)
     count = int(solved.sum())
     if not 0 < count < len(solved):
@@ -225,7 +273,7 @@ def _contrast(system: str, sessions: Sequence[Session], seed: int) -> Contrast:
     shares /= shares.sum(axis=1, keepdims=True)
     distance = _distance(shares, solved)
     generator = np.random.default_rng(seed)
-    # Rounding must not make a permutation that changes nothing smaller than what was seen.
+    # The tolerance counts permutations that reproduce the observed distance up to rounding.
     as_far = sum(_distance(shares, generator.permutation(solved)) >= distance - 1e-12 for _ in range(PERMUTATIONS))
     return Contrast(
         system=system,
@@ -240,7 +288,7 @@ def _distance(shares: NDArray[np.float64], solved: NDArray[np.bool_]) -> float:
     return float(np.abs(shares[solved].mean(axis=0) - shares[~solved].mean(axis=0)).sum() / 2)
 
 
-def _distribution(system: str, outcome: str, sessions: Sequence[Session]) -> Distribution:
+def _distribution(system: str, outcome: str, sessions: Sequence[AgentSession]) -> Distribution:
     total: Counter[str] = Counter()
     for item in sessions:
         total.update(item.counts)
@@ -262,7 +310,7 @@ def _kinds_of_events(events: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _as_generated(sample: EvalSample) -> Iterator[ChatMessage]:
-    """The messages of a sample as the model wrote them: Inspect's own agent takes its calls of `submit` out of them."""
+    """Return the messages of a sample as the model wrote them. Inspect's agent removes `submit` calls from them."""
     from lmrbench.models.endings import turns
 
     written = {event.output.message.id: event.output.message for event in turns(sample.events) if event.output.choices}
@@ -270,7 +318,7 @@ def _as_generated(sample: EvalSample) -> Iterator[ChatMessage]:
 
 
 def _kinds_of_messages(messages: Iterable[Any]) -> Iterator[str]:
-    """One for each call of a tool, and one for each message of the assistant without any."""
+    """Yield the kind of each tool call, and "message" for each message of the assistant without tool calls."""
     for message in messages:
         if message.role == "assistant":
             for call in message.tool_calls or ():
@@ -286,7 +334,7 @@ def _kind_of_call(tool: str, arguments: Mapping[str, Any]) -> str:
 
 
 def _by_number(file: Path) -> tuple[Path, int, str]:
-    """The order of event files, which are named by their numbers."""
+    """Return the sort key of an event file, which is named by its number."""
     return file.parent, int(file.stem) if file.stem.isdecimal() else -1, file.name
 
 
@@ -294,20 +342,20 @@ def _event(file: Path) -> Any:
     try:
         return json.loads(read_plain(file))
     except (ValueError, RecursionError) as error:
-        raise RecordError(f"{file}: is not JSON: {error}") from error
+        raise RecordError(f"{file}: not valid JSON: {error}") from error
 
 
 def _outcomes(file: Path) -> Iterator[tuple[int, tuple[str, str, bool]]]:
-    """The rows of a file of outcomes with their line numbers: system, task, solved."""
+    """Yield the rows of a file of outcomes: the line number, and system, task and solved."""
     values = {**dict.fromkeys(("yes", "true", "1", "pass"), True), **dict.fromkeys(("no", "false", "0", "fail"), False)}
     try:
         rows = csv.DictReader(file.read_text("utf-8-sig").splitlines())
         if not {"task", "solved"} <= {*(rows.fieldnames or ())}:
-            raise RecordError(f"{file}:1: expected a CSV file with the columns task, solved and, if needed, system")
+            raise RecordError(f"{file}:1: expected a CSV file with the columns task, solved and optionally system")
         for row in rows:
             system, task, solved = ((row.get(name) or "").strip() for name in ("system", "task", "solved"))
             if solved.casefold() not in values:
-                raise RecordError(f"{file}:{rows.line_num}: solved is {solved!r}; expected yes or no")
+                raise RecordError(f"{file}:{rows.line_num}: solved: {solved!r} is not valid; use yes or no")
             yield rows.line_num, (system, task.strip("/"), values[solved.casefold()])
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise RecordError(f"{file}: can't be read: {error}") from error

@@ -1,11 +1,11 @@
-"""Checks for the functions of the public edition that plain tensors and numbers can observe.
+"""Checks for functions of the public edition.
 
-The edition has no inputs on which its functions could be observed, and a check of the suite `core` asks for more than
-the edition's instructions state. `public_checks/` therefore holds a separate check for each function that can be
-observed, with ordinary cases only, and without parameters that the instruction waives. A check is used for a function
-of the same paper and name if it passes the function's parameters in order, sets every attribute of `self` that the
-function reads, and everything that the function needs from the repository is installed. The module
-`lmrbench.integrations.lmr_bench.inside.adapter`, put before the check, extracts the function from its file.
+The edition has no inputs to observe its functions on, and the checks of the suite `core` cover more than the edition's
+instructions ask for. `public_checks/` therefore has a separate check for each function that can be observed with plain
+tensors and numbers. These checks have only ordinary cases and do not use parameters that the instruction waives. A
+check applies to a function of the same paper and name if the function takes the check's arguments in the same order,
+reads only attributes of `self` that the check sets, and needs only packages that are installed. The module
+`lmrbench.integrations.lmr_bench.inside.adapter`, which is prepended to the check, extracts the function from its file.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from lmrbench.source.functions import find
 from lmrbench.source.syntax import FunctionNode, decode
 from lmrbench.tasks.model import Paper, Target, Task
 
-# Packages that a function may import, in addition to the standard library and its repository.
+# The packages that a function may import, besides the standard library and modules of its repository.
 PACKAGES = ("numpy", "pandas", "scipy", "torch")
 _ENDING = """
 
@@ -39,18 +39,18 @@ def cases(seed):
     return [case for case in every_case(seed) if {{*case.get("uses", ())}} <= {{*ASKED}}]
 """
 _WAIVES = re.compile(r"\b(ignor|disregard)", re.IGNORECASE)
-# Attributes that every torch module has.
+# Attributes that every torch.nn.Module has.
 _OF_MODULES = frozenset({"training"})
 
 
 @dataclass(frozen=True)
 class Adapted:
-    """A check for another repository.
+    """A check for a task of the edition.
 
     Attributes:
-        of: the task of `core` whose function it observes.
-        text: its source.
-        imports: the packages that it imports.
+        of: The task of `core` with the same function.
+        text: The source code of the check.
+        imports: The packages that the check and the function import.
     """
 
     of: Task
@@ -59,40 +59,51 @@ class Adapted:
 
 
 def same_paper(paper: Paper, core: Iterable[Task]) -> list[Task]:
-    """Return the tasks of the function tier that the suite `core` has for a paper, by its title or address."""
+    """Return the function-tier tasks of `core` that belong to a paper with the same title or URL."""
     return [task for task in core if task.tier == "function" and _is_same(task.paper, paper)]
 
 
 def same_function(name: str, tasks: Sequence[Task]) -> Task | None:
-    """Return the task whose target has this name, or else the only task, or None."""
+    """Find the task with a function in `core`.
+
+    Args:
+        name: The name of the function.
+        tasks: The tasks of its paper in `core`.
+
+    Returns:
+        The task with a target of this name, else the paper's only task, else None.
+    """
     named = [task for task in tasks if name in {own.qualname.rpartition(".")[2] for own in task.targets}]
     return named[0] if named else tasks[0] if len(tasks) == 1 else None
 
 
-def adapted(
+def adapted_check(
     paper: Paper, target: Target, instruction: str, repository: Mapping[str, bytes], core: Iterable[Task]
 ) -> Adapted:
-    """Find the check for a function.
+    """Find the check for a function of the edition.
 
     Args:
-        paper: the paper as the edition describes it.
-        target: the function, in their repository.
-        instruction: the edition's. Cases of an option that it does not name, or waives, are left out.
-        repository: their files by path, with the function in place.
-        core: the tasks of the suite `core`.
+        paper: The paper as the edition describes it.
+        target: The function in the edition's repository.
+        instruction: The instruction. Cases that use an option which it waives, or does not name, are omitted.
+        repository: The files of the repository by path, with the golden inserted.
+        core: The tasks of the suite `core`.
+
+    Returns:
+        The check.
 
     Raises:
-        TaskError: no check can observe the function; the message is the reason.
+        TaskError: No check can observe the function. The message is the reason.
     """
     name = target.qualname.rpartition(".")[2]
     tasks = same_paper(paper, core)
     ours = same_function(name, tasks)
     if ours is None:
-        raise TaskError(f"the suite core has no task of {'this function of it' if tasks else 'this paper'}")
+        raise TaskError(f"the suite core has no task of this {'function' if tasks else 'paper'}")
     folder = resources.files("lmrbench.integrations.lmr_bench")
     file = folder / "public_checks" / f"{ours.id.replace('/', '_')}.py"
     if not file.is_file():
-        raise TaskError(f"the check of {ours.id} needs the repository that it was written for, and there is no other")
+        raise TaskError(f"the check of {ours.id} works only with its own repository")
     if target.qualname not in (names := [own.qualname for own in ours.targets]):
         raise TaskError(f"the check of {ours.id} observes {' and '.join(names)}, not {target.qualname}")
     check = file.read_text("utf-8")
@@ -100,24 +111,24 @@ def adapted(
     node = find(repository[target.file], target.qualname).node
     if not _takes(node, settings["PARAMETERS"], is_method="." in target.qualname):
         called = f"{name}({', '.join(settings['PARAMETERS'])})"
-        raise TaskError(f"the check of {ours.id} calls {called}; here it is {target}({_signature(node)})")
+        raise TaskError(f"the check of {ours.id} calls {called}; the function here is {target}({_signature(node)})")
     try:
         tree = ast.parse(decode(repository[target.file])[0])
         constructor = settings.get("CONSTRUCTOR", ())
         statements = statements_for(tree, target.qualname, PACKAGES, ("__init__",) if constructor else ())
         needed = {*_needed(statements, target.file, repository)}
     except (SyntaxError, RecursionError) as error:
-        raise TaskError(f"{target.file}: can't be taken apart: {error}") from error
+        raise TaskError(f"{target.file}: can't be parsed: {error}") from error
     if others := needed - {*PACKAGES, *sys.stdlib_module_names}:
         raise TaskError(f"the check of {ours.id} can't observe a function that needs {', '.join(sorted(others))}")
     owner = target.qualname.rpartition(".")[0]
     given = {*settings.get("ATTRIBUTES", ()), *_OF_MODULES}
     unknown = [read for read in reads_of_self(statements, owner) if not {read, read.partition(".")[0]} & given]
     if owner and unknown:
-        raise TaskError(f"the check of {ours.id} sets no {', '.join(f'self.{read}' for read in unknown)}")
+        raise TaskError(f"the check of {ours.id} does not set {', '.join(f'self.{read}' for read in unknown)}")
     if lacking := {*constructor} - {argument.arg for argument in _arguments_of_init(statements, owner)}:
         raise TaskError(
-            f"the check of {ours.id} calls {owner} with {', '.join(sorted(lacking))}, which it does not take"
+            f"the check of {ours.id} calls {owner} with parameters that it lacks: {', '.join(sorted(lacking))}"
         )
     asked = _asked(settings.get("OPTIONS", ()), instruction, statements)
     ending = _ENDING.format(target=(target.file, target.qualname, PACKAGES), asked=asked)
@@ -126,7 +137,7 @@ def adapted(
 
 
 def _adapter() -> str:
-    """Return the source of the adapter together with the module that it imports."""
+    """Return the source code of the adapter, with the module that it imports inlined."""
     package = resources.files("lmrbench")
     reached = (package / "source" / "reached.py").read_text("utf-8")
     adapter = (package / "integrations" / "lmr_bench" / "inside" / "adapter.py").read_text("utf-8")
@@ -134,7 +145,7 @@ def _adapter() -> str:
 
 
 def _settings(check: str) -> dict[str, Any]:
-    """Return the constants of a check, whose names are in capitals."""
+    """Return the upper-case constants of a check."""
     return {
         part.targets[0].id: ast.literal_eval(part.value)
         for part in ast.parse(check).body
@@ -143,9 +154,9 @@ def _settings(check: str) -> dict[str, Any]:
 
 
 def _asked(options: Iterable[str], instruction: str, golden: Iterable[ast.stmt]) -> tuple[str, ...]:
-    """Return the options that an instruction names and does not waive, and that the golden has.
+    """Return the options that an instruction names without waiving them, and that the golden has.
 
-    An option is waived by a sentence with "ignore" that names it, or by a list that follows such a sentence.
+    A sentence with "ignore" or "disregard" waives the options that it names, including those in a list below it.
     """
     sentences = re.split(r"(?<=[.;!?])\s|\n\s*\n", instruction)
     waived = {word for text in sentences if _WAIVES.search(text) for word in re.findall(r"\w+", text)}
@@ -164,7 +175,7 @@ def _words(title: str) -> str:
 
 
 def _address(url: str) -> str:
-    """Return host and path, or for arXiv the number of the paper, regardless of its form and version."""
+    """Normalize a URL to host and path, and an arXiv URL to the number of the paper."""
     parts = urlsplit(url.casefold())
     if (parts.hostname or "").endswith("arxiv.org") and (number := re.search(r"\d{4}\.\d{4,5}", parts.path)):
         return f"arxiv {number.group()}"
@@ -172,7 +183,7 @@ def _address(url: str) -> str:
 
 
 def _takes(node: FunctionNode, names: Sequence[str], is_method: bool) -> bool:
-    """Return whether a function takes these parameters by position. A single parameter may have any name."""
+    """Whether a function can be called with these positional arguments. A single parameter may have any name."""
     arguments = node.args
     own = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)][int(is_method) :]
     required = len(own) - len(arguments.defaults)
@@ -188,7 +199,7 @@ def _arguments_of_init(statements: Iterable[ast.stmt], owner: str) -> list[ast.a
 
 
 def _signature(node: FunctionNode) -> str:
-    """Return the parameters with their kinds and defaults, without annotations."""
+    """Return the parameters of a function with their kinds and defaults, without annotations."""
     bare = copy.deepcopy(node.args)
     for part in ast.walk(bare):
         if isinstance(part, ast.arg):
@@ -199,7 +210,7 @@ def _signature(node: FunctionNode) -> str:
 def _needed(statements: Iterable[ast.stmt], file: str, repository: Mapping[str, bytes]) -> Iterator[str]:
     """Yield the top-level packages that statements import, directly or through modules of the repository.
 
-    Yields "." for a relative import of a module that does not exist.
+    A relative import of a module that does not exist yields ".".
     """
     seen = {file}
     pending = [(file, list(statements))]
@@ -216,7 +227,7 @@ def _needed(statements: Iterable[ast.stmt], file: str, repository: Mapping[str, 
 
 
 def _modules(body: Iterable[ast.stmt]) -> Iterator[tuple[str, int]]:
-    """Yield the modules that statements import, each with its number of leading dots."""
+    """Yield the modules that statements import, each with the level of a relative import."""
     for statement in body:
         for node in ast.walk(statement):
             if isinstance(node, ast.Import):
@@ -226,7 +237,7 @@ def _modules(body: Iterable[ast.stmt]) -> Iterator[tuple[str, int]]:
 
 
 def _files_of(module: str, level: int, file: str, repository: Mapping[str, bytes]) -> list[str]:
-    """Return the files that an import of a module of the repository runs: the module, and its parent packages."""
+    """Return the files that run when a file imports a module of its repository: the module and its packages."""
     above = PurePosixPath(file).parts[:-level] if level else ()
     parts = (*above, *module.split(".")) if module else above
     own = [path for path in ("/".join(parts) + ".py", "/".join((*parts, "__init__.py"))) if path in repository]

@@ -1,8 +1,8 @@
-"""Import the public edition of LMR-BENCH as a suite, and report what could not be imported.
+"""Import of the public edition of LMR-BENCH as a suite, with a report of everything that was not imported.
 
-Each golden is put into its place in the research code, from which the mask is computed. Goldens, tests and bytecode are
-left out. A task gets a check if one can observe its function (see `adapting`); a task without a check can be read and
-answered, but not graded.
+Each golden is inserted into the research code, from which the mask is then computed. Goldens, tests and bytecode are
+not copied. A task gets a check if one can observe its function (see `adapting`). Tasks without a check can be solved
+but not graded.
 """
 
 from __future__ import annotations
@@ -21,14 +21,13 @@ import tomli_w
 from lmrbench.authoring.audit.certificate import LEAK_SHARE
 from lmrbench.authoring.audit.leaks import Leak, worst_leak
 from lmrbench.errors import LmrbenchError, TaskError, UsageError
-from lmrbench.integrations.lmr_bench.adapting import Adapted, adapted, same_function, same_paper
+from lmrbench.integrations.lmr_bench.adapting import Adapted, adapted_check, same_function, same_paper
 from lmrbench.integrations.lmr_bench.edition import (
     INFO,
     Benchmark,
     benchmark_folders,
     plain_text,
     read_benchmark,
-    read_code,
     read_context,
     read_paper,
     read_summary,
@@ -36,6 +35,7 @@ from lmrbench.integrations.lmr_bench.edition import (
     with_golden,
 )
 from lmrbench.integrations.lmr_bench.paper_text import paper_markdown
+from lmrbench.integrations.lmr_bench.research_code import read_code
 from lmrbench.records import Record
 from lmrbench.tasks.loading import default_suite, load_facts, load_paper, load_suite
 from lmrbench.tasks.model import Paper, Suite, Target, Task
@@ -44,14 +44,14 @@ SUITE_NAME, SUITE_VERSION = "lmr_bench_public", "1"
 MOST_LEAKS = 20
 
 
-class Made(Record):
-    """An imported task.
+class ImportedTask(Record):
+    """A task that was imported.
 
     Attributes:
-        task: its id.
-        category: its category.
-        target: its function.
-        check: the id of the task of `core` whose function its check observes, or "" without a check.
+        task: The id of the task.
+        category: The category of the task.
+        target: The target of the task.
+        check: The id of the task of `core` with the same function, whose check was adapted; "" without a check.
     """
 
     task: str
@@ -61,28 +61,34 @@ class Made(Record):
 
 
 class Remark(Record):
-    """A reason why something was left out, or a note on a task.
+    """A remark on the import.
 
     Attributes:
-        where: a benchmark, a file or function of it, or a task.
-        reason: the text.
+        where: The benchmark, file, function or task.
+        reason: The remark.
     """
 
     where: str
     reason: str
 
 
-class Imported(Record):
-    """The result of an import. left_out: what was not imported. remarks: notes on imported tasks."""
+class ImportedEdition(Record):
+    """The result of an import.
 
-    tasks: tuple[Made, ...]
+    Attributes:
+        tasks: The imported tasks.
+        left_out: What was not imported, and why.
+        remarks: Remarks on the imported tasks.
+    """
+
+    tasks: tuple[ImportedTask, ...]
     left_out: tuple[Remark, ...]
     remarks: tuple[Remark, ...]
 
 
 @dataclass(frozen=True)
 class _Wanted:
-    """A function that a task can ask for."""
+    """A function of the edition that can become a task."""
 
     name: str
     category: str
@@ -91,29 +97,29 @@ class _Wanted:
     context: tuple[str, ...]
 
 
-def import_edition(source: Path, to: Path, advance: Callable[[int, int], None] = lambda done, total: None) -> Imported:
-    """Make a suite from a clone of the public edition's repository.
-
-    The folder appears when the suite is complete, and not at all if no task can be made.
+def import_edition(
+    source: Path, to: Path, advance: Callable[[int, int], None] = lambda done, total: None
+) -> ImportedEdition:
+    """Import the public edition as a suite. The suite is written atomically, and only if it has at least one task.
 
     Args:
-        source: the clone.
-        to: a folder that is new or empty.
-        advance: called after each benchmark with the number of those done and of all.
+        source: A clone of the edition's repository.
+        to: The folder of the suite; new or empty.
+        advance: Called after each benchmark with the number done and the total.
 
     Returns:
-        The imported tasks, what was left out and why, and notes on the tasks.
+        The imported tasks and what was left out.
 
     Raises:
-        UsageError: the source holds no benchmarks, or the folder is not empty.
+        UsageError: The source holds no benchmarks, or the folder is not empty.
     """
     if to.is_symlink() or (to.exists() and (not to.is_dir() or any(to.iterdir()))):
-        raise UsageError(f"{to}: is not empty; expected a new folder or an empty one")
+        raise UsageError(f"{to}: is not empty; choose a new or empty folder")
     folders = benchmark_folders(source)
     core = load_suite(default_suite())
     facts = load_facts(default_suite())
     suite = Suite(name=SUITE_NAME, version=SUITE_VERSION, categories=facts.categories if facts else {})
-    made: list[Made] = []
+    made: list[ImportedTask] = []
     left_out: list[Remark] = []
     remarks: list[Remark] = []
     missing = {task.id: task.paper.slug for task in core if task.tier == "function"}
@@ -133,51 +139,60 @@ def import_edition(source: Path, to: Path, advance: Callable[[int, int], None] =
                 _require_new(benchmark, instances)
                 paper = read_paper(benchmark, slug)
                 absent -= {task.paper.slug for task in same_paper(paper, core)}
-                tasks, said = _make(benchmark, paper, temporary / slug, suite, core, left_out)
+                tasks, of_tasks = _make(benchmark, paper, temporary / slug, suite, core, left_out)
             except (LmrbenchError, RecursionError) as error:
                 reason = str(error).replace(f"{temporary}/", "")
                 left_out.append(Remark(where=folder.name, reason=reason))
             else:
                 slugs.add(slug)
                 made += tasks
-                remarks += said
+                remarks += of_tasks
                 for task in tasks:
                     missing.pop(_counterpart(task, same_paper(paper, core)), None)
             advance(number, len(folders))
         if missing:
-            reason = f"not made: {', '.join(sorted(missing))}"
+            reason = f"not imported: {', '.join(sorted(missing))}"
             if absent:
-                reason += f"; no folder that could be read holds {', '.join(sorted(absent))}"
+                reason += f"; no readable folder for the papers {', '.join(sorted(absent))}"
             left_out.append(Remark(where=f"{len(missing)} of the tasks of core", reason=reason))
         if made:
             temporary.chmod(0o755)
             temporary.replace(to)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-    return Imported(tasks=tuple(made), left_out=tuple(left_out), remarks=tuple(remarks))
+    return ImportedEdition(tasks=tuple(made), left_out=tuple(left_out), remarks=tuple(remarks))
 
 
-def _counterpart(made: Made, known: Sequence[Task]) -> str:
-    """Return the id of the paper's task in `core` that has the same function, or "" if there is none."""
+def _counterpart(made: ImportedTask, known: Sequence[Task]) -> str:
+    """Return the id of the paper's task in `core` with the same function; "" without one."""
     found = same_function(made.target.rpartition("::")[2].rpartition(".")[2], known)
     return found.id if found else ""
 
 
 def _require_new(benchmark: Benchmark, instances: dict[str, str]) -> None:
-    """Raise TaskError if a benchmark has the id of an earlier one."""
+    """Record the id of a benchmark. Raise TaskError if an earlier benchmark has it."""
     name = benchmark.text("instance_id")
     if name in instances:
-        raise TaskError(f"{INFO}: instance_id: {name!r} is that of {instances[name]}, too")
+        raise TaskError(f"{INFO}: instance_id: {name!r} is also the id of {instances[name]}")
     if name:
         instances[name] = benchmark.folder.name
 
 
 def _make(
     benchmark: Benchmark, paper: Paper, place: Path, suite: Suite, core: Sequence[Task], left_out: list[Remark]
-) -> tuple[list[Made], list[Remark]]:
-    """Write a paper's folder, load it, and return its tasks with notes on them.
+) -> tuple[list[ImportedTask], list[Remark]]:
+    """Write the folder of a paper and load its tasks. Raise TaskError, and leave no folder, if it has none.
 
-    Adds to `left_out`. Raises TaskError, and leaves no folder, if no task can be made.
+    Args:
+        benchmark: The benchmark.
+        paper: The paper.
+        place: The folder to write.
+        suite: The suite that is imported into.
+        core: The tasks of the suite `core`.
+        left_out: A list to append what is left out to.
+
+    Returns:
+        The tasks, and remarks on them.
     """
     name = benchmark.folder.name
     code, not_taken = read_code(benchmark)
@@ -186,22 +201,22 @@ def _make(
         left_out.append(Remark(where=f"{name}: {paths[0]}{more}", reason=reason))
     wanted = _wanted(benchmark, code, suite, same_paper(paper, core), left_out)
     if not wanted:
-        raise TaskError("no task can be made of it")
+        raise TaskError("no function can be imported")
     for goal, path in _copies(code, {item.target.file for item in wanted}):
         del code[path]
         left_out.append(Remark(where=f"{name}: {path}", reason=f"is a copy of {goal}"))
-    said: list[Remark] = []
+    remarks: list[Remark] = []
     try:
         summary = read_summary(benchmark, paper)
     except TaskError as error:
         summary = paper_markdown(None, paper.title)
-        said.append(Remark(where=paper.slug, reason=f"paper.md holds the title alone: {error}"))
+        remarks.append(Remark(where=paper.slug, reason=f"paper.md has only the title: {error}"))
     checks: dict[str, Adapted] = {}
     for item in wanted:
         try:
-            checks[item.name] = adapted(paper, item.target, item.instruction, code, core)
+            checks[item.name] = adapted_check(paper, item.target, item.instruction, code, core)
         except TaskError as error:
-            said.append(Remark(where=f"{paper.slug}/{item.name}", reason=f"no check: {error}"))
+            remarks.append(Remark(where=f"{paper.slug}/{item.name}", reason=f"no check: {error}"))
     files = {f"repo/{path}": data for path, data in code.items()}
     files |= {f"checks/{task}.py": check.text.encode() for task, check in checks.items()}
     files |= {"task.toml": _table(paper, wanted, checks, code).encode(), "paper.md": summary.encode()}
@@ -211,17 +226,17 @@ def _make(
             (place / path).write_bytes(data)
         tasks = load_paper(place, suite)
         for leak in dict.fromkeys(leak for task in tasks for leak in _leaks(task)):
-            said.append(Remark(where=paper.slug, reason=f"{leak.place} holds {leak.share:.0%} of an answer"))
+            remarks.append(Remark(where=paper.slug, reason=f"{leak.place} holds {leak.share:.0%} of an answer"))
     except BaseException:
         shutil.rmtree(place, ignore_errors=True)
         raise
-    return [_made(task, checks.get(task.name)) for task in tasks], said
+    return [_imported(task, checks.get(task.name)) for task in tasks], remarks
 
 
 def _leaks(task: Task) -> Iterator[Leak]:
-    """Yield the files of the workspace that hold more of an answer than an audit allows, the worst first.
+    """Yield the parts of the workspace that contain more of an answer than an audit allows, the worst first.
 
-    Yields at most `MOST_LEAKS`, and nothing after a goal file, the summary or the instruction.
+    Stops after `MOST_LEAKS` files, and after a leak in a goal file, the summary or the instruction.
     """
     goals = {target.file for target in (*task.targets, *task.siblings)}
     code = dict(task.files.repository)
@@ -233,20 +248,30 @@ def _leaks(task: Task) -> Iterator[Leak]:
         path = leak.place.partition("::")[0].removeprefix("repo/")
         if path not in code or path in goals:
             return
-        # The search names the worst place only; it is run again without that file.
+        # The search names one file at a time, so search again without it.
         code = {name: data for name, data in code.items() if name != path}
 
 
-def _made(task: Task, check: Adapted | None) -> Made:
-    return Made(task=task.id, category=task.category, target=str(task.targets[0]), check=check.of.id if check else "")
+def _imported(task: Task, check: Adapted | None) -> ImportedTask:
+    return ImportedTask(
+        task=task.id, category=task.category, target=str(task.targets[0]), check=check.of.id if check else ""
+    )
 
 
 def _wanted(
     benchmark: Benchmark, code: dict[str, bytes], suite: Suite, known: Sequence[Task], left_out: list[Remark]
 ) -> list[_Wanted]:
-    """Return the functions that tasks can ask for. Puts each golden into its place in `code`; adds to `left_out`.
+    """Read the functions that can become tasks, and insert their goldens into the code.
 
-    known: the paper's tasks in the suite `core`.
+    Args:
+        benchmark: The benchmark.
+        code: The research code by path; it is modified.
+        suite: The suite that is imported into.
+        known: The tasks of the paper in `core`.
+        left_out: A list to append what is left out to.
+
+    Returns:
+        The functions.
     """
     found: list[_Wanted] = []
     for number, item in enumerate(benchmark.implementations):
@@ -271,10 +296,10 @@ def _one(
 ) -> _Wanted:
     instruction = plain_text(item.get("instruction"))
     if not instruction:
-        raise TaskError("it has no instruction")
+        raise TaskError("instruction: missing")
     target = read_target(benchmark, item, code)
     if target in [other.target for other in found]:
-        raise TaskError("an earlier implementation asks for it, too")
+        raise TaskError("an earlier implementation has the same function")
     name = target.qualname.rpartition(".")[2]
     return _Wanted(
         name=_unused(_slug(name, "task"), {other.name for other in found}),
@@ -286,15 +311,16 @@ def _one(
 
 
 def _copies(code: Mapping[str, bytes], goals: Collection[str]) -> list[tuple[str, str]]:
-    """Return pairs of a goal file and a file with the same bytes, which would show the answer."""
+    """Return pairs of a goal file and an identical copy of it, which would reveal the answer."""
     pairs = [(goal, path) for goal in sorted(goals) for path in code if path not in goals]
     return [(goal, path) for goal, path in pairs if code[path] == code[goal]]
 
 
 def _category(text: str, suite: Suite, task: Task | None) -> str:
-    """Return the category of the suite that a text names, or else the category of the task in `core`.
+    """Match a category of the edition with a category of the suite.
 
-    A text names the category of whose words it has the largest share, if that is at least half and not a tie.
+    The best match is the category with the largest share of its words in the text, if the share is at least a half and
+    there is no tie. Without a match, the category of the task in `core` is used.
     """
     given = _words(text)
     shares = {
@@ -306,16 +332,16 @@ def _category(text: str, suite: Suite, task: Task | None) -> str:
         return found[0]
     if task is not None and task.category in suite.categories:
         return task.category
-    raise TaskError(f"category: {text!r} is none of the suite's: {', '.join(suite.categories)}")
+    raise TaskError(f"category: unknown category {text!r} (known: {', '.join(suite.categories)})")
 
 
 def _words(text: str) -> frozenset[str]:
-    """Return the words of a category, without their endings."""
+    """Return the words of a category without the endings -s and -ing."""
     return frozenset(re.sub(r"(?<=..)(s|ing)$", "", word) for word in re.findall(r"[a-z]+", text.casefold()))
 
 
 def _slug(text: str, otherwise: str) -> str:
-    """Return a name of lowercase letters, digits and underscores."""
+    """Convert a text to lower-case letters, digits and underscores."""
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
     return re.sub(r"[^a-z0-9]+", "_", plain).strip("_") or otherwise
 

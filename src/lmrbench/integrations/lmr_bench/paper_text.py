@@ -1,7 +1,7 @@
-"""Convert the text of a paper from JSON to Markdown.
+"""Conversion of a parsed paper from JSON of various forms to Markdown.
 
-Known forms: a text; a list of paragraphs or of sections; an object with title, abstract and sections; an object from
-heading to text; pages by number; paragraphs that each name their section. Other values are ignored.
+The JSON may be a text, a list of paragraphs or sections, an object with title, abstract and sections, an object from
+headings to texts, pages by number, or paragraphs that each name their section. Values of other forms are ignored.
 """
 
 from __future__ import annotations
@@ -21,7 +21,15 @@ MAX_DEPTH = 6
 
 
 def paper_markdown(value: object, title: str) -> str:
-    """Return the paper in Markdown, under its title; the title alone if no text is found."""
+    """Convert a parsed paper to Markdown.
+
+    Args:
+        value: The parsed JSON.
+        title: The title of the paper, which becomes the first heading.
+
+    Returns:
+        The Markdown; only the title if no text is found.
+    """
     lines = [f"# {title}"]
     heading = title.casefold()
     for name, depth, text in _pieces(value, "", 0):
@@ -33,7 +41,7 @@ def paper_markdown(value: object, title: str) -> str:
 
 
 def _pieces(value: object, heading: str, depth: int) -> Iterator[tuple[str, int, str]]:
-    """Yield each text with its heading and the heading's depth."""
+    """Yield each text with its heading and the depth of the heading."""
     if depth > MAX_DEPTH:
         return
     if isinstance(value, str):
@@ -49,7 +57,7 @@ def _pieces(value: object, heading: str, depth: int) -> Iterator[tuple[str, int,
 def _object(value: dict[str, object], heading: str, depth: int) -> Iterator[tuple[str, int, str]]:
     by_name = {str(key).casefold(): item for key, item in value.items()}
     own = next((by_name[name] for name in _TITLES if isinstance(by_name.get(name), str)), heading)
-    # Without a key for text it is an object from heading to text.
+    # An object without keys for texts or sections maps headings to texts.
     is_table = not by_name.keys() & {*_TEXTS, *_INNER} - {"abstract"}
     # The abstract comes first, regardless of the order in the file.
     for name, item in sorted(value.items(), key=lambda pair: pair[0].casefold() != "abstract"):
@@ -61,5 +69,5 @@ def _object(value: dict[str, object], heading: str, depth: int) -> Iterator[tupl
         elif key in _INNER:
             yield from _pieces(item, str(own) if depth else "", depth + 1)
         elif is_table and key not in _NOT_THE_TEXT:
-            # The number of a page is no heading.
+            # A page number is not a heading.
             yield from _pieces(item, heading if _PAGE.fullmatch(name) else name, depth + 1)

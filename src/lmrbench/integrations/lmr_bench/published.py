@@ -1,6 +1,6 @@
-"""The published records of LMR-BENCH, and its printed figures beside what the records give.
+"""The published records of LMR-BENCH, and the figures of its paper compared with the records.
 
-The folder `lmr_bench/` holds both, and names their sources.
+The folder `data/` holds the records and the printed figures, and names their sources.
 """
 
 from __future__ import annotations
@@ -17,13 +17,24 @@ from lmrbench.judging.agreement import Agreement, agreement
 from lmrbench.records import Record, grouped
 from lmrbench.runs.records import CATEGORIES
 
-# The column `think` of actions.csv is left out: the actions that it counts are among those of `message`.
+# Without the column `think` of actions.csv, whose actions are also counted as `message`.
 ACTIONS = ("edit", "finish", "message", "read", "run", "browse")
-Comparison = Literal["exact", "differs", "not recomputable", "not printed"]
+FigureStatus = Literal["exact", "differs", "not recomputable", "not printed"]
 
 
 class PublishedOutcome(Record):
-    """What was recorded of one system's answer to one task; None where no record was published."""
+    """The published record of one system's answer to one task. Values are None if no record was published.
+
+    Attributes:
+        setting: `prompting` or the name of the agent.
+        model: The name of the model.
+        paper: The name of the paper.
+        function: The name of the function.
+        unit_test: `pass` or `fail`.
+        judge: The category that the LLM judge chose.
+        human: The category that the annotator chose.
+        annotator: The letter of the annotator.
+    """
 
     setting: str
     model: str
@@ -35,10 +46,15 @@ class PublishedOutcome(Record):
     annotator: str | None
 
 
-class Figure(Record):
-    """A figure of the paper, in percent. printed: with its digits. recomputed: from the records, if these allow it.
+class PaperFigure(Record):
+    """A figure of the paper, in percent.
 
-    note: why it is not recomputable, or whose figure was printed instead.
+    Attributes:
+        place: The table or section of the paper.
+        name: What the figure measures.
+        printed: The values as printed.
+        recomputed: The values computed from the records; empty if the records do not allow it.
+        note: Why the figure is not recomputable, or a remark on a difference.
     """
 
     place: str
@@ -48,8 +64,8 @@ class Figure(Record):
     note: str = ""
 
     @property
-    def comparison(self) -> Comparison:
-        """Exact if each value, rounded to the digits that are printed, is the printed one."""
+    def comparison(self) -> FigureStatus:
+        """The comparison of printed and recomputed values. Values are `exact` if they round to the printed digits."""
         if not self.printed:
             return "not printed"
         if not self.recomputed:
@@ -59,13 +75,13 @@ class Figure(Record):
 
 @cache
 def outcomes() -> tuple[PublishedOutcome, ...]:
-    """The 196 published outcomes: seven systems, 28 tasks each."""
+    """Return the 196 published outcomes: seven systems with 28 tasks each."""
     rows = [{name: row[name] or None for name in PublishedOutcome.model_fields} for row in _rows("outcomes.csv")]
     return tuple(map(PublishedOutcome.model_validate, rows))
 
 
-def figures() -> list[Figure]:
-    """Every figure of the paper, in its order, beside what the records give."""
+def figures() -> list[PaperFigure]:
+    """Return the figures of the paper in its order, each with the value that the records give."""
     printed = _printed()
     rows = {(row["setting"], row["model"]): row for row in printed["table2"]}
     found = []
@@ -77,28 +93,36 @@ def figures() -> list[Figure]:
             note = "" if shares else "no record of these answers was published"
             if shares or values:
                 name = f"{_title(*system)}, {title}"
-                found.append(Figure(place="Table 2", name=name, printed=values, recomputed=shares, note=note))
+                found.append(PaperFigure(place="Table 2", name=name, printed=values, recomputed=shares, note=note))
     found = [_explained(item, found) for item in found]
     found += [
-        Figure(place=row["place"], name=row["figure"], printed=tuple(row["printed"]), recomputed=(), note=row["why"])
+        PaperFigure(
+            place=row["place"], name=row["figure"], printed=tuple(row["printed"]), recomputed=(), note=row["why"]
+        )
         for row in printed["missing"]
     ]
     both = against("judge", "human")
     for key, name, share in (
-        ("agreement", "judge and people say the same", both.same),
-        ("conflicts", "one says CC and the other LI", both.conflicts),
+        ("agreement", "judge and people agree", both.same),
+        ("conflicts", "one chooses CC and the other LI", both.conflicts),
     ):
         value = (_percent(share.count, share.of),)
         note = f"{share.count} of {share.of}"
         text = (printed["section54"][key],)
-        found.append(Figure(place="Section 5.4", name=name, printed=text, recomputed=value, note=note))
+        found.append(PaperFigure(place="Section 5.4", name=name, printed=text, recomputed=value, note=note))
     return [*found, _two_annotators(printed["section54"]["annotators"])]
 
 
 def against(first: str, second: str, annotator: str | None = None) -> Agreement:
-    """How far two axes agree where both were recorded: `unit_test`, `judge` or `human`.
+    """Compute the agreement of two raters on the answers that both rated.
 
-    Unit tests count as CC where they pass and as LI where they fail. annotator: only what this person labelled.
+    Args:
+        first: `unit_test`, `judge` or `human`. A passing unit test counts as CC, a failing one as LI.
+        second: Another of these.
+        annotator: Limits the answers to those that this annotator labelled.
+
+    Returns:
+        The agreement.
     """
     found = [item for item in outcomes() if annotator in (None, item.annotator)]
     pairs = [(_label(item, first), _label(item, second), item.paper) for item in found]
@@ -108,12 +132,17 @@ def against(first: str, second: str, annotator: str | None = None) -> Agreement:
 
 
 def annotators() -> list[str]:
-    """The letters of the annotators."""
+    """Return the letters of the annotators."""
     return sorted({item.annotator for item in outcomes() if item.annotator})
 
 
 def actions_of_sessions() -> list[tuple[str, str, bool, dict[str, int]]]:
-    """The agent of each recorded session, its paper, whether the results name it, and its actions of each kind."""
+    """Return the recorded sessions of agents.
+
+    Returns:
+        For each session: the agent, the paper, whether the published results use the session, and the number of
+        actions by kind.
+    """
     return [
         (
             _title("openhands", row["model"]),
@@ -126,7 +155,7 @@ def actions_of_sessions() -> list[tuple[str, str, bool, dict[str, int]]]:
 
 
 def solved_papers() -> dict[tuple[str, str], bool]:
-    """By agent and paper: whether all functions of the paper passed their unit tests. OpenHands alone has records."""
+    """Return whether all functions of a paper pass their unit tests, by agent (OpenHands only) and paper."""
     agents = [item for item in outcomes() if item.setting == "openhands"]
     return {
         key: all(item.unit_test == "pass" for item in items)
@@ -142,16 +171,16 @@ def _title(setting: str, model: str) -> str:
     return f"{_NAMES.get(setting, setting)} {_NAMES.get(model, model)}"
 
 
-def _two_annotators(printed: str) -> Figure:
-    """How often two annotators contradict the judge, on average: those two who do so most often."""
+def _two_annotators(printed: str) -> PaperFigure:
+    """Recompute how often two annotators contradict the judge, for the two who do so most often."""
     shares = {name: against("judge", "human", name).conflicts for name in annotators()}
     rates = sorted((_percent(share.count, share.of), name) for name, share in shares.items())[-2:]
-    return Figure(
+    return PaperFigure(
         place="Section 5.4",
-        name="one says CC and the other LI, mean of two annotators",
+        name="one chooses CC and the other LI, mean of two annotators",
         printed=(printed,),
         recomputed=(sum(rate for rate, _ in rates) / len(rates),),
-        note=f"of {' and '.join(f'{name}, {rate:.1f}' for rate, name in rates)}; the paper does not name the two",
+        note=f"{' and '.join(f'{name}: {rate:.1f}' for rate, name in rates)}; the paper does not name the annotators",
     )
 
 
@@ -161,19 +190,19 @@ def _label(item: PublishedOutcome, axis: str) -> str | None:
 
 
 def _shares(items: Sequence[PublishedOutcome], axis: str) -> tuple[float, ...]:
-    """In percent: of what passes, or of each category. Empty where nothing was recorded."""
-    said = [value for item in items if (value := getattr(item, "unit_test" if axis == "unit" else axis))]
-    if not said:
+    """Return the share of passing answers, or of each category, in percent; () if nothing was recorded."""
+    values = [value for item in items if (value := getattr(item, "unit_test" if axis == "unit" else axis))]
+    if not values:
         return ()
-    return tuple(_percent(said.count(name), len(said)) for name in (("pass",) if axis == "unit" else CATEGORIES))
+    return tuple(_percent(values.count(name), len(values)) for name in (("pass",) if axis == "unit" else CATEGORIES))
 
 
 def _percent(count: int, total: int) -> float:
     return 100 * count / total
 
 
-def _explained(item: Figure, others: Iterable[Figure]) -> Figure:
-    """With a note where what is printed is what the records give for another system."""
+def _explained(item: PaperFigure, others: Iterable[PaperFigure]) -> PaperFigure:
+    """Add a note if the printed values are those of another system in the records."""
     if item.comparison != "differs":
         return item
     meant = [
@@ -181,7 +210,7 @@ def _explained(item: Figure, others: Iterable[Figure]) -> Figure:
         for other in others
         if len(other.recomputed) == len(item.printed) > 1 and _rounds_to(other.recomputed, item.printed)
     ]
-    return item.model_copy(update={"note": f"printed is what the records give for {meant[0]}"}) if meant else item
+    return item.model_copy(update={"note": f"the printed values match the records of {meant[0]}"}) if meant else item
 
 
 def _rounds_to(values: Sequence[float], printed: Sequence[str]) -> bool:

@@ -1,8 +1,8 @@
-"""The logistic regression of passing on the structure of repositories, as in LMR-BENCH's Table 5.
+"""Logistic regression of passing on the structure of repositories, as in Table 5 of the LMR-BENCH paper.
 
-The paper defines depth, branching and goal length in its section 5.1 (`paper_structure`), and leaves imbalance open,
-for which our measure is taken. `structure` has our own measures. Errors are clustered by paper, since the answers to
-one paper's tasks share its repository.
+`paper_structure` follows section 5.1 of the paper, which defines depth, branching and goal length. The paper does not
+define imbalance, so lmrbench's definition is used. `structure` has lmrbench's own measures. Standard errors are
+clustered by paper, because the tasks of a paper share a repository.
 """
 
 from __future__ import annotations
@@ -22,12 +22,20 @@ from lmrbench.records import Record
 from lmrbench.tasks.model import Task
 
 MEASURES = ("directory depth", "branching", "imbalance", "goal length")
-# With fewer clusters than this, errors clustered by them come out too small (Cameron and Miller 2015, section VI).
+# With fewer clusters, clustered standard errors are biased downward (Cameron and Miller 2015, section VI).
 _FEW = 40
 
 
 class Coefficient(Record):
-    """A row of the regression: of a measure, in standard deviations, or of a system against the first one."""
+    """A coefficient of the regression: of a standardised measure, or of a system relative to the first system.
+
+    Attributes:
+        name: The name of the measure or system.
+        value: The estimate.
+        error: The clustered standard error.
+        z: The z statistic.
+        p: The p value.
+    """
 
     name: str
     value: float
@@ -39,7 +47,12 @@ class Coefficient(Record):
 class Regression(Record):
     """The regression of passing on structure.
 
-    problem: why there are no coefficients; empty where there are. caution: what to keep in mind with their errors.
+    Attributes:
+        answers: The number of answers.
+        papers: The number of papers.
+        coefficients: The coefficients; empty if there is a problem.
+        problem: Why the regression could not be computed; "" if it was.
+        caution: A warning about the standard errors; "" if there is none.
     """
 
     answers: int
@@ -50,11 +63,17 @@ class Regression(Record):
 
 
 def structure(task: Task) -> dict[str, float]:
-    """Our measures of a task's repository.
+    """Compute lmrbench's measures of a task's repository.
 
-    Directory depth: the mean over files of how many folders they lie in. Branching: the mean number of entries of a
-    folder. Imbalance: the mean, over folders with at least two entries, of the standard deviation over the mean of the
-    numbers of files below each entry. Goal length: the lines that the mask takes away.
+    Directory depth is the mean number of folders above a file. Branching is the mean number of entries of a folder.
+    Imbalance is the mean, over folders with at least two entries, of the coefficient of variation of the number of
+    files below each entry. Goal length is the number of lines that the mask removes.
+
+    Args:
+        task: The task.
+
+    Returns:
+        The measures by the names in `MEASURES`.
     """
     files = [PurePosixPath(name) for name in task.files.repository]
     below: Counter[PurePosixPath] = Counter(place for file in files for place in (file, *file.parents))
@@ -72,11 +91,16 @@ def structure(task: Task) -> dict[str, float]:
 
 
 def paper_structure(task: Task) -> dict[str, float]:
-    """The measures of a task's repository as section 5.1 of the paper defines them, with our imbalance.
+    """Compute the measures of a task's repository by section 5.1 of the paper, with lmrbench's imbalance.
 
-    Directory depth: the mean, over files and folders, of the number of edges from the root. Branching: the mean, over
-    folders that hold anything, the root among them, of the number of their subfolders. Goal length: the lines of the
-    goal file, of all of them if there are several.
+    Directory depth is the mean number of edges from the root to a file or folder. Branching is the mean number of
+    subfolders of a non-empty folder, including the root. Goal length is the number of lines of all goal files.
+
+    Args:
+        task: The task.
+
+    Returns:
+        The measures by the names in `MEASURES`.
     """
     files = [PurePosixPath(name) for name in task.files.repository]
     folders = {parent for file in files for parent in file.parents}
@@ -93,9 +117,17 @@ def paper_structure(task: Task) -> dict[str, float]:
 def regression(
     grades: Sequence[Grade], tasks: Mapping[str, Task], measures: Callable[[Task], dict[str, float]] = structure
 ) -> Regression:
-    """Logit of passing on the measures, standardised over the answers, and on systems.
+    """Fit a logistic regression of passing on standardised measures and on systems.
 
-    Measures that are the same for all answers are left out. Grades of tasks that are not among `tasks` are not counted.
+    Measures that are the same for all answers are omitted.
+
+    Args:
+        grades: The grades. Those of tasks that are not in `tasks` are ignored.
+        tasks: The tasks by id.
+        measures: A function that computes the measures of a task.
+
+    Returns:
+        The regression.
     """
     known = [item for item in grades if item.task in tasks]
     shapes = {name: measures(tasks[name]) for name in {item.task for item in known}}
@@ -114,30 +146,31 @@ def regression(
     rows = zip(frame.columns, fit.params, fit.bse, fit.tvalues, fit.pvalues, strict=True)
     found = (Coefficient(name=str(name), value=value, error=error, z=z, p=p) for name, value, error, z, p in rows)
     caution = (
-        f"errors are clustered by {count} papers: with fewer than {_FEW} clusters they are too small, and so are the p "
-        f"values of these {frame.shape[1]} coefficients"
+        f"standard errors are clustered by {count} papers; with fewer than {_FEW} clusters, they and the p values of "
+        f"the {frame.shape[1]} coefficients are too small"
     )
     return Regression(answers=answers, papers=count, coefficients=tuple(found), caution=caution if count < _FEW else "")
 
 
 def _problem(frame: pd.DataFrame, passed: np.ndarray, papers: np.ndarray) -> str:
     if len(set(papers)) < 2:
-        return "there are answers to one paper at most"
+        return "the answers cover fewer than two papers"
     if len(set(passed)) < 2:
         return "all answers pass" if passed[0] else "no answer passes"
     if len(set(papers)) <= frame.shape[1]:
         return f"{len(set(papers))} papers are too few for {frame.shape[1]} coefficients with errors clustered by paper"
     if np.linalg.matrix_rank(frame) < frame.shape[1]:
-        return "the measures and systems are not linearly independent here"
+        return "the measures and systems are linearly dependent"
     if _separated(frame.to_numpy(), passed):
-        return "the measures separate answers that pass from those that fail, so that the likelihood has no maximum"
+        return "the measures separate passing from failing answers, so the likelihood has no maximum"
     return ""
 
 
 def _separated(rows: np.ndarray, passed: np.ndarray) -> bool:
-    """Whether some weights, not all 0, put no row on the wrong side (Albert and Anderson 1984).
+    """Whether a non-zero weight vector puts no row on the wrong side (Albert and Anderson 1984).
 
-    Of the weights of at most 1 in size that do so, those are looked for whose rows lie farthest on their sides.
+    A linear program maximizes the sum of the signed distances over weights in [-1, 1] that put no row on the wrong
+    side. The data are separated if the maximum is positive.
     """
     signed = rows * np.where(passed > 0, 1.0, -1.0)[:, np.newaxis]
     bounds = [(-1.0, 1.0)] * rows.shape[1]

@@ -1,1 +1,1 @@
-"""Human evaluation in a browser: who labels what, what they said so far, and the pages on which they say it."""
+"""Human annotation in the browser: queues of items, stored labels, results, and the pages."""

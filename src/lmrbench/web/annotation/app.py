@@ -1,7 +1,7 @@
-"""The pages on which people label answers, and that on which who leads sees how far they are and settles disputes.
+"""The web pages of an annotation: label forms for annotators, progress and disputes for the lead.
 
-Nobody is anybody without the token of their link, which a cookie holds from then on. What an annotator's browser gets
-names items, never systems, samples, grades or votes. Nothing in an address becomes a path.
+Users authenticate with the token in a personal link, which is then stored in a cookie. Pages for annotators name items,
+and never systems, samples, grades or votes. No part of a URL is used as a path.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from lmrbench.tasks.model import Task
 from lmrbench.tasks.workspace import RULES
 from lmrbench.web.annotation.queues import MAX_NAME, Item
 from lmrbench.web.annotation.results import Dispute, agreements, disputes, labels_of, progress, write_results
-from lmrbench.web.annotation.store import LEAD, Assignment, Said, Store
-from lmrbench.web.matrix import number_in
+from lmrbench.web.annotation.store import LEAD, Assignment, FormContent, Store
+from lmrbench.web.answers import AnswerComparison, compare_with_repository, submitted_files
+from lmrbench.web.matrix import parsed_number
 from lmrbench.web.prose import prose
-from lmrbench.web.serving import HEADERS, in_turn, page, refused, static
-from lmrbench.web.taken import Taken, beside_before, handed_in
+from lmrbench.web.serving import HEADERS, error_handler, page, sequential, static
 
-# Of a reason, in characters, and of the body of a request, in bytes: room for a reason that is all escapes.
+# The longest reason in characters, and the largest request body in bytes, which fits a fully URL-encoded reason.
 MAX_REASON, MAX_BODY = 4000, 64 << 10
 _MAX_FIELDS = 16
-# Of a file side by side; more would hold up a browser.
+# Lines shown of each comparison; more would slow down the browser.
 _MOST_LINES = 5000
-# In the order of their keys, 1 to 3, a to e.
+# In the order of their keys: 1 to 3 for categories, a to e for error classes.
 CATEGORIES = {
     "LI": "the logic is incorrect",
     "LC": "the logic is correct, the implementation is not",
@@ -55,9 +55,17 @@ Form = Mapping[str, str]
 
 
 class Annotation:
-    """What the pages show, and where what is said on them is kept."""
+    """The endpoints of an annotation and the data that they show and store."""
 
     def __init__(self, folder: Path, store: Store, items: Mapping[str, Item], tasks: Mapping[str, Task]) -> None:
+        """Create an annotation, and write the result files anew.
+
+        Args:
+            folder: The folder of the annotation.
+            store: The database of the annotation.
+            items: The items by name.
+            tasks: The tasks of the items by id.
+        """
         self.folder = folder
         self.store = store
         self.items = items
@@ -65,26 +73,27 @@ class Annotation:
         self.cookie = f"annotate-{store.name()}"
         self._taken = lru_cache(maxsize=64)(self._read)
         self._prose = lru_cache(maxsize=64)(prose)
-        # After a kill they may lack what was committed last.
+        # After a crash, the files may lack the last commits.
         write_results(folder, store, items)
 
     def enter(self, request: Request) -> Response:
-        """A personal link: its token becomes a cookie, and the address that shows it is left at once."""
+        """Log in with a personal link: store its token in a cookie and leave the URL that contains it."""
         token = request.path_params["token"]
         if self.store.person(token) is None:
-            raise HTTPException(403, "This link is nobody's. Ask whoever sent it to you for the whole link.")
-        # No redirect by status: after a link on another site, a browser would not send a strict cookie along with it.
+            raise HTTPException(403, "This link is not valid. Ask the person who sent it to you for the complete link.")
+        # The page redirects by itself: after a link on another site, the browser would follow an HTTP redirect without
+        # sending the strict cookie.
         response = page("enter")
         secure = request.url.scheme == "https"
         response.set_cookie(self.cookie, token, max_age=90 * 86400, httponly=True, samesite="strict", secure=secure)
         return response
 
     async def home(self, request: Request) -> Response:
-        """What somebody does next: an item to label, or, for who leads, how far everybody is."""
+        """Show the next item to an annotator, and the progress of everyone to the lead."""
         name, shared = self._person(request)
         if name == LEAD:
             labels = tuple(labels_of(self.store, self.items))
-            # The first time, this imports a library that takes seconds.
+            # The first call imports a library, which takes seconds.
             pairs = await run_in_threadpool(agreements, labels)
             rows, open_ = progress(self.store, self.items), disputes(self.store, self.items)
             return page("progress", **shared, rows=rows, pairs=pairs, disputes=open_, folder=self.folder)
@@ -92,77 +101,77 @@ class Annotation:
         return page("finished", **shared) if found is None else self._label_page(shared, found)
 
     def save(self, request: Request, form: Form) -> Response:
-        """Label an item."""
+        """Store a label."""
         name, shared = self._annotator(request)
         found = self._assigned(name, form.get("item", ""))
         filled, problems = _filled(form)
         if filled is None:
             return self._label_page(shared, found, _draft(form), problems, 422)
-        version = number_in(form.get("version", ""), -1)
+        version = parsed_number(form.get("version", ""), -1)
         if not self.store.save(name, found.item, version, filled, time.time()):
-            raise HTTPException(409, "Not saved: this item was labelled, skipped or taken back in another window.")
+            raise HTTPException(409, "Not saved: this item was labelled, skipped or undone in another window.")
         self._changed()
-        return _see(f"/calibration?item={found.item}" if found.calibration else "/")
+        return _redirect(f"/calibration?item={found.item}" if found.calibration else "/")
 
     def skip(self, request: Request, form: Form) -> Response:
-        """Put an item to the end of the queue."""
+        """Move an item to the end of the queue."""
         name, _ = self._annotator(request)
         found = self._assigned(name, form.get("item", ""))
-        version = number_in(form.get("version", ""), -1)
+        version = parsed_number(form.get("version", ""), -1)
         self.store.skip(name, found.item, version, _draft(form), time.time())
-        return _see("/")
+        return _redirect("/")
 
     def undo(self, request: Request, form: Form) -> Response:
         """Take back the last label or skip."""
         name, _ = self._annotator(request)
-        self.store.undo(name, number_in(form.get("step", ""), -1))
+        self.store.undo(name, parsed_number(form.get("step", ""), -1))
         self._changed()
-        return _see("/")
+        return _redirect("/")
 
     def calibration(self, request: Request) -> Response:
-        """What is known of a calibration item, to an annotator who has labelled it."""
+        """Show the known verdict on a calibration item to an annotator who has labelled it."""
         name, shared = self._annotator(request)
         found = self._assigned(name, request.query_params.get("item", ""))
         known = self.items[found.item].known
         if known is None or not found.done:
-            raise HTTPException(404, "There is nothing here before the item is labelled.")
-        return page("calibration", **shared, **self._shown(self.items[found.item]), said=found.said, known=known)
+            raise HTTPException(404, "The known verdict is shown after you label the item.")
+        return page("calibration", **shared, **self._shown(self.items[found.item]), content=found.content, known=known)
 
     def dispute(self, request: Request) -> Response:
-        """A disputed item: what was said, and not by whom; and the form of a decision."""
+        """Show a disputed item with its anonymous labels and a form for the decision."""
         return self._dispute_page(self._lead(request), self._disputed(request.query_params.get("item", "")))
 
     def decide(self, request: Request, form: Form) -> Response:
-        """Decide on a disputed item."""
+        """Store the decision on a disputed item."""
         shared, found = self._lead(request), self._disputed(form.get("item", ""))
         decider = form.get("decider", "").strip()
         filled, problems = _filled(form)
         if not decider.isprintable() or not 0 < len(decider) <= MAX_NAME or decider == ADJUDICATED:
-            problems.append(f"name: who decides must have a name of at most {MAX_NAME} characters")
+            problems.append(f"name: must have 1 to {MAX_NAME} printable characters")
         elif decider in {each.annotator for each in found.labels}:
-            problems.append(f"name: {decider} has labelled this item, so somebody else must decide on it")
+            problems.append(f"name: {decider} has labelled this item; another person must decide")
         elif filled and not self.store.decide(found.item.name, form.get("version", ""), decider, filled):
-            problems.append("Nothing was saved: a label changed meanwhile. Look at this item again.")
+            problems.append("Not saved: a label changed in the meantime. Please read the labels again.")
         if problems or filled is None:
             return self._dispute_page(shared, found, _draft(form), decider[:MAX_NAME], problems)
         self._changed()
-        return _see("/")
+        return _redirect("/")
 
     def _disputed(self, name: str) -> Dispute:
         found = next((each for each in disputes(self.store, self.items) if each.item.name == name), None)
         if found is None:
-            raise HTTPException(404, "There is no such item, or nobody disagrees on it any more.")
+            raise HTTPException(404, "There is no such item, or its labels no longer disagree.")
         return found
 
     def _dispute_page(
         self,
         shared: Mapping[str, Any],
         found: Dispute,
-        draft: Said | None = None,
+        draft: FormContent | None = None,
         decider: str = "",
         problems: Sequence[str] = (),
     ) -> Response:
-        # Who is A differs from item to item, and says nothing of who is who.
+        # A hash of item and name decides who is called A, so the letters do not reveal names.
         labels = sorted(
             found.labels, key=lambda each: hashlib.sha256(f"{each.item} {each.annotator}".encode()).digest()
         )
@@ -173,7 +182,7 @@ class Annotation:
             **self._shown(found.item),
             dispute=found,
             labels=labels,
-            said=draft or (found.decision.said if found.decision else Said()),
+            content=draft or (found.decision.content if found.decision else FormContent()),
             decider=decider or (found.decision.decider if found.decision else ""),
             problems=problems,
         )
@@ -182,7 +191,7 @@ class Annotation:
         self,
         shared: Mapping[str, Any],
         found: Assignment,
-        draft: Said | None = None,
+        draft: FormContent | None = None,
         problems: Sequence[str] = (),
         status: int = 200,
     ) -> Response:
@@ -193,14 +202,14 @@ class Annotation:
             **shared,
             **self._shown(self.items[found.item]),
             assignment=found,
-            said=draft or found.said,
+            content=draft or found.content,
             done=sum(each.done for each in of_kind),
             of=len(of_kind),
             problems=problems,
         )
 
     def _shown(self, item: Item) -> dict[str, Any]:
-        """What an annotator reads of an item."""
+        """Return the template variables that describe an item."""
         task, taken = self.tasks[item.submission.task], self._taken(item.name)
         return {
             "item": item.name,
@@ -210,7 +219,7 @@ class Annotation:
             "summary": self._prose(task.files.summary),
             "taken": taken,
             "beyond": _beyond(taken),
-            "handed_in": handed_in(item.submission) if taken.refusal else [],
+            "submitted": submitted_files(item.submission) if taken.refusal else [],
             "categories": CATEGORIES,
             "classes": CLASSES,
             "most_lines": _MOST_LINES,
@@ -218,60 +227,67 @@ class Annotation:
             "max_name": MAX_NAME,
         }
 
-    def _read(self, name: str) -> Taken:
+    def _read(self, name: str) -> AnswerComparison:
         submission = self.items[name].submission
-        return beside_before(self.tasks[submission.task], submission, show_reference=True)
+        return compare_with_repository(self.tasks[submission.task], submission, show_reference=True)
 
     def _changed(self) -> None:
         write_results(self.folder, self.store, self.items)
 
     def _person(self, request: Request) -> tuple[str, dict[str, Any]]:
-        """Who asks, and what every page for them needs."""
+        """Return the name of the person who sent a request, and template variables for all of their pages."""
         token = request.cookies.get(self.cookie, "")
         name = self.store.person(token)
         if name is None:
-            raise HTTPException(403, "Open the personal link that you were given; this page is for those who have one.")
+            raise HTTPException(403, "Please open your personal link first.")
         step = self.store.last_step(name)
         return name, {"person": name, "csrf": self._proof(token), "step": step}
 
     def _annotator(self, request: Request) -> tuple[str, dict[str, Any]]:
         name, shared = self._person(request)
         if name == LEAD:
-            raise HTTPException(403, "Only annotators label items, each by their own link.")
+            raise HTTPException(403, "Only annotators can label items. Please open an annotator's personal link.")
         return name, shared
 
     def _lead(self, request: Request) -> dict[str, Any]:
         name, shared = self._person(request)
         if name != LEAD:
-            raise HTTPException(403, "This page is for whoever leads the annotation.")
+            raise HTTPException(403, "This page is for the lead of the annotation.")
         return shared
 
     def _assigned(self, name: str, item: str) -> Assignment:
         found = self.store.assignments(name, item)
         if not found:
-            raise HTTPException(404, "There is no such item in your queue.")
+            raise HTTPException(404, "Your queue has no such item.")
         return found[0]
 
     def _proof(self, token: str) -> str:
-        """What shows that a form came from a page for whoever has this token."""
+        """Return the CSRF token of a person, derived from their login token."""
         return hmac.new(self.store.secret(), token.encode("utf-8", "replace"), "sha256").hexdigest()
 
     def posted(self, endpoint: Callable[[Request, Form], Response]) -> Callable[[Request], Awaitable[Response]]:
-        """Reads a form, no further than is allowed, and refuses one that did not come from our own page."""
+        """Make an endpoint that reads a form of limited size and rejects forms without a valid CSRF token.
+
+        Args:
+            endpoint: The function that handles the form.
+
+        Returns:
+            The endpoint.
+        """
 
         async def respond(request: Request) -> Response:
             body = b""
             async for piece in request.stream():
                 body += piece
                 if len(body) > MAX_BODY:
-                    raise HTTPException(413, "This is more than a form of ours holds.")
+                    raise HTTPException(413, f"The form is larger than {MAX_BODY} bytes.")
             try:
                 form = dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_MAX_FIELDS))
             except ValueError as error:
-                raise HTTPException(400, "This is no form of ours.") from error
+                raise HTTPException(400, "The form can't be read.") from error
             token = request.cookies.get(self.cookie, "")
             if not hmac.compare_digest(form.get("csrf", "").encode(), self._proof(token).encode()):
-                raise HTTPException(403, "This form is of a page for somebody else, or of none. Load the page again.")
+                raise HTTPException(403, "This form belongs to another person. Please load the page again.")
             return endpoint(request, form)
 
         return respond
@@ -286,19 +302,19 @@ def _seconds(form: Form) -> float | None:
     return float(text) if text.isdecimal() and len(text) < 10 else None
 
 
-def _draft(form: Form) -> Said:
-    """What stands in a form, whether or not it is a label."""
+def _draft(form: Form) -> FormContent:
+    """Return the content of a form, complete or not."""
     category, error_class = (form.get(name, "")[:MAX_NAME] for name in ("category", "error_class"))
-    return Said(category, error_class, _reason(form)[:MAX_REASON], _seconds(form))
+    return FormContent(category, error_class, _reason(form)[:MAX_REASON], _seconds(form))
 
 
 def _filled(form: Form) -> tuple[Filled | None, list[str]]:
-    """What a form says, if that is a label, and what is wrong with it."""
+    """Return the label in a form, or None and the problems with the form."""
     reason = _reason(form)
     if len(reason) > MAX_REASON:
-        return None, [f"reason: has {len(reason)} characters; there is room for {MAX_REASON}"]
+        return None, [f"reason: has {len(reason)} characters; at most {MAX_REASON} are allowed"]
     category = form.get("category", "")
-    # Nothing is wrong with what is completely correct.
+    # A correct answer has no error class.
     error_class = "" if category == "CC" else form.get("error_class", "")
     cells = {"category": category, "error_class": error_class, "reason": reason, "seconds": ""}
     filled, wrong = filled_in(cells)
@@ -307,8 +323,8 @@ def _filled(form: Form) -> tuple[Filled | None, list[str]]:
     return filled._replace(seconds=_seconds(form)), []
 
 
-def _beyond(taken: Taken) -> set[str]:
-    """The files in which more differs than in the functions that are compared above."""
+def _beyond(taken: AnswerComparison) -> set[str]:
+    """Return the files that have differences outside of the targets."""
     within = {
         file: sum(
             line.kind != "same" for target, lines in taken.targets if target.startswith(f"{file}::") for line in lines
@@ -318,18 +334,26 @@ def _beyond(taken: Taken) -> set[str]:
     return {file for file, lines in taken.files if sum(line.kind != "same" for line in lines) > within[file]}
 
 
-def _see(place: str) -> Response:
-    return RedirectResponse(place, 303, HEADERS)
+def _redirect(path: str) -> Response:
+    return RedirectResponse(path, 303, HEADERS)
 
 
 def application(annotation: Annotation, hosts: Sequence[str]) -> Starlette:
-    """The pages as an application. hosts: the names that a browser may call this server by."""
+    """Make the web application of an annotation.
+
+    Args:
+        annotation: The annotation.
+        hosts: The host names that requests may use.
+
+    Returns:
+        The application.
+    """
     read = {
-        "/enter/{token}": in_turn(annotation.enter),
+        "/enter/{token}": sequential(annotation.enter),
         "/": annotation.home,
-        "/calibration": in_turn(annotation.calibration),
-        "/dispute": in_turn(annotation.dispute),
-        "/static/{name}": in_turn(static),
+        "/calibration": sequential(annotation.calibration),
+        "/dispute": sequential(annotation.dispute),
+        "/static/{name}": sequential(static),
     }
     written = {
         "/save": annotation.save,
@@ -342,7 +366,7 @@ def application(annotation: Annotation, hosts: Sequence[str]) -> Starlette:
             *(Route(path, endpoint) for path, endpoint in read.items()),
             *(Route(path, annotation.posted(endpoint), methods=["POST"]) for path, endpoint in written.items()),
         ],
-        exception_handlers={HTTPException: refused("annotation"), LmrbenchError: refused("annotation")},
-        # Another site's name that points here must not read these pages.
+        exception_handlers={HTTPException: error_handler("annotation"), LmrbenchError: error_handler("annotation")},
+        # Prevents DNS rebinding: a foreign host name that resolves to this machine must not read these pages.
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))],
     )

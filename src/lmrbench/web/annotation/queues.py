@@ -1,7 +1,8 @@
-"""Who labels what, and in which order? Drawn from a seed, so that the same command draws the same.
+"""The queues of annotators, drawn from a seed.
 
-An item is an answer under an opaque name. Each goes to as many annotators as the overlap asks for, and queues differ in
-length by one at most. Items for calibration, whose verdict is known, go to everyone and come first.
+An item is an answer under an opaque name. Each item is assigned to as many annotators as `--overlap` says, and the
+lengths of the queues differ by at most one. Calibration items, whose verdict is known, are assigned to everyone and
+come first.
 """
 
 from __future__ import annotations
@@ -22,11 +23,19 @@ from lmrbench.tasks.submission import Answer, Submission, Text
 MAX_NAME = 100
 
 
-class Known(StoredRecord):
-    """A line of a calibration file: the verdict on an answer of the runs, or on code of its own.
+class KnownVerdict(StoredRecord):
+    """A line of a calibration file: the known verdict on an answer of a run, or on code in the line.
 
-    code: as a submission has it; None for an answer of the runs, which system, task and sample name. annotator and
-    seconds are not read: they are here so that adjudicated labels are such lines, too.
+    Attributes:
+        task: The id of the task.
+        category: The known category.
+        error_class: The known error class.
+        reason: The explanation that annotators see.
+        code: The code, as in a submission, or None for an answer of a run.
+        system: The system of the answer, if it is in a run.
+        sample: The sample of the answer, if it is in a run.
+        annotator: Ignored; accepted because adjudicated labels have it.
+        seconds: Ignored; accepted because adjudicated labels have it.
     """
 
     task: str
@@ -42,38 +51,56 @@ class Known(StoredRecord):
 
 @dataclass(frozen=True)
 class Item:
-    """Something to label, under its opaque name. known: its verdict, where it is there for calibration."""
+    """An answer to label.
+
+    Attributes:
+        name: The opaque name.
+        answer: The answer.
+        submission: The submission of the answer.
+        known: The known verdict of a calibration item, or None.
+    """
 
     name: str
     answer: Answer
     submission: Submission
-    known: Known | None = None
+    known: KnownVerdict | None = None
 
 
 def read_known(
     file: Path, answers: Mapping[Answer, Submission], tasks: Iterable[str]
-) -> dict[Answer, tuple[Known, Submission]]:
-    """The lines of a calibration file with the answers that they are of. Raises RecordError for one that can't be used.
+) -> dict[Answer, tuple[KnownVerdict, Submission]]:
+    """Read a calibration file.
 
-    Code that a line brings along is an answer of a system without a name, which no run has.
+    Args:
+        file: The file, in JSON Lines.
+        answers: The submissions of the runs by answer.
+        tasks: The ids of the tasks.
+
+    Returns:
+        The known verdict and the submission of each calibration item by answer. The system of code in a line is "",
+        which no run has.
+
+    Raises:
+        RecordError: A line is damaged, names an unknown task or answer, lacks a reason, or repeats an answer, or the
+            file holds no lines.
     """
     known_tasks = set(tasks)
     found = {}
-    for number, item in enumerate(read_submitted_lines(file, Known), 1):
+    for number, item in enumerate(read_submitted_lines(file, KnownVerdict), 1):
         place = f"{file}: calibration item {number}"
         if item.task not in known_tasks:
-            raise RecordError(f"{place}: task: there is no task {item.task!r} in this suite")
+            raise RecordError(f"{place}: task: the suite has no task {item.task!r}")
         if item.category != "CC" and not item.reason.strip():
-            raise RecordError(f"{place}: reason: is missing; {item.category} needs one, which annotators are shown")
+            raise RecordError(f"{place}: reason: missing; {item.category} needs a reason, which annotators will see")
         answer = Answer(item.system, item.task, item.sample) if item.code is None else Answer("", item.task, number)
         if item.code is not None:
             submission = Submission(system="calibration", task=item.task, code=item.code)
         elif answer in answers:
             submission = answers[answer]
         else:
-            raise RecordError(f"{place}: {answer} is not in these runs; name its run, or give the code itself")
+            raise RecordError(f"{place}: {answer} is not in these runs; add its run, or put the code in the line")
         if answer in found:
-            raise RecordError(f"{place}: {answer} is there twice")
+            raise RecordError(f"{place}: {answer} is in the file twice")
         found[answer] = (item, submission)
     if not found:
         raise RecordError(f"{file}: holds no calibration items")
@@ -81,9 +108,18 @@ def read_known(
 
 
 def items_of(
-    answers: Mapping[Answer, Submission], known: Mapping[Answer, tuple[Known, Submission]], seed: int
+    answers: Mapping[Answer, Submission], known: Mapping[Answer, tuple[KnownVerdict, Submission]], seed: int
 ) -> dict[str, Item]:
-    """Answers and calibration items, by opaque names. An answer whose verdict is known is for calibration alone."""
+    """Name the answers and calibration items.
+
+    Args:
+        answers: The submissions of the runs by answer.
+        known: The calibration items; see `read_known`.
+        seed: The seed of the opaque names.
+
+    Returns:
+        The items by opaque name. An answer with a known verdict is used for calibration only.
+    """
     return {
         name: Item(name, answer, known[answer][1], known[answer][0])
         if answer in known
@@ -93,20 +129,38 @@ def items_of(
 
 
 def check_annotators(annotators: Sequence[str], overlap: int) -> None:
-    """Raises UsageError for names that can't be told apart or kept, and for an overlap of more than there are."""
+    """Check the options --annotator and --overlap.
+
+    Args:
+        annotators: The names of the annotators.
+        overlap: The number of annotators per item.
+
+    Raises:
+        UsageError: A name is invalid, reserved or repeated, or the overlap exceeds the number of annotators.
+    """
     for name in annotators:
         if not name.strip() or not name.isprintable() or len(name) > MAX_NAME:
-            raise UsageError(f"--annotator {name!r}: must be a name of at most {MAX_NAME} characters")
+            raise UsageError(f"--annotator {name!r}: must be a name of 1 to {MAX_NAME} printable characters")
         if name == ADJUDICATED:
-            raise UsageError(f"--annotator {name}: nobody may be called so; it is the name of what was adjudicated")
+            raise UsageError(f"--annotator {name}: reserved for adjudicated labels; choose another name")
         if annotators.count(name) > 1:
-            raise UsageError(f"--annotator {name}: is named twice")
+            raise UsageError(f"--annotator {name}: given twice")
     if overlap > len(annotators):
-        raise UsageError(f"--overlap {overlap}: there are {len(annotators)} annotators only")
+        raise UsageError(f"--overlap {overlap}: exceeds the number of annotators ({len(annotators)})")
 
 
-def drawn(items: Mapping[str, Item], annotators: Sequence[str], overlap: int, seed: int) -> dict[str, list[str]]:
-    """The queue of each annotator: calibration items first, then what was drawn, each in an order of its own."""
+def draw_queues(items: Mapping[str, Item], annotators: Sequence[str], overlap: int, seed: int) -> dict[str, list[str]]:
+    """Draw the queue of each annotator.
+
+    Args:
+        items: The items by name.
+        annotators: The names of the annotators.
+        overlap: The number of annotators per item.
+        seed: The random seed.
+
+    Returns:
+        The names of each annotator's items: calibration items first, then the others, both in random order.
+    """
     people = sorted(annotators)
     generator = random.Random(f"{seed} {people} {overlap}")
     calibration = sorted(name for name, item in items.items() if item.known)
@@ -114,7 +168,7 @@ def drawn(items: Mapping[str, Item], annotators: Sequence[str], overlap: int, se
     order = sorted(name for name, item in items.items() if not item.known)
     generator.shuffle(order)
     for item in order:
-        # Those with the fewest come first; who of them is chance, so that everyone meets everyone.
+        # The shortest queues come first, ties in random order, so that all pairs of annotators share items.
         for name in sorted(people, key=lambda name: (len(queues[name]), generator.random()))[:overlap]:
             queues[name].append(item)
     for queue in queues.values():

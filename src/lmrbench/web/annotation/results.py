@@ -1,4 +1,4 @@
-"""What came of it so far: labels and decisions as the other commands read them, progress, agreement, disagreements."""
+"""Results of an annotation: files of labels and decisions, progress, agreement, and disputes."""
 
 from __future__ import annotations
 
@@ -20,8 +20,18 @@ KEY, DECISIONS = "key.jsonl", "decisions.jsonl"
 
 
 @dataclass(frozen=True)
-class Progress:
-    """How far an annotator is. right: calibration items on which they say what is known. seconds: each, on average."""
+class AnnotatorProgress:
+    """The progress of one annotator.
+
+    Attributes:
+        annotator: The name of the annotator.
+        labelled: The number of labelled items, without calibration.
+        of: The number of items in the queue, without calibration.
+        calibrated: The number of labelled calibration items.
+        calibrations: The number of calibration items.
+        right: The number of calibration items whose label has the known category.
+        seconds: Mean seconds per item, or None if none were recorded.
+    """
 
     annotator: str
     labelled: int
@@ -34,9 +44,15 @@ class Progress:
 
 @dataclass(frozen=True)
 class Dispute:
-    """An item on which annotators disagree so that somebody else decides, and what was decided.
+    """An item whose labels disagree enough that a third person decides.
 
-    version: of its labels. missing: how many labels are still to come. outdated: the decision was made on other labels.
+    Attributes:
+        item: The item.
+        labels: The labels so far.
+        version: The version of the labels; see `lmrbench.web.annotation.store.version_of`.
+        missing: The number of labels that are still missing.
+        decision: The decision, or None if there is none.
+        outdated: Whether labels changed after the decision.
     """
 
     item: Item
@@ -48,7 +64,13 @@ class Dispute:
 
 
 def write_results(folder: Path, store: Store, items: Mapping[str, Item]) -> None:
-    """Write labels, the key, and the decisions that hold; whoever reads a file finds the old content or the new."""
+    """Write the labels, the key and the valid decisions. Each file is replaced atomically.
+
+    Args:
+        folder: The folder of the annotation.
+        store: The database of the annotation.
+        items: The items by name.
+    """
     write_labels(folder / LABELS, labels_of(store, items))
     write_key(folder / KEY, {name: item.answer for name, item in items.items() if not item.known})
     rows = [
@@ -56,9 +78,9 @@ def write_results(folder: Path, store: Store, items: Mapping[str, Item]) -> None
             "item": found.item.name,
             "task": found.item.answer.task,
             "annotator": found.decision.decider,
-            "category": found.decision.said.category,
-            "error_class": found.decision.said.error_class,
-            "reason": found.decision.said.reason,
+            "category": found.decision.content.category,
+            "error_class": found.decision.content.error_class,
+            "reason": found.decision.content.reason,
         }
         for found in disputes(store, items)
         if found.decision and not found.outdated
@@ -70,66 +92,76 @@ def write_results(folder: Path, store: Store, items: Mapping[str, Item]) -> None
 
 
 def labels_of(store: Store, items: Mapping[str, Item]) -> list[Label]:
-    """All labels but those of calibration items."""
+    """Return all labels except those of calibration items."""
     return [_label(each, items[each.item]) for each in store.assignments() if each.done and not items[each.item].known]
 
 
-def _label(said: Assignment, item: Item) -> Label:
+def _label(assignment: Assignment, item: Item) -> Label:
     return Label.model_validate(
         {
             **item.answer._asdict(),
-            "annotator": said.annotator,
-            **said.said._asdict(),
-            "error_class": said.said.error_class or None,
+            "annotator": assignment.annotator,
+            **assignment.content._asdict(),
+            "error_class": assignment.content.error_class or None,
         }
     )
 
 
-def progress(store: Store, items: Mapping[str, Item]) -> list[Progress]:
-    """How far each annotator is."""
+def progress(store: Store, items: Mapping[str, Item]) -> list[AnnotatorProgress]:
+    """Return the progress of each annotator."""
     found: dict[str, list[Assignment]] = {name: [] for name in sorted(store.tokens()) if name}
     for each in store.assignments():
         found[each.annotator].append(each)
     return [_progress(name, queue, items) for name, queue in found.items()]
 
 
-def _progress(name: str, queue: Sequence[Assignment], items: Mapping[str, Item]) -> Progress:
+def _progress(name: str, queue: Sequence[Assignment], items: Mapping[str, Item]) -> AnnotatorProgress:
     asked = [each for each in queue if not each.calibration]
     calibration = [(each, known) for each in queue if (known := items[each.item].known)]
-    seconds = [each.said.seconds for each in asked if each.done and each.said.seconds is not None]
-    return Progress(
+    seconds = [each.content.seconds for each in asked if each.done and each.content.seconds is not None]
+    return AnnotatorProgress(
         annotator=name,
         labelled=sum(each.done for each in asked),
         of=len(asked),
         calibrated=sum(each.done for each, _ in calibration),
         calibrations=len(calibration),
-        right=sum(each.done and each.said.category == known.category for each, known in calibration),
+        right=sum(each.done and each.content.category == known.category for each, known in calibration),
         seconds=sum(seconds) / len(seconds) if seconds else None,
     )
 
 
 @lru_cache(maxsize=1)
 def agreements(labels: tuple[Label, ...]) -> list[tuple[str, str, Agreement]]:
-    """How far each two annotators agree on what both labelled, without intervals."""
-    said: dict[str, dict[tuple[str, str, int], str]] = {}
+    """Return the agreement of each pair of annotators, without intervals.
+
+    Args:
+        labels: The labels of all annotators.
+
+    Returns:
+        The names of two annotators and their agreement on the items that both labelled, for each pair.
+    """
+    categories: dict[str, dict[tuple[str, str, int], str]] = {}
     for label in labels:
-        said.setdefault(label.annotator, {})[label.answer] = label.category
+        categories.setdefault(label.annotator, {})[label.answer] = label.category
     found = []
-    for one, other in combinations(sorted(said), 2):
-        both = sorted(said[one].keys() & said[other].keys())
-        # Intervals take seconds; of one paper there is none, so that all count as of one.
-        found.append(
-            (
-                one,
-                other,
-                agreement([said[one][each] for each in both], [said[other][each] for each in both], [""] * len(both)),
-            )
-        )
+    for one, other in combinations(sorted(categories), 2):
+        both = sorted(categories[one].keys() & categories[other].keys())
+        # Intervals take seconds to compute. Passing one paper for all items turns them off.
+        first, second = ([categories[name][each] for each in both] for name in (one, other))
+        found.append((one, other, agreement(first, second, [""] * len(both))))
     return found
 
 
 def disputes(store: Store, items: Mapping[str, Item]) -> list[Dispute]:
-    """The items that a third person has to decide on, as `judging.labels` has it; undecided ones first."""
+    """Return the disputed items, undecided ones first. `lmrbench.judging.labels.disputed` defines them.
+
+    Args:
+        store: The database of the annotation.
+        items: The items by name.
+
+    Returns:
+        The disputes.
+    """
     by_item: dict[str, list[Assignment]] = {}
     for each in store.assignments():
         if not each.calibration:

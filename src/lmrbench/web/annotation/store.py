@@ -1,8 +1,8 @@
-"""What was asked of annotators and what they said so far: one SQLite file, in which nothing is lost or there twice.
+"""The database of an annotation: one SQLite file with people, assignments, labels and decisions.
 
-Whatever is said is committed before a method returns. An assignment, of an item to an annotator, has a version that
-every change raises; a change names the version that it was made upon. So a request that comes twice, or from a page
-that was left open, changes nothing the second time.
+Every change is committed before its method returns. An assignment of an item to an annotator has a version that each
+change increments, and a change names the version it is based on. Repeated requests and forms from outdated pages
+therefore change nothing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from lmrbench.files import PRIVATE
 from lmrbench.judging.sheets import Filled
 
 DATABASE = "annotation.sqlite"
-# The one who leads has no annotator's name.
+# The name of the annotation's lead in the table of people.
 LEAD = ""
 
 _SCHEMA = """
@@ -45,8 +45,15 @@ CREATE TABLE decisions (
 """
 
 
-class Said(NamedTuple):
-    """What stands in a form. seconds: of activity, None where the browser did not count them."""
+class FormContent(NamedTuple):
+    """The content of a label form, complete or not.
+
+    Attributes:
+        category: The chosen category; "" if none.
+        error_class: The chosen error class; "" if none.
+        reason: The explanation.
+        seconds: Seconds of activity, or None if the browser did not count them.
+    """
 
     category: str = ""
     error_class: str = ""
@@ -56,7 +63,17 @@ class Said(NamedTuple):
 
 @dataclass(frozen=True)
 class Assignment:
-    """An item of an annotator's queue. shown: when it first was, in seconds of the epoch. done: it is labelled."""
+    """An item in an annotator's queue.
+
+    Attributes:
+        annotator: The name of the annotator.
+        item: The opaque name of the item.
+        calibration: Whether the item is for calibration.
+        version: A number that every change increments.
+        shown: When the item was first shown, in seconds since the epoch, or None.
+        done: Whether the item is labelled.
+        content: The label, or the draft of one.
+    """
 
     annotator: str
     item: str
@@ -64,48 +81,56 @@ class Assignment:
     version: int
     shown: float | None
     done: bool
-    said: Said
+    content: FormContent
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What somebody decided on a disputed item. version: of the item's labels that it was made upon."""
+    """A decision on a disputed item.
+
+    Attributes:
+        item: The opaque name of the item.
+        version: The version of the item's labels that the decision is based on; see `version_of`.
+        decider: The name of the person who decided.
+        content: The decision.
+    """
 
     item: str
     version: str
     decider: str
-    said: Said
+    content: FormContent
 
 
 class Store:
-    """The SQLite file of an annotation."""
+    """The database of an annotation. Use `open_store` to open one."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
+        """Wrap a connection to a database that has the tables of an annotation."""
         self._database = connection
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the database."""
         self._database.close()
 
     def tokens(self) -> dict[str, str]:
-        """The token of each annotator, and of the lead."""
+        """Return the token of each person by name, including the lead."""
         return dict(self._database.execute("SELECT name, token FROM people"))
 
     def person(self, token: str) -> str | None:
-        """Whose token it is; None if it is nobody's."""
+        """Return the name of the person with a token, or None if the token is unknown."""
         found = None
         for name, theirs in self.tokens().items():
-            # As long for any token, so that nobody can feel their way to one.
+            # Compares in constant time, so response times reveal nothing about valid tokens.
             if hmac.compare_digest(theirs.encode(), token.encode("utf-8", "replace")):
                 found = name
         return found
 
     def secret(self) -> bytes:
-        """What proofs that a form is of this server are made of."""
+        """Return the key that CSRF tokens are derived from."""
         return bytes.fromhex(self._setting("secret"))
 
     def name(self) -> str:
-        """What tells the cookies of this annotation from those of another on the same host."""
+        """Return the random name of this annotation, which keeps its cookie apart from others on the same host."""
         return self._setting("name")
 
     def _setting(self, name: str) -> str:
@@ -113,17 +138,36 @@ class Store:
         return str(value)
 
     def assignments(self, annotator: str | None = None, item: str | None = None) -> list[Assignment]:
-        """Assignments, of all or of one, in the order of the queues."""
+        """Return assignments in the order of the queues.
+
+        Args:
+            annotator: Limits the result to one annotator.
+            item: Limits the result to one item.
+
+        Returns:
+            The assignments.
+        """
         rows = self._database.execute(
             "SELECT annotator, item, calibration, version, shown, done, category, error_class, reason, seconds"
             " FROM assignments WHERE (?1 IS NULL OR annotator = ?1) AND (?2 IS NULL OR item = ?2)"
             " ORDER BY annotator, calibration DESC, place",
             (annotator, item),
         )
-        return [Assignment(row[0], row[1], bool(row[2]), row[3], row[4], bool(row[5]), Said(*row[6:])) for row in rows]
+        return [
+            Assignment(row[0], row[1], bool(row[2]), row[3], row[4], bool(row[5]), FormContent(*row[6:]))
+            for row in rows
+        ]
 
     def next_item(self, annotator: str, now: float) -> Assignment | None:
-        """What an annotator labels next, which from now on has been shown; None if there is nothing left."""
+        """Return the next item for an annotator and record that it was shown.
+
+        Args:
+            annotator: The name of the annotator.
+            now: The current time in seconds since the epoch.
+
+        Returns:
+            The assignment, or None if all items are labelled.
+        """
         found = next((each for each in self.assignments(annotator) if not each.done), None)
         if found is None or found.shown is not None:
             return found
@@ -134,19 +178,27 @@ class Store:
         return self._assignment(annotator, found.item)
 
     def save(self, annotator: str, item: str, version: int, filled: Filled, now: float) -> bool:
-        """Label an item. False if that is not what is kept: it had changed since that version.
+        """Store a label.
 
-        The seconds are never more than those since the item was first shown.
+        Args:
+            annotator: The name of the annotator.
+            item: The name of the item.
+            version: The version of the assignment that the form was based on.
+            filled: The label. Its seconds are limited to the time since the item was first shown.
+            now: The current time in seconds since the epoch.
+
+        Returns:
+            Whether this label is stored. False means that the assignment changed since `version`.
         """
-        said = Said(filled.category, filled.error_class or "", filled.reason, filled.seconds)
+        content = FormContent(filled.category, filled.error_class or "", filled.reason, filled.seconds)
         with self._changing():
             found = self._assignment(annotator, item)
             if found is None:
                 return False
             if found.version != version or found.done:
-                return found.done and found.said[:3] == said[:3]
-            self._keep(found, said, now, "done = 1")
-            # A label of a calibration item can't be taken back, nor what came before it.
+                return found.done and found.content[:3] == content[:3]
+            self._keep(found, content, now, "done = 1")
+            # The known verdict is shown after a calibration item is labelled, so its label can't be undone.
             step = (
                 "DELETE FROM steps WHERE annotator = ? AND item = ?"
                 if found.calibration
@@ -155,8 +207,16 @@ class Store:
             self._database.execute(step, (annotator, item))
         return True
 
-    def skip(self, annotator: str, item: str, version: int, draft: Said, now: float) -> None:
-        """Put an item to the end of the queue, with what stands in its form; nothing if it had changed."""
+    def skip(self, annotator: str, item: str, version: int, draft: FormContent, now: float) -> None:
+        """Move an item to the end of the queue and keep the draft. No-op if the assignment changed since `version`.
+
+        Args:
+            annotator: The name of the annotator.
+            item: The name of the item.
+            version: The version of the assignment that the form was based on.
+            draft: The content of the form.
+            now: The current time in seconds since the epoch.
+        """
         with self._changing():
             found = self._assignment(annotator, item)
             if found is None or found.version != version or found.done:
@@ -166,14 +226,18 @@ class Store:
             self._database.execute("INSERT INTO steps (annotator, item) VALUES (?, ?)", (annotator, item))
 
     def last_step(self, annotator: str) -> int | None:
-        """The number of what `undo` would take back; None if there is nothing."""
+        """Return the number of the step that `undo` can take back, or None if there is none."""
         row = self._database.execute("SELECT MAX(number) FROM steps WHERE annotator = ?", (annotator,)).fetchone()
         return None if row[0] is None else int(row[0])
 
     def undo(self, annotator: str, step: int) -> None:
-        """Take back the last label or skip: its item is the next, with what was said; nothing if that was not the last.
+        """Take back the last label or skip: its item becomes the next one, with its form filled in as before.
 
-        A label of a calibration item stays, for its verdict has been shown.
+        The label of a calibration item is kept, because the known verdict was shown.
+
+        Args:
+            annotator: The name of the annotator.
+            step: The number of the step; no-op if it is not the annotator's last step.
         """
         with self._changing():
             if self.last_step(annotator) != step:
@@ -188,12 +252,24 @@ class Store:
             )
 
     def decisions(self) -> dict[str, Decision]:
-        """What was decided, by item."""
+        """Return the decisions by item."""
         rows = self._database.execute("SELECT item, version, decider, category, error_class, reason FROM decisions")
-        return {item: Decision(item, version, decider, Said(*said)) for item, version, decider, *said in rows}
+        return {
+            item: Decision(item, version, decider, FormContent(*content)) for item, version, decider, *content in rows
+        }
 
     def decide(self, item: str, version: str, decider: str, filled: Filled) -> bool:
-        """Decide on an item; an earlier decision on it is replaced. False if its labels had changed."""
+        """Store a decision on an item; it replaces an earlier one.
+
+        Args:
+            item: The name of the item.
+            version: The version of the item's labels that the form was based on; see `version_of`.
+            decider: The name of the person who decides.
+            filled: The decision.
+
+        Returns:
+            Whether the decision was stored. False means that the labels changed since `version`.
+        """
         with self._changing():
             if version != version_of(self.assignments(item=item)):
                 return False
@@ -206,18 +282,18 @@ class Store:
     def _assignment(self, annotator: str, item: str) -> Assignment | None:
         return next(iter(self.assignments(annotator, item)), None)
 
-    def _keep(self, found: Assignment, said: Said, now: float, change: str) -> None:
+    def _keep(self, found: Assignment, content: FormContent, now: float, change: str) -> None:
         at_most = max(0.0, now - found.shown) if found.shown is not None else 0.0
-        seconds = None if said.seconds is None else min(said.seconds, at_most)
+        seconds = None if content.seconds is None else min(content.seconds, at_most)
         self._database.execute(
             f"UPDATE assignments SET {change}, version = version + 1, category = ?, error_class = ?, reason = ?,"
             " seconds = ? WHERE annotator = ? AND item = ?",
-            (*said[:3], seconds, found.annotator, found.item),
+            (*content[:3], seconds, found.annotator, found.item),
         )
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """One transaction: it is on the disk when this ends, or nothing of it is."""
+        """Run a transaction: it is committed at the end, or rolled back on an exception."""
         self._database.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -228,7 +304,7 @@ class Store:
 
 
 def version_of(labels: Iterable[Assignment]) -> str:
-    """What every change of an item's labels changes; it tells nothing of who they are by."""
+    """Return a digest that changes with every change of an item's labels and hides the names of annotators."""
     made = sorted((label.annotator, label.version) for label in labels if label.done)
     return hashlib.sha256(json.dumps(made).encode()).hexdigest()[:16]
 
@@ -236,27 +312,30 @@ def version_of(labels: Iterable[Assignment]) -> str:
 def open_store(
     folder: Path, asked: Mapping[str, object], queues: Mapping[str, Sequence[str]], calibration: set[str]
 ) -> Store:
-    """The SQLite file of a folder; a new one where there is none.
+    """Open the database of an annotation, or create it.
 
     Args:
-        folder: which is made where it is missing.
-        asked: the settings that may not change as long as the file is used, by the name that a message calls them.
-        queues: the items of each annotator, in order.
-        calibration: the items whose verdict is known.
+        folder: The folder of the annotation; created if it does not exist.
+        asked: Settings that must not change while the database is used, by the names that error messages use.
+        queues: The items of each annotator, in order.
+        calibration: The names of the calibration items.
+
+    Returns:
+        The open database.
 
     Raises:
-        UsageError: the file was begun with other settings. It names them.
-        RecordError: it is no file of ours.
+        UsageError: The database was created with other settings. The message names them.
+        RecordError: The file is not the database of an annotation.
     """
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / DATABASE
-    # SQLite gives the files that it puts beside it the same mode.
+    # SQLite gives its journal files the same mode as the database.
     os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, PRIVATE))
     database = sqlite3.connect(file, isolation_level=None)
     store = Store(database)
     try:
         database.execute("PRAGMA journal_mode = WAL")
-        # Also what was committed just before the power fails is there afterwards.
+        # Commits must survive a power failure.
         database.execute("PRAGMA synchronous = FULL")
         if not database.execute("SELECT name FROM sqlite_master").fetchone():
             with store._changing():
@@ -264,12 +343,12 @@ def open_store(
         begun = json.loads(store._setting("asked"))
     except (sqlite3.DatabaseError, TypeError) as error:
         database.close()
-        raise RecordError(f"{file}: is no annotation of lmrbench: {error}") from error
+        raise RecordError(f"{file}: not an annotation database of lmrbench: {error}") from error
     if differing := [name for name, value in asked.items() if begun.get(name) != value]:
         database.close()
         raise UsageError(
             f"{folder}: was begun with {' and '.join(_differing(name, begun.get(name)) for name in differing)}; "
-            "resume it with the same command, or name another folder with --to"
+            "resume it with the same command, or choose another folder with --to"
         )
     return store
 

@@ -1,4 +1,4 @@
-// Keys, the timer, and forms that outlive a server which is away. Without this script the forms do the same by hand.
+// Keyboard shortcuts, the timer, and forms that survive a server restart. The forms also work without this script.
 "use strict";
 const form = document.getElementById("label");
 const problem = document.getElementById("problem");
@@ -39,7 +39,7 @@ document.addEventListener("keydown", (event) => {
   const inText = at.matches("textarea, input:not([type=radio])");
   if (event.isComposing || event.altKey || event.metaKey || keys?.open) return;
   if (event.key === "Enter") {
-    // On a button or a link, Enter is for these.
+    // Enter on a button or a link activates it.
     const free = !at.closest("a, button, summary") && !inText;
     if (event.ctrlKey || free) {
       event.preventDefault();
@@ -54,7 +54,7 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-// Seconds of activity: nobody is at work where nothing was touched for a minute, or on a page that is not seen.
+// Counts seconds of activity: not after a minute without input, and not while the page is hidden.
 const IDLE = 60_000;
 const timer = document.getElementById("timer");
 if (timer) {
@@ -75,7 +75,7 @@ if (timer) {
     document.addEventListener(kind, () => { count(); touched = Date.now(); }, { capture: true, passive: true });
   }
   document.addEventListener("visibilitychange", () => {
-    // What passed while the page was hidden is not counted, whichever way it turns.
+    // Time while the page was hidden is not counted.
     if (document.hidden) count();
     else { counted = Date.now(); touched = counted; }
   });
@@ -84,7 +84,7 @@ if (timer) {
   timer.hidden = false;
 }
 
-// A form is sent while its page stays, so that nothing that was typed is lost where the server is away.
+// Sends a form without leaving the page, so that no input is lost if the server does not answer.
 let sending = false;
 async function send(sent, submitter) {
   if (sending) return;
@@ -98,7 +98,7 @@ async function send(sent, submitter) {
     const said = new DOMParser().parseFromString(await answer.text(), "text/html");
     problem.textContent = [...said.querySelectorAll("[role=alert]:not([hidden])")].map((one) => one.textContent).join(" ");
   } catch {
-    problem.textContent = "The server does not answer. What you entered is still here: try again in a moment.";
+    problem.textContent = "The server does not answer. Your input is kept; please try again in a moment.";
   }
   problem.hidden = false;
   problem.scrollIntoView({ block: "nearest" });

@@ -1,4 +1,4 @@
-// Tables that are sorted by a click on a column's name, and filtered by what is typed or chosen. Without it they are complete.
+// Sorts tables by a click on a column header, and filters them. Without this script, tables show all rows.
 "use strict";
 
 const value = (row, column, kind) => {
@@ -14,7 +14,7 @@ const compare = (left, right) => (typeof left === "number" ? left - right : left
 const sort = (table, column, kind, direction) => {
   const body = table.tBodies[0];
   const rows = [...body.rows].map((row) => [value(row, column, kind), row]);
-  // What has no value stays last, whichever way.
+  // Rows without a value come last in both directions.
   const known = rows.filter(([key]) => key !== null).sort(([left], [right]) => direction * compare(left, right));
   body.append(...known.map(([, row]) => row), ...rows.filter(([key]) => key === null).map(([, row]) => row));
 };
@@ -54,6 +54,6 @@ for (const bar of document.querySelectorAll("[data-filters]")) {
   };
   bar.addEventListener("input", show);
   bar.hidden = false;
-  // A browser may bring back what was typed before.
+  // The browser may restore earlier input.
   show();
 }

@@ -1,4 +1,4 @@
-// A page of a run that is still going is fetched anew when something has come, unless somebody is at work on it.
+// Reloads the page of a run when new records arrive, unless the user is interacting with it.
 "use strict";
 const page = document.querySelector("main[data-follow]");
 if (page) {

@@ -1,1 +1,1 @@
-"""What an imported check adds to a repository inside the sandbox. Imports nothing of lmrbench."""
+"""Code that is prepended to imported checks and runs inside the sandbox, where lmrbench is not installed."""

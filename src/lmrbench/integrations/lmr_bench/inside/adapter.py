@@ -1,9 +1,9 @@
-"""A function or a method, taken out of a file of a repository of which not everything is installed.
+"""Loading of a single function or method from a repository whose dependencies are not all installed.
 
-Research code imports much that a sandbox does not have. `loaded` runs only the target and the statements of its file
-that the target needs. Of a class, it keeps the methods that the target calls, and the bases that can be imported; an
-`instance` is then made without the class's own `__init__`, from the attributes that the target reads. A statement
-counts by the names that it binds; one that only changes an object is not found.
+Research code imports many packages that a sandbox lacks. `loaded` runs only the target and the statements of its file
+that the target needs. It reduces the target's class to the methods that the target calls and the bases that can be
+imported. `instance` then creates an object without calling the class's own `__init__`, with the attributes that the
+target reads. Statements are found by the names that they bind, so a statement that only changes an object is missed.
 """
 
 import ast
@@ -20,13 +20,16 @@ _Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def loaded(file: str, qualname: str, packages: Collection[str], methods: Collection[str] = ()) -> Any:
-    """Run what a function needs of its file, and return the function, or the class that holds it.
+    """Load a function and the statements of its file that it needs.
 
     Args:
-        file: the path of the file, below the current folder.
+        file: The path of the file relative to the current folder.
         qualname: `function` or `Class.method`.
-        packages: the packages that are installed, beside Python's own modules.
-        methods: other methods of the class that are called, as `__init__`.
+        packages: The installed packages, without the standard library.
+        methods: Other methods of the class that will be called, such as `__init__`.
+
+    Returns:
+        The function, or the class of the method.
     """
     tree = ast.parse(Path(file).read_bytes())
     tree.body = statements_for(tree, qualname, packages, methods)
@@ -37,10 +40,18 @@ def loaded(file: str, qualname: str, packages: Collection[str], methods: Collect
 
 
 def instance(kind: Any, **attributes: Any) -> Any:
-    """Make an object of a class without calling its `__init__`, and give it attributes."""
+    """Make an object of a class without calling its `__init__`, and set attributes.
+
+    Args:
+        kind: The class.
+        attributes: The attributes to set.
+
+    Returns:
+        The object.
+    """
     made = kind.__new__(kind)
     for base in kind.__mro__:
-        # A module of torch keeps its hooks and parameters in attributes that every call reads.
+        # torch.nn.Module stores hooks and parameters in attributes that every call reads.
         if (base.__module__, base.__name__) == ("torch.nn.modules.module", "Module"):
             base.__init__(made)
     for name, value in attributes.items():
@@ -51,10 +62,19 @@ def instance(kind: Any, **attributes: Any) -> Any:
 def statements_for(
     tree: ast.Module, qualname: str, packages: Collection[str], methods: Collection[str] = ()
 ) -> list[ast.stmt]:
-    """The statements of a module that a function needs, in their order: those that bind its name and what they need.
+    """Return the statements of a module that a function needs, in order.
 
-    Of an import only the names that are needed, of the target's class and its bases in this file only what the method
-    and `methods` reach. Annotations of functions are dropped, since they may name anything.
+    Imports are reduced to the names that are needed, and the target's class and its bases to what the methods reach.
+    Annotations of functions are removed, since they may refer to packages that are not installed.
+
+    Args:
+        tree: The module; it is modified.
+        qualname: `function` or `Class.method`.
+        packages: The installed packages, without the standard library.
+        methods: Other methods of the class that will be called.
+
+    Returns:
+        The statements.
     """
     owner, _, method = qualname.rpartition(".")
     name = owner.partition(".")[0] or method
@@ -65,23 +85,28 @@ def statements_for(
 
 
 def reads_of_self(statements: Iterable[ast.stmt], owner: str) -> list[str]:
-    """The attributes of `self` that the methods of a class and of its bases read, `configs.rate` as such.
+    """Return the attributes of `self` that the methods of a class and its bases read.
 
-    statements: those that `statements_for` returns. The methods themselves, and what the classes or the methods set,
-    are left out.
+    Args:
+        statements: The statements that `statements_for` returned.
+        owner: The name of the class.
+
+    Returns:
+        The attributes, with dots for attributes of attributes (`configs.rate`), except methods and attributes that the
+        classes set themselves.
     """
     chain = _chain(statements, owner)
     bodies = [part for kind in chain for part in kind.body]
     used = [item for part in bodies for item in _members(part)]
     own = {name for part in bodies for name in names_of(part)[0]} | {name for _, name, is_read in used if not is_read}
-    # A base from elsewhere is taken to have what is asked of it.
+    # A base class from another module is assumed to have the attributes that are read with super().
     is_alone = {ast.unparse(base) for kind in chain for base in kind.bases} <= {kind.name for kind in chain}
     reads = (name for by_super, name, is_read in used if is_read and (is_alone or not by_super))
     return list(dict.fromkeys(name for name in reads if name.partition(".")[0] not in own))
 
 
 def _members(method: ast.stmt) -> Iterator[tuple[bool, str, bool]]:
-    """What a method uses of its first parameter: whether by `super()`, the name with its dots, whether it is read."""
+    """Yield the uses of a method's first parameter: whether by `super()`, the dotted name, and whether it is read."""
     if not isinstance(method, _Function):
         return
     itself = [argument.arg for argument in (*method.args.posonlyargs, *method.args.args)][:1]
@@ -104,7 +129,7 @@ def _unannotated(tree: ast.Module) -> ast.Module:
 
 
 def _reduce_classes(parts: list[ast.stmt], owner: str, methods: set[str], packages: Collection[str]) -> None:
-    """Cut a class, and its bases in the same file, to these methods and what they reach of `self`."""
+    """Reduce a class and its bases in the same file to the given methods and the members that they reach."""
     chain = _chain(parts, owner)
     binds = {part: names_of(part)[0] for kind in chain for part in kind.body}
     known, more = set[str](), {*methods}
@@ -120,7 +145,7 @@ def _reduce_classes(parts: list[ast.stmt], owner: str, methods: set[str], packag
 
 
 def _chain(parts: Iterable[ast.stmt], owner: str) -> list[ast.ClassDef]:
-    """A class of these statements, and those of its bases that are among them."""
+    """Return a class and those of its bases that the statements define."""
     classes = {part.name: part for part in parts if isinstance(part, ast.ClassDef)}
     names = [owner]
     for name in names:
@@ -130,7 +155,7 @@ def _chain(parts: Iterable[ast.stmt], owner: str) -> list[ast.ClassDef]:
 
 
 def _imported(parts: Iterable[ast.stmt], packages: Collection[str]) -> set[str]:
-    """The names that imports of these packages bind."""
+    """Return the names that imports of the given packages bind."""
     found: set[str] = set()
     for part in parts:
         match part:

@@ -1,4 +1,4 @@
-"""SVDLinear.forward: with an increment, without one and merged; without dropout; gradients of the increment."""
+"""SVDLinear.forward: outputs with an increment, without one and merged, and gradients of the increment; no dropout."""
 
 import torch
 
@@ -24,6 +24,7 @@ ATTRIBUTES = (
 
 
 def every_case(seed):
+    """Yield the cases that a seed draws."""
     generator = torch.Generator().manual_seed(seed)
 
     def draw(*shape):
@@ -57,6 +58,7 @@ def every_case(seed):
 
 
 def observe(case):
+    """Run the function on a case and return what it computes."""
     options = case["options"]
     increment = [case[name].clone().requires_grad_() for name in ("A", "E", "B")]
     weight = case["weight"].T.clone() if options["fan_in_fan_out"] else case["weight"].clone()

@@ -1,4 +1,4 @@
-"""greedy_cos_idf of BERTScore: P, R and F of texts of three tokens and more, padded or not, all of them a bit alike."""
+"""greedy_cos_idf of BERTScore: P, R and F of padded and unpadded texts of at least three tokens, all similar."""
 
 import torch
 
@@ -6,10 +6,11 @@ PARAMETERS = ("ref_embedding", "ref_masks", "ref_idf", "hyp_embedding", "hyp_mas
 
 
 def every_case(seed):
+    """Yield the cases that a seed draws."""
     generator = torch.Generator().manual_seed(seed)
 
     def side(batch, length, width, padded, weighted):
-        # Similarities are positive, so that padding wins nowhere, however it is masked.
+        # With positive similarities, padding never has the maximum, however it is masked.
         embedding = 0.2 + torch.rand(batch, length, width, generator=generator)
         lengths = torch.randint(3, length + 1, (batch, 1), generator=generator) if padded else torch.tensor([[length]])
         masks = (torch.arange(length) < lengths).expand(batch, length).long()
@@ -27,6 +28,7 @@ def every_case(seed):
 
 
 def observe(case):
+    """Run the function on a case and return what it computes."""
     greedy_cos_idf = loaded(*TARGET)
     given = [item.clone() for side in case["sides"] for item in side]
     precision, recall, f_score = greedy_cos_idf(*given)

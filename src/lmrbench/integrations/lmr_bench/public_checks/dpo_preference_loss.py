@@ -13,13 +13,14 @@ OPTIONS = ("label_smoothing", "ipo", "reference_free")
 
 
 def every_case(seed):
+    """Yield the cases that a seed draws."""
     generator = torch.Generator().manual_seed(seed)
     for number, beta in enumerate((0.01, 0.1, 0.3, 0.5, 1.0, 2.0)):
         batch = (1, 4, 8, 13, 2, 5)[number]
         logps = -60 * torch.rand(4, batch, generator=generator) - 1
         yield {"name": f"beta {beta}, {batch} pairs", "logps": logps, "beta": beta}
     for number in range(4):
-        # A policy near to its reference, as early in training.
+        # A policy close to its reference, as early in training.
         reference = -60 * torch.rand(2, 6, generator=generator) - 1
         policy = reference + torch.randn(2, 6, generator=generator)
         yield {
@@ -33,6 +34,7 @@ def every_case(seed):
 
 
 def observe(case):
+    """Run the function on a case and return what it computes."""
     preference_loss = loaded(*TARGET)
     losses, chosen, rejected = preference_loss(*case["logps"].clone(), case["beta"], **case.get("options", {}))
     return {"losses": losses.detach(), "rewards": [chosen.detach(), rejected.detach()]}

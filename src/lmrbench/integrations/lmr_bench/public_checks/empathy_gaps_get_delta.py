@@ -1,4 +1,4 @@
-"""get_delta: the empathy gap of matrices of the three categories of identities."""
+"""get_delta: the empathy gap of the matrices of the three identity categories."""
 
 import numpy as np
 
@@ -7,6 +7,7 @@ SIZES = {"ethnicity": 19, "nationality": 22, "religion": 6}
 
 
 def every_case(seed):
+    """Yield the cases that a seed draws."""
     generator = np.random.default_rng(seed)
     for option, size in SIZES.items():
         for number in range(3):
@@ -18,5 +19,6 @@ def every_case(seed):
 
 
 def observe(case):
+    """Run the function on a case and return what it computes."""
     get_delta = loaded(*TARGET)
     return {"delta": float(get_delta(case["matrix"].copy(), case["group_option"]))}

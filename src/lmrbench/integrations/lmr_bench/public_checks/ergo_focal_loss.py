@@ -1,4 +1,4 @@
-"""focal_loss.forward of ERGO: mean and sum, weights as a factor and as a list, for pairs of which none is padding."""
+"""focal_loss.forward of ERGO: mean and sum, weights as a factor and as a list, for pairs without padding."""
 
 import torch
 
@@ -8,6 +8,7 @@ OPTIONS = ("size_average",)
 
 
 def every_case(seed):
+    """Yield the cases that a seed draws."""
     generator = torch.Generator().manual_seed(seed)
     for number, gamma in enumerate((2, 0, 1, 3, 2, 5)):
         count = (2, 3, 4, 3, 2, 5)[number]
@@ -24,5 +25,6 @@ def every_case(seed):
 
 
 def observe(case):
+    """Run the function on a case and return what it computes."""
     criterion = loaded(*TARGET, ("__init__",))(**case["settings"])
     return {"loss": criterion.forward(case["preds"].clone(), case["labels"].clone()).detach()}

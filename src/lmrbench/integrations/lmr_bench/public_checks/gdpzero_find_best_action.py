@@ -1,4 +1,4 @@
-"""OpenLoopMCTS.find_best_action: the act that selection takes in a node, and its score if that is returned."""
+"""OpenLoopMCTS.find_best_action: the action that selection takes in a node, and its score if it is returned."""
 
 from types import SimpleNamespace
 
@@ -9,6 +9,7 @@ ATTRIBUTES = ("Ns", "Nsa", "Q", "P", "valid_moves", "configs.cpuct", "configs.Q_
 
 
 def every_case(seed):
+    """Yield the cases that a seed draws."""
     generator = np.random.default_rng(seed)
     for number, cpuct in enumerate((1.0, 0.5, 2.0, 4.0, 1.0, 0.1, 1.5, 3.0, 1.0, 2.5)):
         acts = int(generator.integers(2, 8))
@@ -27,6 +28,7 @@ def every_case(seed):
 
 
 def observe(case):
+    """Run the function on a case and return what it computes."""
     moves, state = case["moves"], "greeting__proposition"
     tree = instance(
         loaded(*TARGET),

@@ -18,6 +18,7 @@ ATTRIBUTES = (
 
 
 def every_case(seed):
+    """Yield the cases that a seed draws."""
     generator = torch.Generator().manual_seed(seed)
     for number, temperature in enumerate((0.07, 0.1, 0.2, 0.5, 1.0, 0.07, 0.5, 2.0)):
         images, width = ((4, 8), (6, 5), (2, 16), (16, 8), (3, 4), (32, 12), (1, 6), (8, 3))[number]
@@ -26,11 +27,12 @@ def every_case(seed):
 
 
 def observe(case):
+    """Run the function on a case and return what it computes."""
     settings = {"batch_size": len(case["features"]) // 2, "n_views": 2, "temperature": case["temperature"]}
     settings["device"] = torch.device("cpu")
     trainer = instance(loaded(*TARGET), args=SimpleNamespace(**settings), **settings)
     logits, labels = trainer.info_nce_loss(case["features"].clone())
-    # The order of the classes is open.
+    # The order of the classes is not specified.
     labelled = logits.gather(1, labels.long().unsqueeze(1))
     loss = torch.nn.functional.cross_entropy(logits, labels.long())
     return {"labelled": labelled, "logits": logits.sort(dim=1).values, "loss": loss}

@@ -10,6 +10,7 @@ OPTIONS = ("label_smoothing", "loss_type")
 
 
 def every_case(seed):
+    """Yield the cases that a seed draws."""
     generator = torch.Generator().manual_seed(seed)
     for number, (beta, ratio) in enumerate(((2.0, 0.5), (2.5, 0.55), (10.0, 0.3), (1.0, 1.6), (2.0, 0.25))):
         batch = (4, 8, 1, 6, 13)[number]
@@ -24,6 +25,7 @@ def every_case(seed):
 
 
 def observe(case):
+    """Run the function on a case and return what it computes."""
     processor = SimpleNamespace(device=torch.device("cpu"))
     trainer = instance(loaded(*TARGET), **case["settings"], accelerator=processor, args=processor)
     losses, chosen, rejected = trainer.simpo_loss(*case["logps"].clone())

@@ -10,6 +10,7 @@ OPTIONS = ("loss_type", "reference_free")
 
 
 def every_case(seed):
+    """Yield the cases that a seed draws."""
     generator = torch.Generator().manual_seed(seed)
     for number, beta in enumerate((0.1, 0.5, 1.0, 0.05, 5.0)):
         batch = (4, 8, 1, 6, 13)[number]
@@ -25,6 +26,7 @@ def every_case(seed):
 
 
 def observe(case):
+    """Run the function on a case and return what it computes."""
     processor = SimpleNamespace(device=torch.device("cpu"))
     trainer = instance(loaded(*TARGET), **case["settings"], accelerator=processor, args=processor)
     losses, real, generated = trainer.spin_loss(*case["logps"].clone(), **case["options"])

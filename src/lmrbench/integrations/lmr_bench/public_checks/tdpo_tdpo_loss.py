@@ -14,6 +14,7 @@ OPTIONS = ("if_tdpo2",)
 
 
 def every_case(seed):
+    """Yield the cases that a seed draws."""
     generator = torch.Generator().manual_seed(seed)
     settings = ((0.1, 0.5), (0.1, 0.7), (0.3, 0.5), (0.5, 0.25), (1.0, 1.0), (0.05, 1.5), (0.2, 2.0), (0.8, 0.1))
     for number, (beta, alpha) in enumerate(settings):
@@ -29,6 +30,7 @@ def every_case(seed):
 
 
 def observe(case):
+    """Run the function on a case and return what it computes."""
     tdpo_loss = loaded(*TARGET)
     inputs = [row.clone().requires_grad_() for row in case["statistics"]]
     losses, chosen, rejected = tdpo_loss(*inputs, *case["settings"])

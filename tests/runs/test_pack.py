@@ -1,4 +1,4 @@
-"""A pack gives others what they need to grade a run again, and nothing else; a pack of a stranger is not trusted."""
+"""Packs: they contain what grading again needs and nothing private, and packs from others are not trusted."""
 
 import hashlib
 import json
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests import running
-from tests.web.test_index import grade, usage, write
+from tests.runs.examples import grade, usage, write
 
 from lmrbench.errors import RecordError, UsageError
 from lmrbench.grading.draw import installation_seed
@@ -17,7 +17,7 @@ from lmrbench.grading.signatures import signed
 from lmrbench.runs import pack
 from lmrbench.runs.folder import read_run, write_facts
 from lmrbench.runs.records import RunFacts
-from lmrbench.runs.verify import begin, compared, end, read_verification
+from lmrbench.runs.verify import begin, compare_claims, end, read_verification
 from lmrbench.tasks.submission import Submission
 
 RIGHT = """
@@ -47,7 +47,7 @@ FACTS: dict[str, Any] = {
 
 
 def run_of(folder, **facts):
-    """A finished run of one model on one task."""
+    """Write a finished run of one model on one task."""
     write(folder / "grades.jsonl", grade("me", "toy/blend", log="/home/alice", seeds=facts.get("seeds", (1,))))
     write(
         folder / "submissions.jsonl", Submission(system="me", task="toy/blend", code=RIGHT, warnings=("/home/alice",))
@@ -69,7 +69,7 @@ def files_of(file):
 
 
 def rewrite(file, listed=True, **changed):
-    """Change files of a pack, by name with __ for the dot; None takes one out. listed: the manifest is made to fit."""
+    """Change files of a pack, by name with __ for the dot; None removes a file. `listed` updates the manifest."""
     files = files_of(file)
     for name, data in changed.items():
         name = name.replace("__", ".")
@@ -147,19 +147,19 @@ def claim(**changed):
 @pytest.mark.parametrize(
     ("changed", "listed", "message"),
     [
-        ({"submissions__jsonl": b"{}\n"}, False, "submissions.jsonl is not what manifest.json says"),
+        ({"submissions__jsonl": b"{}\n"}, False, "the SHA-256 of submissions.jsonl differs"),
         ({"submissions__jsonl": b"{}\n"}, True, "submissions.jsonl:1: system: Field required"),
         ({"submissions__jsonl": b"\n"}, True, "holds no submissions"),
         ({"grades__jsonl": None}, True, "holds no grades.jsonl"),
-        ({"usage__jsonl": None}, False, "usage.jsonl is named in manifest.json, and missing"),
+        ({"usage__jsonl": None}, False, "usage.jsonl is listed in manifest.json but missing"),
         ({"grades__jsonl": claim(sample=1)}, True, "one verdict for each answer"),
-        ({"grades__jsonl": claim() * 2}, True, "is there twice"),
+        ({"grades__jsonl": claim() * 2}, True, "is in the file twice"),
         ({"grades__jsonl": claim(sample=-1)}, True, "grades.jsonl:1: sample"),
-        ({"usage__jsonl": usage(system="me", sample=0).model_dump_json().encode()}, True, "left unanswered"),
-        ({"../../evil": b"x"}, True, "'../../evil', which is no file of a pack"),
-        ({"/etc/evil": b"x"}, True, "'/etc/evil', which is no file of a pack"),
-        ({"logs/x/../1.jsonl": b"x"}, True, "no file of a pack"),
-        ({"logs/1.jsonl": b"x"}, False, "logs/1.jsonl is not named in manifest.json"),
+        ({"usage__jsonl": usage(system="me", sample=0).model_dump_json().encode()}, True, "as unanswered"),
+        ({"../../evil": b"x"}, True, "'../../evil', which does not belong in a pack"),
+        ({"/etc/evil": b"x"}, True, "'/etc/evil', which does not belong in a pack"),
+        ({"logs/x/../1.jsonl": b"x"}, True, "does not belong in a pack"),
+        ({"logs/1.jsonl": b"x"}, False, "logs/1.jsonl is not listed in manifest.json"),
         ({"manifest__json": b"[]"}, False, "manifest.json: is not a JSON object"),
     ],
 )
@@ -179,10 +179,10 @@ def test_what_is_no_pack_or_too_large_is_not_unpacked(packed, tmp_path, monkeypa
 
     whole = packed.read_bytes()
     packed.write_bytes(whole[: len(whole) // 2])
-    assert "no zip file that can be read" in message()
-    # One byte of the compressed data.
+    assert "not a readable zip file" in message()
+    # Change one byte of the compressed data.
     packed.write_bytes(whole[:60] + bytes([whole[60] ^ 255]) + whole[61:])
-    assert "no zip file that can be read" in message()
+    assert "not a readable zip file" in message()
     packed.write_bytes(whole)
     rewrite(packed, submissions__jsonl=b" " * 20_000_000)
     monkeypatch.setattr(pack, "MOST_UNPACKED", 10 << 20)
@@ -197,13 +197,13 @@ def test_what_is_no_pack_or_too_large_is_not_unpacked(packed, tmp_path, monkeypa
 
 
 def graded_again(found, folder, passed, seeds=(5,)):
-    """What `verify` leaves in a folder, without a sandbox."""
+    """Write what `verify` leaves in a folder, without running a sandbox."""
     begin(found, folder)
     facts = RunFacts.model_validate({**FACTS, "seeds": seeds, "fresh_seeds": True})
     write_facts(folder, facts)
     line = grade("me", "toy/blend", verdicts=("match" if passed else "mismatch",), seeds=seeds).model_dump_json()
     (folder / "grades.jsonl").write_bytes(signed(line) + b"\n")
-    return end(found, folder, compared(found, [Result.of(item) for item in read_run(folder).grades]))
+    return end(found, folder, compare_claims(found, [Result.of(item) for item in read_run(folder).grades]))
 
 
 def test_a_verification_holds_for_what_was_graded_here_and_for_nothing_else(packed, tmp_path):

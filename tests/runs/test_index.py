@@ -1,49 +1,13 @@
-"""A run folder is read as far as it goes, also while it grows, and what is damaged in it costs nothing else."""
+"""The index of a run folder: it follows growing files, and a damaged line affects no other line."""
 
 import json
 
 import pytest
+from tests.runs.examples import grade, usage, write
 
 from lmrbench.errors import RecordError
-from lmrbench.grading.records import CaseVerdict, Grade
 from lmrbench.runs.index import RunIndex
-from lmrbench.runs.records import Usage
 from lmrbench.tasks.submission import Answer
-
-
-def grade(system="one", task="toy/blend", sample=0, verdicts=("match", "mismatch"), **more):
-    cases = tuple(
-        CaseVerdict(seed=1, case=number, name=f"case {number}", verdict=verdict, reason='is not "a match"')
-        for number, verdict in enumerate(verdicts)
-    )
-    facts = {
-        "label": "",
-        "category": "evaluation_metrics",
-        "seconds": 1.0,
-        "peak_mb": 1.0,
-        "warnings": (),
-        "log": "",
-        "candidate_digest": "c",
-        "task_digest": "t",
-        "seeds": (1,),
-        "sandbox": "bubblewrap",
-        "environment": "e",
-    }
-    passed = set(verdicts) == {"match"}
-    key = {"system": system, "task": task, "sample": sample}
-    return Grade.model_validate({**key, "cases": cases, "passed": passed, **facts, **more})
-
-
-def usage(**more):
-    facts = {"detail": "", "calls": 1, "input_tokens": 2, "output_tokens": 3, "dollars": None, "seconds": 1.0}
-    facts |= {"limit": "", "cut": (), "system": "one", "task": "toy/blend", "sample": 1, "status": "provider_error"}
-    return Usage.model_validate(facts | more)
-
-
-def write(file, *records):
-    file.parent.mkdir(exist_ok=True)
-    with file.open("a") as lines:
-        lines.writelines(record.model_dump_json() + "\n" for record in records)
 
 
 @pytest.fixture
@@ -55,7 +19,7 @@ def test_heads_and_counts_come_without_the_cases_which_come_when_asked_for(index
     hostile = '","cases":[],"verdict":"match'
     write(index.folder / "grades.jsonl", grade(), grade(system=hostile, label=hostile, log=hostile))
     write(index.folder / "usage.jsonl", usage())
-    index.look()
+    index.refresh()
 
     assert {answer: (item.matched, item.cases, item.head.passed) for answer, item in index.entries.items()} == {
         Answer("one", "toy/blend", 0): (1, 2, False),
@@ -69,26 +33,26 @@ def test_heads_and_counts_come_without_the_cases_which_come_when_asked_for(index
 def test_what_is_appended_is_seen_at_the_next_look_once_it_is_whole(index):
     file = index.folder / "grades.jsonl"
     write(file, grade())
-    index.look()
+    index.refresh()
     line = grade(sample=1, verdicts=("match",)).model_dump_json()
     with file.open("a") as lines:
         lines.write(line[:100])
-    index.look()
+    index.refresh()
     assert len(index.entries) == 1
     with file.open("a") as lines:
         lines.write(line[100:] + "\n")
-    index.look()
+    index.refresh()
     assert index.grade(Answer("one", "toy/blend", 1)).passed
 
 
 def test_the_last_grade_of_an_answer_counts_and_a_file_that_was_replaced_is_read_anew(index):
     file = index.folder / "grades.jsonl"
     write(file, grade(), grade(verdicts=("match", "match")))
-    index.look()
+    index.refresh()
     assert [entry.head.passed for entry in index.entries.values()] == [True]
     file.rename(file.with_suffix(".old"))
     write(file, grade(system="another"))
-    index.look()
+    index.refresh()
     assert [answer.system for answer in index.entries] == ["another"]
 
 
@@ -98,9 +62,9 @@ def test_a_damaged_line_is_named_and_left_out(index):
     with file.open("a") as lines:
         lines.write('{"system": "half\n[]\n')
     write(file, grade(sample=1))
-    index.look()
+    index.refresh()
     assert len(index.entries) == 2
-    assert index.problem == f"{file}:3 is damaged, and left out"
+    assert index.problem == f"{file}:3: damaged line, skipped"
 
 
 def test_a_link_is_not_followed(index, tmp_path):
@@ -108,7 +72,7 @@ def test_a_link_is_not_followed(index, tmp_path):
     write(secret, grade())
     index.folder.mkdir()
     (index.folder / "grades.jsonl").symlink_to(secret)
-    index.look()
+    index.refresh()
     assert not index.entries
     assert "links are not followed" in index.problem
 
@@ -118,6 +82,6 @@ def test_a_grade_whose_cases_are_damaged_says_so_when_it_is_opened(index):
     index.folder.mkdir()
     line = json.dumps({**record, "cases": [{"seed": "none"}]}, separators=(",", ":"))
     (index.folder / "grades.jsonl").write_text(line + "\n")
-    index.look()
+    index.refresh()
     with pytest.raises(RecordError):
         index.grade(Answer("one", "toy/blend", 0))

@@ -1,4 +1,4 @@
-"""A run folder that can be trusted: what is taken over, what is graded anew, and what is never lost or followed."""
+"""Run folders: which grades are reused, which are made again, and that nothing is lost or read through links."""
 
 import json
 import os
@@ -91,7 +91,7 @@ def test_a_case_that_timed_out_by_the_wall_clock_is_graded_anew_and_others_of_th
     stored(of_schema_2, samples=(0, 1))
     stored(timed_out, samples=(0, 2))
 
-    # The last one timed out by processor time, which no other program takes away.
+    # The last one used up its processor time, which does not depend on the load.
     assert grades_in(tmp_path, answers(RIGHT, WRONG, RIGHT), tasks, pool) == ({0: True, 1: False, 2: False}, [])
     assert {item.sample: item.passed for item in read_run(tmp_path).grades} == {0: True, 1: False, 2: False}
     assert {item.sample: item.log for item in read_run(tmp_path).grades} == {0: "", 1: "by an earlier version", 2: ""}
@@ -145,7 +145,7 @@ def test_grades_are_those_of_the_seeds_that_the_record_names(pool, tasks, tmp_pa
     for seeds in ((5,), (6, 7), (5,)):
         grades_in(tmp_path, answers(RIGHT), tasks, pool, seeds)
         assert [item.seeds for item in read_run(tmp_path).grades] == [seeds]
-    # The third time both were there already.
+    # The third time, both grades already exist.
     assert len((tmp_path / "grades.jsonl").read_text().splitlines()) == 2
 
 
@@ -170,7 +170,7 @@ def test_a_blind_run_tells_nothing_but_verdicts(pool, tasks, tmp_path):
     assert {(case.name, case.reason, case.seconds) for case in item.cases} == {("", "", 0.0)}
     assert "expected" not in text
     assert "secret" not in text
-    # Taken over as it is, and never mixed with grades that tell more.
+    # The grade is reused, and never mixed with complete ones.
     assert grades_in(tmp_path, answers(printing), tasks, pool, blind=True) == ({0: False}, [])
     with pytest.raises(RecordError, match="holds grades without reasons"):
         grades_in(tmp_path, answers(printing), tasks, pool)
@@ -181,7 +181,7 @@ def test_a_run_of_some_cases_is_not_mixed_with_one_of_all(pool, tasks, tmp_path)
     assert grades_in(tmp_path, answers(WRONG, RIGHT), tasks, pool, fail_fast=True) == ({0: False, 1: True}, [])
     (item, _) = read_run(tmp_path).grades
     assert [case.verdict for case in item.cases] == ["mismatch", "missing", "missing", "missing"]
-    with pytest.raises(RecordError, match=r"grades that end at the first failure \(--fail-fast\); name another folder"):
+    with pytest.raises(RecordError, match=r"first failure \(--fail-fast\); choose another folder"):
         grades_in(tmp_path, answers(WRONG), tasks, pool)
 
 

@@ -1,0 +1,98 @@
+"""The code of an answer as pages show it: next to the masked repository, the reference, or another answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from lmrbench.errors import SubmissionError
+from lmrbench.grading.reading import read_targets
+from lmrbench.tasks.model import Task
+from lmrbench.tasks.submission import Submission
+from lmrbench.tasks.workspace import repository_files, target_texts, unsolved_files
+from lmrbench.web.code import ComparedLine, changed_lines, highlighted, side_by_side
+
+
+@dataclass(frozen=True)
+class AnswerComparison:
+    """The code transplanted from an answer, compared with the repository.
+
+    Attributes:
+        targets: The comparison of each target, by its name.
+        files: The changed lines of each goal file, by its path.
+        refusal: Why nothing could be transplanted; "" if something was.
+    """
+
+    targets: tuple[tuple[str, list[ComparedLine]], ...] = ()
+    files: tuple[tuple[str, list[ComparedLine]], ...] = ()
+    refusal: str = ""
+
+
+def compare_with_repository(task: Task | None, submission: Submission | None, show_reference: bool) -> AnswerComparison:
+    """Compare an answer with the task's repository.
+
+    Args:
+        task: The task, or None if it is not in the suite.
+        submission: The answer, or None if it is not in the run.
+        show_reference: Whether to compare with the reference instead of the masked repository.
+
+    Returns:
+        The comparison; empty if the task or the submission is None.
+    """
+    if task is None or submission is None:
+        return AnswerComparison()
+    try:
+        answered, there = read_targets(task, submission)
+    except SubmissionError as error:
+        return AnswerComparison(refusal=str(error))
+    before = repository_files(task) if show_reference else unsolved_files(task)
+    here = target_texts(task, before)
+    targets = []
+    for target in task.targets:
+        (left_line, left), (right_line, right) = here[target], there[target]
+        targets.append((str(target), list(side_by_side(left, right, left_line, right_line))))
+    files = []
+    for name in task.goal_files:
+        left, right = (data.decode("utf-8", "replace") for data in (before[name], answered[name]))
+        files.append((name, changed_lines(side_by_side(left, right))))
+    return AnswerComparison(tuple(targets), tuple(files))
+
+
+def compare_answers(
+    task: Task | None, left: Submission | None, right: Submission | None
+) -> list[tuple[str, list[ComparedLine]]]:
+    """Compare two answers to one task.
+
+    Args:
+        task: The task, or None if it is not in the suite.
+        left: The first answer, or None if it is not in the run.
+        right: The second answer, or None if it is not in the run.
+
+    Returns:
+        The comparison of each target by its name, or of each submitted file if an answer can't be transplanted.
+    """
+    texts = _target_texts(task, left), _target_texts(task, right)
+    names = dict.fromkeys([*texts[0], *texts[1]])
+    return [(name, list(side_by_side(texts[0].get(name, ""), texts[1].get(name, "")))) for name in names]
+
+
+def _target_texts(task: Task | None, submission: Submission | None) -> dict[str, str]:
+    """Return the code of an answer by target, or by file if it can't be transplanted."""
+    if submission is None:
+        return {}
+    if task is not None:
+        try:
+            return {str(target): text for target, (_, text) in read_targets(task, submission)[1].items()}
+        except SubmissionError:
+            pass
+    return _submitted_texts(submission)
+
+
+def _submitted_texts(submission: Submission) -> dict[str, str]:
+    return {"answer": submission.code} if isinstance(submission.code, str) else dict(submission.code)
+
+
+def submitted_files(submission: Submission) -> list[tuple[str, list[Markup]]]:
+    """Return the highlighted lines of each file of a submission, as it was submitted."""
+    return [(name, highlighted(text)) for name, text in _submitted_texts(submission).items()]
