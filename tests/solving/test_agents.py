@@ -1,4 +1,4 @@
-"""Agents in their namespaces: what they can do, what they can't, and what is graded of it."""
+"""Agents in their namespaces: abilities, isolation, and the grading of their answers."""
 
 import json
 import re
@@ -31,7 +31,7 @@ SECRET_PLACES = "/ /root /home /work /usr/lib/python3 /usr/local /opt /var /tmp 
 
 
 def steps(*tools):
-    """A script that calls these tools in turn, then submits."""
+    """Return a script that calls these tools in turn and then submits."""
 
     def script(request):
         calls = [*tools, ("submit", {"answer": "done"})]
@@ -98,7 +98,7 @@ def test_a_hostile_agent_finds_nothing_and_is_graded_by_its_target_alone(tmp_pat
 
     result, run, _ = solved(tmp_path, steps(*hostile))
 
-    # The target is right, so it passes: what was done to the other files counts for nothing.
+    # Only the target counts, and it is right; changes of other files are ignored.
     assert "1 of 1 answers pass" in result.stdout
     said = "\n".join(message.text for message in transcript(run).messages if message.role == "tool")
     assert "No module named 'lmrbench'" in said
@@ -139,7 +139,7 @@ def test_no_log_holds_text_of_a_check_or_a_golden(tmp_path):
 
 
 def body_of_the_answer():
-    """The lines of the golden's body."""
+    """Return the lines of the body in the reference."""
     source = golden(TASK)
     function = find(source.encode(), "probing")
     docstring_end = source.index('"""', source.index('"""', function.start) + 3) + 3

@@ -1,4 +1,4 @@
-"""Whose fault it is: the model's is a score, the provider's and the agent's program's never is."""
+"""Faults: those of the model are scored; those of the provider and of the agent's program never are."""
 
 import io
 import json
@@ -31,7 +31,7 @@ CONTEXT = "This model's maximum context length is 10 tokens."
 
 
 def ended(kind, task):
-    """What a server says that treats a task in this way, and the status of the answer."""
+    """Return the reply of a server to a task, by kind, and the status that the answer should get."""
     code = fenced(golden(task))
     return {
         "right": (Reply(code), "answered"),
@@ -40,7 +40,7 @@ def ended(kind, task):
         "hangs": (Reply(code, seconds=90), "provider_error"),
         "cut": (Reply(drop=True), "provider_error"),
         "busy": (Reply(status=429, retry_after=600), "provider_error"),
-        # The error's text holds the answer: it must not be taken for one.
+        # The text of the error contains the answer, but must not be graded.
         "context": (Reply(status=400, code="context_length_exceeded", message=CONTEXT + code), "limit"),
         "context of another server": (Reply(status=400, code=400, message=CONTEXT + code), "limit"),
         "refuses": (Reply("I'm sorry, I can't.", refusal=True), "refused"),
@@ -52,7 +52,7 @@ def ended(kind, task):
     }[kind]
 
 
-# The answers to the first are graded; their checks are quick and load no torch.
+# Papers whose checks are quick and load no torch. Answers to the first kinds are graded.
 _QUICK = ("concept_depth", "emoji_prompt", "empathy_gaps", "syn_chain", "step_length", "decision_boundary")
 KINDS = dict(
     zip(
@@ -207,7 +207,7 @@ def test_an_agents_program_that_never_ran_is_no_score(tmp_path):
     assert "--mount FOLDER" in before[names[1]]["detail"]
     assert "--mount" not in before[names[2]]["detail"]
     assert "wrong key" in before[names[2]]["detail"]
-    # The program that asked, worked and then ended with an error has answered.
+    # A program that fails after its first model call has answered.
     assert "1 of 1 answers pass" in first.stdout
     assert second.returncode == 0, second.stderr
     assert "4 of 4 answers pass" in second.stdout
@@ -228,7 +228,7 @@ def test_silence_until_a_limit_of_inspects_own_is_no_score(tmp_path, monkeypatch
     with serving(lambda request: Reply("late", seconds=20)) as (base, _):
         for name, value in environment(base).items():
             monkeypatch.setenv(name, value)
-        # Inspect keeps a client for each model; this server needs one of its own.
+        # Inspect memoizes the clients of models; this server needs a new one.
         model = get_model(MODEL, memoize=False)
         limited: dict[str, Any] = {limit: 3}
         (log,) = eval(lmr_bench(tasks="concept_depth"), model=model, log_dir=str(tmp_path), display="none", **limited)

@@ -1,4 +1,4 @@
-"""The benchmark as users of Inspect meet it: by its name in the registry, with its options, metrics and logs."""
+"""The benchmark through Inspect: registry, options, metrics and logs."""
 
 import subprocess
 import sys

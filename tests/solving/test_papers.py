@@ -1,4 +1,4 @@
-"""Papers as models read them: fetched once, checked, and turned into text."""
+"""Papers as models read them: download, checksums and conversion to text."""
 
 import functools
 import gzip
@@ -44,7 +44,7 @@ def source(files):
 
 @pytest.fixture
 def suite(toy_suite, tmp_path):
-    """A copy of the toy suite whose paper lies on a local server."""
+    """Serve the paper of a copy of the toy suite from a local server."""
     site = tmp_path / "site"
     (site / "pdf").mkdir(parents=True)
     (site / "e-print").mkdir()
@@ -116,7 +116,7 @@ def test_without_a_network_one_line_says_so(toy_suite, tmp_path, monkeypatch):
     folder = shutil.copytree(toy_suite, tmp_path / "suite")
     table = folder / "toy" / "task.toml"
     lines = table.read_text().splitlines()
-    # Nobody listens on this port.
+    # No server listens on this port.
     url = 'url = "http://127.0.0.1:9/abs/1234.5678"'
     table.write_text("\n".join(url if line.startswith("url") else line for line in lines))
 
@@ -168,7 +168,7 @@ def test_what_is_too_long_is_cut_by_the_rule(limit):
     assert "def preference_loss" in message.text
     kept, total = message.cut["paper"]
     assert kept < total
-    # The context is touched only when nothing of the paper is left.
+    # The context is cut only after the whole paper is gone.
     assert ("utils.py" in message.cut) <= (kept == 0)
     if kept:
         assert len(message.text) <= limit

@@ -1,4 +1,4 @@
-"""`--trace-progress`: what an agent's workspace held after each turn is graded, and the agent does not notice."""
+"""`--trace-progress`: grading of the workspace after each turn, unnoticed by the agent."""
 
 import json
 import signal
@@ -60,7 +60,7 @@ def outcomes(run):
 
 
 def told(log):
-    """What the model was told in each request, without the ids that the server draws."""
+    """Return the messages of each request, without random ids."""
     text = json.dumps([item.messages for item in log.requests])
     for item in log.requests:
         for message in item.messages:
@@ -70,7 +70,7 @@ def told(log):
 
 
 def events(run):
-    """The kinds of the events of the agent's transcript, in order."""
+    """Return the kinds of the events in the agent's transcript, in order."""
     (info,) = list_eval_logs(str(run / "logs"))
     kinds = [event.event for event in read_eval_log(info).samples[0].events]
     return kinds[: kinds.index("score")]
@@ -78,7 +78,7 @@ def events(run):
 
 @pytest.fixture(scope="module")
 def traced(tmp_path_factory):
-    """A run that was traced, and what its model was told."""
+    """Create a traced run; return it with the messages to its model."""
     run = tmp_path_factory.mktemp("traced") / "run"
     prices = run.parent / "prices.json"
     prices.write_text(json.dumps({MODEL: {"input": 1.0, "output": 10.0}}))

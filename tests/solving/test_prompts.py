@@ -1,4 +1,4 @@
-"""What a model is told: files that a search adds, and what is left of texts that do not fit."""
+"""Prompts: files that a search adds, and the cutting of texts that are too long."""
 
 import ast
 import sys

@@ -1,4 +1,4 @@
-"""A run that goes on, whatever has happened to its folder: it asks nothing twice and counts only its own grades."""
+"""Resumed runs repeat no request and count only grades of their own, whatever happened to the folder."""
 
 import json
 
@@ -51,7 +51,7 @@ def test_a_run_grows_by_samples_and_asks_for_those_alone(tmp_path):
         wider = lmrbench(base, "solve", *arguments, "--task", "emoji_prompt", "--samples", 3, "--json")
 
     assert asked == 1
-    # Nothing was worked on again, which for an agent would take another session.
+    # No sample ran again, which would take an agent another session.
     assert len({sample.uuid for item in logs for sample in item.samples if sample.epoch == 1}) == 1
     assert graded.count(0) == 1
     assert sorted(graded) == [0, 1, 2]

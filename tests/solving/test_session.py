@@ -1,4 +1,4 @@
-"""The namespace that agents work in, on its own and through Inspect's interface."""
+"""The namespace that agents work in, used directly and through Inspect's interface."""
 
 import functools
 import os
@@ -22,9 +22,9 @@ pytestmark = pytest.mark.skipif(not diagnose("bubblewrap").works, reason="bubble
 
 
 def in_namespace(test):
-    """Run an async test with a sandbox of its own."""
+    """Run an async test with its own sandbox."""
 
-    # Not functools.wraps: pytest would look for a fixture of the argument's name.
+    # With functools.wraps, pytest would look for a fixture named like the argument.
     def run():
         async def main():
             session = AgentSession([], limits=SessionLimits(memory_mb=256, processes=64))
@@ -226,7 +226,7 @@ async def test_a_namespace_that_is_gone_is_the_machines_fault(sandbox):
 
 @pytest.fixture
 def machine(tmp_path, monkeypatch):
-    """A home with a cache and two working trees of one checkout, the second of which holds the suite."""
+    """Create a home with a cache and a checkout with two worktrees, the second of which contains the suite."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home" / ".cache"))
     tree, git = tmp_path / "home" / "tree", tmp_path / "home" / "main" / ".git"
     own = git / "worktrees" / "tree"
@@ -274,7 +274,7 @@ def test_of_installed_packages_an_agent_sees_what_is_mounted(tmp_path, monkeypat
         (programs / place / "file").write_text("x")
     tmp_path.chmod(0o755)
     monkeypatch.setattr(session, "_SYSTEM", (*session._SYSTEM, str(programs)))
-    # Without the private folder /tmp, in which the test's own folder may lie.
+    # Without the private /tmp, which would hide the test's own folder.
     monkeypatch.setattr(session, "_WRITABLE", tuple(folder for folder in session._WRITABLE if folder != "/tmp"))
     installed_packages.cache_clear()
 

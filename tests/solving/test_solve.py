@@ -1,4 +1,4 @@
-"""`lmrbench solve` and `run` against a server that speaks the protocols: nothing lost, nothing asked twice."""
+"""`lmrbench solve` and `run` with a local server: interrupted runs lose nothing and repeat no request."""
 
 import json
 import signal
@@ -29,7 +29,7 @@ from lmrbench.solving.task import lmr_bench
 
 # Tasks whose checks are quick and load no torch.
 TWO = ("--task", "concept_depth", "--task", "emoji_prompt")
-# More than are asked at a time, and one whose targets stand in two files.
+# More tasks than concurrent requests, one of them with targets in two files.
 PAPERS = ("concept_depth", "emoji_prompt", "empathy_gaps", "step_length", "syn_chain")
 
 
@@ -38,7 +38,7 @@ def right(request):
 
 
 def working_agent(request):
-    """Reads, runs the experiment of the repository, writes the answer with python, submits."""
+    """Read files, run the repository's experiment, write the answer with Python, and submit."""
     task = asked_for(request)
     write = f"import pathlib\nfor file, text in {goldens(task)!r}.items():\n"
     write += "    print((pathlib.Path('/workspace/repo') / file).write_text(text))"
@@ -125,7 +125,7 @@ def test_killed_twice_nothing_is_lost_or_asked_twice(tmp_path, setting):
             deadline = time.monotonic() + 200
             while sum(log.answered.values()) < 2 * kills and time.monotonic() < deadline:
                 time.sleep(0.05)
-            # Long enough for answers to be taken in, and for the others to wait at the gate.
+            # Wait until answers are stored and the other requests wait at the gate.
             time.sleep(2)
             process.send_signal(signal.SIGKILL)
             process.wait()
@@ -164,7 +164,7 @@ def test_an_interrupt_is_one_line_and_the_run_goes_on_later(tmp_path, number):
         gate.open(1000)
         result = lmrbench(base, *arguments)
 
-    # Lines of progress may come before it.
+    # Lines of progress may precede it.
     assert (ended.returncode, ended.stderr.splitlines()[-1]) == (130, "lmrbench: interrupted")
     assert "2 of 2 answers pass" in result.stdout
     assert set(log.answered.values()) == {1}

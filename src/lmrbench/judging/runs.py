@@ -153,7 +153,7 @@ async def _votes(
 def _prompts(
     folder: Path, chosen: Sequence[Submission], tasks: Mapping[str, Task], plan: JudgingPlan
 ) -> tuple[list[JudgePrompt], list[Submission]]:
-    """Return the prompts about the submissions, and the submissions from which no code can be extracted."""
+    """Return the prompts for the submissions, and the submissions from which no code can be extracted."""
     graded = read_run(folder).grades if plan.evidence and (folder / GRADES).exists() else ()
     grades = {item.answer: item for item in graded}
     found, unusable = [], []

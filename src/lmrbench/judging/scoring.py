@@ -106,7 +106,7 @@ def _solved(state: TaskState, tasks: Mapping[str, Task]) -> tuple[Task, Submissi
 
 
 def _score(state: TaskState, judgements: Sequence[Judgement]) -> Score:
-    """Return the score for the votes of one judge on one submission: their majority."""
+    """Return the majority of one judge's votes on a submission as a score."""
     (ballot,) = ballots(judgements)
     facts = {"judge": ballot.judge, "votes": [item.model_dump(mode="json") for item in judgements]}
     if not ballot.cast:

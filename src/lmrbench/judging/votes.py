@@ -71,7 +71,7 @@ class Opinion(Record):
 
 @dataclass(frozen=True)
 class Vote:
-    """The result of asking a judge once.
+    """The result of one vote of a judge.
 
     Attributes:
         status: how the vote ended.

@@ -73,7 +73,7 @@ def one_line(text: str) -> str:
 
 
 def model_calls(events: Sequence[Event]) -> list[ModelEvent]:
-    """Return the model calls that ended by themselves, in order. Each retry is a call.
+    """Return the model calls that ended by themselves, in order. Every retry counts.
 
     Calls made by scorers, such as a judge's, are left out.
     """

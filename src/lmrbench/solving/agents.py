@@ -67,7 +67,7 @@ _ASSISTANT = (
 
 
 def solver_agent(name: str, command: str, turns: int) -> Agent:
-    """Return the agent that options name.
+    """Return the agent for the given options.
 
     Args:
         name: one of `AGENTS`; ignored if there is a command.

@@ -1,4 +1,4 @@
-"""Runs of one system over the suite: Inspect's `eval_set` asks for answers, which are graded as they come in.
+"""Runs of one system over the suite: Inspect's `eval_set` collects answers, which are graded as they arrive.
 
 The run folder holds the files that `lmrbench grade` writes, `usage.jsonl`, `progress.jsonl` if agents were traced,
 Inspect's logs in `logs/`, and every model answer in `cache/`, so that a resumed run repeats no request. Samples left
@@ -176,7 +176,7 @@ def _check_conditions(folder: Path, settings: Settings) -> None:
 
 
 def _other_conditions(before: RunFacts, settings: Settings) -> list[str]:
-    """Return the names of the settings in which a stored run differs; "kind" if it was no run of a model."""
+    """Return the names of the settings in which a stored run differs; "kind" if it was not a run of a model."""
     if before.solving is None:
         return ["kind"]
     earlier, wanted = (Settings.model_validate(item) for item in (before.solving, settings.recorded()))
@@ -202,7 +202,7 @@ def _cached_in(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _graded_by(grader: SampleGrader) -> Iterator[None]:
-    """Make a grader that of all scorers in this context."""
+    """Have all scorers in this context use a grader."""
     token = grader_of_run.set(grader)
     try:
         yield

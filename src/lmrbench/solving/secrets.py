@@ -28,7 +28,7 @@ def secret_folders(suite: Path) -> tuple[Path, ...]:
 
 
 def _checkout(suite: Path) -> Iterator[Path]:
-    """Yield the git checkout around a folder, and the repository that it is a worktree of."""
+    """Yield the git checkout around a folder and, for a linked worktree, the repository that it belongs to."""
     root = next((folder for folder in suite.parents if (folder / ".git").exists()), None)
     if root is None:
         return

@@ -61,7 +61,7 @@ class SessionLimits:
 
 @dataclass(frozen=True)
 class Completed:
-    """The result of a command. Streams that are too long are cut at their beginning."""
+    """The result of a command. Of an output stream that is too long, only the end is kept."""
 
     returncode: int
     stdout: bytes
@@ -260,7 +260,7 @@ async def _frames(stream: SocketStream) -> AsyncIterator[tuple[int, bytes]]:
 
 
 def _other_names(python: Path) -> list[tuple[str, str]]:
-    """Return the links next to an interpreter that virtual environments refer to.
+    """Return the links beside an interpreter, such as python3, by which virtual environments refer to it.
 
     The system's interpreters need none, because /usr is shown as a whole.
     """

@@ -1,4 +1,4 @@
-"""The costs and ends of the answers of a run, read from Inspect's logs.
+"""Cost and outcome of each answer of a run, read from Inspect's logs.
 
 Each sample gets a line in `usage.jsonl`; the snapshots of traced samples get lines in `progress.jsonl`.
 """
@@ -92,7 +92,7 @@ def _usage(sample: EvalSample, system: str) -> Usage:
 
 
 def _snapshots(sample: EvalSample, system: str) -> list[Snapshot]:
-    """Return the scorer's verdict on each snapshot with the cost until then, that is until the next call began."""
+    """Return the scorer's verdict on each snapshot, with the cost up to the start of the next model call."""
     calls = turns(sample.events)
     found = []
     for verdict in _noted(sample).get("snapshots", ()):
