@@ -1,4 +1,4 @@
-"""`lmrbench new`: a folder that grades, from repositories as they are."""
+"""`lmrbench task new`: a folder that grades, from repositories as they are."""
 
 import functools
 import hashlib
@@ -151,7 +151,7 @@ def new(repository, target, *options):
 
 
 def run(*arguments):
-    return lmrbench("new", "--slug", "mine", *arguments)
+    return lmrbench("task", "new", "--slug", "mine", *arguments)
 
 
 def test_a_folder_that_grades_and_a_list_of_what_is_left(repository, tmp_path):
@@ -279,7 +279,7 @@ def test_a_commit_needs_all_its_digits():
 @pytest.mark.parametrize(
     ("target", "options", "words"),
     [
-        ("loss.py::noisy", ("--source", "rank-bm25"), "expected TARGET alone beside --source"),
+        ("loss.py::noisy", ("--source", "rank-bm25"), "expected TARGET alone with --source"),
         ("loss.py::noisy", ("--with", "missing.py"), "--with missing.py: there is no such file"),
         ("loss.py::noisy", ("--with", __file__, "--with", "repository/loss.py"), "has a file loss.py of its own"),
         ("loss.py::Loss.forwrd", (), "no such function; near: Loss.forward"),

@@ -1,22 +1,22 @@
-"""`lmrbench judge`: what do language models say of the answers of a run?"""
+"""`lmrbench judge`."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from lmrbench.cli.grading import select
 from lmrbench.cli.interrupt import as_cancellation
-from lmrbench.cli.options import JsonOption, SuiteOption, TasksOption, load_all_and_some, print_json
-from lmrbench.cli.terminal import console, progress, say
-from lmrbench.report.render.tables import Sheet, sheet, show
+from lmrbench.cli.options import ADVANCED, JsonOption, PricesOption, SuiteOption, TasksOption, print_json
+from lmrbench.cli.terminal import progress, say, show
+from lmrbench.errors import SandboxError, UsageError
+from lmrbench.report.sheets.judging import judges_costs, votes_sheets
+from lmrbench.runs.folder import JUDGEMENTS, read_submissions, require_known
+from lmrbench.solving.settings import Settings
+from lmrbench.tasks.tiers.forensic import is_forensic
 from lmrbench.text import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from lmrbench.judging.ballots import Shares
 
 
 def judge(
@@ -35,56 +35,50 @@ def judge(
     strip_comments: Annotated[
         bool, typer.Option("--strip-comments", help="Show the code without comments and docstrings.")
     ] = False,
-    prices: Annotated[
-        Path | None,
-        typer.Option("--prices", metavar="FILE", help="JSON: dollars per million tokens, by model."),
-    ] = None,
-    connections: Annotated[int, typer.Option(min=1, help="Requests at once, of each judge.")] = 10,
+    prices: PricesOption = None,
+    connections: Annotated[
+        int, typer.Option(min=1, help="Concurrent requests of each judge.", rich_help_panel=ADVANCED)
+    ] = 10,
     retries: Annotated[
-        int, typer.Option(min=0, help="How often a failed call is tried again, with growing waits.")
+        int, typer.Option(min=0, help="Retries of a failed call, with growing waits.", rich_help_panel=ADVANCED)
     ] = 7,
     patience: Annotated[
         int,
-        typer.Option(min=1, help="Seconds after which a call that does not answer, or only fails, is given up."),
+        typer.Option(min=1, help="Seconds after which a call without an answer is given up.", rich_help_panel=ADVANCED),
     ] = 900,
     task: TasksOption = None,
     suite: SuiteOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Have language models judge the answers of a run, each beside the reference.
+    """Have language models judge the answers of a run.
 
-    A judge gives points on the logic and on the implementation, and a category: CC (completely correct), LC (logic
-    correct, implementation faulty) or LI (logic incorrect). It does not learn whose answer it reads.
+    A judge reads each answer together with the reference, and does not learn which system wrote it. It gives points on
+    the logic and on the implementation, and a category: CC (completely correct), LC (logic correct, implementation
+    faulty) or LI (logic incorrect).
 
-    Every vote is a line of judgements.jsonl in the run folder. The same command resumes after a kill, and asks for no
-    vote twice. Refusals and answers of another form are unjudged. Where a provider failed, the command exits with 4;
-    the same command then asks again.
+    Votes are appended to judgements.jsonl in the run folder. The same command resumes after a kill, and asks for no
+    vote twice. Refusals and answers of another form are unjudged. If a provider failed, the command exits with 4; the
+    same command then asks again.
     """
-    from lmrbench.errors import SandboxError, UsageError
-    from lmrbench.runs.folder import read_submissions, require_known
-    from lmrbench.solving.settings import Settings
-    from lmrbench.tasks.tiers.forensic import is_forensic
-
     if not model:
-        raise UsageError("--model is needed: who is to judge, as openai/gpt-5")
+        raise UsageError("--model is needed: the judge, such as openai/gpt-5")
     if twice := [name for name in model if model.count(name) > 1]:
         raise UsageError(f"--model {twice[0]}: is named twice; more votes are asked for with --votes")
     if not run.is_dir():
         raise UsageError(f"{run}: there is no such run folder")
-    every_task, some = load_all_and_some(suite, task)
-    tasks = {item.id: item for item in every_task}
-    # Forensic tasks have no target that could be read beside a reference.
+    tasks = select(suite, task)
+    # Forensic tasks have no target that could be compared with a reference.
     submissions = [item for item in read_submissions(run) if not is_forensic(item.task)]
-    require_known(run, submissions, tasks)
-    chosen = [item for item in submissions if item.task in {item.id for item in some}]
+    require_known(run, submissions, tasks.by_id)
+    named = {item.id for item in tasks.chosen}
+    chosen = [item for item in submissions if item.task in named]
     if not chosen:
-        raise UsageError(f"{run}: no submission for {', '.join(item.id for item in some)}")
+        raise UsageError(f"{run}: no submission for {', '.join(item.id for item in tasks.chosen)}")
     try:
         from inspect_ai.model import GenerateConfig
 
         from lmrbench.judging import ballots, runs
         from lmrbench.judging.asking import Terms
-        from lmrbench.runs.folder import JUDGEMENTS
         from lmrbench.solving.run import open_model, set_prices
     except ImportError as error:
         raise SandboxError(f"asking models needs Inspect ({error}): pip install 'lmrbench[models]'") from error
@@ -98,7 +92,7 @@ def judge(
             folder=run,
             submissions=submissions,
             chosen=chosen,
-            tasks=tasks,
+            tasks=tasks.by_id,
             models=models,
             terms=Terms(votes=votes, swap=swap, evidence=evidence, strip_comments=strip_comments),
             config=GenerateConfig(**settings.requests()),
@@ -122,40 +116,9 @@ def judge(
             }
         )
     else:
-        for table in _sheets(found):
-            show(table, console())
-        _say_costs(found, names)
+        show(*votes_sheets(found))
+        for line in judges_costs(found, names):
+            say(line)
         on = f"{counted(len(judged.judgements), 'vote')} on {counted(len(chosen), 'answer')}"
         say(f"{on}; they are in {run / JUDGEMENTS}")
     runs.require_judged(run, judged)
-
-
-def _sheets(found: Sequence[Shares]) -> list[Sheet]:
-    """The shares of the categories, and the error classes where there are any."""
-    from lmrbench.runs.records import CATEGORIES, ERROR_CLASSES
-
-    rows = []
-    for item in found:
-        counts = [*item.categories.values(), item.ties, item.unjudged, item.unusable]
-        rows.append([item.system, item.judge, item.answers, *(f"{n / item.answers:.1%}" for n in counts), item.split])
-    columns = ["system", "judge", "answers", *CATEGORIES, "tie", "unjudged", "unusable", "votes differ"]
-    title = "Answers by the category that most votes give"
-    tables = [sheet(title, columns, rows, numbers=columns[2:], spare=["votes differ", "answers"])]
-    errors = [
-        [item.system, item.judge, *(item.error_classes.get(name, 0) for name in ERROR_CLASSES)]
-        for item in found
-        if item.error_classes
-    ]
-    if errors:
-        columns = ["system", "judge", *ERROR_CLASSES]
-        tables.append(sheet("Votes for LC and LI, by error class", columns, errors, numbers=columns[2:]))
-    return tables
-
-
-def _say_costs(found: Sequence[Shares], judges: Sequence[str]) -> None:
-    for judge in judges:
-        own = [item for item in found if item.judge == judge]
-        known = [item.dollars for item in own if item.dollars is not None]
-        dollars = f", ${sum(known):.4f}" if known else ""
-        read, written = sum(item.input_tokens for item in own), sum(item.output_tokens for item in own)
-        say(f"{judge}: {read:,} tokens in, {written:,} out{dollars}")

@@ -1,103 +1,19 @@
-"""`lmrbench report`: how did each system of some runs do? `lmrbench run` prints the same of its own."""
+"""Print what runs hold: tables, or the numbers of all tables as JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Annotated
-
-import typer
-
-from lmrbench.cli.options import JsonOption, LabelFilesOption, RunsArgument, SuiteOption, print_json, run_folders
-from lmrbench.cli.terminal import console, say, warn
-from lmrbench.files import write_whole
-from lmrbench.report.findings import Findings, by_suite, by_tier, not_submitted, parts_of, together
-from lmrbench.report.render.tables import comma_separated, latex, markdown, show
+from lmrbench.cli.options import print_json
+from lmrbench.cli.terminal import say, show
+from lmrbench.report.findings import Findings, by_suite, by_tier
+from lmrbench.report.sheets.runs import closing_lines
 from lmrbench.report.tables import effects_of_repositories, sheets
-from lmrbench.text import counted, printable
-
-
-def report(
-    runs: RunsArgument,
-    labels: LabelFilesOption = None,
-    suite: SuiteOption = None,
-    json: JsonOption = False,
-    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
-    html: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write a page: all tables, explained, and figures.")
-    ] = None,
-    csv: Annotated[Path | None, typer.Option(metavar="DIR", help="Also write each table to a CSV file.")] = None,
-    as_latex: Annotated[
-        Path | None,
-        typer.Option("--latex", metavar="FILE", help="Also write all tables as LaTeX (booktabs, graphicx)."),
-    ] = None,
-) -> None:
-    """Report what run folders hold, in tables.
-
-    By task and by category with 95% intervals, failures by kind, how answers ended, costs, pass@k where there are
-    several answers to a task, what a passing answer takes, when agents that were traced were first right, how fast
-    passing answers are where they were timed, systems compared in pairs, how small a difference the tasks can detect,
-    and what judges and people say, beside the tests.
-
-    A run may be finished, killed half-way or made elsewhere; nothing is asked, graded or changed. Several folders are
-    shown side by side. Samples that a provider or an agent's program left unanswered are listed apart, and are in no
-    rate.
-    """
-    from lmrbench.runs.folder import read_run
-
-    findings = together([read_run(folder) for folder in run_folders(runs)], suite, labels or ())
-    for warning in findings.warnings:
-        warn(warning)
-    if html or csv or as_latex:
-        for file, data in _files(findings, html, csv, as_latex):
-            write_whole(file, data.encode())
-            if not (json or as_markdown):
-                say(f"{file}: written")
-    if json:
-        print_findings_as_json(findings)
-    elif as_markdown:
-        lines = [f"{printable(line)}\n" for line in not_submitted(findings)]
-        print("\n".join([*map(markdown, sheets(findings)), *lines]))
-    else:
-        print_findings(findings)
-
-
-def _files(
-    findings: Findings,
-    html: Path | None,
-    csv: Path | None,
-    as_latex: Path | None,
-) -> Iterator[tuple[Path, str]]:
-    """The files that were asked for, and what belongs into each."""
-    tables = sheets(findings)
-    if html is not None:
-        from lmrbench.report.render.html import page
-
-        yield html, page(findings, tables)
-    if csv is not None:
-        yield from ((csv / f"{item.name}.csv", comma_separated(item)) for item in tables)
-    if as_latex is not None:
-        yield as_latex, "\n".join(map(latex, tables))
 
 
 def print_findings(findings: Findings) -> None:
-    """Print all tables, and the costs of each system."""
-    from lmrbench.report.measures.rates import costs, rates
-
-    out = console()
-    for item in sheets(findings):
-        show(item, out)
-    for where, part in parts_of(findings):
-        for of_systems in rates(part.grades, part.usages, lambda task: "all").values():
-            for system, rate in of_systems.items():
-                say(f"{system}{where}: {rate}")
-    for line in not_submitted(findings):
+    """Print all tables, and the rate and the costs of each system."""
+    show(*sheets(findings))
+    for line in closing_lines(findings):
         say(line)
-    for system, cost in costs(findings.usages).items():
-        dollars = f", ${cost.dollars:.4f}" if cost.dollars is not None else ""
-        tokens = f"{cost.input_tokens:,} tokens in, {cost.output_tokens:,} out"
-        say(f"{system}: {tokens}{dollars}; {cost.seconds:.1f} s of work per sample")
-    say(f"{counted(len(findings.grades), 'grade')} in {', '.join(map(str, findings.folders))}")
 
 
 def print_findings_as_json(findings: Findings) -> None:

@@ -1,4 +1,4 @@
-"""A judge as a scorer of Inspect, over logs that `lmrbench solve` or `inspect eval lmrbench/lmr_bench` wrote.
+"""A judge as a scorer of Inspect, over logs that `lmrbench run` or `inspect eval lmrbench/lmr_bench` wrote.
 
 It asks as `lmrbench judge` does, and keeps each vote as the same record. What is no category is no score: a sample
 whose votes have no majority, or of which there is nothing to judge, is left unscored, and a warning says why.

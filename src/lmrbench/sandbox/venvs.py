@@ -1,8 +1,8 @@
 """Where do a paper's packages come from, if lmrbench's own installation does not meet its requirements?
 
-From an environment of its own, made by `lmrbench env build` with what pip is configured for: a virtual environment in
-the user's cache, and a lock file of what was installed, with the digest of each file. Papers with the same requirements
-share one.
+From an environment of its own, made by `lmrbench setup env build` with what pip is configured for: a virtual
+environment in the user's cache, and a lock file of what was installed, with the digest of each file. Papers with the
+same requirements share one.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def environment_of(requirements: tuple[str, ...]) -> Path | None:
         return None
     folder = environment_folder(requirements)
     if not is_built(folder):
-        raise SandboxError(f"{unmet[0]}; an environment that has it is made by: lmrbench env build")
+        raise SandboxError(f"{unmet[0]}; an environment that has it is made by: lmrbench setup env build")
     return packages_folder(folder)
 
 

@@ -54,7 +54,7 @@ def paper_text(task: Task, form: Form) -> str:
     copy = fetched(task.paper, form)
     if copy is None:
         raise PaperError(
-            f"{task.paper.slug}: its {form} is not here: lmrbench papers fetch {task.paper.slug}, or papers add"
+            f"{task.paper.slug}: its {form} is not here: lmrbench setup papers fetch {task.paper.slug}, or papers add"
         )
     file = _file(task.paper, form)
     data = file.read_bytes()

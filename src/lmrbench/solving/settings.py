@@ -1,6 +1,6 @@
 """Under what settings is a model asked? One record says it, for every way to ask.
 
-The options of `lmrbench solve` and `run` are made from these fields, `lmrbench/lmr_bench` takes those in `TASK_FIELDS`
+The options of `lmrbench run` are made from these fields, `lmrbench/lmr_bench` takes those in `TASK_FIELDS`
 as arguments of Inspect's task, and run.json holds the record. Nothing here needs Inspect.
 """
 
@@ -46,7 +46,7 @@ class Settings(Part):
     system: str = _option("", "The name in tables and records; the model's if not given.")
     setting: Setting = _option("prompt", "prompt: one message, one answer. agent: a workspace and tools.")
     inputs: Inputs = _option("full", "What is shown: full (repository), paper+file (the goal file), or paper alone.")
-    paper: Form = _option("summary", "The form of the paper; pdf and latex after `lmrbench papers fetch`.")
+    paper: Form = _option("summary", "The form of the paper; pdf and latex after `lmrbench setup papers fetch`.")
     samples: int = _option(1, "Answers to each task.", 1)
     max_characters: int = _option(MOST_CHARACTERS, "The longest prompt; the paper is cut first.", 1, only="prompt")
     retrieve: int = _option(

@@ -112,7 +112,7 @@ class Visible(Record):
                 f"{METHOD_FUNCTIONS}, {METHOD_LINES} or {METHOD_FILES}"
             )
         if not self.results_hold:
-            found.append("the logged results are not the golden's; `lmrbench results` writes them")
+            found.append("the logged results are not the golden's; `lmrbench task results` writes them")
         if self.undecided:
             found.append(f"{len(self.undecided)} mutants are rejected that neither results nor a sentence decide")
         return tuple(found)

@@ -53,7 +53,7 @@ def ablations(runs: Iterable[Run]) -> list[Ablation]:
 
 def _settings(run: Run) -> Settings:
     if run.facts is None or run.facts.solving is None:
-        raise UsageError(f"{run.folder}: names no inputs; only runs of models, by `lmrbench run` or `solve`, have them")
+        raise UsageError(f"{run.folder}: names no inputs; only runs of models have them")
     try:
         return Settings.model_validate(run.facts.solving)
     except ValidationError as error:

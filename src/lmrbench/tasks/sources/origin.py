@@ -1,6 +1,6 @@
 """Whose code is a repository that does not come with the suite, and where is it on this machine?
 
-`[source]` of a task.toml pins a package of an index, a commit of a Git repository or an archive. `lmrbench fetch`
+`[source]` of a task.toml pins a package of an index, a commit of a Git repository or an archive. `lmrbench setup fetch`
 brings it into the user's cache; from then on its files are read from there. Nothing of it enters the suite's folder.
 """
 
@@ -123,7 +123,7 @@ class Tree(Mapping[str, bytes]):
         if self._places is None:
             if not is_fetched(self.source):
                 paper, suite = self.folder.name, self.folder.parent
-                raise TaskError(f"{paper}: {self.source} is not here: lmrbench fetch --suite {suite} {paper}")
+                raise TaskError(f"{paper}: {self.source} is not here: lmrbench setup fetch --suite {suite} {paper}")
             self._places = dict(sorted(_listed(tree_folder(self.source), self.source)))
         return self._places
 
