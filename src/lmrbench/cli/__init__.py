@@ -12,11 +12,12 @@ import sys
 from typing import Annotated, Any
 
 import typer
+from typer import Option
 
-from lmrbench.cli.interrupt import Interrupted, raise_interrupted
 from lmrbench.cli.lazy import Entry, LazyGroup
 from lmrbench.cli.terminal import replace_what_cannot_be_printed, warn
 from lmrbench.errors import LmrbenchError, UsageError
+from lmrbench.interrupt import Interrupted, raise_interrupted
 from lmrbench.progress import be_quiet
 from lmrbench.version import __version__
 
@@ -100,9 +101,9 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def common(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+        bool, Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+    quiet: Annotated[bool, Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> None:
     """Apply the options that all commands share."""
     if quiet:

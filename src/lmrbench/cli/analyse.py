@@ -5,21 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
+from lmrbench.cli import options
 from lmrbench.cli.grading import select
 from lmrbench.cli.lazy import group
-from lmrbench.cli.options import (
-    ADVANCED,
-    RUNS_HELP,
-    JsonOption,
-    LabelFilesOption,
-    MarkdownOption,
-    RunsArgument,
-    SuiteOption,
-    TasksOption,
-    print_json,
-)
+from lmrbench.cli.options import print_json
 from lmrbench.cli.terminal import say, show, staged, warn
 from lmrbench.errors import UsageError
 from lmrbench.report.findings import together, warnings_of
@@ -40,9 +31,9 @@ app = group("Analyse runs further: agreement, actions, inputs, errors and others
 def agreement(
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="LABELS|RUN...", help="Files of labels, and run folders with grades and judgements."),
+        Argument(metavar="LABELS|RUN...", help="Files of labels, and run folders with grades and judgements."),
     ],
-    json: JsonOption = False,
+    json: options.Json = False,
 ) -> None:
     """Measure how far judges, people and unit tests agree on the same answers.
 
@@ -68,23 +59,23 @@ def agreement(
 @app.command()
 def actions(
     runs: Annotated[
-        list[Path] | None, typer.Argument(metavar="[RUN]...", help=f"{RUNS_HELP} By default the published records.")
+        list[Path] | None, Argument(metavar="[RUN]...", help=f"{options.RUNS_HELP} By default the published records.")
     ] = None,
     events: Annotated[
         list[Path] | None,
-        typer.Option(
+        Option(
             "--events", metavar="DIR", help="A folder of one model's OpenHands events, named after it. May be repeated."
         ),
     ] = None,
     outcomes: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--outcomes",
             metavar="FILE",
             help="With --events: a CSV file with the columns task and solved (yes or no) and, if needed, system.",
         ),
     ] = None,
-    json: JsonOption = False,
+    json: options.Json = False,
 ) -> None:
     """Count the actions of agents by system and outcome, with a permutation test.
 
@@ -130,7 +121,7 @@ def _sessions(runs: list[Path], events: list[Path], outcomes: Path | None) -> li
 
 
 @app.command()
-def structure(runs: RunsArgument, suite: SuiteOption = None, json: JsonOption = False) -> None:
+def structure(runs: options.Runs, suite: options.Suite = None, json: options.Json = False) -> None:
     """Regress passing on the structure of the repository.
 
     Logistic regression on directory depth, branching, imbalance and goal length, each standardised over the answers,
@@ -155,7 +146,7 @@ def structure(runs: RunsArgument, suite: SuiteOption = None, json: JsonOption = 
 
 
 @app.command()
-def ablation(runs: RunsArgument, json: JsonOption = False) -> None:
+def ablation(runs: options.Runs, json: options.Json = False) -> None:
     """Compare the rates of a system under different inputs: full, paper+file and paper.
 
     Name the runs of one or several systems under different --inputs. For each system: the rate with each inputs, on the
@@ -177,7 +168,7 @@ def ablation(runs: RunsArgument, json: JsonOption = False) -> None:
 
 
 @app.command()
-def errors(runs: RunsArgument, labels: LabelFilesOption = None, json: JsonOption = False) -> None:
+def errors(runs: options.Runs, labels: options.LabelFiles = None, json: options.Json = False) -> None:
     """Count the errors of answers that judges or people do not call completely correct, by class.
 
     Errors are counted for each system and each rater; an answer counts once.
@@ -201,7 +192,7 @@ def errors(runs: RunsArgument, labels: LabelFilesOption = None, json: JsonOption
 
 
 @app.command()
-def published(json: JsonOption = False, as_markdown: MarkdownOption = False) -> None:
+def published(json: options.Json = False, as_markdown: options.Markdown = False) -> None:
     """Recompute the figures of the LMR-BENCH paper from its published records.
 
     Each figure is exact, differs, or is not recomputable, and then the reason is given. A second table shows how far
@@ -212,12 +203,7 @@ def published(json: JsonOption = False, as_markdown: MarkdownOption = False) -> 
 
     found, pairs = figures(), raters()
     if json:
-        print_json(
-            {
-                "figures": [{**item.model_dump(), "comparison": item.comparison} for item in found],
-                "agreement": {name: item.model_dump() for name, item in pairs.items()},
-            }
-        )
+        print_json(tables.published_facts(found, pairs))
         return
     sheets = tables.published_sheets(found, pairs)
     if as_markdown:
@@ -231,27 +217,20 @@ def published(json: JsonOption = False, as_markdown: MarkdownOption = False) -> 
 @app.command()
 def familiarity(
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="A folder or a name on the hub; with --server, a name there.")
+        str, Argument(metavar="MODEL", help="A folder or a name on the hub; with --server, a name there.")
     ],
     runs: Annotated[
-        list[Path] | None, typer.Argument(metavar="[RUN]...", help=f"{RUNS_HELP} Correlate with their success.")
+        list[Path] | None, Argument(metavar="[RUN]...", help=f"{options.RUNS_HELP} Correlate with their success.")
     ] = None,
     server: Annotated[
-        str | None,
-        typer.Option(metavar="URL", help="Ask a server that returns log-probabilities of prompts, as vLLM does."),
+        str | None, Option(metavar="URL", help="Ask a server that returns log-probabilities of prompts, as vLLM does.")
     ] = None,
-    task: TasksOption = None,
-    window: Annotated[
-        int, typer.Option(min=2, help="Tokens in the context of a local model.", rich_help_panel=ADVANCED)
-    ] = 2048,
-    batch: Annotated[
-        int, typer.Option(min=1, help="Windows in a batch of a local model.", rich_help_panel=ADVANCED)
-    ] = 4,
-    device: Annotated[
-        str, typer.Option(help="The device of a local model: cpu, cuda, cuda:1, mps.", rich_help_panel=ADVANCED)
-    ] = "cpu",
-    suite: SuiteOption = None,
-    json: JsonOption = False,
+    task: options.Tasks = None,
+    window: Annotated[int, options.advanced(min=2, help="Tokens in the context of a local model.")] = 2048,
+    batch: Annotated[int, options.advanced(min=1, help="Windows in a batch of a local model.")] = 4,
+    device: Annotated[str, options.advanced(help="The device of a local model: cpu, cuda, cuda:1, mps.")] = "cpu",
+    suite: options.Suite = None,
+    json: options.Json = False,
 ) -> None:
     """Measure how probable a model finds each goal file, compared with a renamed and reformatted copy.
 

@@ -6,46 +6,23 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from lmrbench.authoring.adversaries import attack_all
-from lmrbench.authoring.audit.certificate import Certificate, read_certificate
-from lmrbench.authoring.audit.suite import (
-    QUICK_SEEDS,
-    answers_of_other_tiers,
-    audited,
-    not_audited,
-    renewed,
-    shortfalls,
-)
-from lmrbench.cli.grading import Tasks, select
-from lmrbench.cli.options import (
-    AddressOption,
-    ExecutorOption,
-    FreshOption,
-    JsonOption,
-    PatternsArgument,
-    SandboxOption,
-    SuiteOption,
-    TierOption,
-    WorkersOption,
-    executor_of,
-    print_json,
-)
-from lmrbench.cli.terminal import console, say, show, staged
+from lmrbench.authoring.audit.certificate import Certificate
+from lmrbench.authoring.audit.suite import QUICK_SEEDS, answers_of_other_tiers, audited, plan, shortfalls
+from lmrbench.cli import options
+from lmrbench.cli.grading import select
+from lmrbench.cli.options import print_json
+from lmrbench.cli.terminal import console, say, show, staged, warn
 from lmrbench.errors import UsageError
 from lmrbench.grading.forging import audited_draws
+from lmrbench.grading.selection import Selection
 from lmrbench.records import grouped
 from lmrbench.report.render.cells import cell
-from lmrbench.report.sheets.audit import (
-    adversary_sheet,
-    adversary_texts,
-    certificates_sheet,
-    draws_sheet,
-    fixed_inputs,
-    mutants_to_see,
-)
+from lmrbench.report.sheets import audit as tables
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX, LOCAL
-from lmrbench.sandbox.registry import open_executor, open_pool
+from lmrbench.sandbox.registry import executor_of, open_executor, open_pool
 from lmrbench.tasks.loading import load_suite, suite_folder, suite_folders
 from lmrbench.tasks.tiers.forensic import asked_for
 
@@ -53,36 +30,30 @@ ADVERSARY = "With --adversary"
 
 
 def audit(
-    patterns: PatternsArgument = None,
-    seeds: Annotated[int, typer.Option(help="Run the golden and the rewrites under this many seeds.", min=1)] = 100,
-    quick: Annotated[bool, typer.Option("--quick", help=f"Use {QUICK_SEEDS} seeds and write no certificate.")] = False,
+    patterns: options.Patterns = None,
+    seeds: Annotated[int, Option(help="Run the golden and the rewrites under this many seeds.", min=1)] = 100,
+    quick: Annotated[bool, Option("--quick", help=f"Use {QUICK_SEEDS} seeds and write no certificate.")] = False,
     check: Annotated[
-        bool, typer.Option("--check", help="Run nothing: fail if a certificate is missing, stale or falls short.")
+        bool, Option("--check", help="Run nothing: fail if a certificate is missing, stale or falls short.")
     ] = False,
-    again: Annotated[
-        bool, typer.Option("--again", help="Also audit tasks that have a certificate that holds.")
-    ] = False,
-    tier: TierOption = "function",
+    again: Annotated[bool, Option("--again", help="Also audit tasks that have a certificate that holds.")] = False,
+    tier: options.TierName = "function",
     adversary: Annotated[
         str | None,
-        typer.Option(metavar="MODEL", help="Instead, let a model write wrong and right versions, and grade these."),
+        Option(metavar="MODEL", help="Instead, let a model write wrong and right versions, and grade these."),
     ] = None,
-    wrong: Annotated[
-        int, typer.Option(help="Number of wrong versions of each task.", min=0, rich_help_panel=ADVERSARY)
-    ] = 12,
-    right: Annotated[
-        int, typer.Option(help="Number of right versions of each task.", min=0, rich_help_panel=ADVERSARY)
-    ] = 5,
+    wrong: Annotated[int, Option(help="Number of wrong versions of each task.", min=0, rich_help_panel=ADVERSARY)] = 12,
+    right: Annotated[int, Option(help="Number of right versions of each task.", min=0, rich_help_panel=ADVERSARY)] = 5,
     out: Annotated[
-        Path, typer.Option(metavar="FILE", help="The file of versions and grades.", rich_help_panel=ADVERSARY)
+        Path, Option(metavar="FILE", help="The file of versions and grades.", rich_help_panel=ADVERSARY)
     ] = Path("adversaries.jsonl"),
-    fresh: FreshOption = None,
-    sandbox: SandboxOption = DEFAULT_SANDBOX,
-    workers: WorkersOption = None,
-    executor: ExecutorOption = "local",
-    address: AddressOption = None,
-    suite: SuiteOption = None,
-    json: JsonOption = False,
+    fresh: options.Fresh = None,
+    sandbox: options.Sandbox = DEFAULT_SANDBOX,
+    workers: options.Workers = None,
+    executor: options.ExecutorName = "local",
+    address: options.Address = None,
+    suite: options.Suite = None,
+    json: options.Json = False,
 ) -> None:
     """Measure whether the checks of tasks pass right answers and reject wrong ones.
 
@@ -111,36 +82,22 @@ def audit(
     if tier == "forensic":
         failed = _audit_draws(patterns or [], fresh, workers, suite, sandbox, json)
         raise typer.Exit(int(failed))
-    tasks = select(suite, patterns, tier).with_checks()
+    tasks = select(suite, patterns, tier).with_checks(warn)
     if adversary is not None:
         failed = _attack(tasks, adversary, wrong, right, out, workers, sandbox, json)
         raise typer.Exit(int(failed))
-    found: dict[str, Certificate | None] = {task.id: read_certificate(task) for task in tasks.chosen}
-    if not check:
-        wanted = QUICK_SEEDS if quick else seeds
-        fresh_texts = {} if again or quick else renewed((t for t in tasks.chosen if found[t.id] is None), wanted)
-        found |= fresh_texts
-        todo = tasks.chosen if again else not_audited(tasks.chosen, found, wanted, fresh_texts)
-        if todo:
-            pools = open_executor(where, sandbox, suite_folders(tasks.suite), workers)
-            with pools as pool, staged("tasks", len(todo)) as (finished, advance):
-                for certificate in audited(todo, wanted, pool, advance, write=not quick):
-                    found[certificate.task] = certificate
-                    finished()
+    wanted = QUICK_SEEDS if quick else seeds
+    found, todo = plan(tasks.chosen, wanted, again, renew=not (check or quick))
+    if todo and not check:
+        pools = open_executor(where, sandbox, suite_folders(tasks.suite), workers)
+        with pools as pool, staged("tasks", len(todo)) as (finished, advance):
+            for certificate in audited(todo, wanted, pool, advance, write=not quick):
+                found[certificate.task] = certificate
+                finished()
     short = shortfalls([task for task in tasks.every if task.tier == tier], tasks.chosen, found)
     others = answers_of_other_tiers(tasks.every, {task.paper.slug for task in tasks.chosen})
     if json:
-        print_json(
-            [
-                {
-                    "task": name,
-                    "shortfalls": short[name],
-                    **(item.model_dump(mode="json", exclude={"task"}) if item else {}),
-                    "other_tiers": others[name],
-                }
-                for name, item in found.items()
-            ]
-        )
+        print_json(tables.audit_facts(found, short, others))
     else:
         _print(found, short, others)
     if any(short.values()):
@@ -151,22 +108,22 @@ def _print(
     found: dict[str, Certificate | None], shortfalls: dict[str, list[str]], others: dict[str, list[str]]
 ) -> None:
     out = console()
-    show(certificates_sheet(found))
-    for heading, text in mutants_to_see(found):
+    show(tables.certificates_sheet(found))
+    for heading, text in tables.mutants_to_see(found):
         out.print(cell(heading, style="bold"))
         out.print(cell(text), soft_wrap=True)
     for name, texts in shortfalls.items():
         for shortfall in texts:
             out.print(cell(f"{name}: {shortfall}", style="red"), soft_wrap=True)
     for name in found:
-        for text in others[name]:
+        for text in others.get(name, ()):
             say(f"{name}: {text}")
-    for line in fixed_inputs(found):
+    for line in tables.fixed_inputs(found):
         say(line)
 
 
 def _attack(
-    tasks: Tasks, model: str, wrong: int, right: int, file: Path, workers: int | None, sandbox: str, json: bool
+    tasks: Selection, model: str, wrong: int, right: int, file: Path, workers: int | None, sandbox: str, json: bool
 ) -> bool:
     """Let a model attack tasks and print its versions; return whether one asks for a change of its task."""
     found = []
@@ -178,8 +135,8 @@ def _attack(
     if json:
         print_json([{**item.model_dump(mode="json"), "amiss": item.amiss} for item in found])
     else:
-        show(adversary_sheet(found))
-        for text in adversary_texts(found):
+        show(tables.adversary_sheet(found))
+        for text in tables.adversary_texts(found):
             console().print(cell(text), soft_wrap=True)
         say(f"{len(found)} versions in {file}; `lmrbench task accept` adds one to the task")
     return any(item.amiss for item in found)
@@ -192,10 +149,7 @@ def _audit_draws(
     folder = suite_folder(suite)
     _, draws = asked_for(load_suite(folder), patterns, "forensic", fresh)
     found = []
-    with (
-        open_pool(sandbox, suite_folders(folder), workers) as pool,
-        staged("draws", len(draws)) as (finished, advance),
-    ):
+    with open_pool(sandbox, suite_folders(folder), workers) as pool, staged("draws", len(draws)) as (finished, advance):
         for items in grouped(draws, lambda item: item[0].id).values():
             for item in audited_draws(items[0][0], [draw[1:] for draw in items], pool, advance):
                 found.append(item)
@@ -203,5 +157,5 @@ def _audit_draws(
     if json:
         print_json([item.model_dump() for item in found])
     else:
-        show(draws_sheet(found))
+        show(tables.draws_sheet(found))
     return any(item.falls_short for item in found)

@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
+from typer import Argument, Option
 
 from lmrbench.authoring.adversaries import accept as accept_finding
 from lmrbench.authoring.adversaries import finding_in
 from lmrbench.authoring.audit.suite import QUICK_SEEDS, audited
 from lmrbench.authoring.new import masking
 from lmrbench.authoring.new.making import NewTask, make, parsed, parsed_target
+from lmrbench.cli import options
 from lmrbench.cli.grading import select_one
-from lmrbench.cli.options import JsonOption, SandboxOption, SuiteOption, WorkersOption, print_json
+from lmrbench.cli.options import print_json
 from lmrbench.cli.terminal import progress, say, show, staged, warn
 from lmrbench.errors import TaskError
 from lmrbench.files import write_whole
@@ -34,39 +36,38 @@ from lmrbench.text import counted, printable
 def new(
     places: Annotated[
         list[str],
-        typer.Argument(
+        Argument(
             metavar="[REPOSITORY] TARGET",
             help="A folder with Python files, but not with --source; and the function to mask: "
             "simclr.py::SimCLR.info_nce_loss.",
         ),
     ],
-    to: Annotated[Path, typer.Option("--to", metavar="DIR", help="The suite folder; the task goes to DIR/SLUG.")],
-    slug: Annotated[str, typer.Option("--slug", metavar="SLUG", help="The paper's short name: simclr.")],
+    to: Annotated[Path, Option("--to", metavar="DIR", help="The suite folder; the task goes to DIR/SLUG.")],
+    slug: Annotated[str, Option("--slug", metavar="SLUG", help="The paper's short name: simclr.")],
     source: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="SOURCE",
             help="Published code instead of REPOSITORY: NAME==VERSION of a package, ADDRESS@COMMIT of a Git "
             "repository, or the address of a .tar.gz or .zip.",
         ),
     ] = None,
     command: Annotated[
-        str, typer.Option("--command", help="Run in the repository to see how the target is called.")
+        str, Option("--command", help="Run in the repository to see how the target is called.")
     ] = "python experiment.py",
     beside: Annotated[
         list[Path] | None,
-        typer.Option(
+        Option(
             "--with",
             metavar="FILE",
             help="A script or a folder to put into the repository while the command runs. May be repeated.",
         ),
     ] = None,
     paper: Annotated[
-        Path | None,
-        typer.Option("--paper", metavar="FILE", help="The paper, as PDF or text, for the summary's outline."),
+        Path | None, Option("--paper", metavar="FILE", help="The paper, as PDF or text, for the summary's outline.")
     ] = None,
     category: Annotated[
-        str, typer.Option(help="One of the categories in suite.toml; any name in a suite without that file.")
+        str, Option(help="One of the categories in suite.toml; any name in a suite without that file.")
     ] = "training_objectives",
 ) -> None:
     """Make a task from a repository and a function.
@@ -96,15 +97,15 @@ def new(
 
 
 def mask(
-    repository: Annotated[Path, typer.Argument(metavar="REPOSITORY", help="A folder with Python files.")],
+    repository: Annotated[Path, Argument(metavar="REPOSITORY", help="A folder with Python files.")],
     targets: Annotated[
-        list[str], typer.Argument(metavar="TARGET...", help="Functions to mask: trainers.py::SimPOTrainer.simpo_loss.")
+        list[str], Argument(metavar="TARGET...", help="Functions to mask: trainers.py::SimPOTrainer.simpo_loss.")
     ],
     closure: Annotated[
-        bool, typer.Option("--closure", help="Also mask the helpers that only the targets use: a harder task.")
+        bool, Option("--closure", help="Also mask the helpers that only the targets use: a harder task.")
     ] = False,
     to: Annotated[
-        Path | None, typer.Option("--to", metavar="DIR", help="Write the masked repository to a new folder.")
+        Path | None, Option("--to", metavar="DIR", help="Write the masked repository to a new folder.")
     ] = None,
 ) -> None:
     """Mask functions of a repository and show the difference.
@@ -126,9 +127,9 @@ def mask(
 
 
 def results(
-    papers: Annotated[list[str], typer.Argument(metavar="PAPER...", help="Papers, such as dpo.")],
-    sandbox: SandboxOption = DEFAULT_SANDBOX,
-    suite: SuiteOption = None,
+    papers: Annotated[list[str], Argument(metavar="PAPER...", help="Papers, such as dpo.")],
+    sandbox: options.Sandbox = DEFAULT_SANDBOX,
+    suite: options.Suite = None,
 ) -> None:
     """Write results.json: what the reference's experiment logs.
 
@@ -147,15 +148,15 @@ def results(
 
 
 def forge(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help="A paper with a pool of deviations, such as dpo.")],
+    paper: Annotated[str, Argument(metavar="PAPER", help="A paper with a pool of deviations, such as dpo.")],
     deviations: Annotated[
-        int | None, typer.Option("--deviations", "-k", min=1, help="Number to draw; by default the pool is tried.")
+        int | None, Option("--deviations", "-k", min=1, help="Number to draw; by default the pool is tried.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Random seed of the draw.")] = 0,
-    sandbox: SandboxOption = DEFAULT_SANDBOX,
-    workers: WorkersOption = None,
-    suite: SuiteOption = None,
-    json: JsonOption = False,
+    seed: Annotated[int, Option(min=0, max=2**31 - 1, help="Random seed of the draw.")] = 0,
+    sandbox: options.Sandbox = DEFAULT_SANDBOX,
+    workers: options.Workers = None,
+    suite: options.Suite = None,
+    json: options.Json = False,
 ) -> None:
     """Draw deviations for a forensic task, or try the pool of deviations.
 
@@ -200,11 +201,11 @@ def _print_draw(paper: str, draw: Draw, refused: list[tuple[Draw, str]], json: b
 
 
 def accept(
-    file: Annotated[Path, typer.Argument(help="The file that `lmrbench task audit --adversary` wrote.")],
-    task: Annotated[str, typer.Argument(metavar="TASK", help="The task, as dpo/preference_loss.")],
-    number: Annotated[int, typer.Argument(min=0, help="The number of the version in the list of findings.")],
-    name: Annotated[str, typer.Argument(help="The new name of the version, as beta_ignored.")],
-    suite: SuiteOption = None,
+    file: Annotated[Path, Argument(help="The file that `lmrbench task audit --adversary` wrote.")],
+    task: Annotated[str, Argument(metavar="TASK", help="The task, as dpo/preference_loss.")],
+    number: Annotated[int, Argument(min=0, help="The number of the version in the list of findings.")],
+    name: Annotated[str, Argument(help="The new name of the version, as beta_ignored.")],
+    suite: options.Suite = None,
 ) -> None:
     """Add a version that an adversary wrote to the wrong versions or rewrites.
 
@@ -217,14 +218,13 @@ def accept(
 def import_(
     edition: Annotated[
         Literal["lmr-bench"],
-        typer.Argument(metavar="lmr-bench", help="The edition to import: the public edition of LMR-BENCH."),
+        Argument(metavar="lmr-bench", help="The edition to import: the public edition of LMR-BENCH."),
     ],
     source: Annotated[
-        Path,
-        typer.Argument(metavar="DIR", help="A clone of its repository, its folder benchmark, or the datasets in it."),
+        Path, Argument(metavar="DIR", help="A clone of its repository, its folder benchmark, or the datasets in it.")
     ],
-    to: Annotated[Path, typer.Option("--to", metavar="SUITE", help="The suite folder to make, new or empty.")],
-    json: JsonOption = False,
+    to: Annotated[Path, Option("--to", metavar="SUITE", help="The suite folder to make, new or empty.")],
+    json: options.Json = False,
 ) -> None:
     """Make a suite from a clone of the public edition of LMR-BENCH.
 

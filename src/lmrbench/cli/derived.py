@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import is_dataclass
 from typing import Annotated, Any, get_origin
 
-import typer
 from pydantic.fields import FieldInfo
+from typer import Option
 
-from lmrbench.cli.options import ADVANCED
+from lmrbench.cli import options
 from lmrbench.solving.settings import Settings
 
 _ADVANCED = ("model_args", "base_url", "connections", "retries", "patience")
@@ -50,8 +50,8 @@ def _option(name: str, field: FieldInfo) -> inspect.Parameter:
     default, kind = field.default, field.annotation
     if get_origin(kind) in (tuple, dict):
         default, kind = None, list[str]
-    panel = f"For the {extra['only']} setting" if "only" in extra else ADVANCED if name in _ADVANCED else None
-    option = typer.Option(
+    panel = f"For the {extra['only']} setting" if "only" in extra else options.ADVANCED if name in _ADVANCED else None
+    option = Option(
         *extra["flags"].split(),
         metavar=extra.get("metavar"),
         help=field.description,

@@ -6,33 +6,22 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
-from lmrbench.cli.grading import Tasks, grade_with_progress, select, time_with_progress
-from lmrbench.cli.options import (
-    ADVANCED,
-    AddressOption,
-    ExecutorOption,
-    FreshOption,
-    IsolateOption,
-    JsonOption,
-    SandboxOption,
-    SeedOption,
-    SuiteOption,
-    TasksOption,
-    TierOption,
-    WorkersOption,
-    executor_of,
-    print_json,
-)
-from lmrbench.cli.terminal import say, show, warn
+from lmrbench.cli import options
+from lmrbench.cli.grading import grade_with_progress, select, time_with_progress
+from lmrbench.cli.options import print_json
+from lmrbench.cli.terminal import say, show, staged, warn
 from lmrbench.errors import UsageError
 from lmrbench.grading.records import Grade, Result, not_submitted
+from lmrbench.grading.selection import Selection
 from lmrbench.grading.systems import BUILT_INS, BuiltIn, submissions_of, unexpected
 from lmrbench.integrations.swebench import holds_predictions, read_predictions
 from lmrbench.report.sheets.grading import failures_sheet, missing_lines, shares_sheets, speeds_sheet
 from lmrbench.runs.folder import read_submissions, require_known
 from lmrbench.runs.places import RUNS, require_built_in, run_name, seeds_of, source_of
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
+from lmrbench.sandbox.registry import executor_of
 from lmrbench.tasks.submission import Answer, Submission
 from lmrbench.text import counted
 
@@ -40,68 +29,58 @@ from lmrbench.text import counted
 def grade(
     path: Annotated[
         Path | None,
-        typer.Argument(
+        Argument(
             help="A file of submissions (JSON lines; see `lmrbench collect`), a run folder, or predictions in the "
             "format of SWE-bench (JSON lines with instance_id, model_name_or_path, model_patch)."
         ),
     ] = None,
-    golden: Annotated[bool, typer.Option("--golden", help="Grade the reference itself; it must pass.")] = False,
-    mask: Annotated[bool, typer.Option("--mask", help="Grade the masked repository as it is; it must fail.")] = False,
-    rewrites: Annotated[bool, typer.Option("--rewrites", help="Grade the suite's rewrites; they must pass.")] = False,
-    wrong: Annotated[bool, typer.Option("--wrong", help="Grade the suite's wrong versions; they must fail.")] = False,
+    golden: Annotated[bool, Option("--golden", help="Grade the reference itself; it must pass.")] = False,
+    mask: Annotated[bool, Option("--mask", help="Grade the masked repository as it is; it must fail.")] = False,
+    rewrites: Annotated[bool, Option("--rewrites", help="Grade the suite's rewrites; they must pass.")] = False,
+    wrong: Annotated[bool, Option("--wrong", help="Grade the suite's wrong versions; they must fail.")] = False,
     nearest: Annotated[
-        bool, typer.Option("--nearest", help="Grade a solver without a model, which copies the most similar function.")
+        bool, Option("--nearest", help="Grade a solver without a model, which copies the most similar function.")
     ] = False,
     most: Annotated[
-        int | None, typer.Option(min=1, help="Grade at most this many rewrites, and wrong versions, of each task.")
+        int | None, Option(min=1, help="Grade at most this many rewrites, and wrong versions, of each task.")
     ] = None,
-    task: TasksOption = None,
-    tier: TierOption = "function",
-    fresh: FreshOption = None,
-    seed: SeedOption = None,
+    task: options.Tasks = None,
+    tier: options.TierName = "function",
+    fresh: options.Fresh = None,
+    seed: options.Seed = None,
     seeds: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            max=100,
-            help="Draw this many fresh seeds; an answer must pass under each.",
-            rich_help_panel=ADVANCED,
-        ),
+        int | None, options.advanced(min=1, max=100, help="Draw this many fresh seeds; an answer must pass under each.")
     ] = None,
     blind: Annotated[
         bool,
-        typer.Option(
+        options.advanced(
             "--blind",
             help="Write no reasons, logs and names of cases, and draw a fresh seed: for grades that submitters get.",
-            rich_help_panel=ADVANCED,
         ),
     ] = False,
     fail_fast: Annotated[
         bool,
-        typer.Option(
-            "--fail-fast",
-            help="Stop each answer at its first failed case: faster, if only passed or failed matters.",
-            rich_help_panel=ADVANCED,
+        options.advanced(
+            "--fail-fast", help="Stop each answer at its first failed case: faster, if only passed or failed matters."
         ),
     ] = False,
     speed: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--speed",
             help="Also compare the speed of passing answers with the reference's, for tasks with timed inputs.",
         ),
     ] = False,
     out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="The run folder; by default below runs/. An existing one is resumed."),
+        Path | None, Option(metavar="DIR", help="The run folder; by default below runs/. An existing one is resumed.")
     ] = None,
-    sandbox: SandboxOption = DEFAULT_SANDBOX,
-    workers: WorkersOption = None,
-    isolate: IsolateOption = False,
-    executor: ExecutorOption = "local",
-    address: AddressOption = None,
-    suite: SuiteOption = None,
-    json: JsonOption = False,
+    sandbox: options.Sandbox = DEFAULT_SANDBOX,
+    workers: options.Workers = None,
+    isolate: options.Isolate = False,
+    executor: options.ExecutorName = "local",
+    address: options.Address = None,
+    suite: options.Suite = None,
+    json: options.Json = False,
 ) -> None:
     """Grade submissions in a sandbox against the reference.
 
@@ -125,7 +104,7 @@ def grade(
         raise UsageError("--blind and --speed can't be used together: why an answer has no speed tells of the check")
     tasks = select(suite, task, tier, fresh, sandbox)
     if path is None:
-        tasks = tasks.with_checks()
+        tasks = tasks.with_checks(warn)
         offered = (item for name in chosen for item in submissions_of(name, tasks.chosen))
         submissions = [item for item in offered if most is None or item.sample < most]
         folder, source = out or RUNS / "-".join(chosen), None
@@ -133,13 +112,13 @@ def grade(
             require_built_in(folder)
     else:
         tasks, submitted = _submitted(path, tasks, bool(task), sandbox)
-        names = {item.id for item in tasks.chosen}
+        names = tasks.names
         submissions = [item for item in submitted if item.task in names]
         folder = out or (path if path.is_dir() else RUNS / run_name(path.stem))
         source, others = source_of(folder, path, submitted, merge=out is not None)
         if others:
             warn(f"{folder}: also holds {counted(len(others), 'answer')} that {path} does not hold")
-    names = {item.id for item in tasks.chosen}
+    names = tasks.names
     if not submissions:
         raise UsageError(f"{path or ', '.join(chosen)}: no submission for {', '.join(sorted(names))}")
     fresh_seeds = 1 if blind and seed is None and seeds is None else seeds
@@ -187,10 +166,10 @@ def grade(
         raise typer.Exit(1)
 
 
-def _submitted(path: Path, tasks: Tasks, named: bool, sandbox: str) -> tuple[Tasks, list[Submission]]:
+def _submitted(path: Path, tasks: Selection, named: bool, sandbox: str) -> tuple[Selection, list[Submission]]:
     """Read a file of submissions, and choose the tasks that have answers unless some are named."""
     submitted = read_predictions(path, tasks.by_id) if holds_predictions(path) else read_submissions(path)
     if not named:
-        tasks = tasks.with_tiers_of(submitted, sandbox)
+        tasks = tasks.with_tiers_of(submitted, sandbox, staged)
     require_known(path, submitted, tasks.by_id)
-    return tasks.answered_with_checks({item.task for item in submitted}), submitted
+    return tasks.with_checks(warn, {item.task for item in submitted}), submitted

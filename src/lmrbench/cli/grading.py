@@ -2,64 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from lmrbench.cli.terminal import progress, staged, warn
-from lmrbench.errors import UsageError
-from lmrbench.grading.forging import forged
 from lmrbench.grading.records import Grade
+from lmrbench.grading.selection import Selection
+from lmrbench.grading.selection import select as select_tasks
 from lmrbench.grading.speed import has_timed_inputs
 from lmrbench.runs.folder import UNVERIFIED, changed_tasks, grade_run, time_run
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX, LOCAL, Executor
 from lmrbench.sandbox.registry import open_executor, open_pool
-from lmrbench.tasks.loading import load_suite, suite_folder, suite_folders
+from lmrbench.tasks.loading import suite_folders
 from lmrbench.tasks.model import Task, Tier
-from lmrbench.tasks.selection import gradable, of_answered_tiers, only
+from lmrbench.tasks.selection import only
 from lmrbench.tasks.submission import Submission
-from lmrbench.tasks.tiers.forensic import Drawn, asked_for, is_forensic
-
-
-@dataclass(frozen=True)
-class Tasks:
-    """The tasks of a suite that a command is called for.
-
-    Attributes:
-        every: All tasks of the suite, and the forensic tasks that were made for the command.
-        chosen: The tasks that were named.
-        suite: The folder of the suite.
-    """
-
-    every: tuple[Task, ...]
-    chosen: tuple[Task, ...]
-    suite: Path
-
-    @property
-    def by_id(self) -> dict[str, Task]:
-        """All tasks, by id."""
-        return {task.id: task for task in self.every}
-
-    def with_checks(self) -> Tasks:
-        """Leave out the chosen tasks without a check, with a warning. Raises TaskError if none is left."""
-        kept, message = gradable(self.chosen)
-        if message:
-            warn(message)
-        return Tasks(self.every, kept, self.suite)
-
-    def answered_with_checks(self, answered: Collection[str]) -> Tasks:
-        """Leave out the chosen tasks without a check, with a warning on those that have an answer."""
-        _, message = gradable([task for task in self.chosen if task.id in answered])
-        if message:
-            warn(message)
-        return Tasks(self.every, tuple(task for task in self.chosen if task.files.check), self.suite)
-
-    def with_tiers_of(self, submissions: Iterable[Submission], sandbox: str) -> Tasks:
-        """Choose the tiers that have answers, and make the forensic tasks that do."""
-        answered = {item.task for item in submissions}
-        drawn = sorted(filter(is_forensic, answered))
-        made = _forged(asked_for(self.every, drawn)[1] if drawn else (), self.suite, sandbox)
-        return Tasks((*self.every, *made), (*of_answered_tiers(self.every, answered), *made), self.suite)
 
 
 def select(
@@ -68,25 +25,10 @@ def select(
     tier: Tier = "function",
     fresh: int | None = None,
     sandbox: str = DEFAULT_SANDBOX,
-    most_draws: int | None = None,
-) -> Tasks:
-    """Load a suite and choose tasks of a tier; an id names a task of any tier.
-
-    Args:
-        suite: The suite, as --suite names it.
-        patterns: The tasks to choose.
-        tier: The tier that the other patterns are for.
-        fresh: The seed to draw new forensic tasks from.
-        sandbox: Where forensic tasks are run, to record what they log.
-        most_draws: The largest number of forensic tasks to make.
-    """
-    if fresh is not None and tier != "forensic":
-        raise UsageError("--fresh is for --tier forensic")
-    folder = suite_folder(suite)
-    every = load_suite(folder)
-    chosen, draws = asked_for(every, patterns or (), tier, fresh)
-    made = _forged(draws[:most_draws], folder, sandbox)
-    return Tasks((*every, *made), (*chosen, *made), folder)
+    most: int | None = None,
+) -> Selection:
+    """Load a suite and choose tasks, with progress; see `lmrbench.grading.selection.select`."""
+    return select_tasks(staged, suite, patterns, tier, fresh, sandbox, most)
 
 
 def select_one(suite: Path | None, name: str) -> Task:
@@ -94,21 +36,10 @@ def select_one(suite: Path | None, name: str) -> Task:
     return only(select(suite, [name]).chosen, name)
 
 
-def _forged(draws: Sequence[Drawn], suite: Path, sandbox: str) -> tuple[Task, ...]:
-    if not draws:
-        return ()
-    made = []
-    with open_pool(sandbox, suite_folders(suite)) as pool, staged("forensic tasks", len(draws)) as (finished, advance):
-        for task, count, seed in draws:
-            made.append(forged(task, count, seed, pool, advance))
-            finished()
-    return tuple(made)
-
-
 def grade_with_progress(
     folder: Path,
     submissions: Sequence[Submission],
-    tasks: Tasks,
+    tasks: Selection,
     seeds: Sequence[int],
     sandbox: str,
     workers: int | None,
@@ -158,7 +89,7 @@ def warn_set_aside(folder: Path, count: int) -> None:
 
 
 def time_with_progress(
-    folder: Path, grades: Iterable[Grade], submissions: Sequence[Submission], tasks: Tasks, sandbox: str
+    folder: Path, grades: Iterable[Grade], submissions: Sequence[Submission], tasks: Selection, sandbox: str
 ) -> Iterator[Grade]:
     """Time the answers that pass and whose tasks have timed inputs, and yield their grades with timings."""
     known = tasks.by_id

@@ -5,14 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
+from lmrbench.cli import options
 from lmrbench.cli.grading import select
-from lmrbench.cli.interrupt import as_cancellation
-from lmrbench.cli.options import ADVANCED, JsonOption, PricesOption, SuiteOption, TasksOption, print_json
+from lmrbench.cli.options import print_json
 from lmrbench.cli.terminal import progress, say, show
 from lmrbench.errors import SandboxError, UsageError
-from lmrbench.report.sheets.judging import judges_costs, votes_sheets
+from lmrbench.interrupt import as_cancellation
+from lmrbench.report.sheets.judging import judges_costs, votes_facts, votes_sheets
 from lmrbench.runs.folder import JUDGEMENTS, read_submissions, require_known
 from lmrbench.solving.settings import Settings
 from lmrbench.tasks.tiers.forensic import is_forensic
@@ -20,35 +21,30 @@ from lmrbench.text import counted
 
 
 def judge(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder with submissions.jsonl.")],
+    run: Annotated[Path, Argument(metavar="RUN", help="A run folder with submissions.jsonl.")],
     model: Annotated[
         list[str] | None,
-        typer.Option("--model", "-m", metavar="MODEL", help="A judge, as Inspect names it. May be repeated."),
+        Option("--model", "-m", metavar="MODEL", help="A judge, as Inspect names it. May be repeated."),
     ] = None,
-    votes: Annotated[int, typer.Option(min=1, help="Votes of each judge on each answer.")] = 1,
+    votes: Annotated[int, Option(min=1, help="Votes of each judge on each answer.")] = 1,
     swap: Annotated[
-        bool, typer.Option("--swap", help="Ask for each vote twice: reference first, and candidate first.")
+        bool, Option("--swap", help="Ask for each vote twice: reference first, and candidate first.")
     ] = False,
     evidence: Annotated[
-        bool, typer.Option("--evidence", help="Tell the judge which cases failed, and why; needs grades.")
+        bool, Option("--evidence", help="Tell the judge which cases failed, and why; needs grades.")
     ] = False,
     strip_comments: Annotated[
-        bool, typer.Option("--strip-comments", help="Show the code without comments and docstrings.")
+        bool, Option("--strip-comments", help="Show the code without comments and docstrings.")
     ] = False,
-    prices: PricesOption = None,
-    connections: Annotated[
-        int, typer.Option(min=1, help="Concurrent requests of each judge.", rich_help_panel=ADVANCED)
-    ] = 10,
-    retries: Annotated[
-        int, typer.Option(min=0, help="Retries of a failed call, with growing waits.", rich_help_panel=ADVANCED)
-    ] = 7,
+    prices: options.Prices = None,
+    connections: Annotated[int, options.advanced(min=1, help="Concurrent requests of each judge.")] = 10,
+    retries: Annotated[int, options.advanced(min=0, help="Retries of a failed call, with growing waits.")] = 7,
     patience: Annotated[
-        int,
-        typer.Option(min=1, help="Seconds after which a call without an answer is given up.", rich_help_panel=ADVANCED),
+        int, options.advanced(min=1, help="Seconds after which a call without an answer is given up.")
     ] = 900,
-    task: TasksOption = None,
-    suite: SuiteOption = None,
-    json: JsonOption = False,
+    task: options.Tasks = None,
+    suite: options.Suite = None,
+    json: options.Json = False,
 ) -> None:
     """Have language models judge the answers of a run.
 
@@ -70,7 +66,7 @@ def judge(
     # Forensic tasks have no target that could be compared with a reference.
     submissions = [item for item in read_submissions(run) if not is_forensic(item.task)]
     require_known(run, submissions, tasks.by_id)
-    named = {item.id for item in tasks.chosen}
+    named = tasks.names
     chosen = [item for item in submissions if item.task in named]
     if not chosen:
         raise UsageError(f"{run}: no submission for {', '.join(item.id for item in tasks.chosen)}")
@@ -103,18 +99,7 @@ def judge(
     names = [str(item) for item in models]
     found = list(ballots.shares(judged.judgements, [item.system for item in judged.unusable], names))
     if json:
-        of_answers = [
-            {**item.model_dump(), "majority": item.majority, "disagreement": item.disagreement}
-            for item in ballots.ballots(judged.judgements)
-        ]
-        print_json(
-            {
-                "run": str(run),
-                "shares": [item.model_dump() for item in found],
-                "answers": of_answers,
-                "judgements": [item.model_dump(mode="json") for item in judged.judgements],
-            }
-        )
+        print_json({"run": str(run), **votes_facts(found, judged.judgements)})
     else:
         show(*votes_sheets(found))
         for line in judges_costs(found, names):

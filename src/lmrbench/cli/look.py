@@ -5,24 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
+from lmrbench.cli import options
 from lmrbench.cli.grading import select_one
-from lmrbench.cli.options import (
-    RUNS_HELP,
-    JsonOption,
-    LabelFilesOption,
-    MarkdownOption,
-    RunsArgument,
-    SuiteOption,
-    print_json,
-)
+from lmrbench.cli.options import print_json
 from lmrbench.cli.report import print_findings, print_findings_as_json
 from lmrbench.cli.terminal import console, say, show, warn
 from lmrbench.errors import UsageError
 from lmrbench.files import write_whole
 from lmrbench.report.findings import not_submitted, together
-from lmrbench.report.render.tables import comma_separated, latex, markdown
+from lmrbench.report.render.tables import markdown
 from lmrbench.report.sheets.answers import choose, failure_facts, failures, verdict_line
 from lmrbench.report.sheets.grading import failed_cases_sheet, failing_grades_sheet
 from lmrbench.report.tables import sheets
@@ -34,18 +27,17 @@ from lmrbench.text import counted, printable
 
 
 def report(
-    runs: RunsArgument,
-    labels: LabelFilesOption = None,
-    suite: SuiteOption = None,
-    json: JsonOption = False,
-    as_markdown: MarkdownOption = False,
+    runs: options.Runs,
+    labels: options.LabelFiles = None,
+    suite: options.Suite = None,
+    json: options.Json = False,
+    as_markdown: options.Markdown = False,
     html: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write a page: all tables, explained, and figures.")
+        Path | None, Option(metavar="FILE", help="Also write a page: all tables, explained, and figures.")
     ] = None,
-    csv: Annotated[Path | None, typer.Option(metavar="DIR", help="Also write each table to a CSV file.")] = None,
+    csv: Annotated[Path | None, Option(metavar="DIR", help="Also write each table to a CSV file.")] = None,
     as_latex: Annotated[
-        Path | None,
-        typer.Option("--latex", metavar="FILE", help="Also write all tables as LaTeX (booktabs, graphicx)."),
+        Path | None, Option("--latex", metavar="FILE", help="Also write all tables as LaTeX (booktabs, graphicx).")
     ] = None,
 ) -> None:
     """Report runs in tables, as a page, or for a paper.
@@ -62,15 +54,11 @@ def report(
     findings = together([read_run(folder) for folder in run_folders(runs)], suite, labels or ())
     for warning in findings.warnings:
         warn(warning)
-    files: dict[Path, str] = {}
-    if html is not None:
-        from lmrbench.report.render.html import page
+    files = {}
+    if html or csv or as_latex:
+        from lmrbench.report.render.files import rendered
 
-        files[html] = page(findings, sheets(findings))
-    if csv is not None:
-        files |= {csv / f"{item.name}.csv": comma_separated(item) for item in sheets(findings)}
-    if as_latex is not None:
-        files[as_latex] = "\n".join(map(latex, sheets(findings)))
+        files = rendered(findings, html, csv, as_latex)
     for file, text in files.items():
         write_whole(file, text.encode())
         if not (json or as_markdown):
@@ -85,17 +73,16 @@ def report(
 
 
 def why(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    run: Annotated[Path, Argument(metavar="RUN", help="A run folder.")],
     task: Annotated[
-        str | None,
-        typer.Argument(metavar="[TASK]", help="A task id, such as dpo/preference_loss; by default all failures."),
+        str | None, Argument(metavar="[TASK]", help="A task id, such as dpo/preference_loss; by default all failures.")
     ] = None,
-    system: Annotated[str | None, typer.Option(help="The system, if the run has several.")] = None,
+    system: Annotated[str | None, Option(help="The system, if the run has several.")] = None,
     sample: Annotated[
-        int | None, typer.Option(min=0, help="The sample of the system; by default the first that fails.")
+        int | None, Option(min=0, help="The sample of the system; by default the first that fails.")
     ] = None,
-    suite: SuiteOption = None,
-    json: JsonOption = False,
+    suite: options.Suite = None,
+    json: options.Json = False,
 ) -> None:
     """List the answers of a run that fail, or show why one fails.
 
@@ -137,17 +124,17 @@ def why(
 
 def view(
     runs: Annotated[
-        list[Path] | None, typer.Argument(metavar="[RUN]...", help=f"{RUNS_HELP} By default runs/.")
+        list[Path] | None, Argument(metavar="[RUN]...", help=f"{options.RUNS_HELP} By default runs/.")
     ] = None,
     host: Annotated[
-        str, typer.Option(help="The address to listen on. Everyone who can reach it sees everything.")
+        str, Option(help="The address to listen on. Everyone who can reach it sees everything.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 for any free port.")] = 7575,
+    port: Annotated[int, Option(min=0, max=65535, help="The port to listen on; 0 for any free port.")] = 7575,
     show_reference: Annotated[
-        bool, typer.Option("--show-reference", help="Show the reference next to answers, not the masked function.")
+        bool, Option("--show-reference", help="Show the reference next to answers, not the masked function.")
     ] = False,
-    labels: LabelFilesOption = None,
-    suite: SuiteOption = None,
+    labels: options.LabelFiles = None,
+    suite: options.Suite = None,
 ) -> None:
     """Browse runs: tasks by systems, and the code and failures of each answer.
 

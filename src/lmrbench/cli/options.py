@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
-from lmrbench.errors import UsageError
-from lmrbench.sandbox.protocol import LOCAL, Executor
 from lmrbench.tasks.model import Tier
 
 ADVANCED = "Advanced"
-SuiteOption = Annotated[
+# An option in the panel of advanced ones.
+advanced = partial(Option, rich_help_panel=ADVANCED)
+Suite = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "--suite",
         metavar="SUITE",
         help="core (the default), real (tasks on published packages; see `lmrbench setup fetch`), all (both), or the "
@@ -24,93 +25,60 @@ SuiteOption = Annotated[
     ),
 ]
 PATTERN_HELP = "Task ids (dpo/preference_loss), papers (dpo), categories or globs; by default all tasks."
-TasksOption = Annotated[
-    list[str] | None, typer.Option("--task", "-t", metavar="TASK", help=f"{PATTERN_HELP} May be repeated.")
+Tasks = Annotated[list[str] | None, Option("--task", "-t", metavar="TASK", help=f"{PATTERN_HELP} May be repeated.")]
+TierName = Annotated[
+    Tier, Option("--tier", help="The tier of the tasks: function (the headline), method, forensic or twin.")
 ]
-TierOption = Annotated[
-    Tier,
-    typer.Option("--tier", help="The tier of the tasks: function (the headline), method, forensic or twin."),
-]
-FreshOption = Annotated[
+Fresh = Annotated[
     int | None,
-    typer.Option(
+    advanced(
         "--fresh",
         metavar="SEED",
         min=0,
         max=2**31 - 1,
         help="With --tier forensic: draw tasks of 1, 3, 5 and 8 deviations from this seed, not the published ones.",
-        rich_help_panel=ADVANCED,
     ),
 ]
-SeedOption = Annotated[
+Seed = Annotated[
     int | None,
-    typer.Option("--seed", min=0, max=2**31 - 1, help="Draw the cases from this seed, not from this machine's own."),
+    Option("--seed", min=0, max=2**31 - 1, help="Draw the cases from this seed, not from this machine's own."),
 ]
-SandboxOption = Annotated[
+Sandbox = Annotated[
     str,
-    typer.Option(
+    advanced(
         "--sandbox",
         metavar="NAME",
         help="Where answers are graded: bubblewrap, docker, process (hides nothing; see docs/security.md), or a back "
         "end of another package.",
-        rich_help_panel=ADVANCED,
     ),
 ]
-WorkersOption = Annotated[
-    int | None,
-    typer.Option("--workers", min=1, help="Number of warm workers; by default one per core.", rich_help_panel=ADVANCED),
+Workers = Annotated[int | None, advanced("--workers", min=1, help="Number of warm workers; by default one per core.")]
+Isolate = Annotated[
+    bool, advanced("--isolate", help="Never run the code of two systems at the same time; see docs/security.md.")
 ]
-IsolateOption = Annotated[
-    bool,
-    typer.Option(
-        "--isolate",
-        help="Never run the code of two systems at the same time; see docs/security.md.",
-        rich_help_panel=ADVANCED,
-    ),
-]
-ExecutorOption = Annotated[
+ExecutorName = Annotated[
     str,
-    typer.Option(
-        "--executor",
-        metavar="local|ray",
-        help="Run answers on this machine, or on the nodes of a Ray cluster.",
-        rich_help_panel=ADVANCED,
-    ),
+    advanced("--executor", metavar="local|ray", help="Run answers on this machine, or on the nodes of a Ray cluster."),
 ]
-AddressOption = Annotated[
+Address = Annotated[
     str | None,
-    typer.Option(
+    advanced(
         "--address",
         metavar="HOST:PORT",
         help="With --executor ray: the cluster; by default RAY_ADDRESS, or a cluster of this machine alone.",
-        rich_help_panel=ADVANCED,
     ),
 ]
-PricesOption = Annotated[
-    Path | None,
-    typer.Option("--prices", metavar="FILE", help="JSON: dollars per million tokens, by model."),
-]
-LabelFilesOption = Annotated[
+Prices = Annotated[Path | None, Option("--prices", metavar="FILE", help="JSON: dollars per million tokens, by model.")]
+LabelFiles = Annotated[
     list[Path] | None,
-    typer.Option("--labels", metavar="FILE", help="Labels of the answers, from `lmrbench labels`. May be repeated."),
+    Option("--labels", metavar="FILE", help="Labels of the answers, from `lmrbench labels`. May be repeated."),
 ]
 RUNS_HELP = "Run folders of `lmrbench run` or `grade`, or folders that hold some."
-RunsArgument = Annotated[list[Path], typer.Argument(metavar="RUN...", help=RUNS_HELP)]
-PatternsArgument = Annotated[list[str] | None, typer.Argument(metavar="[TASK]...", help=PATTERN_HELP)]
-PapersArgument = Annotated[list[str] | None, typer.Argument(metavar="[PAPER]...", help=PATTERN_HELP)]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of a table.")]
-MarkdownOption = Annotated[bool, typer.Option("--markdown", help="Print Markdown.")]
-
-
-def executor_of(kind: str, address: str | None) -> Executor:
-    """Return what --executor and --address ask for. Raises UsageError if they do not fit."""
-    if kind == "ray":
-        return Executor("ray", address)
-    if kind != "local":
-        raise UsageError(f"--executor {kind}: there are local and ray")
-    if address is not None:
-        raise UsageError("--address is for --executor ray")
-    return LOCAL
+Runs = Annotated[list[Path], Argument(metavar="RUN...", help=RUNS_HELP)]
+Patterns = Annotated[list[str] | None, Argument(metavar="[TASK]...", help=PATTERN_HELP)]
+Papers = Annotated[list[str] | None, Argument(metavar="[PAPER]...", help=PATTERN_HELP)]
+Json = Annotated[bool, Option("--json", help="Print JSON on standard output instead of a table.")]
+Markdown = Annotated[bool, Option("--markdown", help="Print Markdown.")]
 
 
 def print_json(value: object) -> None:

@@ -6,11 +6,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
+from lmrbench.cli import options
 from lmrbench.cli.grading import select
 from lmrbench.cli.lazy import group
-from lmrbench.cli.options import RunsArgument, SuiteOption, TasksOption
 from lmrbench.cli.terminal import progress, say, warn
 from lmrbench.errors import UsageError
 from lmrbench.files import locked
@@ -31,36 +31,31 @@ from lmrbench.text import counted
 
 labels = group("Have people label answers in sheets; merge and adjudicate labels.")
 KeysOption = Annotated[
-    list[Path],
-    typer.Option("--key", metavar="KEY", help="The key of the export; repeat it for several exports."),
+    list[Path], Option("--key", metavar="KEY", help="The key of the export; repeat it for several exports.")
 ]
-LabelsOption = Annotated[Path, typer.Option("--out", metavar="FILE", help="The file of labels to write.")]
+LabelsOption = Annotated[Path, Option("--out", metavar="FILE", help="The file of labels to write.")]
 
 
 def annotate(
-    runs: RunsArgument,
-    annotator: Annotated[
-        list[str], typer.Option("--annotator", metavar="NAME", help="An annotator; repeat it for each.")
-    ],
-    overlap: Annotated[int, typer.Option(min=1, help="Number of annotators that label each answer.")] = 1,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed for the queues of the annotators.")] = 0,
-    task: TasksOption = None,
+    runs: options.Runs,
+    annotator: Annotated[list[str], Option("--annotator", metavar="NAME", help="An annotator; repeat it for each.")],
+    overlap: Annotated[int, Option(min=1, help="Number of annotators that label each answer.")] = 1,
+    seed: Annotated[int, Option(min=0, help="Random seed for the queues of the annotators.")] = 0,
+    task: options.Tasks = None,
     calibration: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Answers with a known verdict, as JSON lines, which everyone labels first."),
+        Option(metavar="FILE", help="Answers with a known verdict, as JSON lines, which everyone labels first."),
     ] = None,
-    to: Annotated[Path, typer.Option("--to", metavar="DIR", help="The folder of labels and progress.")] = Path(
-        "annotation"
-    ),
+    to: Annotated[Path, Option("--to", metavar="DIR", help="The folder of labels and progress.")] = Path("annotation"),
     host: Annotated[
         str,
-        typer.Option(
+        Option(
             help="The address to listen on. The server has no TLS: except on loopback, the traffic shows links and "
             "labels, so put it behind a proxy with TLS."
         ),
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 for any free port.")] = 7576,
-    suite: SuiteOption = None,
+    port: Annotated[int, Option(min=0, max=65535, help="The port to listen on; 0 for any free port.")] = 7576,
+    suite: options.Suite = None,
 ) -> None:
     """Have people label answers in a browser.
 
@@ -78,9 +73,9 @@ def annotate(
     from lmrbench.web.annotation.store import LEAD, open_store
 
     check_annotators(annotator, overlap)
-    chosen_tasks = select(suite, task)
-    tasks = chosen_tasks.by_id
-    answers, chosen = answers_to_label(run_folders(runs), tasks, {item.id for item in chosen_tasks.chosen})
+    selection = select(suite, task)
+    tasks = selection.by_id
+    answers, chosen = answers_to_label(run_folders(runs), tasks, selection.names)
     known = read_known(calibration, answers, tasks) if calibration else {}
     items = items_of({answer: answers[answer] for answer in chosen}, known, seed)
     asked = conditions(annotator, overlap, seed, items, answers, chosen, known, tasks)
@@ -100,15 +95,15 @@ def annotate(
 
 @labels.command("export")
 def export_sheet(
-    runs: RunsArgument,
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The sheet, .csv or .jsonl.")],
+    runs: options.Runs,
+    out: Annotated[Path, Option("--out", metavar="FILE", help="The sheet, .csv or .jsonl.")],
     key: Annotated[
-        Path, typer.Option("--key", metavar="KEY", help="The file that maps items to systems; keep it from annotators.")
+        Path, Option("--key", metavar="KEY", help="The file that maps items to systems; keep it from annotators.")
     ],
-    annotator: Annotated[str, typer.Option(metavar="NAME", help="The annotator; may be left to them.")] = "",
-    seed: Annotated[int, typer.Option(min=0, help="Random seed for item order and item names.")] = 0,
-    task: TasksOption = None,
-    suite: SuiteOption = None,
+    annotator: Annotated[str, Option(metavar="NAME", help="The annotator; may be left to them.")] = "",
+    seed: Annotated[int, Option(min=0, help="Random seed for item order and item names.")] = 0,
+    task: options.Tasks = None,
+    suite: options.Suite = None,
 ) -> None:
     """Write a sheet of answers to label, without systems and grades, and in random order.
 
@@ -116,9 +111,9 @@ def export_sheet(
     candidate.
     """
     folder = items_folder(out, key)
-    tasks = select(suite, task)
-    known = tasks.by_id
-    answers, chosen = answers_to_label(run_folders(runs), known, {item.id for item in tasks.chosen})
+    selection = select(suite, task)
+    known = selection.by_id
+    answers, chosen = answers_to_label(run_folders(runs), known, selection.names)
     items = blinded(chosen, seed)
     with progress() as bars:
         documents = {
@@ -132,11 +127,11 @@ def export_sheet(
 
 @labels.command("import")
 def import_sheets(
-    sheets: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Filled sheets, .csv or .jsonl.")],
+    sheets: Annotated[list[Path], Argument(metavar="FILE...", help="Filled sheets, .csv or .jsonl.")],
     key: KeysOption,
     out: LabelsOption,
     scale: Annotated[
-        str, typer.Option(metavar="VALUES", help="The values that annotators wrote, such as 0=LI,1=LC,2=CC.")
+        str, Option(metavar="VALUES", help="The values that annotators wrote, such as 0=LI,1=LC,2=CC.")
     ] = "",
 ) -> None:
     """Check filled sheets and write labels with the names of the systems.
@@ -154,8 +149,7 @@ def import_sheets(
 
 @labels.command("merge")
 def merge(
-    files: Annotated[list[Path], typer.Argument(metavar="LABELS...", help="Files of labels.")],
-    out: LabelsOption,
+    files: Annotated[list[Path], Argument(metavar="LABELS...", help="Files of labels.")], out: LabelsOption
 ) -> None:
     """Merge several files of labels. Equal labels are kept once; contradictions are an error."""
     found = read_labels(files)
@@ -166,11 +160,11 @@ def merge(
 
 @labels.command("adjudicate")
 def adjudicate(
-    file: Annotated[Path, typer.Argument(metavar="LABELS", help="A file of labels, of all annotators.")],
+    file: Annotated[Path, Argument(metavar="LABELS", help="A file of labels, of all annotators.")],
     key: KeysOption,
     out: LabelsOption,
     decisions: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The sheet of disputed items that a third person filled in.")
+        Path | None, Option(metavar="FILE", help="The sheet of disputed items that a third person filled in.")
     ] = None,
 ) -> None:
     """Give each answer the category that most annotators chose.

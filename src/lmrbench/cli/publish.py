@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
+from lmrbench.cli import options
 from lmrbench.cli.grading import grade_with_progress, select
-from lmrbench.cli.options import (
-    PATTERN_HELP,
-    AddressOption,
-    ExecutorOption,
-    FreshOption,
-    IsolateOption,
-    RunsArgument,
-    SandboxOption,
-    SuiteOption,
-    TierOption,
-    WorkersOption,
-    executor_of,
-)
-from lmrbench.cli.terminal import progress, say, show, warn
+from lmrbench.cli.terminal import say, show, staged, warn
 from lmrbench.errors import RecordError, UsageError
-from lmrbench.files import write_whole
 from lmrbench.grading.records import Result, not_submitted
-from lmrbench.integrations.harbor import folder_name, write_harbor
-from lmrbench.integrations.huggingface import about_tiers, write_dataset, write_jsonl
+from lmrbench.integrations.exporting import Format, export_tasks
 from lmrbench.report.sheets.grading import missing_lines, verification_sheets
 from lmrbench.report.sheets.suite import tiers_warning
 from lmrbench.runs.folder import drawn_seeds, read_run, require_known
@@ -34,17 +21,17 @@ from lmrbench.runs.pack import read_pack, write_pack
 from lmrbench.runs.places import run_folders, seeds_of
 from lmrbench.runs.verify import begin, compared, end
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
+from lmrbench.sandbox.registry import executor_of
 from lmrbench.tasks.loading import load_suite, suite_folder
 from lmrbench.tasks.model import Inputs
-from lmrbench.tasks.workspace import export_workspace
 from lmrbench.text import counted
 
 
 def export(
-    patterns: Annotated[list[str], typer.Argument(metavar="TASK...", help=f"{PATTERN_HELP.partition(';')[0]}.")],
+    patterns: Annotated[list[str], Argument(metavar="TASK...", help=f"{options.PATTERN_HELP.partition(';')[0]}.")],
     to: Annotated[
         Path,
-        typer.Option(
+        Option(
             "--to",
             metavar="PATH",
             help="A folder: each workspace is written to PATH/paper/task, each task of Harbor to PATH/paper__task, a "
@@ -52,55 +39,42 @@ def export(
         ),
     ],
     inputs: Annotated[
-        Inputs, typer.Option(help="What is shown: full (the masked repository), paper+file, or paper.")
+        Inputs, Option(help="What is shown: full (the masked repository), paper+file, or paper.")
     ] = "full",
     format: Annotated[
-        Literal["workspace", "harbor", "huggingface", "jsonl"],
-        typer.Option(
+        Format,
+        Option(
             help="workspace: folders to edit. harbor: folders that Harbor runs, which hold the answers in places that "
-            "its agents don't see. huggingface: a dataset with a card. jsonl: the same rows in one file.",
+            "its agents don't see. huggingface: a dataset with a card. jsonl: the same rows in one file."
         ),
     ] = "workspace",
     goldens: Annotated[
-        bool, typer.Option("--goldens", help="With huggingface: also write the answers, for a gated dataset.")
+        bool, Option("--goldens", help="With huggingface: also write the answers, for a gated dataset.")
     ] = False,
-    tier: TierOption = "function",
-    fresh: FreshOption = None,
-    suite: SuiteOption = None,
+    tier: options.TierName = "function",
+    fresh: options.Fresh = None,
+    suite: options.Suite = None,
 ) -> None:
     """Write what a solver sees of each task.
 
     That is the masked repository, the summary of the paper and the instruction, and never the answer.
     """
-    if goldens and format != "huggingface":
-        raise UsageError("--goldens goes with --format huggingface")
     tasks = select(suite, patterns, tier, fresh).chosen
     if warning := tiers_warning(tasks, "do not give what is written here to solvers of their tasks of another tier"):
         warn(warning)
-    if format == "huggingface":
-        write_dataset(tasks, to, inputs, goldens)
-    elif format == "jsonl":
-        write_jsonl(tasks, to, inputs)
-    else:
-        with progress() as bars:
-            for task in bars.track(tasks, description="tasks"):
-                if format == "harbor":
-                    folder = to / folder_name(task)
-                    write_harbor(task, folder, inputs)
-                else:
-                    folder = to / task.paper.slug / task.name
-                    export_workspace(task, folder, inputs)
-                say(str(folder))
-        if any(task.other_tiers for task in tasks):
-            write_whole(to / "README.md", about_tiers(tasks).encode())
-        return
-    say(f"{counted(len(tasks), 'task')} in {to}")
+    with staged("tasks", len(tasks)) as (finished, _):
+        for place in export_tasks(tasks, to, inputs, format, goldens):
+            finished()
+            if place != to:
+                say(str(place))
+    if format in ("huggingface", "jsonl"):
+        say(f"{counted(len(tasks), 'task')} in {to}")
 
 
 def site(
-    runs: RunsArgument,
-    to: Annotated[Path, typer.Option("--to", metavar="DIR", help="The folder to write; an earlier site is replaced.")],
-    suite: SuiteOption = None,
+    runs: options.Runs,
+    to: Annotated[Path, Option("--to", metavar="DIR", help="The folder to write; an earlier site is replaced.")],
+    suite: options.Suite = None,
 ) -> None:
     """Write a leaderboard of runs as a static site.
 
@@ -127,10 +101,10 @@ def site(
 
 
 def submit(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run folder; it must be finished.")],
-    to: Annotated[Path, typer.Option("--to", metavar="FILE.zip", help="The pack.")],
+    run: Annotated[Path, Argument(metavar="RUN", help="The run folder; it must be finished.")],
+    to: Annotated[Path, Option("--to", metavar="FILE.zip", help="The pack.")],
     with_logs: Annotated[
-        bool, typer.Option("--with-logs", help="Also pack the prompts and the model's answers from Inspect's logs.")
+        bool, Option("--with-logs", help="Also pack the prompts and the model's answers from Inspect's logs.")
     ] = False,
 ) -> None:
     """Pack a run for others to grade again.
@@ -144,20 +118,17 @@ def submit(
 
 
 def verify(
-    pack: Annotated[Path, typer.Argument(metavar="PACK", help="A pack of `lmrbench submit`.")],
-    to: Annotated[
-        Path, typer.Option("--to", metavar="RUN", help="The run folder. An earlier verification is resumed.")
-    ],
+    pack: Annotated[Path, Argument(metavar="PACK", help="A pack of `lmrbench submit`.")],
+    to: Annotated[Path, Option("--to", metavar="RUN", help="The run folder. An earlier verification is resumed.")],
     seed: Annotated[
-        int | None,
-        typer.Option("--seed", min=0, max=2**31 - 1, help="Draw the cases from this seed, not from a fresh one."),
+        int | None, Option("--seed", min=0, max=2**31 - 1, help="Draw the cases from this seed, not from a fresh one.")
     ] = None,
-    sandbox: SandboxOption = DEFAULT_SANDBOX,
-    workers: WorkersOption = None,
-    isolate: IsolateOption = False,
-    executor: ExecutorOption = "local",
-    address: AddressOption = None,
-    suite: SuiteOption = None,
+    sandbox: options.Sandbox = DEFAULT_SANDBOX,
+    workers: options.Workers = None,
+    isolate: options.Isolate = False,
+    executor: options.ExecutorName = "local",
+    address: options.Address = None,
+    suite: options.Suite = None,
 ) -> None:
     """Grade the answers of a pack again and compare the verdicts.
 
@@ -168,7 +139,7 @@ def verify(
     where = executor_of(executor, address)
     found = read_pack(pack)
     submissions = list(found.submissions)
-    tasks = select(suite, None).with_tiers_of(submissions, sandbox)
+    tasks = select(suite, None).with_tiers_of(submissions, sandbox, staged)
     known = tasks.by_id
     require_known(pack, submissions, known)
     if unchecked := [item.task for item in submissions if not known[item.task].files.check]:
@@ -179,15 +150,7 @@ def verify(
     results = [
         Result.of(item)
         for item in grade_with_progress(
-            to,
-            submissions,
-            tasks,
-            seeds,
-            sandbox,
-            workers,
-            fresh_seeds=seed is None,
-            isolate=isolate,
-            executor=where,
+            to, submissions, tasks, seeds, sandbox, workers, fresh_seeds=seed is None, isolate=isolate, executor=where
         )
     ]
     answers = compared(found, sorted(results, key=lambda item: item.answer))

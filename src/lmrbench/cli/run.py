@@ -8,27 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Option
 
+from lmrbench.cli import options
 from lmrbench.cli.derived import with_settings
-from lmrbench.cli.grading import Tasks, grade_with_progress, select, warn_set_aside
-from lmrbench.cli.interrupt import as_keyboard_interrupt
-from lmrbench.cli.options import (
-    FreshOption,
-    JsonOption,
-    PricesOption,
-    SandboxOption,
-    SeedOption,
-    SuiteOption,
-    TasksOption,
-    TierOption,
-    WorkersOption,
-)
+from lmrbench.cli.grading import grade_with_progress, select, warn_set_aside
 from lmrbench.cli.report import print_findings, print_findings_as_json
 from lmrbench.cli.terminal import say, show, warn
 from lmrbench.errors import LmrbenchError, SandboxError, UsageError
 from lmrbench.files import locked
 from lmrbench.grading.reference import installation_seed
+from lmrbench.grading.selection import Selection
 from lmrbench.grading.systems import BuiltIn, submissions_of
+from lmrbench.interrupt import as_keyboard_interrupt
 from lmrbench.progress import is_quiet
 from lmrbench.report.findings import together
 from lmrbench.report.tables import first_right_sheets
@@ -47,26 +39,26 @@ if TYPE_CHECKING:
 class Asked:
     """The tasks that are asked, and where their answers are graded and kept."""
 
-    task: TasksOption = None
-    limit: Annotated[
-        int | None, typer.Option("--limit", metavar="N", min=1, help="Run only the first N of the tasks.")
-    ] = None
-    tier: TierOption = "function"
-    fresh: FreshOption = None
-    prices: PricesOption = None
-    seed: SeedOption = None
-    sandbox: SandboxOption = DEFAULT_SANDBOX
-    workers: WorkersOption = None
+    task: options.Tasks = None
+    limit: Annotated[int | None, Option("--limit", metavar="N", min=1, help="Run only the first N of the tasks.")] = (
+        None
+    )
+    tier: options.TierName = "function"
+    fresh: options.Fresh = None
+    prices: options.Prices = None
+    seed: options.Seed = None
+    sandbox: options.Sandbox = DEFAULT_SANDBOX
+    workers: options.Workers = None
     out: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--out",
             metavar="DIR",
             help="The run folder; by default below runs/. With several models, the folder of their run folders. An "
             "existing run is resumed.",
         ),
     ] = None
-    suite: SuiteOption = None
+    suite: options.Suite = None
 
 
 @with_settings
@@ -75,7 +67,7 @@ def run(
     asked: Asked,
     model: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--model",
             "-m",
             metavar="MODEL",
@@ -83,9 +75,9 @@ def run(
         ),
     ] = None,
     no_report: Annotated[
-        bool, typer.Option("--no-report", help="Print the number of passing answers instead of a report.")
+        bool, Option("--no-report", help="Print the number of passing answers instead of a report.")
     ] = False,
-    json: JsonOption = False,
+    json: options.Json = False,
 ) -> None:
     """Solve tasks, grade the answers and report the results.
 
@@ -102,7 +94,7 @@ def run(
     models = model or []
     if twice := [name for name in models if models.count(name) > 1]:
         raise UsageError(f"--model {twice[0]}: is named twice")
-    if len(models) > 1 and "system" in settings and settings["system"]:
+    if len(models) > 1 and settings.get("system"):
         raise UsageError(f"--system {settings['system']}: names one model; leave it out with several")
     done = [] if models else [_built_ins(settings, asked)]
     failures: list[LmrbenchError] = []
@@ -183,8 +175,8 @@ def _solved(given: dict[str, Any], asked: Asked, folder: Path) -> Run:
         )
 
 
-def _tasks(asked: Asked) -> Tasks:
-    found = select(asked.suite, asked.task, asked.tier, asked.fresh, asked.sandbox, asked.limit).with_checks()
+def _tasks(asked: Asked) -> Selection:
+    found = select(asked.suite, asked.task, asked.tier, asked.fresh, asked.sandbox, asked.limit).with_checks(warn)
     return replace(found, chosen=found.chosen[: asked.limit])
 
 

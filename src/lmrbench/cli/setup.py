@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
+from typer import Argument, Option
 
+from lmrbench.cli import options
 from lmrbench.cli.grading import select
 from lmrbench.cli.lazy import group
-from lmrbench.cli.options import JsonOption, PapersArgument, PatternsArgument, SuiteOption, print_json
+from lmrbench.cli.options import print_json
 from lmrbench.cli.terminal import progress, say, show, staged, warn
 from lmrbench.errors import SandboxError, SourceError, UsageError
 from lmrbench.report.sheets import setup as tables
-from lmrbench.sandbox.backends import images as docker
 from lmrbench.sandbox.doctor import diagnose
-from lmrbench.sandbox.packages import with_worker_needs
 from lmrbench.sandbox.registry import sandbox_names
 from lmrbench.sandbox.venvs import build as build_environment
-from lmrbench.sandbox.venvs import environment_of, unmet_requirements
+from lmrbench.sandbox.venvs import unmet_requirements
 from lmrbench.solving.papers import FETCHED, PaperError, add, fetched
 from lmrbench.solving.papers import fetch as fetch_paper
 from lmrbench.tasks.model import Paper, Task
 from lmrbench.tasks.sources.fetch import fetch as fetch_source
 from lmrbench.tasks.sources.origin import Tree, is_fetched
-from lmrbench.tasks.workspace import third_party_imports
 from lmrbench.text import counted
 
 env = group("Build environments for papers with requirements of their own.")
@@ -34,7 +32,7 @@ images = group("Build, list and remove the images that --sandbox docker grades i
 papers = group("Fetch papers as PDF or LaTeX, add your own copies, and list them.")
 
 
-def doctor(json: JsonOption = False) -> None:
+def doctor(json: options.Json = False) -> None:
     """Try every sandbox on this machine and say how to install those that fail.
 
     Exits with 1 if the default one, bubblewrap, does not work.
@@ -51,7 +49,7 @@ def doctor(json: JsonOption = False) -> None:
         raise typer.Exit(1)
 
 
-def fetch(patterns: PapersArgument = None, suite: SuiteOption = None) -> None:
+def fetch(patterns: options.Papers = None, suite: options.Suite = None) -> None:
     """Download the packages, commits and archives that tasks are set on.
 
     Each is verified before it is used, unpacked once into the cache, and never asked for again. Packages come from the
@@ -84,7 +82,7 @@ def fetch(patterns: PapersArgument = None, suite: SuiteOption = None) -> None:
 
 
 @env.command("build")
-def build_env(patterns: PapersArgument = None, suite: SuiteOption = None) -> None:
+def build_env(patterns: options.Papers = None, suite: options.Suite = None) -> None:
     """Build the environments that papers need in the user's cache, with pip and from wheels alone.
 
     A paper's `requirements` are met by the packages that lmrbench is installed with, or by an environment that papers
@@ -109,30 +107,34 @@ def build_env(patterns: PapersArgument = None, suite: SuiteOption = None) -> Non
 
 @images.command("build")
 def build_images(
-    patterns: PatternsArgument = None,
+    patterns: options.Patterns = None,
     base: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="IMAGE",
             help="The base image: any with this version of Python. By default LMRBENCH_BASE_IMAGE, that of the newest "
             "image here, or the public one.",
         ),
     ] = None,
-    suite: SuiteOption = None,
+    suite: options.Suite = None,
 ) -> None:
     """Build the images that tasks need and that are absent: one for each set of packages that tasks import.
 
     Packages are copied from this installation, and from the environments of `lmrbench setup env build`. Grading builds
     absent images, too; this command builds them beforehand, from your own base image if Docker Hub can't be reached.
     """
+    from lmrbench.sandbox.backends import images as docker
+
     client = docker.connect()
-    for imports, environment in _needed(select(suite, patterns).chosen):
+    for imports, environment in docker.needed(select(suite, patterns).chosen):
         say(docker.image_for(client, imports, environment, base, say))
 
 
 @images.command("list")
-def list_images(json: JsonOption = False) -> None:
+def list_images(json: options.Json = False) -> None:
     """List the images on this machine, with their dates, sizes and packages. Images share layers."""
+    from lmrbench.sandbox.backends import images as docker
+
     found = docker.images(docker.connect())
     if json:
         print_json([{**asdict(item), "created": item.created.isoformat()} for item in found])
@@ -141,52 +143,36 @@ def list_images(json: JsonOption = False) -> None:
 
 
 @images.command("prune")
-def prune_images(suite: SuiteOption = None) -> None:
+def prune_images(suite: options.Suite = None) -> None:
     """Remove the images that no task of a suite needs with the current packages."""
+    from lmrbench.sandbox.backends import images as docker
+
     client = docker.connect()
-    needed = _needed(select(suite, None).chosen)
-    kept = {docker.tag_of(client, imports, environment) for imports, environment in needed}
-    for item in docker.images(client):
-        if item.tag not in kept:
-            docker.remove(client, item.tag)
-            say(f"removed {item.tag}")
-
-
-def _needed(tasks: tuple[Task, ...]) -> Iterator[tuple[tuple[str, ...], Path | None]]:
-    """Yield the packages that tasks import, and the environments that these come from, each pair once."""
-    pairs = [(with_worker_needs(third_party_imports(task)), environment_of(task.paper.requirements)) for task in tasks]
-    yield from dict.fromkeys(pairs)
+    kept = {docker.tag_of(client, *item) for item in docker.needed(select(suite, None).chosen)}
+    for image in docker.images(client):
+        if image.tag not in kept:
+            docker.remove(client, image.tag)
+            say(f"removed {image.tag}")
 
 
 @papers.command("list")
-def list_papers(suite: SuiteOption = None, json: JsonOption = False) -> None:
+def list_papers(suite: options.Suite = None, json: options.Json = False) -> None:
     """List the suite's papers and the forms that were fetched."""
     found = {
         paper: {form: copy for form in FETCHED if (copy := fetched(paper, form))}
         for paper in _papers(select(suite, None).chosen)
     }
     if json:
-        print_json(
-            [
-                {
-                    "paper": paper.slug,
-                    "url": str(paper.url),
-                    **{form: copy.model_dump() for form, copy in copies.items()},
-                }
-                for paper, copies in found.items()
-            ]
-        )
-        return
-    show(tables.papers_sheet(found))
+        print_json(tables.papers_facts(found))
+    else:
+        show(tables.papers_sheet(found))
 
 
 @papers.command("fetch")
 def fetch_papers(
-    patterns: PapersArgument = None,
-    form: Annotated[
-        Literal["pdf", "latex"], typer.Option(help="latex is arXiv's source, which keeps formulas.")
-    ] = "pdf",
-    suite: SuiteOption = None,
+    patterns: options.Papers = None,
+    form: Annotated[Literal["pdf", "latex"], Option(help="latex is arXiv's source, which keeps formulas.")] = "pdf",
+    suite: options.Suite = None,
 ) -> None:
     """Download papers into the cache, with their checksums. Papers that are there are kept.
 
@@ -210,9 +196,9 @@ def fetch_papers(
 
 @papers.command("add")
 def add_paper(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help="The paper, by its short name.")],
-    file: Annotated[Path, typer.Argument(help="Its PDF, or arXiv's LaTeX source as downloaded.")],
-    suite: SuiteOption = None,
+    paper: Annotated[str, Argument(metavar="PAPER", help="The paper, by its short name.")],
+    file: Annotated[Path, Argument(help="Its PDF, or arXiv's LaTeX source as downloaded.")],
+    suite: options.Suite = None,
 ) -> None:
     """Copy a paper from a file into the cache instead of downloading it."""
     found = _papers(select(suite, [paper]).chosen)

@@ -5,35 +5,35 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from lmrbench.authoring.audit.certificate import read_certificate
 from lmrbench.authoring.overview import suite_page
-from lmrbench.authoring.sizes import category_counts, size
-from lmrbench.cli.grading import Tasks, select, select_one
-from lmrbench.cli.options import JsonOption, PatternsArgument, SuiteOption, TierOption, print_json
+from lmrbench.cli import options
+from lmrbench.cli.grading import select, select_one
+from lmrbench.cli.options import print_json
 from lmrbench.cli.terminal import console, say, show, warn
 from lmrbench.errors import UsageError
-from lmrbench.report.sheets.suite import summary_sheets, tasks_sheet, tiers_line, tiers_warning
+from lmrbench.report.render.task import task_facts, task_parts
+from lmrbench.report.sheets.suite import summary as summarized
+from lmrbench.report.sheets.suite import tasks_facts, tasks_sheet, tiers_line, tiers_warning
 from lmrbench.runs.submissions import collected, exported_workspaces, put
-from lmrbench.tasks.digests import audit_digest, grading_digest, suite_digest
-from lmrbench.tasks.loading import load_facts, suite_name
-from lmrbench.tasks.model import TaskEntry
+from lmrbench.tasks.loading import load_facts
 from lmrbench.text import counted
 
 
 def list_tasks(
-    patterns: PatternsArgument = None,
-    tier: TierOption = "function",
+    patterns: options.Patterns = None,
+    tier: options.TierName = "function",
     summary: Annotated[
-        bool, typer.Option("--summary", help="Show the number of tasks of each category, and their sizes, instead.")
+        bool, Option("--summary", help="Show the number of tasks of each category, and their sizes, instead.")
     ] = False,
     figure: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="With --summary: also draw it, as FILE.svg, .png or .pdf.")
+        Path | None, Option(metavar="FILE", help="With --summary: also draw it, as FILE.svg, .png or .pdf.")
     ] = None,
-    suite: SuiteOption = None,
-    json: JsonOption = False,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print the page docs/suite.md.")] = False,
+    suite: options.Suite = None,
+    json: options.Json = False,
+    markdown: Annotated[bool, Option("--markdown", help="Print the page docs/suite.md.")] = False,
 ) -> None:
     """List the tasks of a suite, or summarize them.
 
@@ -44,92 +44,42 @@ def list_tasks(
         raise UsageError("--figure goes with --summary")
     found = select(suite, patterns, tier)
     if summary:
-        _summarize(found, figure, json)
-        return
-    if markdown:
+        counts = summarized(found.every, found.chosen, load_facts(found.suite))
+        if figure is not None:
+            counts.draw(figure)
+            if not json:
+                say(f"{figure}: written")
+        if json:
+            print_json(counts.facts)
+        else:
+            show(*counts.sheets)
+            say(counts.line)
+    elif markdown:
         print(suite_page(found.chosen), end="")
-        return
-    if json:
-        facts = [
-            {
-                "id": task.id,
-                "tier": task.tier,
-                "category": task.category,
-                "other_tiers": task.other_tiers,
-                "targets": [str(target) for target in task.targets],
-                "paper": task.paper.model_dump(mode="json"),
-            }
-            for task in found.chosen
-        ]
-        print_json(facts)
-        return
-    show(tasks_sheet(found.chosen, tier))
-    say(tiers_line(found.every))
-    if warning := tiers_warning(
-        found.chosen,
-        "the workspace of one may hold the functions that another asks for, so do not give tasks of several tiers to "
-        "one solver",
-    ):
-        say(warning)
-
-
-def _summarize(found: Tasks, figure: Path | None, json: bool) -> None:
-    counts = category_counts(found.chosen, load_facts(found.suite))
-    sizes = {task.id: size(task) for task in found.chosen}
-    papers = len({task.paper.slug for task in found.chosen})
-    # The digest is that of all tiers, as in run.json.
-    digest = suite_digest(found.every)
-    if figure is not None:
-        from lmrbench.report.figures import draw_suite
-
-        draw_suite(
-            {item.title: (item.tasks, item.published) for item in counts},
-            {name: (item.masked_lines, item.repository_lines) for name, item in sizes.items()},
-            figure,
+    elif json:
+        print_json(tasks_facts(found.chosen))
+    else:
+        show(tasks_sheet(found.chosen, tier))
+        say(tiers_line(found.every))
+        what = (
+            "the workspace of one may hold the functions that another asks for, so do not give tasks of several tiers "
+            "to one solver"
         )
-        if not json:
-            say(f"{figure}: written")
-    if json:
-        print_json(
-            {
-                "suite": suite_name(found.chosen) or None,
-                "digest": digest,
-                "papers": papers,
-                "categories": [item.model_dump() for item in counts],
-                "tasks": {name: item.model_dump() for name, item in sizes.items()},
-            }
-        )
-        return
-    show(*summary_sheets(counts, list(sizes.values())))
-    holds = f"{counted(len(found.chosen), 'task')} of {counted(papers, 'paper')}"
-    say(f"{suite_name(found.chosen) or 'a suite'}: {holds}, digest {digest}")
+        if warning := tiers_warning(found.chosen, what):
+            say(warning)
 
 
 def show_task(
-    task_id: Annotated[str, typer.Argument(metavar="TASK", help="A task id, such as dpo/preference_loss.")],
-    suite: SuiteOption = None,
-    json: JsonOption = False,
+    task_id: Annotated[str, Argument(metavar="TASK", help="A task id, such as dpo/preference_loss.")],
+    suite: options.Suite = None,
+    json: options.Json = False,
 ) -> None:
     """Show one task: its paper, instruction and masked function."""
     task = select_one(suite, task_id)
     certificate = read_certificate(task)
     if json:
-        facts = task.model_dump(mode="json", include={"paper", *TaskEntry.model_fields} - {"targets"})
-        print_json(
-            {
-                "id": task.id,
-                "targets": [str(item) for item in task.targets],
-                **facts,
-                "rewrites": len(task.files.rewrites),
-                "wrong": len(task.files.wrong),
-                "grading_digest": grading_digest(task),
-                "audit_digest": audit_digest(task),
-                "certificate": certificate.model_dump(mode="json", exclude={"task", "digest"}) if certificate else None,
-            }
-        )
+        print_json(task_facts(task, certificate))
         return
-    from lmrbench.report.render.task import task_parts
-
     out = console()
     for part in task_parts(task, certificate):
         out.print(part)
@@ -138,21 +88,20 @@ def show_task(
 def collect(
     path: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             help="A workspace, a folder of workspaces as lmrbench export writes it, a Python file, a .diff or .patch, "
             "or a model's answer; - reads one."
         ),
     ],
-    system: Annotated[str, typer.Option(help="The name of the system in tables.")],
+    system: Annotated[str, Option(help="The name of the system in tables.")],
     task: Annotated[
-        str | None,
-        typer.Option("--task", "-t", help="The task; for a workspace, by default its folder's last two names."),
+        str | None, Option("--task", "-t", help="The task; for a workspace, by default its folder's last two names.")
     ] = None,
-    sample: Annotated[int, typer.Option(min=0, help="The number of the answer, if the system has several.")] = 0,
-    to: Annotated[Path, typer.Option("--to", metavar="FILE", help="The file of submissions to append to.")] = Path(
+    sample: Annotated[int, Option(min=0, help="The number of the answer, if the system has several.")] = 0,
+    to: Annotated[Path, Option("--to", metavar="FILE", help="The file of submissions to append to.")] = Path(
         "submissions.jsonl"
     ),
-    suite: SuiteOption = None,
+    suite: options.Suite = None,
 ) -> None:
     """Collect answers into a file of submissions.
 

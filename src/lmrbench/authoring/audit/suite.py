@@ -6,7 +6,14 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from lmrbench.authoring.audit.auditing import audit
-from lmrbench.authoring.audit.certificate import LEAK_SHARE, Certificate, read_runs, why_none, write_certificate
+from lmrbench.authoring.audit.certificate import (
+    LEAK_SHARE,
+    Certificate,
+    read_certificate,
+    read_runs,
+    why_none,
+    write_certificate,
+)
 from lmrbench.authoring.audit.laboratory import Advance
 from lmrbench.authoring.audit.leaks import foreign_leaks, leaks_between_tiers, missing, worst_leak
 from lmrbench.authoring.audit.tiers import audit_of_tier
@@ -56,23 +63,29 @@ def renewed(tasks: Iterable[Task], seeds: int) -> dict[str, Certificate]:
     return found
 
 
-def not_audited(
-    tasks: Iterable[Task], known: Mapping[str, Certificate | None], seeds: int, renewed: Collection[str]
-) -> list[Task]:
-    """Return the tasks without a certificate over enough seeds, and those whose certificate has shortfalls.
+def plan(
+    tasks: Sequence[Task], seeds: int, again: bool, renew: bool
+) -> tuple[dict[str, Certificate | None], list[Task]]:
+    """Return the certificates that hold, by task id, and the tasks to audit.
+
+    Those are the tasks without a certificate over enough seeds, and those whose certificate has shortfalls, except for
+    certificates that were just renewed.
 
     Args:
         tasks: The tasks to choose from.
-        known: The certificates that hold, by task id.
         seeds: How many seeds a certificate must be made under.
-        renewed: The ids of tasks whose certificates were just renewed.
+        again: Whether to audit all tasks.
+        renew: Whether to renew the certificates of tasks of which only the texts for solvers changed.
     """
-    found = []
+    known = {task.id: read_certificate(task) for task in tasks}
+    fresh = renewed([task for task in tasks if known[task.id] is None], seeds) if renew and not again else {}
+    todo = []
     for task in tasks:
         certificate = known[task.id]
-        if task.id not in renewed and (certificate is None or certificate.seeds < seeds or certificate.shortfalls):
-            found.append(task)
-    return found
+        holds = certificate is not None and certificate.seeds >= seeds and not certificate.shortfalls
+        if again or not (holds or task.id in fresh):
+            todo.append(task)
+    return known | fresh, todo
 
 
 def shortfalls(

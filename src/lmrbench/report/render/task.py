@@ -15,13 +15,28 @@ from lmrbench.errors import SubmissionError
 from lmrbench.grading.reading import read_targets
 from lmrbench.report.render.cells import cell
 from lmrbench.tasks.digests import audit_digest, grading_digest
-from lmrbench.tasks.model import Task
+from lmrbench.tasks.model import Task, TaskEntry
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import goal_signatures, target_texts, unsolved_files
 from lmrbench.text import printable
 
 # The columns that each of two pieces of code needs to be shown side by side.
 SIDE_BY_SIDE = 84
+
+
+def task_facts(task: Task, certificate: Certificate | None) -> dict[str, object]:
+    """Return a task and its certificate, for JSON."""
+    facts = task.model_dump(mode="json", include={"paper", *TaskEntry.model_fields} - {"targets"})
+    return {
+        "id": task.id,
+        "targets": [str(item) for item in task.targets],
+        **facts,
+        "rewrites": len(task.files.rewrites),
+        "wrong": len(task.files.wrong),
+        "grading_digest": grading_digest(task),
+        "audit_digest": audit_digest(task),
+        "certificate": certificate.model_dump(mode="json", exclude={"task", "digest"}) if certificate else None,
+    }
 
 
 def task_parts(task: Task, certificate: Certificate | None) -> Iterator[RenderableType]:

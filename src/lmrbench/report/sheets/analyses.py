@@ -136,6 +136,14 @@ def published_sheets(figures: Sequence[Figure], pairs: Mapping[str, Agreement]) 
     ]
 
 
+def published_facts(figures: Sequence[Figure], pairs: Mapping[str, Agreement]) -> dict[str, object]:
+    """Return the published and recomputed figures, and the agreement of the published raters, for JSON."""
+    return {
+        "figures": [{**item.model_dump(), "comparison": item.comparison} for item in figures],
+        "agreement": {name: item.model_dump() for name, item in pairs.items()},
+    }
+
+
 def familiarity_sheet(found: Sequence[Familiarity]) -> Sheet:
     """Return how probable a model finds goal files, and copies of them that are renamed and reformatted."""
     rows = [

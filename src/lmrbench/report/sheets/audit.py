@@ -31,6 +31,23 @@ def _measures(item: Certificate) -> tuple[object, ...]:
     )
 
 
+def audit_facts(
+    found: Mapping[str, Certificate | None],
+    shortfalls: Mapping[str, Sequence[str]],
+    other_tiers: Mapping[str, Sequence[str]],
+) -> list[dict[str, object]]:
+    """Return what audits measured of tasks, for JSON. All arguments are by task id."""
+    return [
+        {
+            "task": name,
+            "shortfalls": shortfalls[name],
+            **(item.model_dump(mode="json", exclude={"task"}) if item else {}),
+            "other_tiers": other_tiers.get(name, []),
+        }
+        for name, item in found.items()
+    ]
+
+
 def mutants_to_see(found: Mapping[str, Certificate | None]) -> Iterator[tuple[str, str]]:
     """Yield a heading and the text of each mutant that survives, or that nothing decides."""
     for name, item in found.items():

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from lmrbench.judging.agreement import Agreement, Reliability, Share
-from lmrbench.judging.ballots import Shares
-from lmrbench.report.measures.raters import Comparison
 from lmrbench.report.render.tables import Sheet, sheet
-from lmrbench.runs.records import CATEGORIES, ERROR_CLASSES
+from lmrbench.runs.records import CATEGORIES, ERROR_CLASSES, Judgement
+
+if TYPE_CHECKING:
+    from lmrbench.judging.agreement import Agreement, Reliability, Share
+    from lmrbench.judging.ballots import Shares
+    from lmrbench.report.measures.raters import Comparison
 
 
 def votes_sheets(found: Sequence[Shares]) -> list[Sheet]:
@@ -29,6 +32,20 @@ def votes_sheets(found: Sequence[Shares]) -> list[Sheet]:
         columns = ["system", "judge", *ERROR_CLASSES]
         tables.append(sheet("Votes for LC and LI, by error class", columns, errors, numbers=columns[2:]))
     return tables
+
+
+def votes_facts(found: Sequence[Shares], judgements: Sequence[Judgement]) -> dict[str, object]:
+    """Return the votes, and what they come to for each answer and system, for JSON."""
+    from lmrbench.judging.ballots import ballots
+
+    return {
+        "shares": [item.model_dump() for item in found],
+        "answers": [
+            {**item.model_dump(), "majority": item.majority, "disagreement": item.disagreement}
+            for item in ballots(judgements)
+        ],
+        "judgements": [item.model_dump(mode="json") for item in judgements],
+    }
 
 
 def judges_costs(found: Sequence[Shares], judges: Iterable[str]) -> Iterator[str]:

@@ -37,3 +37,15 @@ def papers_sheet(found: Mapping[Paper, Mapping[Fetched, Copy]]) -> Sheet:
         cells = [f"{copy.bytes >> 10} kB {copy.sha256[:12]}" if (copy := copies.get(form)) else "-" for form in FETCHED]
         rows.append((paper.slug, *cells, paper.title))
     return sheet("", ("paper", *FETCHED, "title"), rows, spare=("title",))
+
+
+def papers_facts(found: Mapping[Paper, Mapping[Fetched, Copy]]) -> list[dict[str, object]]:
+    """Return which forms of each paper were fetched, for JSON."""
+    return [
+        {
+            "paper": paper.slug,
+            "url": str(paper.url),
+            **{form: copy.model_dump() for form, copy in copies.items()},
+        }
+        for paper, copies in found.items()
+    ]

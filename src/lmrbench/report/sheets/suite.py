@@ -5,12 +5,14 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
-from lmrbench.authoring.sizes import CategoryCount, Size
+from lmrbench.authoring.sizes import CategoryCount, Size, category_counts, size
 from lmrbench.report.render.tables import Sheet, sheet
 from lmrbench.tasks.digests import suite_digest
 from lmrbench.tasks.loading import suite_name
-from lmrbench.tasks.model import Task, Tier
+from lmrbench.tasks.model import Suite, Task, Tier
 from lmrbench.text import counted
 
 
@@ -46,18 +48,96 @@ def tiers_warning(tasks: Sequence[Task], what: str) -> str:
     return f"Tiers of one paper answer each other: {what}: {', '.join(papers)}" if papers else ""
 
 
-def summary_sheets(counts: Sequence[CategoryCount], sizes: Sequence[Size]) -> list[Sheet]:
-    """Return how many tasks of each category a suite has, and how large they are."""
-    rows = [[item.title, item.tasks, item.published] for item in counts]
-    known = [item.published for item in counts if item.published is not None]
-    rows.append(["all", sum(item.tasks for item in counts), sum(known) if known else None])
-    columns = ["category", "tasks", "published edition"]
-    categories = sheet("Tasks by category", columns, rows, numbers=columns[1:], spare=columns[2:], totals=1)
-    rows_of_sizes = []
-    for name in Size.model_fields:
-        values = [value for item in sizes if (value := getattr(item, name)) is not None]
-        if values:
-            middle = statistics.median(values)
-            rows_of_sizes.append([name.replace("_", " "), min(values), f"{middle:g}", max(values), sum(values)])
-    columns = ["of a task", "least", "median", "most", "all"]
-    return [categories, sheet("Sizes", columns, rows_of_sizes, numbers=columns[1:])]
+def tasks_facts(tasks: Sequence[Task]) -> list[dict[str, object]]:
+    """Return some tasks, for JSON."""
+    return [
+        {
+            "id": task.id,
+            "tier": task.tier,
+            "category": task.category,
+            "other_tiers": task.other_tiers,
+            "targets": [str(target) for target in task.targets],
+            "paper": task.paper.model_dump(mode="json"),
+        }
+        for task in tasks
+    ]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """How many tasks a suite has, and how large they are.
+
+    Attributes:
+        suite: The name and version of the suite; "" if it has none.
+        digest: The digest of all its tasks, as in run.json.
+        papers: The number of papers.
+        categories: The number of tasks of each category.
+        sizes: The size of each task, by id.
+    """
+
+    suite: str
+    digest: str
+    papers: int
+    categories: tuple[CategoryCount, ...]
+    sizes: dict[str, Size]
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """The summary, for JSON."""
+        return {
+            "suite": self.suite or None,
+            "digest": self.digest,
+            "papers": self.papers,
+            "categories": [item.model_dump() for item in self.categories],
+            "tasks": {name: item.model_dump() for name, item in self.sizes.items()},
+        }
+
+    @property
+    def sheets(self) -> list[Sheet]:
+        """The tables of categories and sizes."""
+        rows = [[item.title, item.tasks, item.published] for item in self.categories]
+        known = [item.published for item in self.categories if item.published is not None]
+        rows.append(["all", sum(item.tasks for item in self.categories), sum(known) if known else None])
+        columns = ["category", "tasks", "published edition"]
+        categories = sheet("Tasks by category", columns, rows, numbers=columns[1:], spare=columns[2:], totals=1)
+        rows_of_sizes = []
+        for name in Size.model_fields:
+            values = [value for item in self.sizes.values() if (value := getattr(item, name)) is not None]
+            if values:
+                middle = f"{statistics.median(values):g}"
+                rows_of_sizes.append([name.replace("_", " "), min(values), middle, max(values), sum(values)])
+        columns = ["of a task", "least", "median", "most", "all"]
+        return [categories, sheet("Sizes", columns, rows_of_sizes, numbers=columns[1:])]
+
+    @property
+    def line(self) -> str:
+        """The number of tasks and papers, and the digest, in one line."""
+        holds = f"{counted(len(self.sizes), 'task')} of {counted(self.papers, 'paper')}"
+        return f"{self.suite or 'a suite'}: {holds}, digest {self.digest}"
+
+    def draw(self, file: Path) -> None:
+        """Draw the categories and the sizes."""
+        from lmrbench.report.figures import draw_suite
+
+        draw_suite(
+            {item.title: (item.tasks, item.published) for item in self.categories},
+            {name: (item.masked_lines, item.repository_lines) for name, item in self.sizes.items()},
+            file,
+        )
+
+
+def summary(every_task: Sequence[Task], tasks: Sequence[Task], facts: Suite | None) -> Summary:
+    """Summarize some tasks of a suite.
+
+    Args:
+        every_task: All tasks, which the digest is of.
+        tasks: The tasks to count.
+        facts: What suite.toml says.
+    """
+    return Summary(
+        suite=suite_name(tasks),
+        digest=suite_digest(every_task),
+        papers=len({task.paper.slug for task in tasks}),
+        categories=category_counts(tasks, facts),
+        sizes={task.id: size(task) for task in tasks},
+    )
