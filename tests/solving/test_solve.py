@@ -24,6 +24,7 @@ from tests.solving.helpers import (
 from tests.solving.server import COMPLETION_TOKENS, PROMPT_TOKENS, Reply, serving
 
 from lmrbench.errors import RecordError
+from lmrbench.runs.places import folders_of_models
 from lmrbench.solving.run import set_prices
 from lmrbench.solving.task import lmr_bench
 
@@ -113,6 +114,47 @@ def test_a_provider_that_never_answers_leaves_the_run_unfinished_and_the_next_ca
     assert second.returncode == 0, second.stderr
     assert "2 of 2 answers pass" in second.stdout
     assert len(log.requests) == asked + 1
+
+
+def test_several_models_have_a_run_folder_each_and_the_failure_of_one_loses_none_of_the_others(tmp_path):
+    broken = f"{MODEL}-broken"
+
+    def script(request):
+        return Reply(status=400) if request.body["model"] == "model-broken" else right(request)
+
+    models = ("--model", MODEL, "--model", broken, "--model", f"{MODEL}-2")
+    with serving(script) as (base, _):
+        result = lmrbench(base, "run", *models, *TWO, "--limit", 1, "--out", tmp_path / "runs", "--json")
+
+    assert result.returncode == 4, result.stderr
+    assert f"lmrbench: {broken}: " in result.stderr
+    assert "1 of 1 samples have no answer" in result.stderr
+    assert f"{MODEL}:" not in result.stderr
+    rates = json.loads(result.stdout)["rates"]["all"]
+    assert [rates[name]["passed"] for name in (MODEL, f"{MODEL}-2")] == [1, 1]
+    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == [
+        "model-2-prompt",
+        "model-broken-prompt",
+        "model-prompt",
+    ]
+    assert len(lines(tmp_path / "runs" / "model-2-prompt" / "grades.jsonl")) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--model", MODEL, "--model", MODEL), "is named twice"),
+        (("--model", MODEL, "--model", "other/model", "--system", "mine"), "names one model"),
+    ],
+)
+def test_models_that_would_share_a_run_folder_or_a_name_are_refused(options, words):
+    result = lmrbench("", "run", *options, *TWO)
+    assert (result.returncode, words in result.stderr) == (2, True)
+
+
+def test_models_of_two_providers_with_one_name_have_different_run_folders():
+    folders = folders_of_models(["openai/gpt-5", "openrouter/openai/gpt-5", "google/gemini"], "prompt")
+    assert list(folders.values()) == ["openai-gpt-5-prompt", "openrouter-openai-gpt-5-prompt", "gemini-prompt"]
 
 
 @pytest.mark.parametrize("setting", ["prompt", "agent"])

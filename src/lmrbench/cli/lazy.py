@@ -60,4 +60,7 @@ class LazyGroup(TyperGroup):
 
 def group(text: str) -> typer.Typer:
     """Return an app for a group of commands with this help."""
-    return typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode="markdown", help=text)
+    app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode="markdown", help=text)
+    # Without a callback, Typer takes an app with one command for that command.
+    app.callback()(lambda: None)
+    return app
