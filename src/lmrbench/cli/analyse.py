@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from typer import Argument, Option
 
@@ -20,9 +20,6 @@ from lmrbench.report.sheets.judging import agreement_sheets
 from lmrbench.runs.folder import read_run
 from lmrbench.runs.places import run_folders
 from lmrbench.text import counted
-
-if TYPE_CHECKING:
-    from lmrbench.integrations.lmr_bench.actions import Session
 
 app = group("Analyse runs further: agreement, actions, inputs, errors and others.")
 
@@ -85,9 +82,11 @@ def actions(
     A session whose events are found more than once is counted once. In --outcomes, `task` is the folder of a session
     below DIR, or one of the folders on the way to it.
     """
-    from lmrbench.integrations.lmr_bench.actions import contrasts, distributions
+    from lmrbench.integrations.lmr_bench.actions import contrasts, distributions, sessions_of
 
-    sessions = _sessions(runs or [], events or [], outcomes)
+    sessions = sessions_of([read_run(folder) for folder in run_folders(runs or [])], events or [], outcomes)
+    if copies := sum(item.copies - 1 for item in sessions):
+        warn(f"{', '.join(map(str, events or []))}: {copies} copies of sessions were found; each is counted once")
     found, tests = distributions(sessions), contrasts(sessions)
     if json:
         contrasted = [item.model_dump() for item in tests]
@@ -100,24 +99,6 @@ def actions(
             f"name. The {repeated} others repeat a paper; the rows 'with repeats' and the paper's totals include them"
         )
     show(tables.contrasts_sheet(tests))
-
-
-def _sessions(runs: list[Path], events: list[Path], outcomes: Path | None) -> list[Session]:
-    from lmrbench.integrations.lmr_bench import actions
-
-    if outcomes is not None and not events:
-        raise UsageError("--outcomes: says which sessions of --events solved their task; name their folder, too")
-    if not runs and not events:
-        return actions.published_sessions()
-    logged = actions.sessions_of_events(*events)
-    if copies := sum(item.copies - 1 for item in logged):
-        warn(f"{', '.join(map(str, events))}: {copies} copies of sessions were found; each session is counted once")
-    if outcomes is not None:
-        logged = actions.with_outcomes(logged, outcomes)
-    found = [item for folder in run_folders(runs) for item in actions.sessions_of_run(read_run(folder))] + logged
-    if not found:
-        raise UsageError(f"{', '.join(map(str, runs))}: holds no logs of an agent")
-    return found
 
 
 @app.command()

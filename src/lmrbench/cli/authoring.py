@@ -21,13 +21,13 @@ from lmrbench.cli.terminal import progress, say, show, staged, warn
 from lmrbench.errors import TaskError
 from lmrbench.files import write_whole
 from lmrbench.grading.forging import effects, fair_draw, logged_results
-from lmrbench.report.sheets.audit import effects_sheet
+from lmrbench.report.sheets.audit import draw_facts, draw_lines, effects_sheet
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 from lmrbench.sandbox.registry import open_pool
 from lmrbench.tasks.loading import load_suite, suite_folder, suite_folders
 from lmrbench.tasks.model import Draw
 from lmrbench.tasks.selection import paper_task
-from lmrbench.tasks.tiers.forensic import deviation_pool, forensic_name
+from lmrbench.tasks.tiers.forensic import deviation_pool
 from lmrbench.tasks.tiers.logged import RESULTS
 from lmrbench.tasks.workspace import folder_files, goal_signatures
 from lmrbench.text import counted, printable
@@ -82,16 +82,14 @@ def new(
     wanted = NewTask(to, slug, category, target, repository, source, command, tuple(beside or ()), paper)
     with staged() as (_, advance):
         task, decisions = make(wanted, say, advance)
-    say("\nThe masked target:\n")
-    print(printable(goal_signatures(task)[target], lines=True))
+    print(f"\nThe masked target:\n\n{printable(goal_signatures(task)[target], lines=True)}")
     try:
         with open_pool(DEFAULT_SANDBOX, suite_folders(to)) as pool, staged() as (_, advance):
             (certificate,) = audited([task], QUICK_SEEDS, pool, advance, write=False)
         shortfalls = certificate.shortfalls
     except TaskError as error:
         shortfalls = (str(error),)
-    print()
-    say(f"Left to do (`lmrbench task audit {slug} --suite {to} --quick` shows the mutants that survive):")
+    print(f"\nLeft to do (`lmrbench task audit {slug} --suite {to} --quick` shows the mutants that survive):")
     for item in (*decisions, *shortfalls):
         say(f"- {item}")
 
@@ -178,7 +176,11 @@ def forge(
             known = deviation_pool(task)
             draw = fair_draw(task, known, deviations, seed, pool, advance, lambda *item: refused.append(item))
     if deviations is not None:
-        _print_draw(paper, draw, refused, json)
+        if json:
+            print_json(draw_facts(draw, refused))
+        else:
+            for line in draw_lines(paper, draw, refused):
+                say(line)
         return
     if json:
         print_json([item.model_dump(mode="json") for item in found])
@@ -186,18 +188,6 @@ def forge(
         show(effects_sheet(paper, found))
     if any(item.fault for item in found):
         raise typer.Exit(1)
-
-
-def _print_draw(paper: str, draw: Draw, refused: list[tuple[Draw, str]], json: bool) -> None:
-    if json:
-        reasons = [{"attempt": item.attempt, "why": why} for item, why in refused]
-        print_json({**draw.model_dump(mode="json"), "refused": reasons})
-        return
-    for item, why in refused:
-        say(f"attempt {item.attempt} is not fair: {why}")
-    say(f"{paper}/{forensic_name(draw.count, draw.seed)}: {', '.join(draw.deviations)}")
-    say(f"separable: {draw.separable:.0%} of the changes each explain some metric alone")
-    say(f"to publish it: {{ count = {draw.count}, seed = {draw.seed}, attempt = {draw.attempt} }}")
 
 
 def accept(

@@ -16,20 +16,16 @@ from lmrbench.cli.grading import grade_with_progress, select, warn_set_aside
 from lmrbench.cli.report import print_findings, print_findings_as_json
 from lmrbench.cli.terminal import say, show, warn
 from lmrbench.errors import LmrbenchError, SandboxError, UsageError
-from lmrbench.files import locked
 from lmrbench.grading.reference import installation_seed
 from lmrbench.grading.selection import Selection
 from lmrbench.grading.systems import BuiltIn, submissions_of
-from lmrbench.interrupt import as_keyboard_interrupt
 from lmrbench.progress import is_quiet
 from lmrbench.report.findings import together
 from lmrbench.report.tables import first_right_sheets
 from lmrbench.runs.folder import read_run
 from lmrbench.runs.places import RUNS, folders_of_models, run_name
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
-from lmrbench.sandbox.registry import open_pool
 from lmrbench.solving.settings import Settings, checked
-from lmrbench.tasks.loading import suite_folders
 
 if TYPE_CHECKING:
     from lmrbench.runs.folder import Run
@@ -100,7 +96,7 @@ def run(
     failures: list[LmrbenchError] = []
     for name in models:
         try:
-            done.append(_solved({**settings, "model": name}, asked, _folder(name, models, settings, asked)))
+            done.append(_solved(checked({**settings, "model": name}), asked, _folder(name, models, settings, asked)))
             _require_finished(done[-1])
         except LmrbenchError as error:
             failures.append(error)
@@ -142,37 +138,24 @@ def _require_finished(run: Run) -> None:
     require_finished(run)
 
 
-def _solved(given: dict[str, Any], asked: Asked, folder: Path) -> Run:
+def _solved(settings: Settings, asked: Asked, folder: Path) -> Run:
     """Ask a model for every task, and return its run."""
-    settings = checked(given)
-    if settings.cost_limit is not None and asked.prices is None:
-        raise UsageError("--cost-limit needs --prices")
     try:
-        from lmrbench.solving import run as solving
+        from lmrbench.solving.starting import solve_with
     except ImportError as error:
         raise SandboxError(f"asking models needs Inspect ({error}): pip install 'lmrbench[models]'") from error
-    tasks = _tasks(asked)
-    if asked.prices is not None:
-        settings = settings.model_copy(update={"prices": solving.set_prices(asked.prices, settings.model)})
-        if settings.cost_limit is not None and not settings.prices:
-            raise UsageError(f"--cost-limit: {asked.prices} has no prices of {settings.model}")
-    model = solving.open_model(settings)
-    settings = settings.model_copy(update={"base_url": solving.address(model)})
-    suite = tasks.suite.resolve()
     shown = sys.stderr.isatty() and sys.stdout.isatty() and not is_quiet()
-    with locked(folder), as_keyboard_interrupt(), open_pool(asked.sandbox, suite_folders(suite), asked.workers) as pool:
-        return solving.solve(
-            folder=folder,
-            settings=settings,
-            model=model,
-            tasks=tasks.by_id,
-            chosen=tasks.chosen,
-            suite=suite,
-            seed=installation_seed() if asked.seed is None else asked.seed,
-            pool=pool,
-            display="rich" if shown else "none",
-            set_aside=lambda count: warn_set_aside(folder, count),
-        )
+    return solve_with(
+        settings=settings,
+        prices=asked.prices,
+        tasks=_tasks(asked),
+        folder=folder,
+        seed=installation_seed() if asked.seed is None else asked.seed,
+        sandbox=asked.sandbox,
+        workers=asked.workers,
+        display="rich" if shown else "none",
+        set_aside=lambda count: warn_set_aside(folder, count),
+    )
 
 
 def _tasks(asked: Asked) -> Selection:

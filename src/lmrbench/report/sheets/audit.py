@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from lmrbench.authoring.adversaries import Finding
 from lmrbench.authoring.audit.certificate import Certificate, Survivor
 from lmrbench.authoring.audit.knowledge import MOST_FIXED
 from lmrbench.grading.forging import AuditedDraw, Effect
 from lmrbench.report.render.tables import Sheet, sheet
+from lmrbench.tasks.model import Draw
+from lmrbench.tasks.tiers.forensic import forensic_name
 
 
 def certificates_sheet(found: Mapping[str, Certificate | None]) -> Sheet:
@@ -84,6 +86,21 @@ def draws_sheet(found: Sequence[AuditedDraw]) -> Sheet:
     ]
     columns = ("task", "separable", "two threads", "not fair")
     return sheet(f"{len(found)} draws", columns, rows, numbers=columns[1:3])
+
+
+def draw_lines(paper: str, draw: Draw, refused: Iterable[tuple[Draw, str]]) -> Iterator[str]:
+    """Yield the first fair draw of a paper's deviations, and the attempts before it with what is not fair in them."""
+    for item, why in refused:
+        yield f"attempt {item.attempt} is not fair: {why}"
+    yield f"{paper}/{forensic_name(draw.count, draw.seed)}: {', '.join(draw.deviations)}"
+    yield f"separable: {draw.separable:.0%} of the changes each explain some metric alone"
+    yield f"to publish it: {{ count = {draw.count}, seed = {draw.seed}, attempt = {draw.attempt} }}"
+
+
+def draw_facts(draw: Draw, refused: Iterable[tuple[Draw, str]]) -> dict[str, object]:
+    """Return a draw and the attempts before it, for JSON."""
+    reasons = [{"attempt": item.attempt, "why": why} for item, why in refused]
+    return {**draw.model_dump(mode="json"), "refused": reasons}
 
 
 def effects_sheet(paper: str, found: Sequence[Effect]) -> Sheet:
