@@ -10,8 +10,8 @@ import pytest
 from tests.authoring.edition import ANSWERS, POINTER, write_edition
 from tests.running import lmrbench
 
-from lmrbench.authoring.audit.auditing import auditing as audit
-from lmrbench.authoring.audit.auditing import fuzzing, mutation
+from lmrbench.authoring.audit import auditing as audit
+from lmrbench.authoring.audit import fuzzing, mutation
 from lmrbench.errors import TaskError, UsageError
 from lmrbench.grading.library import grade
 from lmrbench.integrations.lmr_bench import adapting, importing

@@ -107,6 +107,14 @@ def test_the_options_of_run_are_the_fields_of_the_settings():
     assert set(TASK_FIELDS) <= set(Settings.model_fields)
 
 
+@pytest.mark.parametrize(("words", "expected"), [("task a", {"audit", "accept"}), ("run --mod", {"--model"})])
+def test_the_shell_completes_commands_and_their_options(words, expected):
+    count = str(len(words.split()))
+    asked = {"_LMRBENCH_COMPLETE": "complete_bash", "COMP_WORDS": f"lmrbench {words}", "COMP_CWORD": count}
+    result = CliRunner().invoke(cli.app, [], prog_name="lmrbench", env=asked)
+    assert set(result.output.split()) == expected
+
+
 def test_the_version():
     result = CliRunner().invoke(cli.app, ["--version"])
     assert re.fullmatch(r"lmrbench \d+\.\d+\.\d+\S*\n", result.output)
