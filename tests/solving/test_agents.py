@@ -15,7 +15,7 @@ from inspect_ai.agent import as_solver
 from inspect_ai.dataset import Sample
 from inspect_ai.log import list_eval_logs, read_eval_log
 from inspect_ai.util import ExecResult
-from tests.solving.helpers import MODEL, TASKS, asked_for, golden, lines, lmrbench, replies_of
+from tests.solving.helpers import MODEL, TASKS, golden, lines, lmrbench, replies_of, select_with_draws
 from tests.solving.server import Reply, serving
 
 from lmrbench.errors import LmrbenchError
@@ -48,7 +48,18 @@ def solved(tmp_path, script, *arguments):
     with serving(script) as (base, log):
         run = tmp_path / "run"
         result = lmrbench(
-            base, "solve", "--model", MODEL, "--task", "concept_depth", "--setting", "agent", "--out", run, *arguments
+            base,
+            "run",
+            "--no-report",
+            "--model",
+            MODEL,
+            "--task",
+            "concept_depth",
+            "--setting",
+            "agent",
+            "--out",
+            run,
+            *arguments,
         )
     assert result.returncode == 0, result.stderr
     return result, run, log
@@ -149,7 +160,7 @@ def body_of_the_answer():
 def test_turns_are_limited_and_what_is_there_then_is_graded(tmp_path):
     def script(request):
         if replies_of(request) == 1:
-            return Reply(tool=write_answer(golden(asked_for(request))))
+            return Reply(tool=write_answer(golden(select_with_draws(request))))
         return Reply(tool=("bash", {"command": "true"}))
 
     result, run, log = solved(tmp_path, script, "--turns", 4)
@@ -198,7 +209,7 @@ def test_any_command_line_is_an_agent(tmp_path):
     tmp_path.chmod(0o755)
 
     def script(request):
-        return Reply(f"```python\n{golden(asked_for(request))}\n```")
+        return Reply(f"```python\n{golden(select_with_draws(request))}\n```")
 
     arguments = ("--agent-command", f"python3 {folder}/agent.py", "--mount", folder)
     result, run, log = solved(tmp_path, script, *arguments)
@@ -249,7 +260,7 @@ def test_what_holds_answers_is_not_shown_to_an_agent(tmp_path):
             "--mount",
             Path(__file__).parent,
         )
-        result = lmrbench(base, "solve", *arguments, "--out", tmp_path / "run")
+        result = lmrbench(base, "run", "--no-report", *arguments, "--out", tmp_path / "run")
 
     assert result.returncode == 2
     assert "can't be shown in a sandbox" in result.stderr

@@ -8,7 +8,7 @@ import yaml
 from inspect_ai import eval
 from inspect_ai.agent import is_agent
 from inspect_ai.log import list_eval_logs, read_eval_log
-from tests.solving.helpers import MODEL, TASKS, asked_for, environment, fenced, golden, mock
+from tests.solving.helpers import MODEL, TASKS, environment, fenced, golden, mock, select_with_draws
 from tests.solving.server import Reply, serving
 
 from lmrbench.errors import SandboxError
@@ -68,7 +68,7 @@ def test_a_fault_of_the_machinery_raises_and_is_no_score(tmp_path, monkeypatch):
 
 def test_by_its_name_from_the_command_line_of_inspect(tmp_path):
     def script(request):
-        return Reply(fenced(golden(asked_for(request))))
+        return Reply(fenced(golden(select_with_draws(request))))
 
     inspect = Path(sys.executable).with_name("inspect")
     with serving(script) as (base, log):

@@ -3,24 +3,24 @@
 import json
 
 from inspect_ai.log import list_eval_logs, read_eval_log
-from tests.solving.helpers import MODEL, asked_for, fenced, golden, lines, lmrbench
+from tests.solving.helpers import MODEL, fenced, golden, lines, lmrbench, select_with_draws
 from tests.solving.server import Reply, serving
 
 
 def test_a_folder_that_was_renamed_forged_and_graded_under_other_seeds_is_reported_as_it_is(tmp_path):
     def script(request):
-        code = golden(asked_for(request))
-        return Reply(fenced(code if asked_for(request).id == "concept_depth/probing" else "no"))
+        code = golden(select_with_draws(request))
+        return Reply(fenced(code if select_with_draws(request).id == "concept_depth/probing" else "no"))
 
     arguments = ("--model", MODEL, "--task", "concept_depth", "--task", "emoji_prompt")
     with serving(script) as (base, log):
-        first = lmrbench(base, "solve", *arguments, "--out", tmp_path / "run")
+        first = lmrbench(base, "run", "--no-report", *arguments, "--out", tmp_path / "run")
         assert "1 of 2 answers pass" in first.stdout, first.stderr
         (tmp_path / "run").rename(tmp_path / "renamed")
         grades = tmp_path / "renamed" / "grades.jsonl"
         grades.write_text(grades.read_text().replace('"passed":false', '"passed":true'))
 
-        forged = lmrbench(base, "solve", *arguments, "--out", tmp_path / "renamed")
+        forged = lmrbench(base, "run", "--no-report", *arguments, "--out", tmp_path / "renamed")
         graded = lmrbench(base, "grade", tmp_path / "renamed", "--seeds", 2, "--json")
         again = lmrbench(base, "run", *arguments, "--out", tmp_path / "renamed", "--json")
 
@@ -36,19 +36,19 @@ def test_a_folder_that_was_renamed_forged_and_graded_under_other_seeds_is_report
 
 def test_a_run_grows_by_samples_and_asks_for_those_alone(tmp_path):
     def script(request):
-        code = golden(asked_for(request))
+        code = golden(select_with_draws(request))
         return Reply(fenced(code if len(log.requests) % 2 else "no"))
 
     arguments = ("--model", MODEL, "--task", "concept_depth", "--out", tmp_path / "run")
     with serving(script) as (base, log):
-        lmrbench(base, "solve", *arguments)
+        lmrbench(base, "run", "--no-report", *arguments)
         first = (tmp_path / "run" / "submissions.jsonl").read_text()
         asked = len(log.requests)
-        grown = lmrbench(base, "solve", *arguments, "--samples", 3, "--json")
+        grown = lmrbench(base, "run", "--no-report", *arguments, "--samples", 3, "--json")
         graded = [item["sample"] for item in lines(tmp_path / "run" / "grades.jsonl")]
         logs = [read_eval_log(info) for info in list_eval_logs(str(tmp_path / "run" / "logs"))]
-        fewer = lmrbench(base, "solve", *arguments, "--samples", 2)
-        wider = lmrbench(base, "solve", *arguments, "--task", "emoji_prompt", "--samples", 3, "--json")
+        fewer = lmrbench(base, "run", "--no-report", *arguments, "--samples", 2)
+        wider = lmrbench(base, "run", "--no-report", *arguments, "--task", "emoji_prompt", "--samples", 3, "--json")
 
     assert asked == 1
     # Nothing was worked on again, which for an agent would take another session.
