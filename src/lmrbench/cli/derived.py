@@ -16,11 +16,11 @@ from lmrbench.models.settings import Settings
 _ADVANCED = ("model_args", "base_url", "connections", "retries", "patience")
 
 
-def with_settings(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command an option for each field of `Settings`, and of each dataclass among its parameters.
+def with_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command an option for each field of each dataclass among its parameters.
 
-    The command gets the fields of `Settings` that were given as `settings`, by name, and the dataclasses as such. A
-    parameter of its own takes the place of the field of its name.
+    A command with a parameter `settings` has an option for each field of `Settings`, too, and gets those that were
+    given as a dictionary. A parameter of its own takes the place of the field of its name.
     """
     own = inspect.signature(command, eval_str=True).parameters
     records: dict[str, Any] = {name: item.annotation for name, item in own.items() if is_dataclass(item.annotation)}
@@ -28,14 +28,14 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
     options = {
         name: own[name] if name in own else _option(name, field)
         for name, field in Settings.model_fields.items()
-        if field.json_schema_extra
+        if "settings" in own and field.json_schema_extra
     }
     of_settings = options.keys() - own.keys()
 
     def called(**given: Any) -> None:
         chosen = {name: value for name in options if name in of_settings and (value := given.pop(name)) is not None}
         made = {name: record(**{key: given.pop(key) for key in fields[name]}) for name, record in records.items()}
-        command(settings=chosen, **made, **given)
+        command(**made, **({"settings": chosen} if "settings" in own else {}), **given)
 
     others = [item for name, item in own.items() if name not in ("settings", *records, *options)]
     parameters = [*options.values(), *(item for group in fields.values() for item in group.values()), *others]

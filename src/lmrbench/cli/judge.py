@@ -13,10 +13,10 @@ from lmrbench.cli.options import print_json
 from lmrbench.cli.terminal import progress, say, show
 from lmrbench.errors import UsageError
 from lmrbench.interrupt import as_cancellation
+from lmrbench.judging.answers import answers_to_judge
 from lmrbench.models.settings import Settings
 from lmrbench.report.sheets.judging import judges_costs, votes_facts, votes_sheets
-from lmrbench.runs.folder import JUDGEMENTS, read_submissions, require_known
-from lmrbench.tasks.tiers.forensic import is_forensic
+from lmrbench.runs.folder import JUDGEMENTS
 from lmrbench.text import counted
 
 
@@ -63,13 +63,7 @@ def judge(
     if not run.is_dir():
         raise UsageError(f"{run}: there is no such run folder")
     tasks = select(suite, task)
-    # Forensic tasks have no target that could be compared with a reference.
-    submissions = [item for item in read_submissions(run) if not is_forensic(item.task)]
-    require_known(run, submissions, tasks.by_id)
-    named = tasks.names
-    chosen = [item for item in submissions if item.task in named]
-    if not chosen:
-        raise UsageError(f"{run}: no submission for {', '.join(item.id for item in tasks.chosen)}")
+    submissions, chosen = answers_to_judge(run, tasks.by_id, tasks.names)
     from inspect_ai.model import GenerateConfig
 
     from lmrbench.judging import ballots, runs

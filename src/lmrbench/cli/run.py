@@ -11,7 +11,7 @@ import typer
 from typer import Option
 
 from lmrbench.cli import options
-from lmrbench.cli.derived import with_settings
+from lmrbench.cli.derived import with_options
 from lmrbench.cli.grading import grade_with_progress, select, warn_set_aside
 from lmrbench.cli.report import print_report, print_report_as_json
 from lmrbench.cli.terminal import say, show, warn
@@ -58,7 +58,7 @@ class Asked:
     suite: options.Suite = None
 
 
-@with_settings
+@with_options
 def run(
     settings: dict[str, Any],
     asked: Asked,

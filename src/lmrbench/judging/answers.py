@@ -1,13 +1,15 @@
-"""The answers of runs that people label."""
+"""The answers of runs that people label, and that models judge."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from lmrbench.errors import UsageError
-from lmrbench.runs.folder import read_run
+from lmrbench.runs.folder import read_run, read_submissions, require_known
+from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Answer, Submission
+from lmrbench.tasks.tiers.forensic import is_forensic
 
 
 def answers_to_label(
@@ -39,3 +41,26 @@ def answers_to_label(
     if not chosen:
         raise UsageError(f"{', '.join(map(str, folders))}: no answers to label")
     return answers, chosen
+
+
+def answers_to_judge(
+    folder: Path, tasks: Mapping[str, Task], named: Collection[str]
+) -> tuple[list[Submission], list[Submission]]:
+    """Return the answers of a run that have a reference to compare, and those of them that are to be judged.
+
+    Args:
+        folder: The run folder.
+        tasks: All tasks of the suite, by id.
+        named: The ids of the tasks whose answers are to be judged.
+
+    Raises:
+        RecordError: An answer is of an unknown task.
+        UsageError: There is nothing to judge.
+    """
+    # Forensic tasks have no target that could be compared with a reference.
+    submissions = [item for item in read_submissions(folder) if not is_forensic(item.task)]
+    require_known(folder, submissions, tasks)
+    chosen = [item for item in submissions if item.task in named]
+    if not chosen:
+        raise UsageError(f"{folder}: no submission for {', '.join(sorted(named))}")
+    return submissions, chosen
