@@ -8,7 +8,7 @@ demo: .venv/installed system
 	$(BIN)/lmrbench grade --golden --mask --wrong --most 3 --fail-fast --out runs/demo
 
 test: .venv/installed system browser lint
-	$(BIN)/lmrbench audit --quick
+	$(BIN)/lmrbench task audit --quick
 	$(BIN)/pytest -n $$(($$(nproc) + 1)) --dist worksteal
 
 # The floor stands in pyproject.toml. What runs inside of sandboxes is not measured. While it is measured, reading a
@@ -40,31 +40,31 @@ lint: .venv/installed
 	$(BIN)/inspect-evals-lint solving >/dev/null || $(BIN)/inspect-evals-lint solving
 
 audit: .venv/installed system
-	for tier in function method twin; do $(BIN)/lmrbench audit --tier $$tier || exit 1; done
+	for tier in function method twin; do $(BIN)/lmrbench task audit --tier $$tier || exit 1; done
 
 # Fetches published packages, and makes the environments that they need.
 audit-real: .venv/installed system
-	$(BIN)/lmrbench fetch --suite real
-	$(BIN)/lmrbench env build --suite real
+	$(BIN)/lmrbench setup fetch --suite real
+	$(BIN)/lmrbench setup env build --suite real
 	$(BIN)/lmrbench grade --golden --mask --rewrites --wrong --suite real --out runs/real
-	$(BIN)/lmrbench audit --suite real
+	$(BIN)/lmrbench task audit --suite real
 
 # All published forensic tasks, and some two hundred that nobody has seen; takes hours.
 draws: FIRST ?= 1
 draws: .venv/installed system
-	$(BIN)/lmrbench audit --tier forensic
-	for seed in 0 1 2 3; do $(BIN)/lmrbench audit --tier forensic --fresh $$(($(FIRST) + seed)) || exit 1; done
+	$(BIN)/lmrbench task audit --tier forensic
+	for seed in 0 1 2 3; do $(BIN)/lmrbench task audit --tier forensic --fresh $$(($(FIRST) + seed)) || exit 1; done
 
 suite-page: .venv/installed
 	$(BIN)/lmrbench list --markdown > docs/suite.md
-	$(BIN)/lmrbench suite --figure docs/pictures/suite.svg >/dev/null
+	$(BIN)/lmrbench list --summary --figure docs/pictures/suite.svg >/dev/null
 
 bench: .venv/installed system
 	$(BIN)/python benchmarks/grading.py
 	$(BIN)/python benchmarks/throughput.py
 	PYTHONPATH=. $(BIN)/python benchmarks/solving.py
-	$(BIN)/lmrbench fetch --suite real typical_sampling
-	$(BIN)/lmrbench env build --suite real typical_sampling
+	$(BIN)/lmrbench setup fetch --suite real typical_sampling
+	$(BIN)/lmrbench setup env build --suite real typical_sampling
 	$(BIN)/python benchmarks/real.py
 
 # Writes docs/performance.md; takes hours on a small machine, which should do nothing else.
@@ -83,7 +83,7 @@ PIP_OPTIONS ?=
 	$(BIN)/pip install --quiet $(PIP_OPTIONS) -e '.[dev]'
 	touch $@
 
-# Installing needs root; without it, `lmrbench doctor` says what to ask the administrator for.
+# Installing needs root; without it, `lmrbench setup doctor` says what to ask the administrator for.
 .PHONY: browser
 browser:
 	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } \

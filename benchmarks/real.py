@@ -4,7 +4,7 @@ Processor time of the commands that a user runs, on a suite of that one paper; a
 check, beside the same check over the few modules that it needs; memory of this process over a hundred submissions; and
 the search for leaks.
 
-    lmrbench fetch --suite real typical_sampling && lmrbench env build --suite real typical_sampling
+    lmrbench setup fetch --suite real typical_sampling && lmrbench setup env build --suite real typical_sampling
     python benchmarks/real.py [--suite DIR] [--task ID]
 """
 

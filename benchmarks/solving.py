@@ -1,6 +1,6 @@
-"""What does `lmrbench solve` add to asking and grading? Both ways over the same local server and the same grader.
+"""What does `lmrbench run` add to asking and grading? Both ways over the same local server and the same grader.
 
-(a) bare: threads that post to the server, transplant and grade; (b) `lmrbench solve` in the prompt setting. Time counts
+(a) bare: threads that post to the server, transplant and grade; (b) `lmrbench run` in the prompt setting. Time counts
 from the moment the server has been asked for as many answers as it takes to have all warm, until the way has ended. The
 ways take turns, and each counts with its median.
 
@@ -56,7 +56,7 @@ def main() -> None:
         name = next(name for name in answers if f"`{name}`" in request.text)
         return Reply(f"```python\n{answers[name]}\n```", seconds=arguments.seconds)
 
-    ways: dict[str, Callable[..., None]] = {"bare loop": _bare, "lmrbench solve": _solve}
+    ways: dict[str, Callable[..., None]] = {"bare loop": _bare, "lmrbench run": _solve}
     taken: dict[str, list[float]] = {name: [] for name in ways}
     warm = 2 * arguments.connections
     with serving(script) as (base, _):
@@ -77,7 +77,7 @@ def main() -> None:
 
 
 def _bare(base: str, tasks, count: int, connections: int) -> None:
-    # In a process of its own, as `solve` is: the server keeps this one busy.
+    # In a process of its own, as `lmrbench run` is: the server keeps this one busy.
     loop = get_context("spawn").Process(target=_bare_loop, args=(base, [task.id for task in tasks], count, connections))
     loop.start()
     loop.join()
@@ -110,7 +110,7 @@ def _bare_loop(base: str, names: list[str], count: int, connections: int) -> Non
 def _solve(base: str, tasks, count: int, connections: int) -> None:
     environment = {**os.environ, "LOCAL_BASE_URL": base, "LOCAL_API_KEY": "key"}
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "lmrbench", "solve", "--model", MODEL, "--samples", str(count)]
+        command = [sys.executable, "-m", "lmrbench", "run", "--no-report", "--model", MODEL, "--samples", str(count)]
         command += ["--connections", str(connections), "--out", str(Path(folder) / "run")]
         command += [word for task in tasks for word in ("--task", task.id)]
         subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -11,7 +11,8 @@ from subprocess import CompletedProcess, TimeoutExpired
 _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(
     [
-        "lmrbench.cli",
+        *(f"lmrbench.cli.{name}" for name in ("audit", "authoring", "grade", "judge", "look")),
+        *(f"lmrbench.cli.{name}" for name in ("people", "publish", "run", "setup", "tasks")),
         "lmrbench.solving.run",
         "lmrbench.report.measures.rates",
         "lmrbench.judging.scoring",

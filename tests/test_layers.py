@@ -10,7 +10,7 @@ import lmrbench
 PACKAGE = Path(lmrbench.__file__).parent
 # From the bottom to the top; rooms of one line don't know each other. The single modules below all are one floor.
 FLOORS = (
-    ("errors", "files", "jsonl", "progress", "records", "resampling", "text", "version"),
+    ("errors", "files", "interrupt", "jsonl", "progress", "records", "resampling", "text", "version"),
     ("source",),
     ("tasks",),
     ("sandbox",),

@@ -11,7 +11,7 @@ from lmrbench.errors import SandboxError
 # It needs another version of openai than Inspect does, and so an environment of its own.
 vf = pytest.importorskip("verifiers.v1", reason="NOT TESTED: verifiers is not installed; see make test-verifiers")
 
-from lmrbench import verifiers_tasks  # noqa: E402
+from lmrbench.integrations import verifiers as verifiers_tasks  # noqa: E402
 from lmrbench.integrations.verifiers import LmrBenchAgentTaskset, LmrBenchConfig, LmrBenchTaskset  # noqa: E402
 
 

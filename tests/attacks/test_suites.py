@@ -128,7 +128,7 @@ def test_what_nobody_loads_goes_into_no_export(suite, tmp_path, kind):
 def test_a_certificate_that_is_a_link_is_not_followed(suite, tmp_path):
     (suite / "toy" / "certificate.json").symlink_to(tmp_path / "home" / "secret")
 
-    result = CliRunner().invoke(app, ["audit", "--check", "toy/blend", "--suite", str(suite)])
+    result = CliRunner().invoke(app, ["task", "audit", "--check", "toy/blend", "--suite", str(suite)])
 
     assert isinstance(result.exception, LmrbenchError)
     assert "certificate.json: " in str(result.exception)

@@ -70,7 +70,7 @@ def lmrbench(base, folder, *arguments):
 
 def attack(base, folder, suite, *arguments):
     options = ("--wrong", 3, "--right", 2, "--suite", suite, *arguments)
-    return lmrbench(base, folder, "audit", "--adversary", "openai-api/local/model", *options)
+    return lmrbench(base, folder, "task", "audit", "--adversary", "openai-api/local/model", *options)
 
 
 def test_wrong_ones_that_pass_and_right_ones_that_fail_are_found_and_nothing_is_asked_twice(suite, tmp_path):
@@ -98,17 +98,17 @@ def test_wrong_ones_that_pass_and_right_ones_that_fail_are_found_and_nothing_is_
 def test_what_is_accepted_is_tried_in_every_audit(suite, tmp_path):
     with serving(lambda request: Reply(ANSWER)) as (base, _):
         attack(base, tmp_path, suite)
-    taken = lmrbench("", tmp_path, "accept", "adversaries.jsonl", "toy/blend", 1, "clipped", "--suite", suite)
-    twice = lmrbench("", tmp_path, "accept", "adversaries.jsonl", "toy/blend", 1, "clipped", "--suite", suite)
-    none = lmrbench("", tmp_path, "accept", "adversaries.jsonl", "toy/blend", 9, "other", "--suite", suite)
-    unfit = lmrbench("", tmp_path, "accept", "adversaries.jsonl", "toy/blend", 1, "../../up", "--suite", suite)
+    taken = lmrbench("", tmp_path, "task", "accept", "adversaries.jsonl", "toy/blend", 1, "clipped", "--suite", suite)
+    twice = lmrbench("", tmp_path, "task", "accept", "adversaries.jsonl", "toy/blend", 1, "clipped", "--suite", suite)
+    none = lmrbench("", tmp_path, "task", "accept", "adversaries.jsonl", "toy/blend", 9, "other", "--suite", suite)
+    unfit = lmrbench("", tmp_path, "task", "accept", "adversaries.jsonl", "toy/blend", 1, "../../up", "--suite", suite)
 
     assert "min(v, 5.0)" in (suite / "toy" / "wrong" / "blend" / "clipped.py").read_text()
     assert taken.stdout.strip().endswith("wrong/blend/clipped.py")
     assert [result.returncode for result in (taken, twice, none, unfit)] == [0, 2, 2, 2]
     assert "already exists" in twice.stderr
     assert "there is no version 9 of toy/blend" in none.stderr
-    audited = lmrbench("", tmp_path, "audit", "--quick", "--suite", suite)
+    audited = lmrbench("", tmp_path, "task", "audit", "--quick", "--suite", suite)
     assert "the wrong version clipped passes" in audited.stdout
 
 
@@ -118,7 +118,7 @@ def test_a_name_that_an_edited_version_has_is_not_given_again(suite, tmp_path):
     proposal = Proposal(kind="wrong", code=BLEND.format(CLIPPED))
     finding = Finding(task="toy/blend", digest="", model="", number=0, proposal=proposal, passed=True)
     (tmp_path / "adversaries.jsonl").write_text(finding.model_dump_json() + "\n")
-    command = ("accept", "adversaries.jsonl", "toy/blend", 0)
+    command = ("task", "accept", "adversaries.jsonl", "toy/blend", 0)
     refused = lmrbench("", tmp_path, *command, "clipped", "--suite", suite)
     taken = lmrbench("", tmp_path, *command, "clipped_at_five", "--suite", suite)
 

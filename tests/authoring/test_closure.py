@@ -78,7 +78,7 @@ def test_the_command_shows_what_goes_and_writes_it_elsewhere(tmp_path):
     repository.mkdir()
     (repository / "losses.py").write_bytes(LOSSES)
     (repository / "helpers.py").write_bytes(HELPERS)
-    command = ["mask", repository, "losses.py::Trainer.loss", "helpers.py::shared"]
+    command = ["task", "mask", repository, "losses.py::Trainer.loss", "helpers.py::shared"]
 
     shown = lmrbench(*command).stdout
     assert "-        return self._scaled(only_here(x)) + shared(x) + registered(x)" in shown
@@ -93,7 +93,7 @@ def test_the_command_shows_what_goes_and_writes_it_elsewhere(tmp_path):
     again = lmrbench(*command, "--to", tmp_path / "masked")
     assert again.returncode == 2
     assert again.stderr.startswith("lmrbench: ")
-    assert "there is something there already" in again.stderr
+    assert "exists already" in again.stderr
 
 
 def test_a_target_that_is_not_there_is_one_line(tmp_path):
@@ -103,7 +103,7 @@ def test_a_target_that_is_not_there_is_one_line(tmp_path):
         ("x.py::f", "there is no file"),
         ("f", "form"),
     ):
-        result = lmrbench("mask", tmp_path, target)
+        result = lmrbench("task", "mask", tmp_path, target)
         assert result.returncode == 2
         assert words in result.stderr
         assert result.stderr.count("\n") == 1

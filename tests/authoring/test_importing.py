@@ -1,4 +1,4 @@
-"""`lmrbench import` makes a suite from a clone of the public edition, and gives a reason for each omission."""
+"""`lmrbench task import` makes a suite from a clone of the public edition, and gives a reason for each omission."""
 
 import ast
 import json
@@ -328,7 +328,7 @@ def test_what_is_there_is_not_touched(clone, tmp_path, there):
 
 def test_without_a_check_all_but_grading_works(clone, tmp_path):
     (tmp_path / "empty").mkdir()
-    made = lmrbench("import", "lmr-bench", clone, "--to", "empty", cwd=tmp_path)
+    made = lmrbench("task", "import", "lmr-bench", clone, "--to", "empty", cwd=tmp_path)
     assert made.returncode == 0, made.stderr
     assert "2 tasks imported" in made.stdout
     assert "empty: 2 tasks, of which 0 can be graded" in made.stdout
@@ -347,11 +347,11 @@ def test_without_a_check_all_but_grading_works(clone, tmp_path):
         ("grade", "answers.jsonl"),
         ("grade", "--golden", "-t", "pool_ing/smooth"),
         ("run", "-t", "pool_ing/smooth"),
-        ("audit", "pool_ing/smooth"),
+        ("task", "audit", "pool_ing/smooth"),
     ):
         refused = lmrbench(*command, *suite, cwd=tmp_path)
         assert refused.returncode == 2
-        assert refused.stderr == "lmrbench: pool_ing/smooth: has no check, so that it can't be graded\n"
+        assert refused.stderr == "lmrbench: pool_ing/smooth: has no check and can't be graded\n"
     assert not (tmp_path / "runs").exists()
 
 
@@ -374,11 +374,11 @@ def test_a_whole_method_needs_a_check(clone, tmp_path):
 
 def test_a_clone_without_tasks_writes_nothing(tmp_path):
     benchmark(tmp_path / "clone", "1-None", [], CODE, {})
-    made = lmrbench("import", "lmr-bench", "clone", "--to", "suite", cwd=tmp_path)
+    made = lmrbench("task", "import", "lmr-bench", "clone", "--to", "suite", cwd=tmp_path)
     assert made.returncode == 1
     assert "1-None" in made.stdout
     assert os.listdir(tmp_path) == ["clone"]
-    no_clone = lmrbench("import", "lmr-bench", tmp_path, "--to", "suite", cwd=tmp_path)
+    no_clone = lmrbench("task", "import", "lmr-bench", tmp_path, "--to", "suite", cwd=tmp_path)
     assert (no_clone.returncode, no_clone.stderr.count("\n")) == (2, 1)
 
 
@@ -393,14 +393,14 @@ def preferences(clone, old="", new=""):
 def test_a_check_of_ours_observes_their_function_without_the_packages_of_their_repository(clone, tmp_path):
     preferences(clone)
 
-    made = lmrbench("import", "lmr-bench", clone, "--to", "suite", "--json", cwd=tmp_path)
+    made = lmrbench("task", "import", "lmr-bench", clone, "--to", "suite", "--json", cwd=tmp_path)
 
     by_name = {item["task"]: item["check"] for item in json.loads(made.stdout)["tasks"]}
     assert by_name == {"pool_ing/smooth": "", "pool_ing/forward": "", "dpo/preference_loss": "dpo/preference_loss"}
     options = ("--suite", "suite", "--out", "run", "--json")
     graded = lmrbench("grade", "--golden", "--mask", *options, cwd=tmp_path)
     assert graded.returncode == 0, graded.stderr
-    without = "pool_ing/smooth, pool_ing/forward: have no check, so that they can't be graded; left out"
+    without = "pool_ing/smooth, pool_ing/forward: have no check and can't be graded; left out"
     # A slow machine adds lines of progress.
     assert graded.stderr.startswith(f"lmrbench: {without}\n")
     grades = {item["system"]: item for item in json.loads(graded.stdout)["grades"]}

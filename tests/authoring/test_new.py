@@ -1,4 +1,4 @@
-"""`lmrbench new` makes a folder that grades, from unchanged repositories."""
+"""`lmrbench task new` makes a folder that grades, from unchanged repositories."""
 
 import functools
 import hashlib
@@ -151,7 +151,7 @@ def new(repository, target, *options):
 
 
 def run(*arguments):
-    return lmrbench("new", "--slug", "mine", *arguments)
+    return lmrbench("task", "new", "--slug", "mine", *arguments)
 
 
 def test_a_folder_that_grades_and_a_list_of_what_is_left(repository, tmp_path):

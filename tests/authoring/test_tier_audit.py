@@ -72,7 +72,7 @@ def paper(toy_suite, tmp_path):
     (paper / "repo" / "experiment.py").write_text(EXPERIMENT)
     (paper / "task.toml").write_text((paper / "task.toml").read_text() + TASK)
     (paper / "deviations.toml").write_text(POOL)
-    done = CliRunner().invoke(app, ["results", "toy", "--suite", str(paper.parent)])
+    done = CliRunner().invoke(app, ["task", "results", "toy", "--suite", str(paper.parent)])
     assert done.exit_code == 0, done.output
     return paper
 
@@ -179,7 +179,7 @@ def test_results_that_are_no_longer_those_of_the_reference_are_a_shortfall(paper
 
 
 def test_a_certificate_of_a_method_is_kept_beside_those_of_other_tasks(paper):
-    arguments = ["audit", "--tier", "method", "--seeds", "1", "--workers", "1", "--suite", str(paper.parent)]
+    arguments = ["task", "audit", "--tier", "method", "--seeds", "1", "--workers", "1", "--suite", str(paper.parent)]
 
     done = CliRunner().invoke(app, arguments)
 
@@ -192,7 +192,7 @@ def test_a_certificate_of_a_method_is_kept_beside_those_of_other_tasks(paper):
 
 
 def test_results_of_a_paper_that_is_not_there(paper):
-    done = CliRunner().invoke(app, ["results", "tow", "--suite", str(paper.parent)])
+    done = CliRunner().invoke(app, ["task", "results", "tow", "--suite", str(paper.parent)])
 
     assert isinstance(done.exception, TaskError)
     assert "no paper is named 'tow'" in str(done.exception)

@@ -1,4 +1,4 @@
-"""`lmrbench audit` as a user meets it."""
+"""`lmrbench task audit` as a user meets it."""
 
 import json
 import shutil
@@ -13,7 +13,7 @@ def suite(toy_suite, tmp_path):
 
 
 def test_what_falls_short_is_named_and_the_exit_code_says_no(suite):
-    result = lmrbench("audit", "--seeds", 1, "--suite", suite)
+    result = lmrbench("task", "audit", "--seeds", 1, "--suite", suite)
 
     assert result.returncode == 1
     assert "toy/blend: 1 rewrites, fewer than 3" in result.stdout
@@ -21,13 +21,13 @@ def test_what_falls_short_is_named_and_the_exit_code_says_no(suite):
 
 
 def test_check_runs_nothing_and_refuses_a_missing_certificate(suite):
-    result = lmrbench("audit", "--check", "--json", "--suite", suite)
+    result = lmrbench("task", "audit", "--check", "--json", "--suite", suite)
 
     assert result.returncode == 1
     assert json.loads(result.stdout) == [
         {
             "task": "toy/blend",
-            "shortfalls": ["no certificate holds: it has not been audited yet; run `lmrbench audit toy/blend`"],
+            "shortfalls": ["no certificate holds: it has not been audited yet; run `lmrbench task audit toy/blend`"],
             "other_tiers": [],
         }
     ]
@@ -41,18 +41,18 @@ def test_what_is_marked_as_still_to_do_falls_short(suite, file, place):
     head, rest = text.split("\n", 1)
     (suite / "toy" / file).write_text(f"{head}\n{mark}\n{rest}")
 
-    result = lmrbench("audit", "--check", "--json", "--suite", suite)
+    result = lmrbench("task", "audit", "--check", "--json", "--suite", suite)
 
     assert result.returncode == 1
     assert json.loads(result.stdout)[0]["shortfalls"][-1] == f"{place}: is marked TODO; fill it in"
 
 
 def test_quick_writes_no_certificate_and_a_full_audit_is_shown(suite):
-    lmrbench("audit", "--quick", "--suite", suite)
+    lmrbench("task", "audit", "--quick", "--suite", suite)
     assert not (suite / "toy" / "certificate.json").exists()
     assert "none that holds" in lmrbench("show", "toy/blend", "--suite", suite).stdout
 
-    lmrbench("audit", "--seeds", 2, "--suite", suite)
+    lmrbench("task", "audit", "--seeds", 2, "--suite", suite)
     shown = lmrbench("show", "toy/blend", "--suite", suite).stdout
 
     assert "0 flakes in 8 cases of 2 seeds" in shown
@@ -61,19 +61,19 @@ def test_quick_writes_no_certificate_and_a_full_audit_is_shown(suite):
 
 def test_a_good_task_passes_check(suite):
     # The suite's own tasks have whole certificates.
-    result = lmrbench("audit", "dpo", "--check")
+    result = lmrbench("task", "audit", "dpo", "--check")
 
     assert result.returncode == 0, result.stdout
 
 
 def test_new_words_for_the_solver_need_no_new_runs(suite):
-    lmrbench("audit", "--seeds", 2, "--suite", suite)
+    lmrbench("task", "audit", "--seeds", 2, "--suite", suite)
     file = suite / "toy" / "certificate.json"
     before = json.loads(file.read_text())["blend"]
     with (suite / "toy" / "paper.md").open("a") as summary:
         summary.write("\nOne more sentence.\n")
     # A run would name this other sandbox.
-    again = lmrbench("audit", "--seeds", 2, "--suite", suite, "--sandbox", "process", "--workers", 1)
+    again = lmrbench("task", "audit", "--seeds", 2, "--suite", suite, "--sandbox", "process", "--workers", 1)
     after = json.loads(file.read_text())["blend"]
 
     assert "toy/blend: 1 rewrites, fewer than 3" in again.stdout

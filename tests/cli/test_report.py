@@ -252,4 +252,4 @@ def test_why_works_where_the_answers_themselves_are_not_there(graded, toy_suite,
     result = run("why", "run", "toy/blend", "--suite", toy_suite, "--system", "me", "--sample", 1, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert "mismatch" in result.stdout
-    assert "the answer itself is not there" in result.stdout
+    assert "holds the grade but not the answer" in result.stdout

@@ -281,8 +281,8 @@ def test_the_whole_way_on_the_command_line(suite, tmp_path, monkeypatch):
         assert result.exception is None, result.output
         return result.output
 
-    assert "5 deviations" in run("forge", "toy")
-    drawn = json.loads(run("forge", "toy", "-k", 2, "--seed", 4, "--json"))
+    assert "5 deviations" in run("task", "forge", "toy")
+    drawn = json.loads(run("task", "forge", "toy", "-k", 2, "--seed", 4, "--json"))
     assert len(drawn["deviations"]) == 2
     assert "toy/forensic_2_4" in run("list", "--tier", "forensic")
     assert "forensic" not in run("list")

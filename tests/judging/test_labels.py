@@ -144,7 +144,7 @@ def test_the_way_from_a_run_to_agreement(run_folder, toy_suite, tmp_path):
     assert "1 disputed answers" in said
     left = tmp_path / "verdicts-disputed.csv"
     assert "CC für alle; LC für alle; LI für alle" in left.read_text("utf-8-sig")
-    with pytest.raises(UsageError, match="is there already; name it with --decisions"):
+    with pytest.raises(UsageError, match="exists already; name it with --decisions"):
         call("labels", "adjudicate", together, "--key", key, "--out", verdicts)
     decided = fill(left, "dee", {items["secret-two"]: "LC"}, tmp_path / "decided.csv")
     call("labels", "adjudicate", together, "--key", key, "--out", verdicts, "--decisions", decided)
@@ -166,7 +166,7 @@ def test_the_way_from_a_run_to_agreement(run_folder, toy_suite, tmp_path):
         for number, (system, category) in enumerate([*votes, ("secret-three", None)])
     ]
     (run_folder / "judgements.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    found = json.loads(call("agreement", together, verdicts, run_folder, "--json"))
+    found = json.loads(call("analyse", "agreement", together, verdicts, run_folder, "--json"))
     assert found["ties"] == {"judge j": 1}
     pairs = {f"{item['first']}, {item['second']}": item for item in found["pairs"]}
     assert {name.partition(",")[0] for name in pairs} == {"judge j", "unit tests", "annotator ann", "annotator bob"}
@@ -179,7 +179,7 @@ def test_the_way_from_a_run_to_agreement(run_folder, toy_suite, tmp_path):
     assert pairs["unit tests, annotator ann"]["binary"]["same"]["count"] == 3
     people = found["groups"][0]["reliability"]
     assert (people["raters"], people["items"], people["alpha_ordinal"]["why"]) == (3, 3, "all items are of one paper")
-    shown = call("agreement", together, verdicts, run_folder)
+    shown = call("analyse", "agreement", together, verdicts, run_folder)
     assert "judge j: no majority on 1 answer; left out" in shown
     assert "no interval: all items are of one paper" in shown
     assert "not defined: both label every item CC" in shown
@@ -188,13 +188,13 @@ def test_the_way_from_a_run_to_agreement(run_folder, toy_suite, tmp_path):
 
 def test_of_one_annotator_and_of_nobody(run_folder, tmp_path):
     write_labels(tmp_path / "labels.jsonl", [label("ann", "CC"), label("ann", "LI", "p2/t")])
-    shown = call("agreement", tmp_path / "labels.jsonl", run_folder)
+    shown = call("analyse", "agreement", tmp_path / "labels.jsonl", run_folder)
     assert "not defined: there is only one rater" in shown
     assert "not defined: no item was labelled by both" in shown
-    with pytest.raises(UsageError, match="nobody judged these answers but the unit tests"):
-        call("agreement", run_folder)
+    with pytest.raises(UsageError, match="only unit tests rated these answers"):
+        call("analyse", "agreement", run_folder)
     with pytest.raises(UsageError, match="sample 0 of toy/blend by secret-one is in another run, too"):
-        call("agreement", run_folder, shutil.copytree(run_folder, tmp_path / "copy"))
+        call("analyse", "agreement", run_folder, shutil.copytree(run_folder, tmp_path / "copy"))
 
 
 @pytest.mark.parametrize(
@@ -302,12 +302,12 @@ def test_a_bad_sheet_ends_the_command_with_2_lists_every_row_and_writes_nothing(
 
 def test_nothing_that_may_be_filled_in_is_overwritten(run_folder, toy_suite, tmp_path):
     file = sheet(tmp_path, {})
-    with pytest.raises(UsageError, match=r"sheet\.csv: is there already"):
+    with pytest.raises(UsageError, match=r"sheet\.csv: exists already"):
         call("labels", "export", run_folder, "--out", file, "--key", tmp_path / "key", "--suite", toy_suite)
     with pytest.raises(UsageError, match=r"a sheet must be a \.csv or \.jsonl file"):
         call("labels", "export", run_folder, "--out", "sheet.xlsx", "--key", tmp_path / "key", "--suite", toy_suite)
     write_labels(tmp_path / "labels.jsonl", [label("ann", "CC")])
-    with pytest.raises(UsageError, match=r"labels\.jsonl: is there already"):
+    with pytest.raises(UsageError, match=r"labels\.jsonl: exists already"):
         call("labels", "import", file, "--key", tmp_path / "key", "--out", tmp_path / "labels.jsonl")
     with pytest.raises(UsageError, match="holds the labels themselves"):
         call("labels", "adjudicate", tmp_path / "labels.jsonl", "--key", "key", "--out", tmp_path / "labels.jsonl")

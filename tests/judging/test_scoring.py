@@ -50,7 +50,7 @@ def solved(tmp_path_factory, toy_suite):
 
     with serving(script) as (base, _):
         options = ("--suite", toy_suite, "--model", MODEL, "--samples", 5, "--connections", 1, "--retries", 0)
-        done = lmrbench(base, "solve", *options, "--out", run)
+        done = lmrbench(base, "run", "--no-report", *options, "--out", run)
     assert done.returncode == 4, done.stderr
     return run
 
@@ -96,7 +96,7 @@ def test_from_the_command_line_after_an_agent_whose_workspace_is_gone(tmp_path, 
     run, judged = tmp_path / "run", tmp_path / "judged.eval"
     with serving(script) as (base, _):
         arguments = ("--suite", toy_suite, "--model", MODEL, "--setting", "agent", "--out", run)
-        done = lmrbench(base, "solve", *arguments)
+        done = lmrbench(base, "run", "--no-report", *arguments)
         assert done.returncode == 0, done.stderr
         (info,) = list_eval_logs(str(run / "logs"))
         command = [Path(sys.executable).with_name("inspect"), "score", info.name, "--scorer", "lmrbench/judge"]

@@ -109,12 +109,14 @@ def test_a_server_is_asked_for_the_prompt_alone(server):
 
 
 def test_the_command_shows_files_and_their_copies(server):
-    result = CliRunner().invoke(app, ["familiarity", "good", "--server", server, "--task", "step_length", "--json"])
+    result = CliRunner().invoke(
+        app, ["analyse", "familiarity", "good", "--server", server, "--task", "step_length", "--json"]
+    )
     assert result.exit_code == 0, result.output
     files = json.loads(result.stdout)["files"]
     assert [item["file"] for item in files] == ["run_inference.py", "steps.py"]
     assert all(0 < item["as_written"] < 1 and item["as_written"] != item["renamed"] for item in files)
-    result = CliRunner().invoke(app, ["familiarity", "mute", "--server", server, "--task", "dpo"])
+    result = CliRunner().invoke(app, ["analyse", "familiarity", "mute", "--server", server, "--task", "dpo"])
     assert result.exit_code != 0
 
 
@@ -123,10 +125,12 @@ def test_a_local_model_beside_a_run(tiny_model, grade, tmp_path):
     grades = [grade("one", task, task.startswith("nsa")) for task in tasks]
     (tmp_path / "grades.jsonl").write_text("".join(item.model_dump_json() + "\n" for item in grades))
     chosen = [word for task in tasks for word in ("--task", task)]
-    result = CliRunner().invoke(app, ["familiarity", str(tiny_model[0]), str(tmp_path), *chosen, "--window", "64"])
+    result = CliRunner().invoke(
+        app, ["analyse", "familiarity", str(tiny_model[0]), str(tmp_path), *chosen, "--window", "64"]
+    )
     assert result.exit_code == 0, result.output
     assert "one: success against difference over 3 tasks: Spearman's rho" in result.output
-    missing = ["familiarity", str(tiny_model[0]), "--device", "cuda:7", "--task", "dpo"]
+    missing = ["analyse", "familiarity", str(tiny_model[0]), "--device", "cuda:7", "--task", "dpo"]
     assert "the model cannot be loaded" in str(CliRunner().invoke(app, missing).exception)
 
 

@@ -74,10 +74,10 @@ def test_agents_solve_a_paper_where_all_its_functions_pass():
 
 def test_the_command_prints_tables_markdown_and_json():
     runner = CliRunner()
-    plain = runner.invoke(app, ["published"])
+    plain = runner.invoke(app, ["analyse", "published"])
     assert plain.exit_code == 0, plain.output
     assert "62.5%" in plain.output
-    found = json.loads(runner.invoke(app, ["published", "--json"]).stdout)
+    found = json.loads(runner.invoke(app, ["analyse", "published", "--json"]).stdout)
     assert len(found["figures"]) == len(figures())
     assert found["agreement"]["judge and people"]["same"]["count"] == 105
-    assert "| Table 2 |" in runner.invoke(app, ["published", "--markdown"]).stdout
+    assert "| Table 2 |" in runner.invoke(app, ["analyse", "published", "--markdown"]).stdout

@@ -270,5 +270,5 @@ def test_errors_by_system_and_rater(votes, labels, grades, write_run, tmp_path):
 
 def test_errors_that_nobody_named_are_a_sentence(grades, write_run, tmp_path):
     run = write_run(tmp_path / "run", grades)
-    assert f"{run}: nobody judged these answers, and no labels are named" in call("analyse", "errors", run)
+    assert f"{run}: no judgements and no labels" in call("analyse", "errors", run)
     assert json.loads(call("analyse", "errors", run, "--json")) == []

@@ -86,7 +86,7 @@ def test_what_a_node_lacks_is_named(cluster, tmp_path):
     cluster.add_node(num_cpus=1)
     with ClusterPool(make_sandbox("process", ()), (), address=cluster.address) as pool:
         lacking = replace(job(0), environment=tmp_path / "nowhere")
-        with pytest.raises(SandboxError, match=r"nowhere is missing; run lmrbench env build on every node"):
+        with pytest.raises(SandboxError, match=r"nowhere is missing; run lmrbench setup env build on every node"):
             list(pool.run([lacking]))
 
 

@@ -31,7 +31,7 @@ def forbidden(request, tmp_path):
 def test_doctor_names_the_setting_of_ubuntu(forbidden):
     said, path = forbidden
 
-    result = lmrbench("doctor", env={**os.environ, "PATH": path})
+    result = lmrbench("setup", "doctor", env={**os.environ, "PATH": path})
 
     assert result.returncode == 1
     (line,) = [line for line in result.stdout.splitlines() if line.startswith("bubblewrap: ")]

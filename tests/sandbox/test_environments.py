@@ -80,11 +80,12 @@ def test_a_check_runs_with_the_packages_of_its_papers_environment(links, toy_sui
     write_wheel(links, "3.0")
     suite = requiring(toy_suite, tmp_path, "blend_base<3")
     before = grade(suite, tmp_path / "run")
-    assert "blend_base<3 is needed but not installed; build an environment that has it: lmrbench env build" in str(
-        before.exception
+    assert (
+        "blend_base<3 is needed but not installed; build an environment that has it: lmrbench setup env build"
+        in str(before.exception)
     )
 
-    made = run("env", "build", "--suite", suite)
+    made = run("setup", "env", "build", "--suite", suite)
     assert made.exit_code == 0, made.output
     folder = environment_folder(("blend_base<3",))
     assert (folder / "requirements.lock").read_text().startswith("blend_base==2.0 --hash=sha256:")
@@ -103,14 +104,14 @@ def test_a_check_runs_with_the_packages_of_its_papers_environment(links, toy_sui
 def test_what_can_not_be_installed_leaves_nothing_and_is_tried_again(links, toy_suite, tmp_path, capfd):
     links.mkdir()
     suite = requiring(toy_suite, tmp_path, "blend_base>=4")
-    failed = run("env", "build", "--suite", suite)
+    failed = run("setup", "env", "build", "--suite", suite)
     assert failed.exit_code == 1
     assert "toy: pip could not install blend_base>=4" in failed.output
     assert "No matching distribution" in capfd.readouterr().err
     assert not environment_folder(("blend_base>=4",)).exists()
 
     write_wheel(links, "4.1")
-    assert run("env", "build", "--suite", suite).exit_code == 0
+    assert run("setup", "env", "build", "--suite", suite).exit_code == 0
     assert is_built(environment_folder(("blend_base>=4",)))
 
 
@@ -121,14 +122,17 @@ def test_an_environment_that_was_not_finished_is_made_anew(links, toy_suite, tmp
     (folder / "lib").mkdir(parents=True)
     (folder / "lib" / "left").write_text("of an interrupted build")
 
-    assert run("env", "build", "--suite", suite).exit_code == 0
+    assert run("setup", "env", "build", "--suite", suite).exit_code == 0
     assert not (folder / "lib" / "left").exists()
     assert is_built(folder)
 
 
 def test_what_the_installation_meets_needs_no_environment(links, toy_suite, tmp_path):
     suite = requiring(toy_suite, tmp_path, "packaging>=1", "no_such; python_version < '3'")
-    assert "the packages of this installation meet what it requires" in run("env", "build", "--suite", suite).output
+    assert (
+        "the packages of this installation meet its requirements"
+        in run("setup", "env", "build", "--suite", suite).output
+    )
 
 
 def test_what_a_requirement_requires_in_turn_must_be_met_too(links, tmp_path, monkeypatch):

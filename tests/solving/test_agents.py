@@ -48,7 +48,18 @@ def solved(tmp_path, script, *arguments):
     with serving(script) as (base, log):
         run = tmp_path / "run"
         result = lmrbench(
-            base, "solve", "--model", MODEL, "--task", "concept_depth", "--setting", "agent", "--out", run, *arguments
+            base,
+            "run",
+            "--no-report",
+            "--model",
+            MODEL,
+            "--task",
+            "concept_depth",
+            "--setting",
+            "agent",
+            "--out",
+            run,
+            *arguments,
         )
     assert result.returncode == 0, result.stderr
     return result, run, log
@@ -249,7 +260,7 @@ def test_what_holds_answers_is_not_shown_to_an_agent(tmp_path):
             "--mount",
             Path(__file__).parent,
         )
-        result = lmrbench(base, "solve", *arguments, "--out", tmp_path / "run")
+        result = lmrbench(base, "run", "--no-report", *arguments, "--out", tmp_path / "run")
 
     assert result.returncode == 2
     assert "can't be shown in a sandbox" in result.stderr

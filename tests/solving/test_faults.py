@@ -131,7 +131,7 @@ def test_nothing_is_asked_where_a_small_request_fails_and_the_folder_is_free_for
     def right(request):
         return Reply(fenced(golden(asked_for(request))))
 
-    arguments = ("solve", "--task", "concept_depth", "--task", "emoji_prompt", "--out", tmp_path / "run")
+    arguments = ("run", "--no-report", "--task", "concept_depth", "--task", "emoji_prompt", "--out", tmp_path / "run")
     with serving(right, small=lambda: fault[0] if fault else Reply("OK")) as (base, log):
         first = lmrbench(base, *arguments, "--model", MODEL)
         asked = len(log.requests), log.small
@@ -193,11 +193,11 @@ def test_an_agents_program_that_never_ran_is_no_score(tmp_path):
     arguments = ("--model", MODEL, *(word for name in names for word in ("--task", name)), "--setting", "agent")
     arguments = (*arguments, "--agent-command", f"bash {script_file}", "--mount", folder, "--out", run)
     with serving(script) as (base, log):
-        first = lmrbench(base, "solve", *arguments)
+        first = lmrbench(base, "run", "--no-report", *arguments)
         before = {item["task"]: item for item in lines(run / "usage.jsonl")}
         healthy.append(True)
         cases(**runs_)
-        second = lmrbench(base, "solve", *arguments)
+        second = lmrbench(base, "run", "--no-report", *arguments)
 
     assert first.returncode == 4
     assert "3 of 4 samples have no answer" in first.stderr
@@ -285,7 +285,9 @@ def test_what_agents_need_under_docker_is_one_line(tmp_path, monkeypatch, engine
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
 
     docker = ("--setting", "agent", "--agent-sandbox", "docker", "--out", tmp_path / "run")
-    result = lmrbench("http://127.0.0.1:1/v1", "solve", "--model", MODEL, "--task", "concept_depth", *docker)
+    result = lmrbench(
+        "http://127.0.0.1:1/v1", "run", "--no-report", "--model", MODEL, "--task", "concept_depth", *docker
+    )
 
     assert result.returncode == 2
     assert result.stderr.count("\n") == 1

@@ -63,12 +63,12 @@ def suite(toy_suite, tmp_path):
 
 
 def papers(*arguments):
-    return lmrbench("papers", *arguments)
+    return lmrbench("setup", "papers", *arguments)
 
 
 def test_fetched_papers_are_read_listed_and_kept(suite):
     (task,) = load_suite(suite)[:1]
-    with pytest.raises(PaperError, match="lmrbench papers fetch toy"):
+    with pytest.raises(PaperError, match="lmrbench setup papers fetch toy"):
         prompt_message(task, "full", "pdf", 10_000)
 
     for form in ("pdf", "latex"):

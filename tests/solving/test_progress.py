@@ -52,7 +52,7 @@ def working(*tools):
 
 
 def arguments(run, *options):
-    return ("solve", "--suite", TOY_SUITE, "--model", MODEL, "--setting", "agent", "--out", run, *options)
+    return ("run", "--no-report", "--suite", TOY_SUITE, "--model", MODEL, "--setting", "agent", "--out", run, *options)
 
 
 def outcomes(run):

@@ -14,13 +14,13 @@ def test_a_folder_that_was_renamed_forged_and_graded_under_other_seeds_is_report
 
     arguments = ("--model", MODEL, "--task", "concept_depth", "--task", "emoji_prompt")
     with serving(script) as (base, log):
-        first = lmrbench(base, "solve", *arguments, "--out", tmp_path / "run")
+        first = lmrbench(base, "run", "--no-report", *arguments, "--out", tmp_path / "run")
         assert "1 of 2 answers pass" in first.stdout, first.stderr
         (tmp_path / "run").rename(tmp_path / "renamed")
         grades = tmp_path / "renamed" / "grades.jsonl"
         grades.write_text(grades.read_text().replace('"passed":false', '"passed":true'))
 
-        forged = lmrbench(base, "solve", *arguments, "--out", tmp_path / "renamed")
+        forged = lmrbench(base, "run", "--no-report", *arguments, "--out", tmp_path / "renamed")
         graded = lmrbench(base, "grade", tmp_path / "renamed", "--seeds", 2, "--json")
         again = lmrbench(base, "run", *arguments, "--out", tmp_path / "renamed", "--json")
 
@@ -41,14 +41,14 @@ def test_a_run_grows_by_samples_and_asks_for_those_alone(tmp_path):
 
     arguments = ("--model", MODEL, "--task", "concept_depth", "--out", tmp_path / "run")
     with serving(script) as (base, log):
-        lmrbench(base, "solve", *arguments)
+        lmrbench(base, "run", "--no-report", *arguments)
         first = (tmp_path / "run" / "submissions.jsonl").read_text()
         asked = len(log.requests)
-        grown = lmrbench(base, "solve", *arguments, "--samples", 3, "--json")
+        grown = lmrbench(base, "run", "--no-report", *arguments, "--samples", 3, "--json")
         graded = [item["sample"] for item in lines(tmp_path / "run" / "grades.jsonl")]
         logs = [read_eval_log(info) for info in list_eval_logs(str(tmp_path / "run" / "logs"))]
-        fewer = lmrbench(base, "solve", *arguments, "--samples", 2)
-        wider = lmrbench(base, "solve", *arguments, "--task", "emoji_prompt", "--samples", 3, "--json")
+        fewer = lmrbench(base, "run", "--no-report", *arguments, "--samples", 2)
+        wider = lmrbench(base, "run", "--no-report", *arguments, "--task", "emoji_prompt", "--samples", 3, "--json")
 
     assert asked == 1
     # No sample ran again, which would take an agent another session.

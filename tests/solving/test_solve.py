@@ -1,4 +1,4 @@
-"""`lmrbench solve` and `run` with a local server: interrupted runs lose nothing and repeat no request."""
+"""`lmrbench run` with a local server: interrupted runs lose nothing and repeat no request."""
 
 import json
 import signal
@@ -25,6 +25,7 @@ from tests.solving.server import COMPLETION_TOKENS, PROMPT_TOKENS, Reply, servin
 
 from lmrbench.errors import RecordError
 from lmrbench.models.opening import set_prices
+from lmrbench.runs.places import folders_of_models
 from lmrbench.solving.task import lmr_bench
 
 # Tasks whose checks are quick and load no torch.
@@ -76,7 +77,16 @@ def test_failures_of_the_provider_are_no_failures_of_the_model(tmp_path, argumen
 
     with serving(script) as (base, log):
         result = lmrbench(
-            base, "solve", "--model", MODEL, "--task", "concept_depth", "--out", tmp_path / "run", *arguments
+            base,
+            "run",
+            "--no-report",
+            "--model",
+            MODEL,
+            "--task",
+            "concept_depth",
+            "--out",
+            tmp_path / "run",
+            *arguments,
         )
 
     assert result.returncode == 0, result.stderr
@@ -93,10 +103,10 @@ def test_a_provider_that_never_answers_leaves_the_run_unfinished_and_the_next_ca
         return right(request)
 
     with serving(script) as (base, log):
-        first = lmrbench(base, "solve", "--model", MODEL, *TWO, "--out", tmp_path / "run")
+        first = lmrbench(base, "run", "--no-report", "--model", MODEL, *TWO, "--out", tmp_path / "run")
         asked = len(log.requests)
         broken = False
-        second = lmrbench(base, "solve", "--model", MODEL, *TWO, "--out", tmp_path / "run")
+        second = lmrbench(base, "run", "--no-report", "--model", MODEL, *TWO, "--out", tmp_path / "run")
 
     assert first.returncode == 4
     assert "1 of 2 samples have no answer" in first.stderr
@@ -104,6 +114,47 @@ def test_a_provider_that_never_answers_leaves_the_run_unfinished_and_the_next_ca
     assert second.returncode == 0, second.stderr
     assert "2 of 2 answers pass" in second.stdout
     assert len(log.requests) == asked + 1
+
+
+def test_several_models_have_a_run_folder_each_and_the_failure_of_one_loses_none_of_the_others(tmp_path):
+    broken = f"{MODEL}-broken"
+
+    def script(request):
+        return Reply(status=400) if request.body["model"] == "model-broken" else right(request)
+
+    models = ("--model", MODEL, "--model", broken, "--model", f"{MODEL}-2")
+    with serving(script) as (base, _):
+        result = lmrbench(base, "run", *models, *TWO, "--limit", 1, "--out", tmp_path / "runs", "--json")
+
+    assert result.returncode == 4, result.stderr
+    assert f"lmrbench: {broken}: " in result.stderr
+    assert "1 of 1 samples have no answer" in result.stderr
+    assert f"{MODEL}:" not in result.stderr
+    rates = json.loads(result.stdout)["rates"]["all"]
+    assert [rates[name]["passed"] for name in (MODEL, f"{MODEL}-2")] == [1, 1]
+    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == [
+        "model-2-prompt",
+        "model-broken-prompt",
+        "model-prompt",
+    ]
+    assert len(lines(tmp_path / "runs" / "model-2-prompt" / "grades.jsonl")) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--model", MODEL, "--model", MODEL), "is named twice"),
+        (("--model", MODEL, "--model", "other/model", "--system", "mine"), "names one model"),
+    ],
+)
+def test_models_that_would_share_a_run_folder_or_a_name_are_refused(options, words):
+    result = lmrbench("", "run", *options, *TWO)
+    assert (result.returncode, words in result.stderr) == (2, True)
+
+
+def test_models_of_two_providers_with_one_name_have_different_run_folders():
+    folders = folders_of_models(["openai/gpt-5", "openrouter/openai/gpt-5", "google/gemini"], "prompt")
+    assert list(folders.values()) == ["openai-gpt-5-prompt", "openrouter-openai-gpt-5-prompt", "gemini-prompt"]
 
 
 @pytest.mark.parametrize("setting", ["prompt", "agent"])
@@ -117,7 +168,19 @@ def test_killed_twice_nothing_is_lost_or_asked_twice(tmp_path, setting):
 
     tasks = {item for item in TASKS if item.split("/")[0] in PAPERS}
     chosen = [word for paper in PAPERS for word in ("--task", paper)]
-    arguments = ("solve", "--model", MODEL, "--setting", setting, *chosen, "--connections", 4, "--out", run)
+    arguments = (
+        "run",
+        "--no-report",
+        "--model",
+        MODEL,
+        "--setting",
+        setting,
+        *chosen,
+        "--connections",
+        4,
+        "--out",
+        run,
+    )
     with serving(script) as (base, log):
         for kills in (1, 2):
             gate.open(2)
@@ -152,7 +215,7 @@ def test_an_interrupt_is_one_line_and_the_run_goes_on_later(tmp_path, number):
     def script(request):
         return right(request) if gate.passed() else GIVEN_UP
 
-    arguments = ("solve", "--model", MODEL, *TWO, "--connections", 1, "--out", tmp_path / "run")
+    arguments = ("run", "--no-report", "--model", MODEL, *TWO, "--connections", 1, "--out", tmp_path / "run")
     with serving(script) as (base, log):
         process = Running(arguments, environment(base))
         deadline = time.monotonic() + 60
@@ -175,9 +238,21 @@ def test_repairs_say_why_an_answer_can_not_be_used_and_nothing_of_the_check(tmp_
         return right(request) if replies_of(request) else Reply("I would rather not.")
 
     with serving(script) as (base, log):
-        without = lmrbench(base, "solve", "--model", MODEL, "--task", "concept_depth", "--out", tmp_path / "without")
+        without = lmrbench(
+            base, "run", "--no-report", "--model", MODEL, "--task", "concept_depth", "--out", tmp_path / "without"
+        )
         mended = lmrbench(
-            base, "solve", "--model", MODEL, "--task", "concept_depth", "--out", tmp_path / "r", "--repairs", 2
+            base,
+            "run",
+            "--no-report",
+            "--model",
+            MODEL,
+            "--task",
+            "concept_depth",
+            "--out",
+            tmp_path / "r",
+            "--repairs",
+            2,
         )
 
     assert "0 of 1 answers pass" in without.stdout
@@ -194,7 +269,7 @@ def test_code_that_is_broken_is_unusable_and_asked_for_again_with_its_line(tmp_p
         return Reply(f"```python\ndef {name}(*arguments):\n    if arguments\n        return 1\n    return 2\n```")
 
     with serving(script) as (base, log):
-        arguments = ("solve", "--model", MODEL, "--task", "concept_depth")
+        arguments = ("run", "--no-report", "--model", MODEL, "--task", "concept_depth")
         without = lmrbench(base, *arguments, "--out", tmp_path / "without")
         mended = lmrbench(base, *arguments, "--out", tmp_path / "mended", "--repairs", 1)
 
@@ -239,8 +314,8 @@ def test_what_a_model_sees(inputs, seen, unseen):
 def test_a_run_folder_is_of_one_system_and_one_setting(tmp_path):
     with serving(right) as (base, _):
         arguments = ("--model", MODEL, "--task", "concept_depth", "--out", tmp_path / "run")
-        assert lmrbench(base, "solve", *arguments).returncode == 0
-        result = lmrbench(base, "solve", *arguments, "--inputs", "paper")
+        assert lmrbench(base, "run", "--no-report", *arguments).returncode == 0
+        result = lmrbench(base, "run", "--no-report", *arguments, "--inputs", "paper")
 
     assert result.returncode == 2
     assert result.stderr.count("\n") == 1

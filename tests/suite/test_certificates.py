@@ -13,6 +13,6 @@ FULL_SEEDS = {"function": 100, "method": 25, "twin": 25}
 def test_a_full_certificate_holds(task):
     certificate = read_certificate(task)
 
-    assert certificate is not None, f"{task.id} {why_none(task)}: run `lmrbench audit {task.id}`"
+    assert certificate is not None, f"{task.id} {why_none(task)}: run `lmrbench task audit {task.id}`"
     assert certificate.seeds >= FULL_SEEDS[task.tier]
     assert certificate.shortfalls == ()

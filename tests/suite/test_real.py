@@ -17,7 +17,7 @@ TASKS = {task.id: task for task in load_suite(suite_folder("real"))}
 def test_a_full_certificate_holds(task):
     certificate = read_certificate(task)
 
-    assert certificate is not None, f"{task.id} {why_none(task)}: run `lmrbench audit {task.id} --suite real`"
+    assert certificate is not None, f"{task.id} {why_none(task)}: run `lmrbench task audit {task.id} --suite real`"
     assert certificate.seeds >= 100
     assert certificate.shortfalls == ()
 

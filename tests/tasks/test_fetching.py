@@ -246,11 +246,11 @@ def test_tasks_on_fetched_code_are_listed_before_and_work_after(suite):
     runner = CliRunner()
     [task] = load_suite(suite)
     before = grading_digest(task)
-    with pytest.raises(TaskError, match=rf"toy: .* is not here: lmrbench fetch --suite {suite} toy"):
+    with pytest.raises(TaskError, match=rf"toy: .* is not here: lmrbench setup fetch --suite {suite} toy"):
         workspace_files(task, "full")
     assert "toy/blend" in runner.invoke(app, ["list", "--suite", str(suite)]).output
 
-    done = runner.invoke(app, ["fetch", "--suite", str(suite)])
+    done = runner.invoke(app, ["setup", "fetch", "--suite", str(suite)])
     assert done.exit_code == 0, done.output
     assert "toy.tar.gz, 2 files" in done.output
 
@@ -261,7 +261,7 @@ def test_tasks_on_fetched_code_are_listed_before_and_work_after(suite):
     arguments = ["grade", "--golden", "--mask", "--rewrites", "--wrong", "--suite", str(suite), "--workers", "1"]
     graded = runner.invoke(app, [*arguments, "--out", str(suite.parent / "run")])
     assert graded.exit_code == 0, graded.output
-    assert "is here" in runner.invoke(app, ["fetch", "--suite", str(suite)]).output
+    assert "is here" in runner.invoke(app, ["setup", "fetch", "--suite", str(suite)]).output
 
 
 def test_globs_and_an_overlay_decide_which_files_count(archived, suite):

@@ -157,7 +157,7 @@ def test_which_tiers_of_a_paper_answer_each_other_is_found_and_no_shortfall(tier
     assert found["both", "spread"].place.startswith("repo/blending.py")
     assert found["blend", "both"].place.startswith("repo/weighting.py")
     assert {leak.share for leak in found.values()} == {1.0}
-    audited = lmrbench("audit", "--check", "toy/blend", "--suite", tiers)
+    audited = lmrbench("task", "audit", "--check", "toy/blend", "--suite", tiers)
     assert "toy/blend: its workspace answers toy/both (method tier)" in audited.stdout
 
 

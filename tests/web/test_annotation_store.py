@@ -302,7 +302,10 @@ def test_labels_and_decisions_are_what_the_other_commands_read(annotation, tmp_p
     verdicts = read_labels([tmp_path / "verdicts.jsonl"])
     assert len(verdicts) == len(held)
     assert {each.category for each in verdicts} == {"LI"}
-    assert "ann and annotator bob" in CliRunner().invoke(app, ["agreement", str(folder / "labels.jsonl")]).output
+    assert (
+        "ann and annotator bob"
+        in CliRunner().invoke(app, ["analyse", "agreement", str(folder / "labels.jsonl")]).output
+    )
 
 
 def test_a_decision_on_labels_that_changed_is_not_taken(annotation):

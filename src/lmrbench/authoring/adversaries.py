@@ -8,15 +8,18 @@ passes although some input distinguishes it from the golden, or if a right versi
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+from pydantic import TypeAdapter, ValidationError
+
 from lmrbench.authoring.audit.fuzzing import told_apart
 from lmrbench.authoring.audit.laboratory import Laboratory, Trial
-from lmrbench.errors import RecordError, SubmissionError
+from lmrbench.errors import RecordError, ServiceError, SubmissionError
 from lmrbench.files import write_whole
 from lmrbench.grading.compare import compare
 from lmrbench.grading.reading import read_submission
@@ -24,7 +27,7 @@ from lmrbench.jsonl import append_line, read_lines
 from lmrbench.records import Part, StoredRecord
 from lmrbench.sandbox.inside.cases import encode_cases
 from lmrbench.sandbox.inside.encoding import decode
-from lmrbench.sandbox.protocol import Cases, Outcome
+from lmrbench.sandbox.protocol import Cases, Outcome, WorkerPool
 from lmrbench.tasks.digests import audit_digest
 from lmrbench.tasks.model import Name, Task
 from lmrbench.tasks.submission import Submission
@@ -257,6 +260,10 @@ def accept(task: Task, finding: Finding, name: Name) -> Path:
     Raises:
         RecordError: A version of this name exists, as a file or as edits.
     """
+    try:
+        TypeAdapter(Name).validate_python(name)
+    except ValidationError as error:
+        raise RecordError(f"{name!r} is no name: small letters, digits and underscores are") from error
     kind, versions = (
         ("wrong", task.files.wrong) if finding.proposal.kind == "wrong" else ("rewrites", task.files.rewrites)
     )
@@ -265,3 +272,35 @@ def accept(task: Task, finding: Finding, name: Name) -> Path:
         raise RecordError(f"{kind}/{task.name}: {name} already exists; choose another name")
     write_whole(file, finding.proposal.code.encode())
     return file
+
+
+def asking(model: str) -> Ask:
+    """Return a function that asks a model. Inspect's cache keeps answers that were paid for."""
+    from inspect_ai.model import CachePolicy, get_model
+
+    def ask(prompt: str) -> str:
+        try:
+            output = asyncio.run(get_model(model, memoize=False).generate(prompt, cache=CachePolicy(expiry=None)))
+        except Exception as error:
+            lines = str(error).strip().splitlines() or [type(error).__name__]
+            raise ServiceError(f"{model} did not answer: {lines[0]}") from error
+        return output.completion
+
+    return ask
+
+
+def attack_all(
+    tasks: Sequence[Task], model: str, wrong: int, right: int, file: Path, pool: WorkerPool
+) -> Iterator[Finding]:
+    """Have a model attack several tasks, and yield its versions as they are graded; see `attack`."""
+    ask = asking(model)
+    for task in tasks:
+        yield from attack(Laboratory(task, range(SEEDS), pool, lambda *_: None), model, ask, wrong, right, file)
+
+
+def finding_in(file: Path, task: Task, number: int) -> Finding:
+    """Return the version of a task with this number. Raises RecordError if the file has none."""
+    found = [item for item in read_lines(file, Finding) if (item.task, item.number) == (task.id, number)]
+    if not found:
+        raise RecordError(f"{file}: there is no version {number} of {task.id}")
+    return found[-1]

@@ -1,66 +1,94 @@
-"""The command line: one file per command, and nothing heavy imported before the command that needs it runs.
+"""The command line: parse, call, print. The module of a command is imported when the command is called.
 
-Exit codes say whose fault it is: 0 done, 1 done and the answer is no (a built-in system was graded otherwise than it
-must be, a task falls short, no sandbox works), 2 the command or what it was given is wrong, 3 this machine can't do it,
-4 a provider or an agent's program failed, 130 interrupted.
+Exit codes name the party at fault: 0 done; 1 done, and the answer is no (a built-in system was graded otherwise than it
+must be, a task falls short, no sandbox works); 2 the command or its input is wrong; 3 this machine cannot do it; 4 a
+provider or an agent's program failed; 130 interrupted.
 """
 
 from __future__ import annotations
 
 import signal
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer import Option
 
-from lmrbench.cli import (
-    adversary,
-    agreement,
-    analyse,
-    annotate,
-    audit,
-    collect,
-    doctor,
-    env,
-    export,
-    familiarity,
-    fetch,
-    forge,
-    grade,
-    images,
-    import_,
-    judge,
-    labels,
-    list_tasks,
-    mask,
-    new,
-    papers,
-    published,
-    report,
-    results,
-    show,
-    site,
-    solve,
-    submit,
-    suite,
-    view,
-    why,
-)
-from lmrbench.cli.interrupt import Interrupted, raise_interrupted
+from lmrbench.cli.lazy import Entry, LazyGroup
 from lmrbench.cli.terminal import replace_what_cannot_be_printed, warn
-from lmrbench.errors import LmrbenchError
+from lmrbench.errors import LmrbenchError, UsageError
+from lmrbench.interrupt import Interrupted, raise_interrupted
 from lmrbench.progress import be_quiet
 from lmrbench.version import __version__
 
+EVALUATE, LOOK, PEOPLE, PUBLISH, TASKS, SET_UP = "Evaluate", "Look", "People", "Publish", "Tasks", "Set up"
+TASK = {
+    "new": Entry("Make a task from a repository and a function.", "authoring:new"),
+    "mask": Entry("Mask functions of a repository and show the difference.", "authoring:mask"),
+    "audit": Entry("Measure whether the checks of tasks pass right answers and reject wrong ones.", "audit:audit"),
+    "results": Entry("Write results.json: what the reference's experiment logs.", "authoring:results"),
+    "forge": Entry("Draw deviations for a forensic task, or try the pool of deviations.", "authoring:forge"),
+    "accept": Entry("Add a version that an adversary wrote to the wrong versions or rewrites.", "authoring:accept"),
+    "import": Entry("Make a suite from a clone of the public edition of LMR-BENCH.", "authoring:import_"),
+}
+SETUP = {
+    "doctor": Entry("Try every sandbox on this machine and say how to install those that fail.", "setup:doctor"),
+    "fetch": Entry("Download the packages, commits and archives that tasks are set on.", "setup:fetch"),
+    "env": Entry("Build environments for papers with requirements of their own.", "setup:env"),
+    "images": Entry("Build, list and remove the images that --sandbox docker grades in.", "setup:images"),
+    "papers": Entry("Fetch papers as PDF or LaTeX, add your own copies, and list them.", "setup:papers"),
+}
+COMMANDS = {
+    "run": Entry("Solve tasks, grade the answers and report the results.", "run:run", EVALUATE),
+    "grade": Entry("Grade submissions in a sandbox against the reference.", "grade:grade", EVALUATE),
+    "judge": Entry("Have language models judge the answers of a run.", "judge:judge", EVALUATE),
+    "report": Entry("Report runs in tables, as a page, or for a paper.", "look:report", LOOK),
+    "why": Entry("List the answers of a run that fail, or show why one fails.", "look:why", LOOK),
+    "view": Entry("Browse runs: tasks by systems, and the code and failures of each answer.", "look:view", LOOK),
+    "analyse": Entry("Analyse runs further: agreement, actions, inputs, errors and others.", "analyse:app", LOOK),
+    "annotate": Entry("Have people label answers in a browser.", "people:annotate", PEOPLE),
+    "labels": Entry("Have people label answers in sheets; merge and adjudicate labels.", "people:labels", PEOPLE),
+    "export": Entry("Write what a solver sees of each task.", "publish:export", PUBLISH),
+    "site": Entry("Write a leaderboard of runs as a static site.", "publish:site", PUBLISH),
+    "submit": Entry("Pack a run for others to grade again.", "publish:submit", PUBLISH),
+    "verify": Entry("Grade the answers of a pack again and compare the verdicts.", "publish:verify", PUBLISH),
+    "list": Entry("List the tasks of a suite, or summarize them.", "tasks:list_tasks", TASKS),
+    "show": Entry("Show one task: its paper, instruction and masked function.", "tasks:show_task", TASKS),
+    "collect": Entry("Collect answers into a file of submissions.", "tasks:collect", TASKS),
+    "task": Entry("Write, check and import tasks.", panel=TASKS, entries=TASK),
+    "setup": Entry("Check this machine and fetch what tasks need.", panel=SET_UP, entries=SETUP),
+}
+# The names of earlier versions.
+MOVED = {
+    "solve": "run --no-report",
+    "suite": "list --summary",
+    **{name: f"analyse {name}" for name in ("agreement", "familiarity", "published")},
+    **{name: f"task {name}" for name in TASK},
+    **{name: f"setup {name}" for name in SETUP},
+}
+
+
+class _Commands(LazyGroup):
+    """The top level."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(COMMANDS, **attributes)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        if args[0] in MOVED and not ctx.resilient_parsing:
+            raise UsageError(f"{args[0]!r} is now {MOVED[args[0]]!r}")
+        return super().resolve_command(ctx, args)
+
+
 app = typer.Typer(
+    cls=_Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Can language models and agents reproduce the key functions of NLP papers?\n\n"
-    "A task is a repository in which a function is masked. **export** writes what a solver sees, "
-    "**collect** takes in what came of it, **grade** runs it in a sandbox and compares what it returns "
-    "with what the reference returns.",
-    rich_markup_mode="markdown",
+    help="Measure whether language models and agents can reproduce the key functions of NLP papers.\n\n"
+    "A task is a repository in which a function is masked. A solver fills it in; lmrbench runs the answer in a sandbox "
+    "and compares its results with those of the reference.",
+    rich_markup_mode="rich",
 )
 
 
@@ -73,52 +101,17 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def common(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+        bool, Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+    quiet: Annotated[bool, Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> None:
-    """Options of all commands."""
+    """Apply the options that all commands share."""
     if quiet:
         be_quiet()
 
 
-app.command("list")(list_tasks.list_tasks)
-app.command("suite")(suite.suite)
-app.command("show")(show.show)
-app.command("fetch")(fetch.fetch)
-app.add_typer(env.app, name="env")
-app.add_typer(images.app, name="images")
-app.command("export")(export.export)
-app.command("collect")(collect.collect)
-app.command("grade")(grade.grade)
-app.command("solve")(solve.solve)
-app.command("run")(solve.run)
-app.command("report")(report.report)
-app.command("familiarity")(familiarity.familiarity)
-app.command("results")(results.results)
-app.command("forge")(forge.forge)
-app.add_typer(analyse.app, name="analyse")
-app.command("published")(published.published)
-app.command("judge")(judge.judge)
-app.command("view")(view.view)
-app.command("site")(site.site)
-app.command("submit")(submit.submit)
-app.command("verify")(submit.verify)
-app.command("why")(why.why)
-app.command("annotate")(annotate.annotate)
-app.add_typer(labels.app, name="labels")
-app.command("agreement")(agreement.agreement)
-app.add_typer(papers.app, name="papers")
-app.command("new")(new.new)
-app.command("import")(import_.import_)
-app.command("mask")(mask.mask)
-app.command("audit")(audit.audit)
-app.command("accept")(adversary.accept)
-app.command("doctor")(doctor.doctor)
-
-
 def main() -> None:
-    """Run the command line; an error of ours, or of the operating system, is a message and not a traceback."""
+    """Run the command line. Errors of lmrbench and of the operating system are printed in one line."""
     replace_what_cannot_be_printed()
     signal.signal(signal.SIGINT, raise_interrupted)
     signal.signal(signal.SIGTERM, raise_interrupted)

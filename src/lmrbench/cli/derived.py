@@ -1,4 +1,4 @@
-"""Options of a command that are made from a record, so that each of them is written down once."""
+"""Options of a command that are made from the fields of a record."""
 
 from __future__ import annotations
 
@@ -7,28 +7,37 @@ from collections.abc import Callable
 from dataclasses import is_dataclass
 from typing import Annotated, Any, get_origin
 
-import typer
 from pydantic.fields import FieldInfo
+from typer import Option
 
+from lmrbench.cli import options
 from lmrbench.models.settings import Settings
 
+_ADVANCED = ("model_args", "base_url", "connections", "retries", "patience")
 
-def with_settings(command: Callable[..., None]) -> Callable[..., None]:
-    """A command with more options: each field of `Settings`, and of each dataclass among its parameters.
 
-    It gets those of `Settings` that were set as `settings`, by name, and the dataclasses as such.
+def with_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command an option for each field of each dataclass among its parameters.
+
+    A command with a parameter `settings` has an option for each field of `Settings`, too, and gets those that were
+    given as a dictionary. A parameter of its own takes the place of the field of its name.
     """
     own = inspect.signature(command, eval_str=True).parameters
-    options = {name: _option(name, field) for name, field in Settings.model_fields.items() if field.json_schema_extra}
     records: dict[str, Any] = {name: item.annotation for name, item in own.items() if is_dataclass(item.annotation)}
     fields = {name: inspect.signature(record, eval_str=True).parameters for name, record in records.items()}
+    options = {
+        name: own[name] if name in own else _option(name, field)
+        for name, field in Settings.model_fields.items()
+        if "settings" in own and field.json_schema_extra
+    }
+    of_settings = options.keys() - own.keys()
 
     def called(**given: Any) -> None:
-        chosen = {name: given.pop(name) for name in options}
+        chosen = {name: value for name in options if name in of_settings and (value := given.pop(name)) is not None}
         made = {name: record(**{key: given.pop(key) for key in fields[name]}) for name, record in records.items()}
-        command(settings={name: value for name, value in chosen.items() if value is not None}, **made, **given)
+        command(**made, **({"settings": chosen} if "settings" in own else {}), **given)
 
-    others = [item for name, item in own.items() if name != "settings" and name not in records]
+    others = [item for name, item in own.items() if name not in ("settings", *records, *options)]
     parameters = [*options.values(), *(item for group in fields.values() for item in group.values()), *others]
     called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     called.__annotations__ = {item.name: item.annotation for item in parameters}
@@ -41,13 +50,14 @@ def _option(name: str, field: FieldInfo) -> inspect.Parameter:
     default, kind = field.default, field.annotation
     if get_origin(kind) in (tuple, dict):
         default, kind = None, list[str]
-    option = typer.Option(
+    panel = f"For the {extra['only']} setting" if "only" in extra else options.ADVANCED if name in _ADVANCED else None
+    option = Option(
         *extra["flags"].split(),
         metavar=extra.get("metavar"),
         help=field.description,
         min=next((limit.ge for limit in field.metadata if hasattr(limit, "ge")), None),
         show_default=default != "",
-        rich_help_panel=f"For the {extra['only']} setting" if "only" in extra else None,
+        rich_help_panel=panel,
     )
     optional: Any = kind | None if default is None else kind  # type: ignore[operator]
     annotation = Annotated[optional, option]

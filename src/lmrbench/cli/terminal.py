@@ -1,4 +1,4 @@
-"""What commands print. Names, labels and reasons come from others; on a terminal they are text, and do nothing."""
+"""Output on a terminal. Names, labels and reasons come from others, so control characters in them are escaped."""
 
 from __future__ import annotations
 
@@ -11,35 +11,47 @@ from lmrbench.progress import is_quiet, lines_of_progress
 from lmrbench.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from rich.console import Console
     from rich.progress import Progress
 
-# Where there is no terminal, lines may be as long as readers of logs are used to.
+    from lmrbench.report.render.tables import Sheet
+
+# The width of lines without a terminal.
 WIDTH_OF_FILES = 200
 
 
 def replace_what_cannot_be_printed() -> None:
-    """Have standard output and error escape the characters that their encoding lacks, as `\\u2603`."""
+    """Make standard output and error escape characters that their encoding lacks, as `\\u2603`."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
 def console(stderr: bool = False) -> Console:
-    """A console of rich. Without a terminal it writes plain text in long lines; NO_COLOR takes the colours away."""
+    """Return a console of rich. Without a terminal it writes plain text in long lines; NO_COLOR disables colours."""
     from rich.console import Console
 
     found = Console(stderr=stderr, highlight=False)
     return found if found.is_terminal else Console(stderr=stderr, highlight=False, width=WIDTH_OF_FILES)
 
 
+def show(*sheets: Sheet | None) -> None:
+    """Print tables on standard output; None is skipped."""
+    from lmrbench.report.render.tables import show as show_on
+
+    out = console()
+    for item in sheets:
+        if item is not None:
+            show_on(item, out)
+
+
 @contextmanager
 def progress() -> Iterator[Progress]:
-    """Bars on standard error, which vanish when they are done; a line now and then without a terminal.
+    """Show bars on standard error, which vanish when they are done; without a terminal, print a line now and then.
 
-    Neither with --quiet.
+    With --quiet nothing is shown.
     """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -55,11 +67,38 @@ def progress() -> Iterator[Progress]:
         yield bars
 
 
+@contextmanager
+def staged(
+    what: str = "", total: int | None = None
+) -> Iterator[tuple[Callable[[], None], Callable[[str, int, int | None], None]]]:
+    """Show a bar for some items, and one for the stage that the current item is in.
+
+    Args:
+        what: The name of the items; "" for a single piece of work.
+        total: How many items there are.
+
+    Yields:
+        A function to call when an item is done, and one to call with a stage, the amount done in it, and its total.
+    """
+    with progress() as bars:
+        items = bars.add_task(what, total=total) if what else None
+        stages = bars.add_task("", total=None)
+
+        def finished() -> None:
+            if items is not None:
+                bars.advance(items)
+
+        def advance(stage: str, done: int, total: int | None) -> None:
+            bars.update(stages, description=stage, completed=done, total=total)
+
+        yield finished, advance
+
+
 def say(text: str) -> None:
     """Print one line on standard output."""
     print(printable(text))
 
 
 def warn(text: str) -> None:
-    """Print a message of ours on standard error; further lines of it are indented, so that none looks like ours."""
+    """Print a message on standard error. Further lines are indented, so that no quoted text looks like a message."""
     print(f"lmrbench: {printable(text, lines=True)}".replace("\n", "\n    "), file=sys.stderr)

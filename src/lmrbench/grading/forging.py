@@ -41,6 +41,8 @@ from lmrbench.tasks.workspace import third_party_imports
 # Logs differ if they are this many tolerances apart.
 WELL_ABOVE = 100
 MOST_ATTEMPTS = 100
+# The largest share of the tolerance of a forensic task that two threads may take.
+MOST_OF_TOLERANCE = 0.1
 
 Advance = Callable[[str, int, int], None]
 Metrics = Mapping[str, float]
@@ -134,6 +136,11 @@ class AuditedDraw(Record):
     draw: Draw
     unfair: str
     margin: float | None
+
+    @property
+    def falls_short(self) -> bool:
+        """Whether the draw is unfair, or two threads take too much of the tolerance."""
+        return bool(self.unfair) or self.margin is None or self.margin > MOST_OF_TOLERANCE
 
 
 def audited_draws(

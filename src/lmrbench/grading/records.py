@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import Literal, NamedTuple
 
 from lmrbench.records import Part, StoredRecord
@@ -208,3 +209,12 @@ class Result(NamedTuple):
     def task(self) -> str:
         """The task that was answered."""
         return self.answer.task
+
+
+def not_submitted(results: Iterable[Result], tasks: Collection[str]) -> dict[str, list[str]]:
+    """Return, for each system that lacks any, the tasks that it submitted nothing for."""
+    answered: dict[str, set[str]] = {}
+    for item in results:
+        answered.setdefault(item.system, set()).add(item.task)
+    missing = {system: sorted(set(tasks) - its) for system, its in answered.items()}
+    return {system: its for system, its in missing.items() if its}

@@ -7,10 +7,11 @@ function that it can see; its score is a finding.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Literal, get_args
 
 from lmrbench.grading.nearest import nearest
+from lmrbench.grading.records import Result
 from lmrbench.source.syntax import decode
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
@@ -35,3 +36,19 @@ def submissions_of(system: BuiltIn, tasks: Sequence[Task]) -> Iterator[Submissio
             for sample, (label, text) in enumerate(variants.items()):
                 code = dict.fromkeys(task.goal_files, text)
                 yield Submission(system=system, task=task.id, sample=sample, label=label, code=code)
+
+
+def unexpected(results: Sequence[Result], built_in: Collection[str]) -> list[str]:
+    """Return a message for each result of a built-in system that differs from what it must be.
+
+    Args:
+        results: The results of a grading.
+        built_in: The built-in systems that were graded; a submitted system may have the same name.
+    """
+    found = []
+    for item in results:
+        if item.system in built_in and MUST_PASS.get(item.system, item.passed) != item.passed:
+            due, what = ("fail", "passed") if item.passed else ("pass", "failed")
+            name = f"{item.system} {item.label}".strip()
+            found.append(f"expected {name} to {due} on {item.task}, but it {what}")
+    return found

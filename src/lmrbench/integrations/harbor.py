@@ -61,7 +61,7 @@ RUN pip install --no-cache-dir ${{PIP_OPTIONS}} "${{LMRBENCH}}"
 COPY . /tests
 {fetching}RUN chmod +x /tests/test.sh
 """
-_FETCHING = f"RUN lmrbench fetch --suite {SUITE} && lmrbench env build --suite {SUITE}\n"
+_FETCHING = f"RUN lmrbench setup fetch --suite {SUITE} && lmrbench setup env build --suite {SUITE}\n"
 # bubblewrap makes namespaces and a /proc of its own, which a container may not do by default.
 _RIGHTS = """\
 services:

@@ -337,3 +337,54 @@ def _number(text: str) -> float | None:
     except ValueError:
         return None
     return number if math.isfinite(number) else None
+
+
+def items_folder(sheet: Path, key: Path) -> Path:
+    """Return the folder for the documents of a new sheet. Raises UsageError if it, the sheet or the key exists."""
+    folder = sheet.with_name(f"{sheet.stem}-items")
+    check_suffix(sheet)
+    for path in (sheet, key, folder):
+        if path.exists():
+            raise UsageError(f"{path}: exists already and may be in use; name another file")
+    return folder
+
+
+def write_export(
+    sheet: Path, key: Path, items: Mapping[str, Answer], documents: Mapping[str, str], annotator: str
+) -> None:
+    """Write the key of a blinded sheet, the documents that annotators read, and the sheet itself.
+
+    Args:
+        sheet: The sheet, which does not exist; the documents go to the folder of `items_folder`.
+        key: The file that names whose answers the items are.
+        items: Answers by opaque name.
+        documents: Markdown by opaque name.
+        annotator: The annotator's name, or "" to leave it to them.
+    """
+    folder = items_folder(sheet, key)
+    write_key(key, items)
+    folder.mkdir(parents=True)
+    for name, text in documents.items():
+        (folder / f"{name}.md").write_text(text, "utf-8")
+    rows = [{"item": name, "task": answer.task, "annotator": annotator} for name, answer in items.items()]
+    write_sheet(sheet, rows)
+
+
+def write_disputed(sheet: Path, items: Mapping[str, Answer], labels: Mapping[Answer, Sequence[Label]]) -> None:
+    """Write a sheet of disputed answers, with what was said of each, for a third person to fill in.
+
+    Args:
+        sheet: The sheet, which does not exist.
+        items: Answers by opaque name, from the keys of all exports.
+        labels: The labels of each disputed answer.
+    """
+    if sheet.exists():
+        raise UsageError(f"{sheet}: exists already; name it with --decisions, or move it away")
+    names = {answer: name for name, answer in items.items()}
+    if unnamed := [answer for answer in labels if answer not in names]:
+        raise UsageError(f"{unnamed[0]} is in no key; name the keys of all exports with --key")
+    rows = []
+    for answer, its in labels.items():
+        said = "; ".join(sorted(f"{item.category} {item.reason}".strip() for item in its))
+        rows.append({"item": names[answer], "task": answer.task, "said": said})
+    write_sheet(sheet, sorted(rows, key=lambda row: row["item"]))

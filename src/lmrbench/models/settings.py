@@ -58,7 +58,7 @@ class Settings(Part):
     inputs: Inputs = _option(
         "full", "What to show: the whole repository (full), the paper and the goal file, or only the paper."
     )
-    paper: Form = _option("summary", "Form of the paper; pdf and latex need `lmrbench papers fetch`.")
+    paper: Form = _option("summary", "Form of the paper; pdf and latex need `lmrbench setup papers fetch`.")
     samples: int = _option(1, "Number of answers to each task.", 1)
     max_characters: int = _option(
         MOST_CHARACTERS, "Maximum prompt length in characters; the paper is cut first.", 1, only="prompt"

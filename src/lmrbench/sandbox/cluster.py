@@ -64,10 +64,14 @@ class Actor:
         try:
             jobs: list[Job] = pickle.loads(pickled)
         except FileNotFoundError as error:
-            raise SandboxError(f"{_here()}: {error.filename} is missing; run lmrbench fetch on every node") from error
+            raise SandboxError(
+                f"{_here()}: {error.filename} is missing; run lmrbench setup fetch on every node"
+            ) from error
         for job in jobs:
             if job.environment is not None and not job.environment.is_dir():
-                raise SandboxError(f"{_here()}: {job.environment} is missing; run lmrbench env build on every node")
+                raise SandboxError(
+                    f"{_here()}: {job.environment} is missing; run lmrbench setup env build on every node"
+                )
         yield from self._pool.run(jobs)
 
 

@@ -11,11 +11,11 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lmrbench.errors import SandboxError
+from lmrbench.errors import SandboxError, UsageError
 from lmrbench.sandbox.backends.bubblewrap import BubblewrapSandbox
 from lmrbench.sandbox.backends.process import ProcessSandbox
 from lmrbench.sandbox.pool import LocalPool
-from lmrbench.sandbox.protocol import Executor, Sandbox
+from lmrbench.sandbox.protocol import LOCAL, Executor, Sandbox
 
 if TYPE_CHECKING:
     from lmrbench.sandbox.cluster import ClusterPool
@@ -122,3 +122,14 @@ def open_executor(
             f"the executor ray needs {error.name}, which is not installed; pip install 'lmrbench[ray]'"
         ) from error
     return ClusterPool(make_sandbox(name, secrets), secrets, workers, isolate, shared, executor.address)
+
+
+def executor_of(kind: str, address: str | None) -> Executor:
+    """Return what --executor and --address ask for. Raises UsageError if they do not fit."""
+    if kind == "ray":
+        return Executor("ray", address)
+    if kind != "local":
+        raise UsageError(f"--executor {kind}: there are local and ray")
+    if address is not None:
+        raise UsageError("--address is for --executor ray")
+    return LOCAL

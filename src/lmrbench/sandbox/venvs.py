@@ -1,7 +1,7 @@
 """Virtual environments for papers whose requirements the installation of lmrbench does not meet.
 
-`lmrbench env build` makes them in the user's cache, with pip as the user has configured it, and writes a lock file with
-the digest of each installed package. Papers with the same requirements share an environment.
+`lmrbench setup env build` makes them in the user's cache, with pip as the user has configured it, and writes a lock
+file with the digest of each installed package. Papers with the same requirements share an environment.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def environment_of(requirements: tuple[str, ...]) -> Path | None:
         return None
     folder = environment_folder(requirements)
     if not is_built(folder):
-        raise SandboxError(f"{unmet[0]}; build an environment that has it: lmrbench env build")
+        raise SandboxError(f"{unmet[0]}; build an environment that has it: lmrbench setup env build")
     return packages_folder(folder)
 
 

@@ -63,8 +63,8 @@ def paper_text(task: Task, form: Form) -> str:
     copy = fetched(task.paper, form)
     if copy is None:
         raise PaperError(
-            f"{task.paper.slug}: no {form} in the cache; run `lmrbench papers fetch {task.paper.slug}` or "
-            "`lmrbench papers add`"
+            f"{task.paper.slug}: no {form} in the cache; run `lmrbench setup papers fetch {task.paper.slug}` or "
+            "`lmrbench setup papers add`"
         )
     file = _file(task.paper, form)
     data = file.read_bytes()
@@ -169,7 +169,7 @@ def address(paper: Paper, form: Fetched) -> str:
         return page.replace("/forum?", "/pdf?", 1)
     if parts.netloc == "aclanthology.org":
         return f"{page}.pdf"
-    raise PaperError(f"{paper.slug}: {page}: the URL of the PDF is not known; use `lmrbench papers add`")
+    raise PaperError(f"{paper.slug}: {page}: the URL of the PDF is not known; use `lmrbench setup papers add`")
 
 
 def latex_text(data: bytes, place: Path) -> str:

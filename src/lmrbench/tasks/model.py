@@ -156,7 +156,7 @@ class Paper(Record):
         url: The address of the paper.
         code: The address of its published code.
         requirements: The packages that its code needs, in pip's syntax. They are met by the installation of lmrbench
-            or by an environment built for the paper (`lmrbench env build`).
+            or by an environment built for the paper (`lmrbench setup env build`).
     """
 
     slug: Name

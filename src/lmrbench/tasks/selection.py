@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
 
 from lmrbench.errors import TaskError
@@ -15,6 +15,7 @@ from lmrbench.tasks.tiers.forensic import (
     is_forensic,
     numbers_of,
 )
+from lmrbench.text import counted
 
 
 def select(tasks: Iterable[Task], patterns: Iterable[str], tier: Tier = "function") -> tuple[Task, ...]:
@@ -88,3 +89,40 @@ def select_with_draws(
     if not found:
         raise TaskError("there is no forensic task here: no draws are published, or no paper has a deviations.toml")
     return (), list(found.values())
+
+
+def only(tasks: Sequence[Task], name: str) -> Task:
+    """Return the one task that a name selects. Raises TaskError if it selects several."""
+    if len(tasks) != 1:
+        raise TaskError(f"{name!r} names {counted(len(tasks), 'task')}: {', '.join(task.id for task in tasks)}")
+    return tasks[0]
+
+
+def paper_task(tasks: Iterable[Task], paper: str) -> Task:
+    """Return the first task of a paper. Raises TaskError for an unknown paper."""
+    for task in tasks:
+        if task.paper.slug == paper:
+            return task
+    raise TaskError(f"no paper is named {paper!r}; `lmrbench list` shows them all")
+
+
+def gradable(tasks: Sequence[Task]) -> tuple[tuple[Task, ...], str]:
+    """Return the tasks that have a check, and a message that names the others. An imported task may have no check.
+
+    Raises TaskError if tasks are given and none of them has a check.
+    """
+    kept = tuple(task for task in tasks if task.files.check)
+    without = [task.id for task in tasks if not task.files.check]
+    if not without:
+        return kept, ""
+    message = f"{', '.join(without)}: {'has' if len(without) == 1 else 'have'} no check and can't be graded"
+    if not kept:
+        raise TaskError(message)
+    return kept, f"{message}; left out"
+
+
+def of_answered_tiers(tasks: Iterable[Task], answered: Collection[str]) -> tuple[Task, ...]:
+    """Return the tasks of every tier that has an answer. answered: task ids."""
+    tasks = tuple(tasks)
+    tiers = {task.tier for task in tasks if task.id in answered}
+    return tuple(task for task in tasks if task.tier in tiers)

@@ -145,7 +145,7 @@ class Visible(Record):
                 f"{METHOD_FUNCTIONS}, {METHOD_LINES} or {METHOD_FILES}"
             )
         if not self.results_hold:
-            found.append("the golden does not reproduce the logged results; `lmrbench results` writes them")
+            found.append("the golden does not reproduce the logged results; `lmrbench task results` writes them")
         if self.undecided:
             found.append(f"{len(self.undecided)} rejected mutants are decided by neither the results nor a sentence")
         return tuple(found)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lmrbench.errors import RecordError
+from lmrbench.errors import RecordError, UsageError
 from lmrbench.files import read_plain
 from lmrbench.integrations.lmr_bench.published import actions_of_sessions, solved_papers
 from lmrbench.records import Record
@@ -173,6 +173,30 @@ def sessions_of_events(*folders: Path) -> list[AgentSession]:
                 known, length = AgentSession(system=folder.name, task=name, solved=None, counts=kinds), len(events)
             found[key] = known.model_copy(update={"copies": copies}), length
     return [session for session, _ in found.values()]
+
+
+def sessions_of(runs: Sequence[Run], events: Sequence[Path], outcomes: Path | None) -> list[AgentSession]:
+    """Return the sessions of runs and of folders of events; without any, those of the published records.
+
+    Args:
+        runs: The runs.
+        events: Folders of OpenHands events.
+        outcomes: A CSV file that says which sessions of `events` solved their task.
+
+    Raises:
+        UsageError: There are outcomes without events, or no sessions.
+    """
+    if outcomes is not None and not events:
+        raise UsageError("--outcomes: says which sessions of --events solved their task; name their folder, too")
+    if not runs and not events:
+        return published_sessions()
+    logged = sessions_of_events(*events)
+    if outcomes is not None:
+        logged = with_outcomes(logged, outcomes)
+    found = [item for run in runs for item in sessions_of_run(run)] + logged
+    if not found:
+        raise UsageError(f"{', '.join(str(run.folder) for run in runs)}: holds no logs of an agent")
+    return found
 
 
 def with_outcomes(sessions: Iterable[AgentSession], file: Path) -> list[AgentSession]:

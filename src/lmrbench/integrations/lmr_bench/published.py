@@ -136,6 +136,16 @@ def annotators() -> list[str]:
     return sorted({item.annotator for item in outcomes() if item.annotator})
 
 
+def raters() -> dict[str, Agreement]:
+    """Return how far judge, people and unit tests agree, by the names of the two."""
+    return {
+        "judge and people": against("judge", "human"),
+        **{f"judge and annotator {name}": against("judge", "human", name) for name in annotators()},
+        "unit tests and judge": against("unit_test", "judge"),
+        "unit tests and people": against("unit_test", "human"),
+    }
+
+
 def actions_of_sessions() -> list[tuple[str, str, bool, dict[str, int]]]:
     """Return the recorded sessions of agents.
 

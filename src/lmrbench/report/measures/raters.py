@@ -9,12 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
+from pathlib import Path
 
+from lmrbench.errors import UsageError
 from lmrbench.grading.records import Grade
 from lmrbench.judging.agreement import BINARY, Agreement, Reliability, agreement, binary, reliability
+from lmrbench.judging.ballots import read_votes
 from lmrbench.judging.labels import ADJUDICATED, majority, of_people
 from lmrbench.records import Record
 from lmrbench.resampling import paper_of
+from lmrbench.runs.folder import read_run
 from lmrbench.runs.records import CATEGORIES, Category, Label
 from lmrbench.tasks.submission import Answer
 
@@ -119,3 +123,20 @@ def _group(who: str, members: Sequence[Ratings]) -> GroupAgreement:
         reliability=reliability(ratings, papers, CATEGORIES),
         binary=reliability(collapsed, papers, BINARY),
     )
+
+
+def compare_runs(labels: Sequence[Label], folders: Iterable[Path]) -> RaterAgreement:
+    """Measure how far people, judges and unit tests agree on the answers of run folders.
+
+    Raises UsageError if two folders have a grade of the same answer.
+    """
+    grades: dict[Answer, Grade] = {}
+    votes: dict[str, dict[Answer, list[Category]]] = {}
+    for folder in folders:
+        for grade in read_run(folder).grades:
+            if grade.answer in grades:
+                raise UsageError(f"{folder}: {grade.answer} is in another run, too; compare one of them")
+            grades[grade.answer] = grade
+        for judge, said in read_votes(folder).items():
+            votes.setdefault(judge, {}).update(said)
+    return compare(labels, votes, grades.values())

@@ -328,7 +328,7 @@ def _beside_tests(counted: Sequence[BesideTests]) -> Sheet:
         name="beside-tests",
         note="On the answers that have both a grade and a category of the rater: how many pass, how many the rater "
         "calls CC, and how many are accepted by only one of the two. Rows may describe different answers; "
-        "lmrbench agreement compares judges and people on the same answers, with intervals.",
+        "lmrbench analyse agreement compares judges and people on the same answers, with intervals.",
     )
 
 

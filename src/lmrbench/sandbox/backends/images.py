@@ -17,7 +17,7 @@ import platform
 import sys
 import tarfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -31,9 +31,11 @@ from requests.exceptions import RequestException
 
 from lmrbench.errors import SandboxError
 from lmrbench.files import cache_folder
-from lmrbench.sandbox.packages import paths_of, required_distributions, versions
+from lmrbench.sandbox.packages import paths_of, required_distributions, versions, with_worker_needs
 from lmrbench.sandbox.variables import WORKER_PROGRAM, harness_digest
-from lmrbench.sandbox.venvs import lock_digest
+from lmrbench.sandbox.venvs import environment_of, lock_digest
+from lmrbench.tasks.model import Task
+from lmrbench.tasks.workspace import third_party_imports
 
 REPOSITORY = "lmrbench-worker"
 BASE_VARIABLE = "LMRBENCH_BASE_IMAGE"
@@ -146,6 +148,12 @@ def images(client: Any) -> list[Image]:
                 created = datetime.fromisoformat(item.attrs["Created"][:19] + "+00:00")
                 found.append(Image(tag, created, item.attrs["Size"], facts["base"], facts["packages"]))
     return sorted(found, key=lambda item: item.created, reverse=True)
+
+
+def needed(tasks: Iterable[Task]) -> list[tuple[tuple[str, ...], Path | None]]:
+    """Return the packages that tasks import, and the environments that these come from, each pair once."""
+    pairs = [(with_worker_needs(third_party_imports(task)), environment_of(task.paper.requirements)) for task in tasks]
+    return list(dict.fromkeys(pairs))
 
 
 def remove(client: Any, tag: str) -> None:

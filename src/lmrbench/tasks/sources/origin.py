@@ -1,7 +1,7 @@
 """Repositories that do not come with the suite, and their place on this machine.
 
-`[source]` of a task.toml pins a package of an index, a commit of a Git repository, or an archive. `lmrbench fetch`
-stores it in the user's cache, from which its files are read. Nothing of it enters the suite's folder.
+`[source]` of a task.toml pins a package of an index, a commit of a Git repository, or an archive. `lmrbench setup
+fetch` stores it in the user's cache, from which its files are read. Nothing of it enters the suite's folder.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class Tree(Mapping[str, bytes]):
         if self._places is None:
             if not is_fetched(self.source):
                 paper, suite = self.folder.name, self.folder.parent
-                raise TaskError(f"{paper}: {self.source} is not here: lmrbench fetch --suite {suite} {paper}")
+                raise TaskError(f"{paper}: {self.source} is not here: lmrbench setup fetch --suite {suite} {paper}")
             self._places = dict(sorted(_listed(tree_folder(self.source), self.source)))
         return self._places
 

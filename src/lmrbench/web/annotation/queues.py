@@ -7,6 +7,8 @@ come first.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +20,10 @@ from lmrbench.judging.labels import ADJUDICATED
 from lmrbench.judging.sheets import blinded
 from lmrbench.records import StoredRecord
 from lmrbench.runs.records import Category, ErrorClass
+from lmrbench.tasks.digests import suite_digest
+from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Answer, Submission, Text
+from lmrbench.text import counted
 
 MAX_NAME = 100
 
@@ -174,3 +179,43 @@ def draw_queues(items: Mapping[str, Item], annotators: Sequence[str], overlap: i
     for queue in queues.values():
         generator.shuffle(queue)
     return {name: [*generator.sample(calibration, len(calibration)), *queue] for name, queue in queues.items()}
+
+
+def conditions(
+    annotators: Iterable[str],
+    overlap: int,
+    seed: int,
+    items: Mapping[str, Item],
+    answers: Mapping[Answer, Submission],
+    chosen: Iterable[Answer],
+    known: Mapping[Answer, tuple[KnownVerdict, Submission]],
+    tasks: Mapping[str, Task],
+) -> dict[str, object]:
+    """Return the settings that may not change when an annotation is resumed, by the names that messages use.
+
+    Args:
+        annotators: The names of the annotators.
+        overlap: How many of them label each answer.
+        seed: What the queues are drawn from.
+        items: The items, by opaque name.
+        answers: All answers of the runs.
+        chosen: The answers to label.
+        known: The calibration items.
+        tasks: The tasks of the suite, by id.
+    """
+    code = sorted([*answer, json.dumps(item.code, sort_keys=True)] for answer, item in answers.items())
+    verdicts = [f"{answer}: {item.model_dump_json()}" for answer, (item, _) in known.items()]
+    shown = {item.answer.task for item in items.values()}
+    return {
+        "annotators": sorted(annotators),
+        "overlap": overlap,
+        "seed": seed,
+        "runs": f"{counted(len(code), 'answer')}, {_digest(code)}",
+        "tasks": sorted({answer.task for answer in chosen}),
+        "content of these tasks": f"SHA-256 {suite_digest(tasks[name] for name in shown)[:16]}",
+        "calibration items": f"{len(verdicts)}, {_digest(verdicts)}" if verdicts else "none",
+    }
+
+
+def _digest(value: object) -> str:
+    return f"SHA-256 {hashlib.sha256(json.dumps(value).encode()).hexdigest()[:16]}"

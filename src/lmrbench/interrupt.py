@@ -1,4 +1,4 @@
-"""Ctrl-C, and a polite request to end."""
+"""Ctrl-C and SIGTERM."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from contextlib import contextmanager
 
 
 class Interrupted(BaseException):
-    """The command was asked to end. The command line library would swallow a KeyboardInterrupt."""
+    """The command was asked to end. Typer would swallow a KeyboardInterrupt."""
 
 
 def raise_interrupted(number: int, frame: object) -> None:
-    """A signal handler."""
+    """Raise Interrupted; a signal handler."""
     raise Interrupted
 
 
 @contextmanager
 def as_keyboard_interrupt() -> Iterator[None]:
-    """Within, a signal is a KeyboardInterrupt, upon which Inspect ends what is under way; it leaves as Interrupted."""
+    """Raise KeyboardInterrupt upon a signal, so that Inspect ends its evaluation; it leaves as Interrupted."""
     numbers = (signal.SIGINT, signal.SIGTERM)
     came: list[int] = []
 
@@ -41,7 +41,7 @@ def as_keyboard_interrupt() -> Iterator[None]:
 
 @contextmanager
 def as_cancellation() -> Iterator[None]:
-    """Within, a signal cancels what `asyncio.run` has under way, so that it ends cleanly; it leaves as Interrupted."""
+    """Cancel the task of `asyncio.run` upon a signal, so that it ends cleanly; it leaves as Interrupted."""
     # Only this handler makes `asyncio.run` cancel its task.
     handlers = {
         signal.SIGINT: signal.default_int_handler,

@@ -1,0 +1,130 @@
+"""Audit the tasks of a suite: choose those that have to run, keep their certificates and collect their shortfalls."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+from lmrbench.authoring.audit.auditing import audit
+from lmrbench.authoring.audit.certificate import (
+    LEAK_SHARE,
+    Certificate,
+    read_certificate,
+    read_runs,
+    why_none,
+    write_certificate,
+)
+from lmrbench.authoring.audit.laboratory import Advance
+from lmrbench.authoring.audit.leaks import foreign_leaks, leaks_between_tiers, missing, worst_leak
+from lmrbench.authoring.audit.tiers import audit_of_tier
+from lmrbench.authoring.new.drafting import left_to_do
+from lmrbench.sandbox.protocol import WorkerPool
+from lmrbench.tasks.digests import audit_digest, runs_digest
+from lmrbench.tasks.model import Task
+
+QUICK_SEEDS = 3
+
+
+def audited(
+    tasks: Iterable[Task], seeds: int, pool: WorkerPool, advance: Advance, write: bool
+) -> Iterator[Certificate]:
+    """Audit tasks and yield their certificates.
+
+    Args:
+        tasks: The tasks to audit.
+        seeds: How many seeds to use. They are the same on every machine, so that certificates can be compared.
+        pool: The workers to run in.
+        advance: Called with a stage's name, the number of steps done, and their total.
+        write: Whether to store the certificates beside the tasks.
+    """
+    for task in tasks:
+
+        def told(stage: str, done: int, total: int, name: str = task.id) -> None:
+            advance(f"{name}: {stage}", done, total)
+
+        measure = audit if task.tier == "function" else audit_of_tier
+        measured = measure(task, range(seeds), pool, told)
+        certificate = measured.model_copy(update={"tier": task.tier, "runs": runs_digest(task)})
+        if write:
+            write_certificate(task, certificate)
+        yield certificate
+
+
+def renewed(tasks: Iterable[Task], seeds: int) -> dict[str, Certificate]:
+    """Renew and store the certificates of tasks of which only the texts for solvers changed; nothing has to run."""
+    found = {}
+    for task in tasks:
+        if (known := read_runs(task)) is not None and known.seeds >= seeds:
+            # Of a whole method no constant has to be stated; see `tier_audit`.
+            lacking = known.missing if task.tier == "method" else missing(task)
+            update = {"digest": audit_digest(task), "leak": worst_leak(task), "missing": lacking}
+            found[task.id] = known.model_copy(update=update)
+            write_certificate(task, found[task.id])
+    return found
+
+
+def plan(
+    tasks: Sequence[Task], seeds: int, again: bool, renew: bool
+) -> tuple[dict[str, Certificate | None], list[Task]]:
+    """Return the certificates that hold, by task id, and the tasks to audit.
+
+    Those are the tasks without a certificate over enough seeds, and those whose certificate has shortfalls, except for
+    certificates that were just renewed.
+
+    Args:
+        tasks: The tasks to choose from.
+        seeds: How many seeds a certificate must be made under.
+        again: Whether to audit all tasks.
+        renew: Whether to renew the certificates of tasks of which only the texts for solvers changed.
+    """
+    known = {task.id: read_certificate(task) for task in tasks}
+    fresh = renewed([task for task in tasks if known[task.id] is None], seeds) if renew and not again else {}
+    todo = []
+    for task in tasks:
+        certificate = known[task.id]
+        holds = certificate is not None and certificate.seeds >= seeds and not certificate.shortfalls
+        if again or not (holds or task.id in fresh):
+            todo.append(task)
+    return known | fresh, todo
+
+
+def shortfalls(
+    every_task: Iterable[Task], tasks: Sequence[Task], certificates: Mapping[str, Certificate | None]
+) -> dict[str, list[str]]:
+    """Return what keeps each task from shipping, by task id.
+
+    Args:
+        every_task: All tasks of the same tier: a workspace must not hold the answer to a task of another paper.
+        tasks: The tasks to report.
+        certificates: The certificates that hold, by task id.
+    """
+    foreign: dict[str, list[str]] = defaultdict(list)
+    for task, other, leak in foreign_leaks(every_task):
+        if leak.share > LEAK_SHARE:
+            text = f"{leak.place} holds {leak.share:.0%} of the answer to {other.id}, more than {LEAK_SHARE:.0%}"
+            foreign[task.id].append(text)
+    return {
+        task.id: [*_of_certificate(task, certificates[task.id]), *foreign.get(task.id, ()), *left_to_do(task)]
+        for task in tasks
+    }
+
+
+def _of_certificate(task: Task, certificate: Certificate | None) -> Sequence[str]:
+    if certificate is None:
+        return [f"no certificate holds: it {why_none(task)}; run `lmrbench task audit {task.id}`"]
+    return certificate.shortfalls
+
+
+def answers_of_other_tiers(tasks: Iterable[Task], papers: Collection[str]) -> dict[str, list[str]]:
+    """Return the tasks of other tiers that a workspace answers, by task id. This is no shortfall.
+
+    Args:
+        tasks: All tasks of a suite.
+        papers: The slugs of the papers to report.
+    """
+    found: dict[str, list[str]] = defaultdict(list)
+    for task, other, leak in leaks_between_tiers(task for task in tasks if task.paper.slug in papers):
+        if leak.share > LEAK_SHARE:
+            text = f"its workspace answers {other.id} ({other.tier} tier): {leak.place} holds {leak.share:.0%}"
+            found[task.id].append(f"{text} of a function; do not give both to one solver")
+    return found

@@ -1,0 +1,179 @@
+"""Make the folder of a task from a repository and a function: copy or pin the code, record calls, propose a check."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lmrbench.authoring.new import drafting
+from lmrbench.authoring.new.proposing import propose
+from lmrbench.authoring.new.recorder import MOST_CALLS
+from lmrbench.authoring.new.recording import Call, record
+from lmrbench.errors import TaskError, UsageError
+from lmrbench.source.functions import find
+from lmrbench.tasks.loading import load_facts, load_paper, load_repository
+from lmrbench.tasks.model import Target, Task
+from lmrbench.tasks.sources.fetch import fetch
+from lmrbench.tasks.sources.origin import Tree
+from lmrbench.tasks.sources.pin import pinned
+from lmrbench.tasks.workspace import folder_files
+
+Say = Callable[[str], None]
+Advance = Callable[[str, int, int | None], None]
+
+
+@dataclass(frozen=True)
+class NewTask:
+    """What a new task is made from.
+
+    Attributes:
+        suite: The suite's folder.
+        slug: The paper's short name, which its folder has.
+        category: The task's category.
+        target: The function to mask.
+        repository: The folder to copy the code from; None with `source`.
+        source: Published code to pin, as `lmrbench.tasks.sources.pin` reads it.
+        command: The command that is run in the repository to record calls of the target.
+        beside: Files that are put into the repository while the command runs.
+        paper: The paper, as PDF or text.
+    """
+
+    suite: Path
+    slug: str
+    category: str
+    target: Target
+    repository: Path | None
+    source: str | None
+    command: str
+    beside: tuple[Path, ...]
+    paper: Path | None
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the paper."""
+        return self.suite / self.slug
+
+    @property
+    def name(self) -> str:
+        """The name of the task, made from that of the function."""
+        return re.sub(r"\W", "_", self.target.qualname.rpartition(".")[2]).strip("_").lower()
+
+
+def parsed(places: Sequence[str], source: str | None) -> tuple[Path | None, Target]:
+    """Return the repository and the target that the arguments of a command name.
+
+    Args:
+        places: A repository and a target; a target alone with `source`.
+        source: Published code to take the place of a repository.
+    """
+    if len(places) != (1 if source else 2):
+        expected = "TARGET alone with --source" if source else "REPOSITORY and TARGET, or --source and TARGET"
+        raise UsageError(f"expected {expected}; got {' '.join(places)}")
+    return None if source else Path(places[0]), parsed_target(places[-1])
+
+
+def parsed_target(text: str) -> Target:
+    """Return the target that a text names. Raises TaskError for another text."""
+    try:
+        return Target.parse(text)
+    except ValueError as error:
+        raise TaskError(str(error)) from error
+
+
+def make(wanted: NewTask, say: Say, advance: Advance) -> tuple[Task, list[str]]:
+    """Write the task's folder and return the task, with the decisions that are left to a person.
+
+    Files that exist are kept, so that the same call continues after an interruption or a change.
+
+    Args:
+        wanted: What to make.
+        say: Called with each line for the user.
+        advance: Called with a stage's name, the amount done, and the total where it is known.
+    """
+    for option, given in (("slug", wanted.slug), ("category", wanted.category)):
+        if not re.fullmatch(r"[a-z0-9][a-z0-9_]*", given):
+            raise UsageError(f"--{option} {given}: small letters, digits and underscores are allowed")
+    text = drafting.read_paper(wanted.paper) if wanted.paper is not None else ""
+    table, check = wanted.folder / "task.toml", wanted.folder / "checks" / f"{wanted.name}.py"
+    if wanted.repository is None:
+        files: Mapping[str, bytes] = _fetched(wanted, say, advance)
+    else:
+        files = _copied(wanted, wanted.repository, say)
+    _require(files, wanted.target)
+    calls: tuple[Call, ...] = ()
+    if not check.exists() or (isinstance(files, Tree) and not table.exists()):
+        calls = _recorded(wanted, files, say, advance)
+    decisions: list[str] = []
+    if check.exists():
+        say(f"{check}: kept as it is")
+    else:
+        proposal = propose(wanted.target, files, calls, wanted.command)
+        _write(check, proposal.check, say)
+        decisions += proposal.decisions
+    source = drafting.described(files, calls) if isinstance(files, Tree) and calls else None
+    _write(table, drafting.draft_table(wanted.slug, wanted.name, wanted.category, wanted.target, source), say)
+    _write(wanted.folder / "paper.md", drafting.draft_summary(text), say)
+    of_paper = load_paper(wanted.folder, load_facts(wanted.suite))
+    task = next((item for item in of_paper if item.name == wanted.name), None)
+    if task is None:
+        raise TaskError(f"{table}: it holds no task named {wanted.name!r}; add one, or name another target")
+    for draft in (table, wanted.folder / "paper.md"):
+        if "TODO" in draft.read_text("utf-8"):
+            decisions.append(f"{draft}: fill in what is marked TODO")
+    return task, decisions
+
+
+def _recorded(wanted: NewTask, files: Mapping[str, bytes], say: Say, advance: Advance) -> tuple[Call, ...]:
+    advance(f"{wanted.command} runs, and {wanted.target} is watched", 0, None)
+    calls = record({**files, **drafting.files_beside(wanted.beside, files)}, wanted.target, wanted.command)
+    most = f" ({MOST_CALLS} is the limit; later calls are ignored)" if len(calls) == MOST_CALLS else ""
+    say(f"{wanted.command}: {len(calls)} calls of the target recorded{most}")
+    return calls
+
+
+def _copied(wanted: NewTask, repository: Path, say: Say) -> Mapping[str, bytes]:
+    """Copy the files that a task needs to `repo/`; nothing is written if they do not hold the target."""
+    files, left_out = drafting.choose_files(folder_files(repository))
+    _require(files, wanted.target)
+    folder = wanted.folder / "repo"
+    if folder.is_dir():
+        say(f"{folder}: kept as it is")
+        return folder_files(folder)
+    for path, data in files.items():
+        drafting.write_new(folder / path, data)
+    say(f"{folder}: {len(files)} files")
+    for path, reason in left_out.items():
+        say(f"  left out {path}: {reason}")
+    return files
+
+
+def _fetched(wanted: NewTask, say: Say, advance: Advance) -> Tree:
+    """Fetch the source that task.toml pins, or pin the given one, and return its files with the overlay's."""
+    table, overlay = wanted.folder / "task.toml", wanted.folder / "overlay"
+    if table.exists():
+        known = load_repository(wanted.folder)
+        if not isinstance(known, Tree):
+            raise TaskError(
+                f"{table}: it has no [source]; --source begins a folder, or continues one that has a source"
+            )
+        tree = known
+    else:
+        tree = Tree(wanted.folder, pinned(wanted.source or ""), folder_files(overlay) if overlay.is_dir() else {})
+    fetch(tree.source, lambda done, total: advance(str(tree.source), done, total))
+    say(f"{tree.source}: {len(tree.places):,} files")
+    return tree
+
+
+def _require(files: Mapping[str, bytes], target: Target) -> None:
+    if target.file not in files:
+        raise TaskError(f"{target}: there is no file {target.file}")
+    try:
+        find(files[target.file], target.qualname)
+    except TaskError as error:
+        raise TaskError(f"{target.file}: {error}") from error
+
+
+def _write(file: Path, content: str, say: Say) -> None:
+    say(f"{file}: {'written' if drafting.write_new(file, content) else 'kept as it is'}")

@@ -1,0 +1,54 @@
+"""Mask functions of any repository, and show what masking changes."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from lmrbench.authoring.new.closure import closure
+from lmrbench.errors import TaskError
+from lmrbench.source import functions
+from lmrbench.tasks.model import Target
+
+
+def with_helpers(files: Mapping[str, bytes], targets: Sequence[Target], repository: Path) -> tuple[Target, ...]:
+    """Add the helpers that only the targets use. Raises TaskError for a target in a file that does not exist."""
+    require_files(files, targets, repository)
+    return closure(files, targets)
+
+
+def require_files(files: Mapping[str, bytes], targets: Sequence[Target], repository: Path) -> None:
+    """Raise TaskError for a target in a file that a repository does not have."""
+    for target in targets:
+        if target.file not in files:
+            raise TaskError(f"{target}: there is no file {repository / target.file}")
+
+
+def masked(files: Mapping[str, bytes], targets: Sequence[Target]) -> dict[str, bytes]:
+    """Return a repository's files with the targets masked."""
+    found = dict(files)
+    for name in dict.fromkeys(target.file for target in targets):
+        try:
+            found[name] = functions.mask(files[name], [target.qualname for target in targets if target.file == name])
+        except TaskError as error:
+            raise TaskError(f"{name}: {error}") from error
+    return found
+
+
+def difference(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> str:
+    """Return what masking changes, as a unified diff."""
+    parts = []
+    for name in (name for name in after if after[name] != before[name]):
+        old, new = (text.decode("utf-8", "replace").splitlines() for text in (before[name], after[name]))
+        parts.append("\n".join(difflib.unified_diff(old, new, f"a/{name}", f"b/{name}", lineterm="")))
+    return "\n".join(parts)
+
+
+def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write files to a new folder. Raises TaskError if it exists."""
+    if folder.exists():
+        raise TaskError(f"{folder}: exists already; name a new folder")
+    for name, data in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)

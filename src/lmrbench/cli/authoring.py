@@ -1,0 +1,244 @@
+"""`lmrbench task new`, `mask`, `results`, `forge`, `accept` and `import`."""
+
+from __future__ import annotations
+
+import json as json_
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from typer import Argument, Option
+
+from lmrbench.authoring.adversaries import accept as accept_finding
+from lmrbench.authoring.adversaries import finding_in
+from lmrbench.authoring.audit.suite import QUICK_SEEDS, audited
+from lmrbench.authoring.new import masking
+from lmrbench.authoring.new.making import NewTask, make, parsed, parsed_target
+from lmrbench.cli import options
+from lmrbench.cli.grading import select_one
+from lmrbench.cli.options import print_json
+from lmrbench.cli.terminal import progress, say, show, staged, warn
+from lmrbench.errors import TaskError
+from lmrbench.files import write_whole
+from lmrbench.grading.forging import effects, fair_draw, logged_results
+from lmrbench.report.sheets.audit import draw_facts, draw_lines, effects_sheet
+from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
+from lmrbench.sandbox.registry import open_pool
+from lmrbench.tasks.loading import load_suite, suite_folder, suite_folders
+from lmrbench.tasks.model import Draw
+from lmrbench.tasks.selection import paper_task
+from lmrbench.tasks.tiers.forensic import deviation_pool
+from lmrbench.tasks.tiers.logged import RESULTS
+from lmrbench.tasks.workspace import folder_files, goal_signatures
+from lmrbench.text import counted, printable
+
+
+def new(
+    places: Annotated[
+        list[str],
+        Argument(
+            metavar="[REPOSITORY] TARGET",
+            help="A folder with Python files, but not with --source; and the function to mask: "
+            "simclr.py::SimCLR.info_nce_loss.",
+        ),
+    ],
+    to: Annotated[Path, Option("--to", metavar="DIR", help="The suite folder; the task goes to DIR/SLUG.")],
+    slug: Annotated[str, Option("--slug", metavar="SLUG", help="The paper's short name: simclr.")],
+    source: Annotated[
+        str | None,
+        Option(
+            metavar="SOURCE",
+            help="Published code instead of REPOSITORY: NAME==VERSION of a package, ADDRESS@COMMIT of a Git "
+            "repository, or the address of a .tar.gz or .zip.",
+        ),
+    ] = None,
+    command: Annotated[
+        str, Option("--command", help="Run in the repository to see how the target is called.")
+    ] = "python experiment.py",
+    beside: Annotated[
+        list[Path] | None,
+        Option(
+            "--with",
+            metavar="FILE",
+            help="A script or a folder to put into the repository while the command runs. May be repeated.",
+        ),
+    ] = None,
+    paper: Annotated[
+        Path | None, Option("--paper", metavar="FILE", help="The paper, as PDF or text, for the summary's outline.")
+    ] = None,
+    category: Annotated[
+        str, Option(help="One of the categories in suite.toml; any name in a suite without that file.")
+    ] = "training_objectives",
+) -> None:
+    """Make a task from a repository and a function.
+
+    The repository is copied, calls of the target are recorded, a check is proposed and audited, and what is left to do
+    is listed. With --source nothing is copied: task.toml pins the published code by its digest, and it is fetched to
+    the cache.
+
+    Files that exist are kept, so the same command continues after a change or after Ctrl-C.
+    """
+    repository, target = parsed(places, source)
+    wanted = NewTask(to, slug, category, target, repository, source, command, tuple(beside or ()), paper)
+    with staged() as (_, advance):
+        task, decisions = make(wanted, say, advance)
+    print(f"\nThe masked target:\n\n{printable(goal_signatures(task)[target], lines=True)}")
+    try:
+        with open_pool(DEFAULT_SANDBOX, suite_folders(to)) as pool, staged() as (_, advance):
+            (certificate,) = audited([task], QUICK_SEEDS, pool, advance, write=False)
+        shortfalls = certificate.shortfalls
+    except TaskError as error:
+        shortfalls = (str(error),)
+    print(f"\nLeft to do (`lmrbench task audit {slug} --suite {to} --quick` shows the mutants that survive):")
+    for item in (*decisions, *shortfalls):
+        say(f"- {item}")
+
+
+def mask(
+    repository: Annotated[Path, Argument(metavar="REPOSITORY", help="A folder with Python files.")],
+    targets: Annotated[
+        list[str], Argument(metavar="TARGET...", help="Functions to mask: trainers.py::SimPOTrainer.simpo_loss.")
+    ],
+    closure: Annotated[
+        bool, Option("--closure", help="Also mask the helpers that only the targets use: a harder task.")
+    ] = False,
+    to: Annotated[
+        Path | None, Option("--to", metavar="DIR", help="Write the masked repository to a new folder.")
+    ] = None,
+) -> None:
+    """Mask functions of a repository and show the difference.
+
+    The bodies of the functions are removed, and every other byte stays. With --to the masked repository is written
+    instead. The last line lists the targets in the form of task.toml.
+    """
+    files = folder_files(repository)
+    chosen = tuple(parsed_target(text) for text in targets)
+    if closure:
+        chosen = masking.with_helpers(files, chosen, repository)
+    masking.require_files(files, chosen, repository)
+    masked = masking.masked(files, chosen)
+    if to is not None:
+        masking.write_files(to, masked)
+    else:
+        print(masking.difference(files, masked))
+    print(f"targets = {json_.dumps([str(target) for target in chosen])}")
+
+
+def results(
+    papers: Annotated[list[str], Argument(metavar="PAPER...", help="Papers, such as dpo.")],
+    sandbox: options.Sandbox = DEFAULT_SANDBOX,
+    suite: options.Suite = None,
+) -> None:
+    """Write results.json: what the reference's experiment logs.
+
+    That is what run(seed) of its experiment.py returns under the published seeds. The experiment runs in a sandbox, on
+    one thread and in double precision. Solvers of the method tier see the file; their work is graded under other
+    seeds. `lmrbench task audit --tier method` says if the file is out of date.
+    """
+    folder = suite_folder(suite)
+    every_task = load_suite(folder)
+    tasks = [paper_task(every_task, paper) for paper in papers]
+    with open_pool(sandbox, suite_folders(folder), 1) as pool, progress() as bars:
+        for task in bars.track(tasks, description="experiments"):
+            file = task.folder / RESULTS
+            write_whole(file, logged_results(task, pool).encode())
+            say(str(file))
+
+
+def forge(
+    paper: Annotated[str, Argument(metavar="PAPER", help="A paper with a pool of deviations, such as dpo.")],
+    deviations: Annotated[
+        int | None, Option("--deviations", "-k", min=1, help="Number to draw; by default the pool is tried.")
+    ] = None,
+    seed: Annotated[int, Option(min=0, max=2**31 - 1, help="Random seed of the draw.")] = 0,
+    sandbox: options.Sandbox = DEFAULT_SANDBOX,
+    workers: options.Workers = None,
+    suite: options.Suite = None,
+    json: options.Json = False,
+) -> None:
+    """Draw deviations for a forensic task, or try the pool of deviations.
+
+    Without --deviations each deviation of the paper's deviations.toml is run alone, and the logged metrics that it
+    moves are counted. Exits with 1 if one does not run or train, moves nothing, or can't be told from another.
+
+    With --deviations K the first fair draw is looked for: the changed program trains, each of its changes alone moves
+    the metrics well above the tolerance, and no part of the draw, no draw with one change exchanged, and no single
+    change gives the same logs. The output is the answer of the task; a draw is a function of the pool, the repository,
+    K, the seed and the attempt, so it can be computed by everyone who has the suite.
+    """
+    folder = suite_folder(suite)
+    task = paper_task(load_suite(folder), paper)
+    refused: list[tuple[Draw, str]] = []
+    with open_pool(sandbox, suite_folders(folder), workers) as pool, staged() as (_, advance):
+        if deviations is None:
+            found = effects(task, pool, advance)
+        else:
+            known = deviation_pool(task)
+            draw = fair_draw(task, known, deviations, seed, pool, advance, lambda *item: refused.append(item))
+    if deviations is not None:
+        if json:
+            print_json(draw_facts(draw, refused))
+        else:
+            for line in draw_lines(paper, draw, refused):
+                say(line)
+        return
+    if json:
+        print_json([item.model_dump(mode="json") for item in found])
+    else:
+        show(effects_sheet(paper, found))
+    if any(item.fault for item in found):
+        raise typer.Exit(1)
+
+
+def accept(
+    file: Annotated[Path, Argument(help="The file that `lmrbench task audit --adversary` wrote.")],
+    task: Annotated[str, Argument(metavar="TASK", help="The task, as dpo/preference_loss.")],
+    number: Annotated[int, Argument(min=0, help="The number of the version in the list of findings.")],
+    name: Annotated[str, Argument(help="The new name of the version, as beta_ignored.")],
+    suite: options.Suite = None,
+) -> None:
+    """Add a version that an adversary wrote to the wrong versions or rewrites.
+
+    Every audit of the task tries it from then on. Read it first: it becomes a part of the task.
+    """
+    chosen = select_one(suite, task)
+    print(accept_finding(chosen, finding_in(file, chosen, number), name))
+
+
+def import_(
+    edition: Annotated[
+        Literal["lmr-bench"],
+        Argument(metavar="lmr-bench", help="The edition to import: the public edition of LMR-BENCH."),
+    ],
+    source: Annotated[
+        Path, Argument(metavar="DIR", help="A clone of its repository, its folder benchmark, or the datasets in it.")
+    ],
+    to: Annotated[Path, Option("--to", metavar="SUITE", help="The suite folder to make, new or empty.")],
+    json: options.Json = False,
+) -> None:
+    """Make a suite from a clone of the public edition of LMR-BENCH.
+
+    Each golden is put into the research code, so that masks are computed; goldens, unit tests and bytecode are not
+    copied. Nothing of the clone is run. All commands then read the suite with --suite SUITE.
+
+    A task gets a check of ordinary cases if its function can be observed without its repository: `lmrbench grade`
+    grades it. The others can be listed, shown, exported, collected and judged. What was left out is listed with the
+    reason.
+
+    Exits with 1, and writes nothing, if no task could be made.
+    """
+    from lmrbench.integrations.lmr_bench.importing import import_edition
+    from lmrbench.report.sheets.imports import imported_sheets
+
+    with staged() as (_, advance):
+        found = import_edition(source, to, lambda done, total: advance("benchmarks", done, total))
+    if json:
+        print_json(found.model_dump(mode="json"))
+    else:
+        show(*imported_sheets(found))
+    if not found.tasks:
+        warn(f"{source}: no task could be made, and nothing was written")
+        raise typer.Exit(1)
+    if not json:
+        checked = sum(bool(item.check) for item in found.tasks)
+        say(f"{to}: {counted(len(found.tasks), 'task')}, of which {checked} can be graded; lmrbench list --suite {to}")

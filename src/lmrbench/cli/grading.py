@@ -1,0 +1,89 @@
+"""Select tasks and grade answers, with progress on standard error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from lmrbench.cli.terminal import progress, staged, warn
+from lmrbench.grading.grader import Grader
+from lmrbench.grading.plan import GradingPlan
+from lmrbench.grading.records import Grade
+from lmrbench.grading.selection import Selection
+from lmrbench.grading.selection import select as select_tasks
+from lmrbench.grading.speed import has_timed_inputs
+from lmrbench.runs.folder import UNVERIFIED, changed_tasks
+from lmrbench.runs.grading import grade_run, time_run
+from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
+from lmrbench.sandbox.registry import open_pool
+from lmrbench.tasks.loading import suite_folders
+from lmrbench.tasks.model import Task, Tier
+from lmrbench.tasks.selection import only
+from lmrbench.tasks.submission import Submission
+
+
+def select(
+    suite: Path | None,
+    patterns: Iterable[str] | None,
+    tier: Tier = "function",
+    fresh: int | None = None,
+    sandbox: str = DEFAULT_SANDBOX,
+    most: int | None = None,
+) -> Selection:
+    """Load a suite and choose tasks, with progress; see `lmrbench.grading.selection.select`."""
+    return select_tasks(staged, suite, patterns, tier, fresh, sandbox, most)
+
+
+def select_one(suite: Path | None, name: str) -> Task:
+    """Return the one task of that name. Raises TaskError if it names several."""
+    return only(select(suite, [name]).chosen, name)
+
+
+def grade_with_progress(
+    folder: Path,
+    submissions: Sequence[Submission],
+    tasks: Selection,
+    plan: GradingPlan,
+    source: str | None = None,
+) -> Iterator[Grade]:
+    """Grade submissions into a run folder and yield the grades as they are made; see `grade_run`."""
+    if folder.is_dir() and (changed := changed_tasks(folder, tasks.every)):
+        warn(f"{folder}: graded before these tasks changed, the grades no longer hold: {', '.join(changed)}")
+    with Grader(tasks.by_id, plan) as grader, progress() as bars:
+        needed = {item.task for item in submissions}
+        goldens = bars.add_task("golden", total=len(needed) * len(grader.seeds))
+        bar = bars.add_task("submissions", total=len(submissions))
+        for item in grade_run(
+            folder=folder,
+            submissions=submissions,
+            grader=grader,
+            observed=lambda *_: bars.advance(goldens),
+            set_aside=lambda count: warn_set_aside(folder, count),
+            source=source,
+        ):
+            bars.advance(bar)
+            yield item
+
+
+def warn_set_aside(folder: Path, count: int) -> None:
+    """Warn that grades of a run folder were not made by this installation."""
+    grades = "1 grade was" if count == 1 else f"{count} grades were"
+    warn(
+        f"{folder}: {grades} not made by this installation, or changed since; moved to {UNVERIFIED}, and graded anew "
+        "where asked for"
+    )
+
+
+def time_with_progress(
+    folder: Path, grades: Iterable[Grade], submissions: Sequence[Submission], tasks: Selection, sandbox: str
+) -> Iterator[Grade]:
+    """Time the answers that pass and whose tasks have timed inputs, and yield their grades with timings."""
+    known = tasks.by_id
+    due = [item for item in grades if item.passed and has_timed_inputs(known[item.task])]
+    if not due:
+        warn("no answer that passes is to a task with timed inputs; there is no speed to measure")
+    # One worker, when nothing else is graded.
+    with open_pool(sandbox, suite_folders(tasks.suite), 1) as pool, staged("speed", len(due)) as (finished, _):
+        for item in time_run(folder, due, submissions, known, pool):
+            finished()
+            yield item

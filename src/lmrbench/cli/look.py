@@ -1,0 +1,155 @@
+"""`lmrbench report`, `why` and `view`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+from lmrbench.cli import options
+from lmrbench.cli.grading import select_one
+from lmrbench.cli.options import print_json
+from lmrbench.cli.report import print_report, print_report_as_json
+from lmrbench.cli.terminal import console, say, show, warn
+from lmrbench.errors import UsageError
+from lmrbench.files import write_whole
+from lmrbench.report.build import build
+from lmrbench.report.findings import together
+from lmrbench.report.render.text import markdown
+from lmrbench.report.sheets.answers import choose, failure_facts, failures, verdict_line
+from lmrbench.report.sheets.grading import failed_cases_sheet, failing_grades_sheet
+from lmrbench.runs.folder import read_run
+from lmrbench.runs.index import RunIndex
+from lmrbench.runs.places import RUNS, run_folders
+from lmrbench.tasks.loading import load_suite, suite_folder
+from lmrbench.text import counted, printable
+
+
+def report(
+    runs: options.Runs,
+    labels: options.LabelFiles = None,
+    suite: options.Suite = None,
+    json: options.Json = False,
+    as_markdown: options.Markdown = False,
+    html: Annotated[
+        Path | None, Option(metavar="FILE", help="Also write a page: all tables, explained, and figures.")
+    ] = None,
+    csv: Annotated[Path | None, Option(metavar="DIR", help="Also write each table to a CSV file.")] = None,
+    as_latex: Annotated[
+        Path | None, Option("--latex", metavar="FILE", help="Also write all tables as LaTeX (booktabs, graphicx).")
+    ] = None,
+) -> None:
+    """Report runs in tables, as a page, or for a paper.
+
+    The tables have rates by task and by category with 95% intervals, failures by kind, how answers ended, costs,
+    pass@k if tasks have several answers, costs per passing answer, when traced agents were first right, the speed of
+    timed answers, comparisons of systems, the smallest difference that the tasks can detect, and the ratings of judges
+    and people compared with the tests.
+
+    Runs may be finished, killed half-way or made elsewhere; nothing is asked, graded or changed. Several run folders
+    are shown side by side. Samples without an answer, because a provider or an agent's program failed, are listed
+    apart and omitted from the rates.
+    """
+    findings = together([read_run(folder) for folder in run_folders(runs)], suite, labels or ())
+    for warning in findings.warnings:
+        warn(warning)
+    made = build(findings)
+    if html or csv or as_latex:
+        from lmrbench.report.render.files import rendered
+
+        for file, text in rendered(made, html, csv, as_latex):
+            write_whole(file, text.encode())
+            if not (json or as_markdown):
+                say(f"{file}: written")
+    if json:
+        print_report_as_json(made)
+    elif as_markdown:
+        print("\n".join([*map(markdown, made.sheets), *(f"{printable(line)}\n" for line in made.not_submitted)]))
+    else:
+        print_report(made)
+
+
+def why(
+    run: Annotated[Path, Argument(metavar="RUN", help="A run folder.")],
+    task: Annotated[
+        str | None, Argument(metavar="[TASK]", help="A task id, such as dpo/preference_loss; by default all failures.")
+    ] = None,
+    system: Annotated[str | None, Option(help="The system, if the run has several.")] = None,
+    sample: Annotated[
+        int | None, Option(min=0, help="The sample of the system; by default the first that fails.")
+    ] = None,
+    suite: options.Suite = None,
+    json: options.Json = False,
+) -> None:
+    """List the answers of a run that fail, or show why one fails.
+
+    For one answer the failed cases are shown, and the code that was taken of it next to the masked function. If no
+    code could be taken, the answer is shown as it came.
+    """
+    held = read_run(run)
+    if task is None:
+        failed = failures(held, system, sample)
+        if json:
+            print_json({"run": str(run), "failures": [failure_facts(item) for item in failed]})
+            return
+        if failed:
+            show(failing_grades_sheet(failed))
+            say(f"`lmrbench why {run} TASK` shows all failed cases of an answer")
+        of_all = sum(system in (None, item.system) and sample in (None, item.sample) for item in held.grades)
+        say(f"{len(failed)} of {counted(of_all, 'answer')} failed")
+        return
+    found = select_one(suite, task)
+    answer = choose(held, found.id, system, sample)
+    if json:
+        failed_cases = [case.model_dump(mode="json") for case in answer.grade.cases if case.verdict != "match"]
+        print_json({"grade": answer.grade.model_dump(mode="json", exclude={"cases"}), "failed_cases": failed_cases})
+        return
+    from lmrbench.report.render.task import answer_parts
+
+    say(verdict_line(answer))
+    for warning in answer.grade.warnings:
+        say(f"  {warning}")
+    print()
+    show(failed_cases_sheet(answer.grade))
+    if answer.submission is None:
+        say(f"{run}: holds the grade but not the answer")
+        return
+    out = console()
+    for part in answer_parts(found, answer.submission, out.width):
+        out.print(part)
+
+
+def view(
+    runs: Annotated[
+        list[Path] | None, Argument(metavar="[RUN]...", help=f"{options.RUNS_HELP} By default runs/.")
+    ] = None,
+    host: Annotated[
+        str, Option(help="The address to listen on. Everyone who can reach it sees everything.")
+    ] = "127.0.0.1",
+    port: Annotated[int, Option(min=0, max=65535, help="The port to listen on; 0 for any free port.")] = 7575,
+    show_reference: Annotated[
+        bool, Option("--show-reference", help="Show the reference next to answers, not the masked function.")
+    ] = False,
+    labels: options.LabelFiles = None,
+    suite: options.Suite = None,
+) -> None:
+    """Browse runs: tasks by systems, and the code and failures of each answer.
+
+    Pages also show votes and costs. They are made on this machine and load nothing from elsewhere. A run that is still
+    going is followed. Ctrl-C ends the server.
+    """
+    from lmrbench.web.app import Viewer, application
+    from lmrbench.web.serving import listening, serve
+
+    folders = run_folders(runs or [RUNS])
+    if unread := [file for file in labels or () if not file.is_file()]:
+        raise UsageError(f"{unread[0]}: there is no such file of labels")
+    tasks = {task.id: task for task in load_suite(suite_folder(suite))}
+    viewer = Viewer([RunIndex(folder, labels or ()) for folder in folders], tasks, show_reference)
+    with listening(host, port) as server:
+        say(f"{server.address} shows {counted(len(folders), 'run')}; Ctrl-C ends it")
+        try:
+            serve(application(viewer, server.names), server)
+        finally:
+            viewer.transcripts.close()

@@ -1,0 +1,186 @@
+"""`lmrbench annotate` and `lmrbench labels`."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+from lmrbench.cli import options
+from lmrbench.cli.grading import select
+from lmrbench.cli.lazy import group
+from lmrbench.cli.terminal import progress, say, warn
+from lmrbench.errors import UsageError
+from lmrbench.files import locked
+from lmrbench.judging.answers import answers_to_label
+from lmrbench.judging.documents import document
+from lmrbench.judging.labels import adjudicated, disputed, read_labels, write_labels
+from lmrbench.judging.sheets import (
+    blinded,
+    items_folder,
+    read_keys,
+    read_scale,
+    read_sheets,
+    write_disputed,
+    write_export,
+)
+from lmrbench.runs.places import run_folders
+from lmrbench.text import counted
+
+labels = group("Have people label answers in sheets; merge and adjudicate labels.")
+KeysOption = Annotated[
+    list[Path], Option("--key", metavar="KEY", help="The key of the export; repeat it for several exports.")
+]
+LabelsOption = Annotated[Path, Option("--out", metavar="FILE", help="The file of labels to write.")]
+
+
+def annotate(
+    runs: options.Runs,
+    annotator: Annotated[list[str], Option("--annotator", metavar="NAME", help="An annotator; repeat it for each.")],
+    overlap: Annotated[int, Option(min=1, help="Number of annotators that label each answer.")] = 1,
+    seed: Annotated[int, Option(min=0, help="Random seed for the queues of the annotators.")] = 0,
+    task: options.Tasks = None,
+    calibration: Annotated[
+        Path | None,
+        Option(metavar="FILE", help="Answers with a known verdict, as JSON lines, which everyone labels first."),
+    ] = None,
+    to: Annotated[Path, Option("--to", metavar="DIR", help="The folder of labels and progress.")] = Path("annotation"),
+    host: Annotated[
+        str,
+        Option(
+            help="The address to listen on. The server has no TLS: except on loopback, the traffic shows links and "
+            "labels, so put it behind a proxy with TLS."
+        ),
+    ] = "127.0.0.1",
+    port: Annotated[int, Option(min=0, max=65535, help="The port to listen on; 0 for any free port.")] = 7576,
+    suite: options.Suite = None,
+) -> None:
+    """Have people label answers in a browser.
+
+    Answers are blinded, and each annotator has a personal link and queue. The lead's link shows progress, agreement and
+    disagreements, which are settled there. Each label is stored before the next page is shown. The same command
+    resumes. DIR/labels.jsonl is always up to date, for `lmrbench labels`, `analyse agreement`, `report` and
+    `view --labels`. Ctrl-C ends the server.
+    """
+    from lmrbench.web.annotation.app import Annotation, application
+    from lmrbench.web.annotation.queues import check_annotators, conditions, draw_queues, items_of, read_known
+    from lmrbench.web.annotation.store import LEAD, open_store
+    from lmrbench.web.serving import listening, serve
+
+    check_annotators(annotator, overlap)
+    selection = select(suite, task)
+    tasks = selection.by_id
+    answers, chosen = answers_to_label(run_folders(runs), tasks, selection.names)
+    known = read_known(calibration, answers, tasks) if calibration else {}
+    items = items_of({answer: answers[answer] for answer in chosen}, known, seed)
+    asked = conditions(annotator, overlap, seed, items, answers, chosen, known, tasks)
+    queues = draw_queues(items, annotator, overlap, seed)
+    calibrations = {name for name, item in items.items() if item.known}
+    with locked(to), closing(open_store(to, asked, queues, calibrations)) as store, listening(host, port) as server:
+        annotation = Annotation(to, store, items, tasks)
+        if server.names == ["*"]:
+            warn("this server has no TLS: its traffic shows the links below, and who has a link can label with it")
+        counts = f"{counted(len(items) - len(calibrations), 'answer')}, {len(calibrations)} calibration items"
+        say(f"{server.address}: {counts}, in {to}")
+        say("Give each annotator only their own link. Ctrl-C ends the server; the same command resumes.")
+        for name, token in store.tokens().items():
+            say(f"{'who leads' if name == LEAD else name}: {server.address}/enter/{token}")
+        serve(application(annotation, server.names), server)
+
+
+@labels.command("export")
+def export_sheet(
+    runs: options.Runs,
+    out: Annotated[Path, Option("--out", metavar="FILE", help="The sheet, .csv or .jsonl.")],
+    key: Annotated[
+        Path, Option("--key", metavar="KEY", help="The file that maps items to systems; keep it from annotators.")
+    ],
+    annotator: Annotated[str, Option(metavar="NAME", help="The annotator; may be left to them.")] = "",
+    seed: Annotated[int, Option(min=0, help="Random seed for item order and item names.")] = 0,
+    task: options.Tasks = None,
+    suite: options.Suite = None,
+) -> None:
+    """Write a sheet of answers to label, without systems and grades, and in random order.
+
+    FILE-items/ holds what the annotator reads: one Markdown file per item with the instruction, the reference and the
+    candidate.
+    """
+    folder = items_folder(out, key)
+    selection = select(suite, task)
+    known = selection.by_id
+    answers, chosen = answers_to_label(run_folders(runs), known, selection.names)
+    items = blinded(chosen, seed)
+    with progress() as bars:
+        documents = {
+            name: document(name, known[answer.task], answers[answer])
+            for name, answer in bars.track(items.items(), description="items")
+        }
+    write_export(out, key, items, documents, annotator)
+    where = f"{out} to fill in, {folder} to read; {key} maps items to systems, keep it from annotators"
+    say(f"{counted(len(items), 'item')}: {where}")
+
+
+@labels.command("import")
+def import_sheets(
+    sheets: Annotated[list[Path], Argument(metavar="FILE...", help="Filled sheets, .csv or .jsonl.")],
+    key: KeysOption,
+    out: LabelsOption,
+    scale: Annotated[
+        str, Option(metavar="VALUES", help="The values that annotators wrote, such as 0=LI,1=LC,2=CC.")
+    ] = "",
+) -> None:
+    """Check filled sheets and write labels with the names of the systems.
+
+    If rows can't be used, all of them are listed and nothing is written. Rows that are not filled in are left out.
+    """
+    if out.exists():
+        raise UsageError(f"{out}: exists already; write to another file, and combine them with labels merge")
+    found, left = read_sheets(sheets, read_keys(key), read_scale(scale) if scale else None)
+    if not found:
+        raise UsageError(f"{', '.join(map(str, sheets))}: nothing is filled in")
+    write_labels(out, found)
+    say(f"{counted(len(found), 'label')} in {out}" + (f"; {left} rows are not filled in" if left else ""))
+
+
+@labels.command("merge")
+def merge(
+    files: Annotated[list[Path], Argument(metavar="LABELS...", help="Files of labels.")], out: LabelsOption
+) -> None:
+    """Merge several files of labels. Equal labels are kept once; contradictions are an error."""
+    found = read_labels(files)
+    write_labels(out, found)
+    annotators = {item.annotator for item in found}
+    say(f"{counted(len(found), 'label')} of {counted(len(annotators), 'annotator')} in {out}")
+
+
+@labels.command("adjudicate")
+def adjudicate(
+    file: Annotated[Path, Argument(metavar="LABELS", help="A file of labels, of all annotators.")],
+    key: KeysOption,
+    out: LabelsOption,
+    decisions: Annotated[
+        Path | None, Option(metavar="FILE", help="The sheet of disputed items that a third person filled in.")
+    ] = None,
+) -> None:
+    """Give each answer the category that most annotators chose.
+
+    Answers without such a category, or called CC by one annotator and LI by another, are disputed. They are written to
+    a sheet, OUT-disputed.csv, for a third person, and read with --decisions.
+    """
+    if out.exists() and out.samefile(file):
+        raise UsageError(f"{out}: holds the labels themselves; name another file with --out")
+    found, items = read_labels([file]), read_keys(key)
+    open_ = disputed(found)
+    decided = read_sheets([decisions], items)[0] if decisions else []
+    verdicts = adjudicated(found, decided)
+    sheet = decisions or out.with_name(f"{out.stem}-disputed.csv")
+    if open_ and not decisions:
+        write_disputed(sheet, items, open_)
+    write_labels(out, verdicts)
+    say(f"{counted(len(verdicts), 'verdict')} in {out}")
+    if left := len(open_) - len({item.answer for item in decided}):
+        say(
+            f"{left} disputed answers have no verdict; have a third person fill in {sheet} and name it with --decisions"
+        )

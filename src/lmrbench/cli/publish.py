@@ -1,0 +1,162 @@
+"""`lmrbench export`, `site`, `submit` and `verify`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer import Argument, Option
+
+from lmrbench.cli import options
+from lmrbench.cli.grading import grade_with_progress, select
+from lmrbench.cli.terminal import say, show, staged, warn
+from lmrbench.errors import RecordError
+from lmrbench.grading.plan import GradingPlan
+from lmrbench.grading.records import Result, not_submitted
+from lmrbench.integrations.registry import EXPORTERS, exporter
+from lmrbench.report.sheets.grading import missing_lines, verification_sheets
+from lmrbench.report.sheets.suite import tiers_warning
+from lmrbench.runs.folder import drawn_seeds, read_run, require_known
+from lmrbench.runs.pack import read_pack, write_pack
+from lmrbench.runs.places import run_folders, seeds_of
+from lmrbench.runs.verify import begin, compare_claims, end
+from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
+from lmrbench.sandbox.registry import executor_of
+from lmrbench.tasks.loading import load_suite, suite_folder
+from lmrbench.tasks.model import Inputs
+from lmrbench.text import counted
+
+
+def export(
+    patterns: Annotated[list[str], Argument(metavar="TASK...", help=f"{options.PATTERN_HELP.partition(';')[0]}.")],
+    to: Annotated[
+        Path,
+        Option(
+            "--to",
+            metavar="PATH",
+            help="A folder: each workspace is written to PATH/paper/task, each task of Harbor to PATH/paper__task, a "
+            "dataset to PATH. For jsonl, a file.",
+        ),
+    ],
+    inputs: Annotated[
+        Inputs, Option(help="What is shown: full (the masked repository), paper+file, or paper.")
+    ] = "full",
+    format: Annotated[
+        str,
+        Option(
+            metavar="FORMAT",
+            help="; ".join(f"{name}: {item.about}" for name, item in EXPORTERS.items())
+            + "; or a format of another package.",
+        ),
+    ] = "workspace",
+    goldens: Annotated[
+        bool, Option("--goldens", help="With huggingface: also write the answers, for a gated dataset.")
+    ] = False,
+    tier: options.TierName = "function",
+    fresh: options.Fresh = None,
+    suite: options.Suite = None,
+) -> None:
+    """Write what a solver sees of each task.
+
+    That is the masked repository, the summary of the paper and the instruction, and never the answer.
+    """
+    write = exporter(format, goldens)
+    tasks = select(suite, patterns, tier, fresh).chosen
+    if warning := tiers_warning(tasks, "do not give what is written here to solvers of their tasks of another tier"):
+        warn(warning)
+    with staged("tasks", len(tasks)) as (finished, _):
+        for place in write(tasks, to, inputs, **({"goldens": True} if goldens else {})):
+            finished()
+            say(str(place) if place != to else f"{counted(len(tasks), 'task')} in {to}")
+
+
+def site(
+    runs: options.Runs,
+    to: Annotated[Path, Option("--to", metavar="DIR", help="The folder to write; an earlier site is replaced.")],
+    suite: options.Suite = None,
+) -> None:
+    """Write a leaderboard of runs as a static site.
+
+    It shows systems, tasks, comparisons, and how all of it was graded, but neither reasons nor answers. The pages need
+    no server and load nothing from elsewhere. Tiers, and runs of other suites, other versions or another way of
+    grading, are on separate boards. The same runs give the same site.
+    """
+    from lmrbench.web.site.boards import boards_of
+    from lmrbench.web.site.data import named, site_of
+    from lmrbench.web.site.pages import pages
+    from lmrbench.web.site.writing import require_place, write_site
+
+    require_place(to)
+    found = named([read_run(folder) for folder in run_folders(runs)])
+    if len({item.way for item in found}) > 1:
+        warn("these runs are of different suites or versions, or were graded differently; they are on separate boards")
+    made = site_of(found, boards_of(found, suite), {item.id: item for item in load_suite(suite_folder(suite))})
+    files = pages(made)
+    write_site(to, files)
+    say(f"{to}: {counted(len(made.boards), 'board')}, {counted(len(files), 'file')}; index.html is the leaderboard")
+
+
+def submit(
+    run: Annotated[Path, Argument(metavar="RUN", help="The run folder; it must be finished.")],
+    to: Annotated[Path, Option("--to", metavar="FILE.zip", help="The pack.")],
+    with_logs: Annotated[
+        bool, Option("--with-logs", help="Also pack the prompts and the model's answers from Inspect's logs.")
+    ] = False,
+) -> None:
+    """Pack a run for others to grade again.
+
+    `lmrbench verify` grades a pack. It holds the answers, which of them pass, the conditions, and the cost of each
+    answer; no reasons, and nothing of this machine: no folders, addresses or commands, and not its secret seed. The
+    same run gives the same bytes.
+    """
+    manifest = write_pack(run, to, with_logs)
+    say(f"{to}: {', '.join(manifest.files)}")
+
+
+def verify(
+    pack: Annotated[Path, Argument(metavar="PACK", help="A pack of `lmrbench submit`.")],
+    to: Annotated[Path, Option("--to", metavar="RUN", help="The run folder. An earlier verification is resumed.")],
+    seed: Annotated[
+        int | None, Option("--seed", min=0, max=2**31 - 1, help="Draw the cases from this seed, not from a fresh one.")
+    ] = None,
+    sandbox: options.Sandbox = DEFAULT_SANDBOX,
+    workers: options.Workers = None,
+    isolate: options.Isolate = False,
+    executor: options.ExecutorName = "local",
+    address: options.Address = None,
+    suite: options.Suite = None,
+) -> None:
+    """Grade the answers of a pack again and compare the verdicts.
+
+    Cases are drawn from a fresh seed. The run folder then holds the grades like those of any run, and `lmrbench site`
+    shows it as verified. Exits with 0 if every verdict is as claimed, with 1 if one differs, and with 2 for a pack that
+    can't be used.
+    """
+    where = executor_of(executor, address)
+    found = read_pack(pack)
+    submissions = list(found.submissions)
+    tasks = select(suite, None).with_tiers_of(submissions, sandbox, staged)
+    known = tasks.by_id
+    require_known(pack, submissions, known)
+    if unchecked := [item.task for item in submissions if not known[item.task].files.check]:
+        raise RecordError(f"{pack}: {unchecked[0]} has no check and can't be graded")
+    begin(found, to)
+    fresh = (len(drawn_seeds(to)) or 1) if seed is None else None
+    seeds = seeds_of(to, seed, fresh)
+    plan = GradingPlan(
+        seeds, fresh_seeds=seed is None, sandbox=sandbox, executor=where, workers=workers, isolate=isolate
+    )
+    results = [Result.of(item) for item in grade_with_progress(to, submissions, tasks, plan)]
+    answers = compare_claims(found, sorted(results, key=lambda item: item.answer))
+    result = end(found, to, answers)
+    show(*verification_sheets(answers))
+    if result.suite_digest != result.claimed_suite_digest:
+        warn(f"{pack}: was graded under another version of the suite, which may be why verdicts differ")
+    names = {item.id for item in tasks.chosen if item.files.check}
+    for line in missing_lines(not_submitted(results, names), len(names)):
+        say(line)
+    drawn = f"seed {', '.join(map(str, seeds))}, {'drawn for this' if seed is None else 'as given'}"
+    say(f"{result.differ} of {result.answers} verdicts differ from what was claimed ({drawn}); the run is in {to}")
+    if result.differ:
+        raise typer.Exit(1)

@@ -1,0 +1,178 @@
+"""`lmrbench run`."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer import Option
+
+from lmrbench.cli import options
+from lmrbench.cli.derived import with_options
+from lmrbench.cli.grading import grade_with_progress, select, warn_set_aside
+from lmrbench.cli.report import print_report, print_report_as_json
+from lmrbench.cli.terminal import say, show, warn
+from lmrbench.errors import LmrbenchError, UsageError
+from lmrbench.grading.plan import GradingPlan
+from lmrbench.grading.selection import Selection
+from lmrbench.grading.systems import BuiltIn, submissions_of
+from lmrbench.models.settings import Settings, checked
+from lmrbench.progress import is_quiet
+from lmrbench.report.build import build
+from lmrbench.report.findings import together
+from lmrbench.report.measures.progress import first_right, first_right_sheets
+from lmrbench.runs.folder import read_run
+from lmrbench.runs.places import RUNS, folders_of_models, run_name
+from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
+
+if TYPE_CHECKING:
+    from lmrbench.runs.folder import Run
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The tasks that are asked, and where their answers are graded and kept."""
+
+    task: options.Tasks = None
+    limit: Annotated[int | None, Option("--limit", metavar="N", min=1, help="Run only the first N of the tasks.")] = (
+        None
+    )
+    tier: options.TierName = "function"
+    fresh: options.Fresh = None
+    prices: options.Prices = None
+    seed: options.Seed = None
+    sandbox: options.Sandbox = DEFAULT_SANDBOX
+    workers: options.Workers = None
+    out: Annotated[
+        Path | None,
+        Option(
+            "--out",
+            metavar="DIR",
+            help="The run folder; by default below runs/. With several models, the folder of their run folders. An "
+            "existing run is resumed.",
+        ),
+    ] = None
+    suite: options.Suite = None
+
+
+@with_options
+def run(
+    settings: dict[str, Any],
+    asked: Asked,
+    model: Annotated[
+        list[str] | None,
+        Option(
+            "--model",
+            "-m",
+            metavar="MODEL",
+            help="As Inspect names it: openai/gpt-5, anthropic/..., vllm/..., ollama/... May be repeated.",
+        ),
+    ] = None,
+    no_report: Annotated[
+        bool, Option("--no-report", help="Print the number of passing answers instead of a report.")
+    ] = False,
+    json: options.Json = False,
+) -> None:
+    """Solve tasks, grade the answers and report the results.
+
+    The report has rates with 95% intervals by category and task, how answers ended, costs and times. Several models
+    run one after the other, each in a run folder of its own, and are reported together. Without --model the systems
+    that need none are run: golden (the reference), mask (no answer), and nearest, which copies the most similar
+    function of the workspace.
+
+    A run folder holds submissions.jsonl, grades.jsonl, usage.jsonl and Inspect's logs (`inspect view --log-dir
+    DIR/logs`). The same command resumes a run that was stopped, and asks nothing twice. Answers that are missing
+    because a provider or an agent's program failed are not counted, and the command exits with 4; the same command
+    asks for them again. If one of several models fails, the others still run.
+    """
+    models = model or []
+    if twice := [name for name in models if models.count(name) > 1]:
+        raise UsageError(f"--model {twice[0]}: is named twice")
+    if len(models) > 1 and settings.get("system"):
+        raise UsageError(f"--system {settings['system']}: names one model; leave it out with several")
+    done = [] if models else [_built_ins(settings, asked)]
+    failures: list[LmrbenchError] = []
+    for name in models:
+        try:
+            done.append(_solved(checked({**settings, "model": name}), asked, _folder(name, models, settings, asked)))
+            _require_finished(done[-1])
+        except LmrbenchError as error:
+            failures.append(error)
+            if len(models) > 1:
+                warn(f"{name}: {error}")
+    if done:
+        _print(done, asked, no_report, json)
+    if len(models) == 1 and failures:
+        raise failures[0]
+    if failures:
+        raise typer.Exit(failures[0].exit_code)
+
+
+def _folder(model: str, models: list[str], settings: dict[str, Any], asked: Asked) -> Path:
+    if asked.out is not None and len(models) == 1:
+        return asked.out
+    if settings.get("system"):
+        return RUNS / run_name(settings["system"])
+    return (asked.out or RUNS) / folders_of_models(models, settings["setting"])[model]
+
+
+def _print(done: list[Run], asked: Asked, no_report: bool, json: bool) -> None:
+    if json:
+        print_report_as_json(build(together(done, asked.suite)))
+    elif no_report:
+        for item in done:
+            if item.grades:
+                show(*first_right_sheets(first_right(item.snapshots)))
+                passed = sum(grade.passed for grade in item.grades)
+                say(f"{passed} of {len(item.grades)} answers pass; the run is in {item.folder}")
+    elif any(item.grades for item in done):
+        print_report(build(together(done, asked.suite)))
+
+
+def _require_finished(run: Run) -> None:
+    # Importing Inspect takes seconds.
+    from lmrbench.solving.run import require_finished
+
+    require_finished(run)
+
+
+def _solved(settings: Settings, asked: Asked, folder: Path) -> Run:
+    """Ask a model for every task, and return its run."""
+    from lmrbench.solving.starting import solve_with
+
+    shown = sys.stderr.isatty() and sys.stdout.isatty() and not is_quiet()
+    return solve_with(
+        settings=settings,
+        prices=asked.prices,
+        tasks=_tasks(asked),
+        folder=folder,
+        plan=_plan(asked),
+        display="rich" if shown else "none",
+        set_aside=lambda count: warn_set_aside(folder, count),
+    )
+
+
+def _plan(asked: Asked) -> GradingPlan:
+    return GradingPlan(() if asked.seed is None else (asked.seed,), sandbox=asked.sandbox, workers=asked.workers)
+
+
+def _tasks(asked: Asked) -> Selection:
+    found = select(asked.suite, asked.task, asked.tier, asked.fresh, asked.sandbox, asked.limit).with_checks(warn)
+    return replace(found, chosen=found.chosen[: asked.limit])
+
+
+def _built_ins(given: dict[str, Any], asked: Asked) -> Run:
+    """Grade the systems that need no model, and return their run."""
+    set_here = [name for name, value in given.items() if value != Settings.model_fields[name].default]
+    if unused := [*set_here, *(["prices"] if asked.prices is not None else [])]:
+        raise UsageError(f"--{unused[0].replace('_', '-')} needs --model")
+    tasks = _tasks(asked)
+    systems: tuple[BuiltIn, ...] = ("golden", "mask", "nearest")
+    submissions = [item for system in systems for item in submissions_of(system, tasks.chosen)]
+    folder = asked.out or RUNS / "built-in"
+    made = grade_with_progress(folder, submissions, tasks, replace(_plan(asked), shared=True))
+    grades = {item.answer: item for item in made}
+    return replace(read_run(folder), grades=tuple(grades[item.answer] for item in submissions))

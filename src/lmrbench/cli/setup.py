@@ -1,0 +1,212 @@
+"""`lmrbench setup`: sandboxes, sources, environments, images and papers."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from typer import Argument, Option
+
+from lmrbench.cli import options
+from lmrbench.cli.grading import select
+from lmrbench.cli.lazy import group
+from lmrbench.cli.options import print_json
+from lmrbench.cli.terminal import progress, say, show, staged, warn
+from lmrbench.errors import SandboxError, SourceError, UsageError
+from lmrbench.report.sheets import setup as tables
+from lmrbench.sandbox.doctor import diagnose
+from lmrbench.sandbox.registry import sandbox_names
+from lmrbench.sandbox.venvs import build as build_environment
+from lmrbench.sandbox.venvs import unmet_requirements
+from lmrbench.solving.papers import FETCHED, PaperError, add, fetched
+from lmrbench.solving.papers import fetch as fetch_paper
+from lmrbench.tasks.model import Paper, Task
+from lmrbench.tasks.sources.fetch import fetch as fetch_source
+from lmrbench.tasks.sources.origin import Tree, is_fetched
+from lmrbench.text import counted
+
+env = group("Build environments for papers with requirements of their own.")
+images = group("Build, list and remove the images that --sandbox docker grades in.")
+papers = group("Fetch papers as PDF or LaTeX, add your own copies, and list them.")
+
+
+def doctor(json: options.Json = False) -> None:
+    """Try every sandbox on this machine and say how to install those that fail.
+
+    Exits with 1 if the default one, bubblewrap, does not work.
+    """
+    diagnoses = [diagnose(name) for name in sandbox_names()]
+    if json:
+        print_json([asdict(item) for item in diagnoses])
+    else:
+        show(tables.sandboxes_sheet(diagnoses))
+        for item in diagnoses:
+            if not item.works:
+                say(f"{item.name}: {item.reason}" + (f". What to do: {item.advice}" if item.advice else ""))
+    if not diagnoses[0].works:
+        raise typer.Exit(1)
+
+
+def fetch(patterns: options.Papers = None, suite: options.Suite = None) -> None:
+    """Download the packages, commits and archives that tasks are set on.
+
+    Each is verified before it is used, unpacked once into the cache, and never asked for again. Packages come from the
+    indexes that pip is configured for. No downloaded code is run. The same command resumes after an interruption.
+
+    Exits with 1 if a download failed.
+    """
+    trees = {
+        tree.source.key: tree
+        for task in select(suite, patterns).chosen
+        if isinstance(tree := task.files.repository, Tree)
+    }
+    if not trees:
+        say("every repository of these tasks comes with the suite")
+    failed = False
+    for tree in trees.values():
+        name, source = tree.folder.name, tree.source
+        if is_fetched(source):
+            say(f"{name}: {source} is here")
+            continue
+        try:
+            with staged() as (_, advance):
+                fetch_source(source, lambda done, total, name=str(source): advance(name, done, total))  # type: ignore[misc]
+            say(f"{name}: {source}, {counted(len(tree.places), 'file')}")
+        except SourceError as error:
+            warn(f"{name}: {error}")
+            failed = True
+    if failed:
+        raise typer.Exit(1)
+
+
+@env.command("build")
+def build_env(patterns: options.Papers = None, suite: options.Suite = None) -> None:
+    """Build the environments that papers need in the user's cache, with pip and from wheels alone.
+
+    A paper's `requirements` are met by the packages that lmrbench is installed with, or by an environment that papers
+    with the same requirements share. Checks run in it, and agents work in it. Its lock file names what was installed,
+    with the digest of each file; grades name that lock file.
+
+    An environment that is incomplete is built again. Exits with 1 if one could not be built.
+    """
+    failed: set[tuple[str, ...]] = set()
+    for paper in _papers(select(suite, patterns).chosen):
+        if not unmet_requirements(paper.requirements):
+            say(f"{paper.slug}: the packages of this installation meet its requirements")
+        elif paper.requirements not in failed:
+            try:
+                say(f"{paper.slug}: {build_environment(paper.requirements)}")
+            except SandboxError as error:
+                warn(f"{paper.slug}: {error}")
+                failed.add(paper.requirements)
+    if failed:
+        raise typer.Exit(1)
+
+
+@images.command("build")
+def build_images(
+    patterns: options.Patterns = None,
+    base: Annotated[
+        str | None,
+        Option(
+            metavar="IMAGE",
+            help="The base image: any with this version of Python. By default LMRBENCH_BASE_IMAGE, that of the newest "
+            "image here, or the public one.",
+        ),
+    ] = None,
+    suite: options.Suite = None,
+) -> None:
+    """Build the images that tasks need and that are absent: one for each set of packages that tasks import.
+
+    Packages are copied from this installation, and from the environments of `lmrbench setup env build`. Grading builds
+    absent images, too; this command builds them beforehand, from your own base image if Docker Hub can't be reached.
+    """
+    from lmrbench.sandbox.backends import images as docker
+
+    client = docker.connect()
+    for imports, environment in docker.needed(select(suite, patterns).chosen):
+        say(docker.image_for(client, imports, environment, base, say))
+
+
+@images.command("list")
+def list_images(json: options.Json = False) -> None:
+    """List the images on this machine, with their dates, sizes and packages. Images share layers."""
+    from lmrbench.sandbox.backends import images as docker
+
+    found = docker.images(docker.connect())
+    if json:
+        print_json([{**asdict(item), "created": item.created.isoformat()} for item in found])
+    else:
+        show(tables.images_sheet(found))
+
+
+@images.command("prune")
+def prune_images(suite: options.Suite = None) -> None:
+    """Remove the images that no task of a suite needs with the current packages."""
+    from lmrbench.sandbox.backends import images as docker
+
+    client = docker.connect()
+    kept = {docker.tag_of(client, *item) for item in docker.needed(select(suite, None).chosen)}
+    for image in docker.images(client):
+        if image.tag not in kept:
+            docker.remove(client, image.tag)
+            say(f"removed {image.tag}")
+
+
+@papers.command("list")
+def list_papers(suite: options.Suite = None, json: options.Json = False) -> None:
+    """List the suite's papers and the forms that were fetched."""
+    found = {
+        paper: {form: copy for form in FETCHED if (copy := fetched(paper, form))}
+        for paper in _papers(select(suite, None).chosen)
+    }
+    if json:
+        print_json(tables.papers_facts(found))
+    else:
+        show(tables.papers_sheet(found))
+
+
+@papers.command("fetch")
+def fetch_papers(
+    patterns: options.Papers = None,
+    form: Annotated[Literal["pdf", "latex"], Option(help="latex is arXiv's source, which keeps formulas.")] = "pdf",
+    suite: options.Suite = None,
+) -> None:
+    """Download papers into the cache, with their checksums. Papers that are there are kept.
+
+    Exits with 1 if a download failed.
+    """
+    failed = False
+    with progress() as bars:
+        for paper in bars.track(_papers(select(suite, patterns).chosen), description="papers"):
+            if fetched(paper, form):
+                say(f"{paper.slug}: is here")
+                continue
+            try:
+                copy = fetch_paper(paper, form)
+                say(f"{paper.slug}: {copy.bytes:,} bytes from {copy.url}")
+            except PaperError as error:
+                warn(str(error))
+                failed = True
+    if failed:
+        raise typer.Exit(1)
+
+
+@papers.command("add")
+def add_paper(
+    paper: Annotated[str, Argument(metavar="PAPER", help="The paper, by its short name.")],
+    file: Annotated[Path, Argument(help="Its PDF, or arXiv's LaTeX source as downloaded.")],
+    suite: options.Suite = None,
+) -> None:
+    """Copy a paper from a file into the cache instead of downloading it."""
+    found = _papers(select(suite, [paper]).chosen)
+    if len(found) != 1:
+        raise UsageError(f"{paper!r} names {len(found)} papers: {', '.join(item.slug for item in found)}")
+    form, copy = add(found[0], file)
+    say(f"{found[0].slug}: {copy.bytes:,} bytes of {form} from {file}")
+
+
+def _papers(tasks: tuple[Task, ...]) -> list[Paper]:
+    return list(dict.fromkeys(task.paper for task in tasks))

@@ -1,0 +1,129 @@
+"""`lmrbench list`, `show` and `collect`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+from lmrbench.authoring.audit.certificate import read_certificate
+from lmrbench.authoring.overview import suite_page
+from lmrbench.cli import options
+from lmrbench.cli.grading import select, select_one
+from lmrbench.cli.options import print_json
+from lmrbench.cli.terminal import console, say, show, warn
+from lmrbench.errors import UsageError
+from lmrbench.report.render.task import task_facts, task_parts
+from lmrbench.report.sheets.suite import summary as summarized
+from lmrbench.report.sheets.suite import tasks_facts, tasks_sheet, tiers_line, tiers_warning
+from lmrbench.runs.submissions import collected, exported_workspaces, put
+from lmrbench.tasks.loading import load_facts
+from lmrbench.text import counted
+
+
+def list_tasks(
+    patterns: options.Patterns = None,
+    tier: options.TierName = "function",
+    summary: Annotated[
+        bool, Option("--summary", help="Show the number of tasks of each category, and their sizes, instead.")
+    ] = False,
+    figure: Annotated[
+        Path | None, Option(metavar="FILE", help="With --summary: also draw it, as FILE.svg, .png or .pdf.")
+    ] = None,
+    suite: options.Suite = None,
+    json: options.Json = False,
+    markdown: Annotated[bool, Option("--markdown", help="Print the page docs/suite.md.")] = False,
+) -> None:
+    """List the tasks of a suite, or summarize them.
+
+    The digest of the suite covers what every task asks and how it is graded: results under another digest are of
+    another suite.
+    """
+    if figure is not None and not summary:
+        raise UsageError("--figure goes with --summary")
+    found = select(suite, patterns, tier)
+    if summary:
+        counts = summarized(found.every, found.chosen, load_facts(found.suite))
+        if figure is not None:
+            counts.draw(figure)
+            if not json:
+                say(f"{figure}: written")
+        if json:
+            print_json(counts.facts)
+        else:
+            show(*counts.sheets)
+            say(counts.line)
+    elif markdown:
+        print(suite_page(found.chosen), end="")
+    elif json:
+        print_json(tasks_facts(found.chosen))
+    else:
+        show(tasks_sheet(found.chosen, tier))
+        say(tiers_line(found.every))
+        what = (
+            "the workspace of one may hold the functions that another asks for, so do not give tasks of several tiers "
+            "to one solver"
+        )
+        if warning := tiers_warning(found.chosen, what):
+            say(warning)
+
+
+def show_task(
+    task_id: Annotated[str, Argument(metavar="TASK", help="A task id, such as dpo/preference_loss.")],
+    suite: options.Suite = None,
+    json: options.Json = False,
+) -> None:
+    """Show one task: its paper, instruction and masked function."""
+    task = select_one(suite, task_id)
+    certificate = read_certificate(task)
+    if json:
+        print_json(task_facts(task, certificate))
+        return
+    out = console()
+    for part in task_parts(task, certificate):
+        out.print(part)
+
+
+def collect(
+    path: Annotated[
+        Path,
+        Argument(
+            help="A workspace, a folder of workspaces as lmrbench export writes it, a Python file, a .diff or .patch, "
+            "or a model's answer; - reads one."
+        ),
+    ],
+    system: Annotated[str, Option(help="The name of the system in tables.")],
+    task: Annotated[
+        str | None, Option("--task", "-t", help="The task; for a workspace, by default its folder's last two names.")
+    ] = None,
+    sample: Annotated[int, Option(min=0, help="The number of the answer, if the system has several.")] = 0,
+    to: Annotated[Path, Option("--to", metavar="FILE", help="The file of submissions to append to.")] = Path(
+        "submissions.jsonl"
+    ),
+    suite: options.Suite = None,
+) -> None:
+    """Collect answers into a file of submissions.
+
+    Only the targets will be taken from an answer when it is graded. It replaces an earlier one of the same system, task
+    and sample. Workspaces in which nothing was filled in are left out; if there are no others, the file stays as it is
+    and the command exits with 2.
+    """
+    exported = [] if task else exported_workspaces(path)
+    filled_in = []
+    for folder in exported or [path]:
+        found = select_one(suite, task or "/".join(folder.resolve().parts[-2:]))
+        answer = collected(found, folder, system, sample)
+        for warning in answer.warnings:
+            warn(warning)
+        if answer.untouched:
+            warn(f"{folder}: the masked functions are as they were exported; left out")
+        else:
+            filled_in.append(answer.submission)
+    if not filled_in:
+        what = f"none of {counted(len(exported), 'workspace')} was" if exported else "nothing was"
+        raise UsageError(f"{path}: {what} filled in; nothing was written to {to}")
+    replaced = put(to, filled_in)
+    for item in filled_in:
+        done = f"replaced in {to}; --sample keeps several" if item.answer in replaced else f"appended to {to}"
+        say(f"{item.task} of {item.system} {done}")

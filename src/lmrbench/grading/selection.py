@@ -1,0 +1,111 @@
+"""Select the tasks of a suite that a command is called for, and make the forensic ones among them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+from lmrbench.errors import UsageError
+from lmrbench.grading.forging import forged
+from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
+from lmrbench.sandbox.registry import open_pool
+from lmrbench.tasks.loading import load_suite, suite_folder, suite_folders
+from lmrbench.tasks.model import Task, Tier
+from lmrbench.tasks.selection import gradable, of_answered_tiers, select_with_draws
+from lmrbench.tasks.submission import Submission
+from lmrbench.tasks.tiers.forensic import Drawn, is_forensic
+
+Advance = Callable[[str, int, int | None], None]
+# Opened with the name of some items and their number, it gives a function to call when one of them is done, and one to
+# call with the stage that the current item is in.
+Stages = Callable[[str, int], AbstractContextManager[tuple[Callable[[], None], Advance]]]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The tasks of a suite that a command is called for.
+
+    Attributes:
+        every: All tasks of the suite, and the forensic tasks that were made for the command.
+        chosen: The tasks that were named.
+        suite: The folder of the suite.
+    """
+
+    every: tuple[Task, ...]
+    chosen: tuple[Task, ...]
+    suite: Path
+
+    @property
+    def by_id(self) -> dict[str, Task]:
+        """All tasks, by id."""
+        return {task.id: task for task in self.every}
+
+    @property
+    def names(self) -> set[str]:
+        """The ids of the chosen tasks."""
+        return {task.id for task in self.chosen}
+
+    def with_checks(self, warn: Callable[[str], None], answered: Collection[str] | None = None) -> Selection:
+        """Leave out the chosen tasks without a check.
+
+        Args:
+            warn: Called with a message on the tasks that are left out.
+            answered: The ids of the tasks that messages are about; by default all chosen tasks.
+
+        Raises:
+            TaskError: None of these tasks has a check.
+        """
+        _, message = gradable([task for task in self.chosen if answered is None or task.id in answered])
+        if message:
+            warn(message)
+        return Selection(self.every, tuple(task for task in self.chosen if task.files.check), self.suite)
+
+    def with_tiers_of(self, submissions: Iterable[Submission], sandbox: str, stages: Stages) -> Selection:
+        """Choose the tiers that have answers, and make the forensic tasks that do."""
+        answered = {item.task for item in submissions}
+        drawn = sorted(filter(is_forensic, answered))
+        made = _forged(select_with_draws(self.every, drawn)[1] if drawn else (), self.suite, sandbox, stages)
+        chosen = (*of_answered_tiers(self.every, answered), *made)
+        return Selection((*self.every, *made), chosen, self.suite)
+
+
+def select(
+    stages: Stages,
+    suite: str | Path | None,
+    patterns: Iterable[str] | None,
+    tier: Tier = "function",
+    fresh: int | None = None,
+    sandbox: str = DEFAULT_SANDBOX,
+    most: int | None = None,
+) -> Selection:
+    """Load a suite and choose tasks of a tier; an id names a task of any tier.
+
+    Args:
+        stages: Shows the progress of making forensic tasks.
+        suite: The suite, as `suite_folder` reads it.
+        patterns: The tasks to choose.
+        tier: The tier that patterns other than ids are for.
+        fresh: The seed to draw new forensic tasks from.
+        sandbox: Where forensic tasks are run, to record what they log.
+        most: The largest number of forensic tasks to make.
+    """
+    if fresh is not None and tier != "forensic":
+        raise UsageError("--fresh is for --tier forensic")
+    folder = suite_folder(suite)
+    every = load_suite(folder)
+    chosen, draws = select_with_draws(every, patterns or (), tier, fresh)
+    made = _forged(draws[:most], folder, sandbox, stages)
+    return Selection((*every, *made), (*chosen, *made), folder)
+
+
+def _forged(draws: Sequence[Drawn], suite: Path, sandbox: str, stages: Stages) -> tuple[Task, ...]:
+    if not draws:
+        return ()
+    made = []
+    with open_pool(sandbox, suite_folders(suite)) as pool, stages("forensic tasks", len(draws)) as (finished, advance):
+        for task, count, seed in draws:
+            made.append(forged(task, count, seed, pool, advance))
+            finished()
+    return tuple(made)

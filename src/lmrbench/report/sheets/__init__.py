@@ -1,0 +1,1 @@
+"""The tables that single commands print; `report/tables.py` has those of a report."""

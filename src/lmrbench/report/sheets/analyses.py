@@ -1,0 +1,164 @@
+"""The tables of `lmrbench analyse`: actions, structure, inputs, published figures and familiarity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from lmrbench.report.measures.comparison import COMPARED, compared
+from lmrbench.report.render.cells import UNDEFINED, counted_answers, number, p_value, percent, span
+from lmrbench.report.render.tables import Sheet, sheet
+from lmrbench.report.sheets.judging import pairs_sheet
+from lmrbench.text import counted
+
+if TYPE_CHECKING:
+    from lmrbench.integrations.lmr_bench.actions import Contrast, Distribution
+    from lmrbench.integrations.lmr_bench.published import PaperFigure
+    from lmrbench.integrations.lmr_bench.structure import Regression
+    from lmrbench.judging.agreement import Agreement
+    from lmrbench.report.familiarity import Correlation, Familiarity
+    from lmrbench.report.measures.ablation import Ablation
+
+
+def actions_sheet(found: Sequence[Distribution]) -> Sheet:
+    """Return the actions of agents by kind, for each system and outcome."""
+    from lmrbench.integrations.lmr_bench.actions import KINDS
+
+    rows = [
+        [item.system, item.outcome, item.sessions, item.actions, *(_counted(item, kind) for kind in KINDS)]
+        for item in found
+    ]
+    columns = ["system", "outcome", "sessions", "actions", *KINDS]
+    return sheet("Actions of agents, and their shares", columns, rows, numbers=columns[2:], spare=["sessions"])
+
+
+def _counted(item: Distribution, kind: str) -> str:
+    return f"{item.counts[kind]} ({item.shares[kind]:.1%})" if item.actions else ""
+
+
+def contrasts_sheet(found: Sequence[Contrast]) -> Sheet:
+    """Return the permutation tests of sessions that solved their task against those that did not."""
+    rows = [
+        [item.system, item.solved, item.unsolved, number(item.distance, ".3f"), number(item.p, ".4f")] for item in found
+    ]
+    columns = ["system", "solved", "not solved", "distance", "p"]
+    title = "Difference of actions between sessions that solved their task and others (permutation test)"
+    return sheet(title, columns, rows, numbers=columns[1:])
+
+
+def structure_parts(measures: str, found: Regression) -> tuple[Sheet | None, str]:
+    """Return a regression's table, which may be missing, and a line on it.
+
+    Args:
+        measures: The name of the measures of structure.
+        found: The regression on them.
+    """
+    counts = f"{counted(found.answers, 'answer')}, {counted(found.papers, 'paper')}"
+    if found.problem:
+        return None, f"{measures}: {UNDEFINED}: {found.problem} ({counts})"
+    rows = [
+        [part.name, number(part.value, ".3f"), number(part.error, ".3f"), number(part.z, ".2f"), p_value(part.p)]
+        for part in found.coefficients
+    ]
+    columns = ["", "coefficient", "standard error", "z", "p"]
+    title = f"Passing by structure of the repository, {measures}"
+    return sheet(title, columns, rows, numbers=columns[1:]), f"{counts}; measures in standard deviations"
+
+
+def ablation_sheets(found: Sequence[Ablation]) -> list[Sheet]:
+    """Return rates and differences by inputs, without the systems that have none."""
+    defined = [item for item in found if not item.problem]
+    rates = [
+        [
+            item.system,
+            inputs,
+            item.tasks,
+            counted_answers(rate),
+            percent(rate.passed),
+            span(rate.low, rate.high),
+            span(rate.paper_low, rate.paper_high),
+        ]
+        for item in defined
+        for inputs, rate in item.rates.items()
+    ]
+    differences = [
+        [item.system, pair.first, pair.second, *compared(pair)] for item in defined for pair in item.differences
+    ]
+    if not rates:
+        return []
+    columns = ["system", "inputs", "tasks", "answers", "passed", "over tasks", "over papers"]
+    pairs = ["system", "first", "second", *COMPARED]
+    return [
+        sheet(
+            "Share of answers that pass by inputs, on the tasks that all of them answered, with 95% intervals",
+            columns,
+            rates,
+            numbers=columns[2:],
+            spare=["answers", "over papers"],
+        ),
+        sheet(
+            "First inputs minus second, in percentage points, with Holm's correction for all rows",
+            pairs,
+            differences,
+            numbers=[column for column in COMPARED if column != "test"],
+            spare=["interval", "won/lost", "tasks", "p", "test"],
+        ),
+    ]
+
+
+def ablation_warnings(found: Iterable[Ablation]) -> list[str]:
+    """Return a warning for each system whose runs differ in more than their inputs."""
+    return [
+        f"{item.system}: its runs also differ in {', '.join(item.differing)}; no difference is due to inputs alone"
+        for item in found
+        if item.differing
+    ]
+
+
+def published_sheets(figures: Sequence[PaperFigure], pairs: Mapping[str, Agreement]) -> list[Sheet]:
+    """Return the published and recomputed figures, notes on them, and the agreement of the published raters."""
+    rows = [
+        [
+            item.place,
+            item.name,
+            " / ".join(item.printed),
+            " / ".join(f"{value:.1f}" for value in item.recomputed),
+            item.comparison,
+        ]
+        for item in figures
+    ]
+    columns = ["place", "figure", "printed", "recomputed", ""]
+    notes = dict.fromkeys((item.place, item.note) for item in figures if item.note)
+    return [
+        sheet("Figures as the paper prints them and as its records give them, in percent", columns, rows),
+        sheet("Notes", ["place", "note"], notes),
+        pairs_sheet(pairs),
+    ]
+
+
+def published_facts(figures: Sequence[PaperFigure], pairs: Mapping[str, Agreement]) -> dict[str, object]:
+    """Return the published and recomputed figures, and the agreement of the published raters, for JSON."""
+    return {
+        "figures": [{**item.model_dump(), "comparison": item.comparison} for item in figures],
+        "agreement": {name: item.model_dump() for name, item in pairs.items()},
+    }
+
+
+def familiarity_sheet(found: Sequence[Familiarity]) -> Sheet:
+    """Return how probable a model finds goal files, and copies of them that are renamed and reformatted."""
+    rows = [
+        [item.task, item.file, item.tokens, f"{item.as_written:.3f}", f"{item.renamed:.3f}", f"{item.difference:+z.3f}"]
+        for item in sorted(found, key=lambda item: -item.difference)
+    ]
+    columns = ["task", "file", "tokens", "as written", "renamed", "difference"]
+    title = "Mean probability of a token, given those before it"
+    return sheet(title, columns, rows, numbers=columns[2:], spare=["tokens", "file"])
+
+
+def correlation_lines(found: Iterable[Correlation]) -> Iterator[str]:
+    """Yield the rank correlation of success with familiarity, for each system."""
+    for item in found:
+        text = f"{UNDEFINED}: {item.problem}"
+        if item.rho is not None and item.p is not None:
+            text = f"Spearman's rho {item.rho:+z.2f}, p = {item.p:.3f}"
+        yield f"{item.system}: success against difference over {counted(item.tasks, 'task')}: {text}"

@@ -1,0 +1,88 @@
+"""The answers of a run that `lmrbench why` explains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from lmrbench.errors import UsageError
+from lmrbench.grading.records import Grade
+from lmrbench.runs.folder import Run
+from lmrbench.tasks.submission import Submission
+from lmrbench.text import counted
+
+
+def failures(run: Run, system: str | None, sample: int | None) -> list[Grade]:
+    """Return the grades of answers that fail, of one system or sample if these are given."""
+    failed = [
+        item
+        for item in run.grades
+        if not item.passed and system in (None, item.system) and sample in (None, item.sample)
+    ]
+    return sorted(failed, key=lambda item: item.answer)
+
+
+def failure_facts(grade: Grade) -> dict[str, Any]:
+    """Return a grade without its cases, with the number that match and the first that does not, for JSON."""
+    first = grade.first_failure
+    return {
+        **grade.model_dump(mode="json", exclude={"cases", "log", "warnings"}),
+        "matched": grade.matched,
+        "cases": len(grade.cases),
+        "first_failure": first.model_dump(mode="json") if first else None,
+    }
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """One answer to a task.
+
+    Attributes:
+        grade: Its grade.
+        submission: The answer itself; None if the run does not hold it.
+        samples: How many graded samples of the system there were to choose from.
+        failing: How many of them fail.
+    """
+
+    grade: Grade
+    submission: Submission | None
+    samples: int
+    failing: int
+
+
+def choose(run: Run, task: str, system: str | None, sample: int | None) -> Chosen:
+    """Return an answer to a task: the first that fails, or else the first.
+
+    Args:
+        run: What the run folder holds.
+        task: The id of the task.
+        system: The system; needed if several have answers to the task.
+        sample: The sample of the system.
+
+    Raises:
+        UsageError: There is no such answer, or several systems have one.
+    """
+    grades = [item for item in run.grades if item.task == task and system in (None, item.system)]
+    answers = [item for item in grades if sample in (None, item.sample)]
+    if len({item.system for item in answers}) != 1:
+        of = (f" of {system}" if system is not None else "") + (f", sample {sample}" if sample is not None else "")
+        which = "several systems have answers" if answers else f"there is no such graded answer{of}"
+        named = ", ".join(sorted({f"{item.system} (sample {item.sample})" for item in grades})) or "none"
+        raise UsageError(f"{run.folder}: {which} to {task}; name one with --system and --sample: {named}")
+    answers.sort(key=lambda item: item.sample)
+    failing = [item for item in answers if not item.passed]
+    grade = (failing or answers)[0]
+    submissions = {item.answer: item for item in run.submissions}
+    return Chosen(grade, submissions.get(grade.answer), len(answers), len(failing))
+
+
+def verdict_line(answer: Chosen) -> str:
+    """Return the verdict on an answer, and which of the samples it is, in one line."""
+    grade, which = answer.grade, ""
+    if answer.samples > 1:
+        one = f"the first that fails; {answer.failing} of {answer.samples} samples do"
+        which = f" ({one if answer.failing else 'all samples do'})"
+    failed = len(grade.cases) - grade.matched
+    verdict = "passed" if grade.passed else "failed"
+    count = f"{failed} of {counted(len(grade.cases), 'case')} failed"
+    return f"{grade.task}, sample {grade.sample} of {grade.system}: {verdict}{which}; {count}"

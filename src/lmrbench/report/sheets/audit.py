@@ -1,0 +1,136 @@
+"""The tables of audits, adversaries and forensic draws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from lmrbench.authoring.adversaries import Finding
+from lmrbench.authoring.audit.certificate import Certificate, Survivor
+from lmrbench.authoring.audit.knowledge import MOST_FIXED
+from lmrbench.grading.forging import AuditedDraw, Effect
+from lmrbench.report.render.tables import Sheet, sheet
+from lmrbench.tasks.model import Draw
+from lmrbench.tasks.tiers.forensic import forensic_name
+
+
+def certificates_sheet(found: Mapping[str, Certificate | None]) -> Sheet:
+    """Return what audits measured of tasks, by id."""
+    columns = ("task", "cases", "flakes", "rewrites", "wrong", "mutants", "score", "behaviours", "their score", "fixed")
+    rows = [(name, *(_measures(item) if item else ["-"] * 9)) for name, item in found.items()]
+    return sheet("", columns, rows, numbers=columns[1:], spare=("flakes", "rewrites", "cases", "wrong"))
+
+
+def _measures(item: Certificate) -> tuple[object, ...]:
+    return (
+        item.cost.cases,
+        item.golden.flakes,
+        f"{sum(variant.passed for variant in item.rewrites)}/{len(item.rewrites)}",
+        f"{sum(variant.passed for variant in item.wrong)}/{len(item.wrong)}",
+        item.mutation.mutants,
+        f"{item.mutation.score:.3f}",
+        *((item.behavioural.mutants, f"{item.behavioural.score:.3f}") if item.behavioural else ("-", "-")),
+        "-" if item.fixed_inputs is None else f"{item.fixed_inputs:.0%}",
+    )
+
+
+def audit_facts(
+    found: Mapping[str, Certificate | None],
+    shortfalls: Mapping[str, Sequence[str]],
+    other_tiers: Mapping[str, Sequence[str]],
+) -> list[dict[str, object]]:
+    """Return what audits measured of tasks, for JSON. All arguments are by task id."""
+    return [
+        {
+            "task": name,
+            "shortfalls": shortfalls[name],
+            **(item.model_dump(mode="json", exclude={"task"}) if item else {}),
+            "other_tiers": other_tiers.get(name, []),
+        }
+        for name, item in found.items()
+    ]
+
+
+def mutants_to_see(found: Mapping[str, Certificate | None]) -> Iterator[tuple[str, str]]:
+    """Yield a heading and the text of each mutant that survives, or that nothing decides."""
+    for name, item in found.items():
+        if item is None:
+            continue
+        for survivor in item.visible.undecided if item.visible else ():
+            yield f"{name}: nothing decides mutant {survivor.id} ({survivor.operator})", f"{survivor.diff}\n"
+        for survivor in item.survivors:
+            yield f"{name}: mutant {survivor.id} ({survivor.operator}) survives", _survivor(survivor)
+
+
+def _survivor(item: Survivor) -> str:
+    case = f"a case that rejects it: {item.told_apart_by}\n" if item.told_apart_by else ""
+    return f"{item.diff}\n{case}"
+
+
+def fixed_inputs(found: Mapping[str, Certificate | None]) -> Iterator[str]:
+    """Yield a sentence for each task of which too many cases have the same observation under any seed."""
+    for name, item in found.items():
+        if item and item.fixed_inputs is not None and item.fixed_inputs > MOST_FIXED:
+            yield f"{name}: {item.fixed_inputs:.0%} of its cases are fixed, more than {MOST_FIXED:.0%}"
+
+
+def draws_sheet(found: Sequence[AuditedDraw]) -> Sheet:
+    """Return whether forensic draws are fair, and what two threads change."""
+    rows = [
+        (
+            item.task,
+            f"{item.draw.separable:.0%}" if item.draw.separable is not None else "-",
+            "-" if item.margin is None else f"{item.margin:.2g}",
+            item.unfair or "-",
+        )
+        for item in found
+    ]
+    columns = ("task", "separable", "two threads", "not fair")
+    return sheet(f"{len(found)} draws", columns, rows, numbers=columns[1:3])
+
+
+def draw_lines(paper: str, draw: Draw, refused: Iterable[tuple[Draw, str]]) -> Iterator[str]:
+    """Yield the first fair draw of a paper's deviations, and the attempts before it with what is not fair in them."""
+    for item, why in refused:
+        yield f"attempt {item.attempt} is not fair: {why}"
+    yield f"{paper}/{forensic_name(draw.count, draw.seed)}: {', '.join(draw.deviations)}"
+    yield f"separable: {draw.separable:.0%} of the changes each explain some metric alone"
+    yield f"to publish it: {{ count = {draw.count}, seed = {draw.seed}, attempt = {draw.attempt} }}"
+
+
+def draw_facts(draw: Draw, refused: Iterable[tuple[Draw, str]]) -> dict[str, object]:
+    """Return a draw and the attempts before it, for JSON."""
+    reasons = [{"attempt": item.attempt, "why": why} for item, why in refused]
+    return {**draw.model_dump(mode="json"), "refused": reasons}
+
+
+def effects_sheet(paper: str, found: Sequence[Effect]) -> Sheet:
+    """Return what each deviation of a pool changes alone."""
+    rows = [(item.name, item.file, f"{item.moved}/{item.metrics}", item.fault or "-", item.why) for item in found]
+    columns = ("deviation", "file", "metrics moved", "fault", "why")
+    title = f"{paper}: {len(found)} deviations"
+    return sheet(title, columns, rows, numbers=("metrics moved",), spare=("why", "file"))
+
+
+def adversary_sheet(found: Sequence[Finding]) -> Sheet:
+    """Return how many versions of an adversary are rejected and accepted, by task."""
+    rows = []
+    for task in dict.fromkeys(item.task for item in found):
+        wrong = [item for item in found if item.task == task and item.proposal.kind == "wrong"]
+        right = [item for item in found if item.task == task and item.proposal.kind == "right"]
+        rejected = sum(not item.passed for item in wrong)
+        alike = sum(item.passed and not item.amiss for item in wrong)
+        accepted = sum(item.passed for item in right)
+        rows.append((task, f"{rejected}/{len(wrong)}", alike, f"{accepted}/{len(right)}"))
+    columns = ("task", "wrong rejected", "wrong, not told apart", "right accepted")
+    return sheet("", columns, rows, numbers=columns[1:])
+
+
+def adversary_texts(found: Sequence[Finding]) -> Iterator[str]:
+    """Yield a text for each version that asks for a change of its task."""
+    for item in found:
+        if item.amiss:
+            name = f"{item.task} {item.proposal.kind} {item.number}"
+            if item.proposal.kind == "wrong":
+                yield f"{name} passes and violates: {item.proposal.sentence}\n  {item.told_apart_by}"
+            else:
+                yield f"{name} is offered as right and fails: {item.rejected_by}"

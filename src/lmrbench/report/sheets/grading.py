@@ -1,0 +1,151 @@
+"""The tables of `lmrbench grade` and `verify`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from lmrbench.grading.records import Grade, Ratio, Result
+from lmrbench.records import grouped
+from lmrbench.report.render.tables import Sheet, first_failure, in_one_line, sheet
+from lmrbench.runs.verify import VerifiedClaim
+from lmrbench.text import counted
+
+
+def shares_sheets(results: Sequence[Result]) -> list[Sheet]:
+    """Return how many submissions of each system pass, by task and by category."""
+    category = {item.task: item.category for item in results}
+    return [_shares("task", {task: task for task in category}, results), _shares("category", category, results)]
+
+
+def _shares(title: str, group: Mapping[str, str], results: Sequence[Result]) -> Sheet:
+    systems = list(dict.fromkeys(item.system for item in results))
+    rows = []
+    for name, members in grouped(results, lambda item: group[item.task]).items():
+        found = grouped(members, lambda item: item.system)
+        counts = [f"{_passed(found[system])}/{len(found[system])}" if system in found else "-" for system in systems]
+        rows.append([name, *counts, f"{sum(item.seconds for item in members):.2f}"])
+    totals = grouped(results, lambda item: item.system)
+    shares = [f"{_mean_over_tasks(totals[system]):.1%}" for system in systems]
+    rows.append(["all", *shares, f"{sum(item.seconds for item in results):.2f}"])
+    columns = [title, *systems, "seconds"]
+    return sheet("", columns, rows, numbers=columns[1:], spare=["seconds"], totals=1, by_system=True)
+
+
+def _passed(results: Sequence[Result]) -> int:
+    return sum(item.passed for item in results)
+
+
+def _mean_over_tasks(results: Sequence[Result]) -> float:
+    """Return the rate of a system, as `lmrbench report` computes it."""
+    shares = [_passed(items) / len(items) for items in grouped(results, lambda item: item.task).values()]
+    return sum(shares) / len(shares)
+
+
+def failures_sheet(results: Sequence[Result], built_in: Collection[str]) -> Sheet | None:
+    """Return the answers that fail, each with its first failure, or None if there are none.
+
+    Args:
+        results: The results of a grading.
+        built_in: The built-in systems that were graded, whose masks and wrong versions are meant to fail.
+    """
+    failed = [
+        item
+        for item in results
+        if not item.passed and not (item.system in built_in and (item.label or item.system == "mask"))
+    ]
+    if not failed:
+        return None
+    columns = ("system", "task", "cases", "first failure")
+    return sheet("Answers that fail", columns, map(_failure, failed), numbers=["cases"], spare=["cases"])
+
+
+def _failure(item: Result) -> tuple[str, ...]:
+    shown = first_failure(item.first_failure)
+    # What was left out of an answer may be why it fails.
+    if left_out := "; ".join(line for line in item.warnings if line not in shown):
+        shown = f"{shown} (warning: {in_one_line(left_out)})"
+    return item.system, item.task, f"{item.matched}/{item.cases}", shown
+
+
+def failing_grades_sheet(failed: Sequence[Grade]) -> Sheet:
+    """Return the answers of a run that fail, each with its first failure."""
+    rows = [[*item.answer, f"{item.matched}/{len(item.cases)}", first_failure(item.first_failure)] for item in failed]
+    columns = ["system", "task", "sample", "cases", "first failure"]
+    return sheet("Answers that fail", columns, rows, numbers=["sample", "cases"], spare=["cases", "sample", "system"])
+
+
+def failed_cases_sheet(grade: Grade) -> Sheet | None:
+    """Return the failed cases of an answer, or None if there are none."""
+    rows = [
+        (case.seed, case.name or case.case, case.verdict, case.reason.strip())
+        for case in grade.cases
+        if case.verdict != "match"
+    ]
+    columns = ["seed", "case", "verdict", "reason"]
+    return sheet("Failed cases", columns, rows, numbers=["seed"], spare=["seed"]) if rows else None
+
+
+def speeds_sheet(results: Sequence[Result]) -> Sheet | None:
+    """Return the speed and memory of timed answers, or the reason why they are unknown; None if none was timed."""
+    rows = [
+        [
+            item.system,
+            item.task,
+            item.label or item.answer.sample,
+            _ratio(timing.speed),
+            _ratio(timing.memory),
+            timing.rounds,
+            in_one_line(timing.reason),
+        ]
+        for item in results
+        if (timing := item.timing)
+    ]
+    if not rows:
+        return None
+    columns = ["system", "task", "answer", "speed", "memory", "rounds", "no speed because"]
+    kept = columns if any(row[-1] for row in rows) else columns[:-1]
+    return sheet(
+        "Time and memory of the reference over those of the answer, on timed inputs, with 95% intervals over rounds",
+        kept,
+        [row[: len(kept)] for row in rows],
+        numbers=["speed", "memory", "rounds"],
+        spare=["rounds"],
+    )
+
+
+def _ratio(value: Ratio | None) -> str:
+    return "none" if value is None else f"{value.median:.3g} ({value.low:.3g} to {value.high:.3g})"
+
+
+def verification_sheets(answers: Sequence[VerifiedClaim]) -> list[Sheet]:
+    """Return how many answers of each system pass, as claimed and as found, and the verdicts that differ."""
+    rows = [
+        [system, len(items), sum(item.claimed for item in items), sum(item.found.passed for item in items)]
+        for system, items in grouped(answers, lambda item: item.found.system).items()
+    ]
+    columns = ["system", "answers", "claimed to pass", "pass"]
+    sheets = [sheet("Answers that pass", columns, rows, numbers=columns[1:])]
+    differ = [
+        [item.found.system, item.found.task, item.found.answer.sample, _word(item.claimed), _word(item.found.passed)]
+        for item in answers
+        if item.claimed != item.found.passed
+    ]
+    if differ:
+        columns = ["system", "task", "sample", "claimed", "found"]
+        sheets.append(sheet("Verdicts that differ", columns, differ, numbers=["sample"]))
+    return sheets
+
+
+def _word(passed: bool) -> str:
+    return "passed" if passed else "failed"
+
+
+def missing_lines(missing: Mapping[str, Sequence[str]], tasks: int) -> Iterator[str]:
+    """Yield a line for each system that submitted nothing for some tasks.
+
+    Args:
+        missing: The tasks without a submission, by system.
+        tasks: The number of all tasks.
+    """
+    for system, its in missing.items():
+        yield f"{system}: nothing submitted for {len(its)} of {counted(tasks, 'task')}"

@@ -1,0 +1,22 @@
+"""The tables of `lmrbench task import`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lmrbench.integrations.lmr_bench.importing import ImportedEdition, Remark
+from lmrbench.report.render.tables import Sheet, in_one_line, sheet
+from lmrbench.text import counted
+
+
+def imported_sheets(found: ImportedEdition) -> list[Sheet]:
+    """Return the imported tasks, what was left out and why, and remarks on what was imported."""
+    rows = [(item.task, item.category, item.check or "none", item.target) for item in found.tasks]
+    columns = ("task", "category", "check", "target")
+    tasks = sheet(f"{counted(len(rows), 'task')} imported", columns, rows, spare=("category", "target"))
+    others = (_remarks("Left out", found.left_out), _remarks("Remarks on what was imported", found.remarks))
+    return [tasks, *(item for item in others if item.rows)]
+
+
+def _remarks(title: str, remarks: Sequence[Remark]) -> Sheet:
+    return sheet(title, ("where", "reason"), [(item.where, in_one_line(item.reason, 400)) for item in remarks])

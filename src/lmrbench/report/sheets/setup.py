@@ -1,0 +1,51 @@
+"""The tables of `lmrbench setup`: sandboxes, images and papers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from lmrbench.report.render.tables import Sheet, sheet
+from lmrbench.solving.papers import FETCHED, Fetched, PaperCopy
+
+if TYPE_CHECKING:
+    from lmrbench.sandbox.backends.images import Image
+    from lmrbench.sandbox.doctor import Diagnosis
+    from lmrbench.tasks.model import Paper
+
+
+def sandboxes_sheet(found: Sequence[Diagnosis]) -> Sheet:
+    """Return which sandboxes work, and how each bounds memory."""
+    bounds = {True: "a cgroup and a watch", False: "a watch", None: "not known"}
+    rows = [(item.name, "yes" if item.works else "no", bounds[item.cgroup] if item.works else "-") for item in found]
+    return sheet("", ("sandbox", "works", "memory is bounded by"), rows)
+
+
+def images_sheet(found: Sequence[Image]) -> Sheet:
+    """Return the images on this machine."""
+    rows = [
+        (item.tag, f"{item.created:%Y-%m-%d %H:%M}", f"{item.size / 1e6:.0f} MB", item.base, ", ".join(item.packages))
+        for item in found
+    ]
+    return sheet(f"{len(found)} images", ("image", "built (UTC)", "size", "base", "packages"), rows)
+
+
+def papers_sheet(found: Mapping[Paper, Mapping[Fetched, PaperCopy]]) -> Sheet:
+    """Return which forms of each paper were fetched."""
+    rows = []
+    for paper, copies in found.items():
+        cells = [f"{copy.bytes >> 10} kB {copy.sha256[:12]}" if (copy := copies.get(form)) else "-" for form in FETCHED]
+        rows.append((paper.slug, *cells, paper.title))
+    return sheet("", ("paper", *FETCHED, "title"), rows, spare=("title",))
+
+
+def papers_facts(found: Mapping[Paper, Mapping[Fetched, PaperCopy]]) -> list[dict[str, object]]:
+    """Return which forms of each paper were fetched, for JSON."""
+    return [
+        {
+            "paper": paper.slug,
+            "url": str(paper.url),
+            **{form: copy.model_dump() for form, copy in copies.items()},
+        }
+        for paper, copies in found.items()
+    ]

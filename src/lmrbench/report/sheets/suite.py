@@ -1,0 +1,143 @@
+"""The tables of `lmrbench list`: tasks, categories and sizes."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lmrbench.authoring.overview import CategoryCount, Size, category_counts, size
+from lmrbench.report.render.tables import Sheet, sheet
+from lmrbench.tasks.digests import suite_digest
+from lmrbench.tasks.loading import suite_name
+from lmrbench.tasks.model import Suite, Task, Tier
+from lmrbench.text import counted
+
+
+def tasks_sheet(tasks: Sequence[Task], tier: Tier) -> Sheet:
+    """Return some tasks of a tier."""
+    rows = []
+    for task in tasks:
+        first, *others = task.targets or task.goal_files
+        target = str(first) if not others else f"{first} and {len(others)} more"
+        rows.append((task.id, task.category, f"{task.paper.venue} {task.paper.year}", target, task.paper.title))
+    columns = ("task", "category", "venue", "target", "paper")
+    title = counted(len(tasks), "task") + ("" if tier == "function" else f" of the tier {tier}")
+    return sheet(title, columns, rows, spare=("category", "venue", "target", "paper"))
+
+
+def tiers_line(every_task: Sequence[Task]) -> str:
+    """Return how many tasks of each tier a suite has, and its digest."""
+    counts = Counter(item.tier for item in every_task if item.draw is None)
+    others = ", ".join(f"{count} of the tier {name}" for name, count in counts.items() if name != "function")
+    others = f", and {others}" if others else ""
+    name = suite_name(every_task) or "a suite"
+    return f"{name}: {counts['function']} tasks{others}, digest {suite_digest(every_task)}"
+
+
+def tiers_warning(tasks: Sequence[Task], what: str) -> str:
+    """Return a warning that tiers of the same papers answer each other, or "" if it does not apply.
+
+    Args:
+        tasks: Tasks of which some may have siblings in other tiers.
+        what: What a solver of another tier must not be given.
+    """
+    papers = sorted({task.paper.slug for task in tasks if task.other_tiers})
+    return f"Tiers of one paper answer each other: {what}: {', '.join(papers)}" if papers else ""
+
+
+def tasks_facts(tasks: Sequence[Task]) -> list[dict[str, object]]:
+    """Return some tasks, for JSON."""
+    return [
+        {
+            "id": task.id,
+            "tier": task.tier,
+            "category": task.category,
+            "other_tiers": task.other_tiers,
+            "targets": [str(target) for target in task.targets],
+            "paper": task.paper.model_dump(mode="json"),
+        }
+        for task in tasks
+    ]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """How many tasks a suite has, and how large they are.
+
+    Attributes:
+        suite: The name and version of the suite; "" if it has none.
+        digest: The digest of all its tasks, as in run.json.
+        papers: The number of papers.
+        categories: The number of tasks of each category.
+        sizes: The size of each task, by id.
+    """
+
+    suite: str
+    digest: str
+    papers: int
+    categories: tuple[CategoryCount, ...]
+    sizes: dict[str, Size]
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """The summary, for JSON."""
+        return {
+            "suite": self.suite or None,
+            "digest": self.digest,
+            "papers": self.papers,
+            "categories": [item.model_dump() for item in self.categories],
+            "tasks": {name: item.model_dump() for name, item in self.sizes.items()},
+        }
+
+    @property
+    def sheets(self) -> list[Sheet]:
+        """The tables of categories and sizes."""
+        rows = [[item.title, item.tasks, item.published] for item in self.categories]
+        known = [item.published for item in self.categories if item.published is not None]
+        rows.append(["all", sum(item.tasks for item in self.categories), sum(known) if known else None])
+        columns = ["category", "tasks", "published edition"]
+        categories = sheet("Tasks by category", columns, rows, numbers=columns[1:], spare=columns[2:], totals=1)
+        rows_of_sizes = []
+        for name in Size.model_fields:
+            values = [value for item in self.sizes.values() if (value := getattr(item, name)) is not None]
+            if values:
+                middle = f"{statistics.median(values):g}"
+                rows_of_sizes.append([name.replace("_", " "), min(values), middle, max(values), sum(values)])
+        columns = ["of a task", "least", "median", "most", "all"]
+        return [categories, sheet("Sizes", columns, rows_of_sizes, numbers=columns[1:])]
+
+    @property
+    def line(self) -> str:
+        """The number of tasks and papers, and the digest, in one line."""
+        holds = f"{counted(len(self.sizes), 'task')} of {counted(self.papers, 'paper')}"
+        return f"{self.suite or 'a suite'}: {holds}, digest {self.digest}"
+
+    def draw(self, file: Path) -> None:
+        """Draw the categories and the sizes."""
+        from lmrbench.report.figures import draw_suite
+
+        draw_suite(
+            {item.title: (item.tasks, item.published) for item in self.categories},
+            {name: (item.masked_lines, item.repository_lines) for name, item in self.sizes.items()},
+            file,
+        )
+
+
+def summary(every_task: Sequence[Task], tasks: Sequence[Task], facts: Suite | None) -> Summary:
+    """Summarize some tasks of a suite.
+
+    Args:
+        every_task: All tasks, which the digest is of.
+        tasks: The tasks to count.
+        facts: What suite.toml says.
+    """
+    return Summary(
+        suite=suite_name(tasks),
+        digest=suite_digest(every_task),
+        papers=len({task.paper.slug for task in tasks}),
+        categories=category_counts(tasks, facts),
+        sizes={task.id: size(task) for task in tasks},
+    )

@@ -1,0 +1,102 @@
+"""Run folders by name: find them, name new ones, and choose the seeds and the source of a grading."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from os.path import normpath
+from pathlib import Path
+
+from lmrbench.errors import UsageError
+from lmrbench.grading.draw import fresh_seed, installation_seed
+from lmrbench.runs.folder import FACTS, GRADES, SUBMISSIONS, drawn_seeds, other_answers, read_facts, source_in
+from lmrbench.tasks.submission import Answer, Submission
+
+# The folder for new runs.
+RUNS = Path("runs")
+
+
+def run_folders(paths: Iterable[Path]) -> list[Path]:
+    """Return the run folders that paths name: each path itself, or all runs below it, without duplicates.
+
+    A folder that holds no run is returned as it is. Raises UsageError for a path that is not a folder.
+    """
+    found: dict[tuple[int, int], Path] = {}
+    for path in paths:
+        if not path.is_dir():
+            raise UsageError(f"{path}: there is no such run folder")
+        for folder in _runs_below(path) or [path]:
+            status = folder.stat()
+            found.setdefault((status.st_dev, status.st_ino), folder)
+    return list(found.values())
+
+
+def _runs_below(folder: Path) -> list[Path]:
+    if _is_run(folder):
+        return [folder]
+    below = sorted(item for item in folder.iterdir() if item.is_dir() and item.name[0] != ".")
+    # A link to a run is followed; other links could lead back to a parent folder.
+    return [run for item in below if _is_run(item) or not item.is_symlink() for run in _runs_below(item)]
+
+
+def _is_run(folder: Path) -> bool:
+    return (folder / FACTS).exists() or (folder / GRADES).exists()
+
+
+def run_name(text: str) -> str:
+    """Return a short folder name, safe in a shell, made from the name of a system or file."""
+    return re.sub(r"[^\w.-]+", "-", text)[:60].strip("-.") or "run"
+
+
+def folders_of_models(models: Sequence[str], setting: str) -> dict[str, str]:
+    """Name a run folder for each model.
+
+    The name of a model's provider is left out unless two models then have the same folder.
+    """
+    short = {model: run_name(f"{model.rpartition('/')[2]}-{setting}") for model in models}
+    names = list(short.values())
+    return {model: name if names.count(name) == 1 else run_name(f"{model}-{setting}") for model, name in short.items()}
+
+
+def seeds_of(folder: Path, seed: int | None, fresh: int | None) -> tuple[int, ...]:
+    """Return the seeds to grade a run folder under.
+
+    Args:
+        folder: The run folder. A killed run is resumed under the fresh seeds that it had drawn.
+        seed: A given seed.
+        fresh: How many fresh seeds to draw. Without it and without `seed`, the installation's own seed is used.
+    """
+    if fresh is None:
+        return (installation_seed() if seed is None else seed,)
+    earlier = drawn_seeds(folder)
+    return earlier if len(earlier) == fresh else tuple(fresh_seed() for _ in range(fresh))
+
+
+def source_of(
+    folder: Path, path: Path, submissions: Sequence[Submission], merge: bool
+) -> tuple[str | None, list[Answer]]:
+    """Return the source that run.json names for submissions, and the folder's answers that the submissions lack.
+
+    Args:
+        folder: The run folder to grade into.
+        path: The file or run folder that the submissions come from.
+        submissions: All submissions of `path`.
+        merge: Whether the folder may hold other answers.
+
+    Raises:
+        RecordError: The folder holds other answers, or other code for the same ones.
+    """
+    if folder.resolve() == path.resolve():
+        return None, []
+    file = path / SUBMISSIONS if path.is_dir() else path
+    others = other_answers(folder, file, submissions, merge)
+    return None if others else source_in(folder, file), others
+
+
+def require_built_in(folder: Path) -> None:
+    """Raise UsageError if a run folder holds answers that were read from a file."""
+    facts = read_facts(folder)
+    if facts is not None and facts.source:
+        raise UsageError(
+            f"{folder}: holds answers of {normpath(folder / facts.source)}; name another folder with --out"
+        )

@@ -1,0 +1,64 @@
+"""Files of submissions: read an answer that came back from a solver, and keep one line for each answer."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from lmrbench.files import write_whole
+from lmrbench.grading.reading import collect, collect_text, read_submission
+from lmrbench.jsonl import append_line, read_lines
+from lmrbench.tasks.collect import is_untouched
+from lmrbench.tasks.model import Task
+from lmrbench.tasks.submission import MAX_CODE_BYTES, Answer, ForeignSubmission, Submission
+from lmrbench.tasks.workspace import masked_files
+
+
+class Collected(NamedTuple):
+    """An answer that came back from a solver.
+
+    Attributes:
+        submission: The answer.
+        warnings: What is odd about it.
+        untouched: Whether the masked functions are as they were exported.
+    """
+
+    submission: Submission
+    warnings: tuple[str, ...]
+    untouched: bool
+
+
+def collected(task: Task, path: Path, system: str, sample: int) -> Collected:
+    """Read an answer to a task from a workspace or a file; "-" reads standard input.
+
+    Raises SubmissionError for an answer that can't be used.
+    """
+    if str(path) == "-":
+        text = sys.stdin.buffer.read(MAX_CODE_BYTES + 1)
+        submission = collect_text(task, text, "standard input", system, sample)
+    else:
+        submission = collect(task, path, system, sample)
+    answered, warnings = read_submission(task, submission)
+    masked = masked_files(task)
+    untouched = is_untouched(task, submission) or all(answered[file] == masked[file] for file in task.goal_files)
+    return Collected(submission, (*submission.warnings, *warnings), untouched)
+
+
+def exported_workspaces(folder: Path) -> list[Path]:
+    """Return the workspaces in a folder that `lmrbench export` wrote."""
+    return sorted(item.parent for item in folder.glob("*/*/instruction.md"))
+
+
+def put(file: Path, submissions: Sequence[Submission]) -> set[Answer]:
+    """Write submissions to a file, each in the place of an earlier one, and return the answers that were replaced."""
+    kept = {item.answer: item for item in (line.submission() for line in read_lines(file, ForeignSubmission))}
+    replaced = {item.answer for item in submissions if item.answer in kept}
+    if replaced:
+        kept |= {item.answer: item for item in submissions}
+        write_whole(file, "".join(item.model_dump_json() + "\n" for item in kept.values()).encode())
+    else:
+        for item in submissions:
+            append_line(file, item)
+    return replaced

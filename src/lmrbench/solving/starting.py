@@ -1,0 +1,61 @@
+"""Open a model and have it solve tasks into a run folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from lmrbench.errors import UsageError
+from lmrbench.files import locked
+from lmrbench.grading.grader import Grader
+from lmrbench.grading.plan import GradingPlan
+from lmrbench.grading.selection import Selection
+from lmrbench.interrupt import as_keyboard_interrupt
+from lmrbench.models.opening import address, open_model, set_prices
+from lmrbench.models.settings import Settings
+from lmrbench.runs.folder import Run
+from lmrbench.solving.run import solve
+
+
+def solve_with(
+    settings: Settings,
+    prices: Path | None,
+    tasks: Selection,
+    folder: Path,
+    plan: GradingPlan,
+    display: str,
+    set_aside: Callable[[int], None],
+) -> Run:
+    """Open the model of some settings and have it solve the chosen tasks; see `lmrbench.solving.run.solve`.
+
+    Args:
+        settings: Who is asked, and how.
+        prices: The file of prices, as `set_prices` reads it.
+        tasks: The tasks.
+        folder: The run folder.
+        plan: The conditions of the grading.
+        display: Inspect's display.
+        set_aside: Called with the number of grades that this installation did not make.
+
+    Raises:
+        UsageError: The model can't be set up, or has a limit on its cost and no prices.
+    """
+    if prices is not None:
+        settings = settings.model_copy(update={"prices": set_prices(prices, settings.model)})
+    if settings.cost_limit is not None and not settings.prices:
+        why = " needs --prices" if prices is None else f": {prices} has no prices of {settings.model}"
+        raise UsageError(f"--cost-limit{why}")
+    model = open_model(settings)
+    settings = settings.model_copy(update={"base_url": address(model)})
+    suite = tasks.suite.resolve()
+    with locked(folder), as_keyboard_interrupt(), Grader(tasks.by_id, plan) as grader:
+        return solve(
+            folder=folder,
+            settings=settings,
+            model=model,
+            grader=grader,
+            chosen=tasks.chosen,
+            suite=suite,
+            display=display,
+            set_aside=set_aside,
+        )
