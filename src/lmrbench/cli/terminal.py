@@ -23,7 +23,7 @@ WIDTH_OF_FILES = 200
 
 
 def replace_what_cannot_be_printed() -> None:
-    """Make standard output and error escape characters that their encoding lacks, as `\\u2603`."""
+    """Make standard output and error escape the characters that their encoding lacks."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -117,6 +117,7 @@ class LmrBenchTask(_Graded):
     """A model answers one message with the function."""
 
     async def candidate(self, trace: vf.Trace, runtime: vf.Runtime | None) -> str:
+        """Return the model's last reply."""
         return str(trace.last_reply)
 
 

@@ -109,6 +109,7 @@ def open_executor(
         workers: The number of workers; by default the number of cores.
         isolate: See `LocalPool`.
         shared: See `LocalPool`.
+        kept: Number of package sets for which a thread keeps its worker. A cluster keeps one.
 
     Raises:
         SandboxError: The back end cannot be loaded, Ray is not installed, or there is no cluster.
