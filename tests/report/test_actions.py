@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from lmrbench.cli import app
 from lmrbench.errors import RecordError, UsageError
 from lmrbench.integrations.lmr_bench.actions import (
-    AgentSession,
+    LoggedSession,
     _kinds_of_messages,
     contrasts,
     distributions,
@@ -29,7 +29,7 @@ from lmrbench.runs.folder import Run
 
 
 def session(task, solved, **counts):
-    return AgentSession(system="agent", task=task, solved=solved, counts=counts)
+    return LoggedSession(system="agent", task=task, solved=solved, counts=counts)
 
 
 def test_the_published_sessions():

@@ -31,7 +31,7 @@ from lmrbench.text import counted
 
 
 @dataclass(frozen=True)
-class Asked:
+class GradeArguments:
     """The answers that are graded."""
 
     path: Annotated[
@@ -66,7 +66,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Way:
+class GradingOptions:
     """How answers are graded."""
 
     seed: options.Seed = None
@@ -112,7 +112,7 @@ class Answers(NamedTuple):
 
 
 @with_options
-def grade(asked: Asked, way: Way, json: options.Json = False) -> None:
+def grade(asked: GradeArguments, way: GradingOptions, json: options.Json = False) -> None:
     """Grade submissions in a sandbox against the reference.
 
     Each line of a file of submissions names a system, a task and its code, as `lmrbench collect` writes it:
@@ -152,7 +152,7 @@ def grade(asked: Asked, way: Way, json: options.Json = False) -> None:
         raise typer.Exit(1)
 
 
-def _built_in(asked: Asked, tasks: Selection) -> Answers:
+def _built_in(asked: GradeArguments, tasks: Selection) -> Answers:
     """Make the submissions of the built-in systems."""
     tasks = tasks.with_checks(warn)
     offered = (item for name in asked.built_in for item in submissions_of(name, tasks.chosen))
@@ -163,7 +163,7 @@ def _built_in(asked: Asked, tasks: Selection) -> Answers:
     return Answers(tasks, submissions, folder, None)
 
 
-def _submitted(path: Path, asked: Asked, tasks: Selection, sandbox: str) -> Answers:
+def _submitted(path: Path, asked: GradeArguments, tasks: Selection, sandbox: str) -> Answers:
     """Read a file of submissions, and choose the tasks that have answers unless some are named."""
     submitted = read_predictions(path, tasks.by_id) if holds_predictions(path) else read_submissions(path)
     if not asked.task:
@@ -179,7 +179,7 @@ def _submitted(path: Path, asked: Asked, tasks: Selection, sandbox: str) -> Answ
 
 
 def _graded(
-    answers: Answers, way: Way, seeds: Sequence[int], shared: bool, keep: bool
+    answers: Answers, way: GradingOptions, seeds: Sequence[int], shared: bool, keep: bool
 ) -> tuple[list[Result], dict[Answer, Grade]]:
     """Grade and, with --speed, time the answers; return their results, and the whole grades if these are to be kept."""
     results: dict[Answer, Result] = {}
@@ -206,7 +206,9 @@ def _graded(
     return [results[item.answer] for item in answers.submissions], whole
 
 
-def _print(results: Sequence[Result], folder: Path, asked: Asked, way: Way, seeds: Sequence[int]) -> None:
+def _print(
+    results: Sequence[Result], folder: Path, asked: GradeArguments, way: GradingOptions, seeds: Sequence[int]
+) -> None:
     show(*shares_sheets(results))
     if failures := failures_sheet(results, asked.built_in):
         show(failures)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Asked:
+class RunArguments:
     """The tasks that are asked, and where their answers are graded and kept."""
 
     task: options.Tasks = None
@@ -61,7 +61,7 @@ class Asked:
 @with_options
 def run(
     settings: dict[str, Any],
-    asked: Asked,
+    asked: RunArguments,
     model: Annotated[
         list[str] | None,
         Option(
@@ -111,7 +111,7 @@ def run(
         raise typer.Exit(failures[0].exit_code)
 
 
-def _folder(model: str, models: list[str], settings: dict[str, Any], asked: Asked) -> Path:
+def _folder(model: str, models: list[str], settings: dict[str, Any], asked: RunArguments) -> Path:
     if asked.out is not None and len(models) == 1:
         return asked.out
     if settings.get("system"):
@@ -119,7 +119,7 @@ def _folder(model: str, models: list[str], settings: dict[str, Any], asked: Aske
     return (asked.out or RUNS) / folders_of_models(models, settings["setting"])[model]
 
 
-def _print(done: list[Run], asked: Asked, no_report: bool, json: bool) -> None:
+def _print(done: list[Run], asked: RunArguments, no_report: bool, json: bool) -> None:
     if json:
         print_report_as_json(build(together(done, asked.suite)))
     elif no_report:
@@ -139,7 +139,7 @@ def _require_finished(run: Run) -> None:
     require_finished(run)
 
 
-def _solved(settings: Settings, asked: Asked, folder: Path) -> Run:
+def _solved(settings: Settings, asked: RunArguments, folder: Path) -> Run:
     """Ask a model for every task, and return its run."""
     from lmrbench.solving.starting import solve_with
 
@@ -155,16 +155,16 @@ def _solved(settings: Settings, asked: Asked, folder: Path) -> Run:
     )
 
 
-def _plan(asked: Asked) -> GradingPlan:
+def _plan(asked: RunArguments) -> GradingPlan:
     return GradingPlan(() if asked.seed is None else (asked.seed,), sandbox=asked.sandbox, workers=asked.workers)
 
 
-def _tasks(asked: Asked) -> Selection:
+def _tasks(asked: RunArguments) -> Selection:
     found = select(asked.suite, asked.task, asked.tier, asked.fresh, asked.sandbox, asked.limit).with_checks(warn)
     return replace(found, chosen=found.chosen[: asked.limit])
 
 
-def _built_ins(given: dict[str, Any], asked: Asked) -> Run:
+def _built_ins(given: dict[str, Any], asked: RunArguments) -> Run:
     """Grade the systems that need no model, and return their run."""
     set_here = [name for name, value in given.items() if value != Settings.model_fields[name].default]
     if unused := [*set_here, *(["prices"] if asked.prices is not None else [])]:

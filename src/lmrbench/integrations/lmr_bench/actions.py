@@ -51,7 +51,7 @@ _TOOLS = {
 _EDITORS = ("text_editor", "str_replace_editor", "str_replace_based_edit_tool")
 
 
-class AgentSession(Record):
+class LoggedSession(Record):
     """The session of one agent on one task.
 
     Attributes:
@@ -111,7 +111,7 @@ class Contrast(Record):
     p: float | None
 
 
-def sessions_of_run(run: Run) -> list[AgentSession]:
+def sessions_of_run(run: Run) -> list[LoggedSession]:
     """Read the sessions in the logs of a run.
 
     Args:
@@ -130,7 +130,7 @@ def sessions_of_run(run: Run) -> list[AgentSession]:
     for name in log_files(run.folder):
         for sample in logged_samples(run.folder, name):
             key = (str(sample.id), sample.epoch - 1)
-            found[key] = AgentSession(
+            found[key] = LoggedSession(
                 system=systems[0] if systems else run.folder.name,
                 task=key[0],
                 solved=passed.get(key),
@@ -139,7 +139,7 @@ def sessions_of_run(run: Run) -> list[AgentSession]:
     return list(found.values())
 
 
-def sessions_of_events(*folders: Path) -> list[AgentSession]:
+def sessions_of_events(*folders: Path) -> list[LoggedSession]:
     """Read sessions from OpenHands event folders, which have one JSON file per event.
 
     Events with `source` "agent" and an `action` are actions. Two folders hold the same session if their first events
@@ -154,7 +154,7 @@ def sessions_of_events(*folders: Path) -> list[AgentSession]:
     Raises:
         RecordError: A file is not JSON, or a folder holds no events.
     """
-    found: dict[str, tuple[AgentSession, int]] = {}
+    found: dict[str, tuple[LoggedSession, int]] = {}
     for folder in folders:
         by_place: dict[Path, list[dict[str, Any]]] = {}
         for file in sorted(folder.rglob("*.json"), key=_by_number):
@@ -170,12 +170,12 @@ def sessions_of_events(*folders: Path) -> list[AgentSession]:
             if known is None or len(events) > length:
                 name = "/".join(place.relative_to(folder).parts) or folder.name
                 kinds = Counter(_kinds_of_events(events))
-                known, length = AgentSession(system=folder.name, task=name, solved=None, counts=kinds), len(events)
+                known, length = LoggedSession(system=folder.name, task=name, solved=None, counts=kinds), len(events)
             found[key] = known.model_copy(update={"copies": copies}), length
     return [session for session, _ in found.values()]
 
 
-def sessions_of(runs: Sequence[Run], events: Sequence[Path], outcomes: Path | None) -> list[AgentSession]:
+def sessions_of(runs: Sequence[Run], events: Sequence[Path], outcomes: Path | None) -> list[LoggedSession]:
     """Return the sessions of runs and of folders of events; without any, those of the published records.
 
     Args:
@@ -199,7 +199,7 @@ def sessions_of(runs: Sequence[Run], events: Sequence[Path], outcomes: Path | No
     return found
 
 
-def with_outcomes(sessions: Iterable[AgentSession], file: Path) -> list[AgentSession]:
+def with_outcomes(sessions: Iterable[LoggedSession], file: Path) -> list[LoggedSession]:
     """Add outcomes from a CSV file to sessions.
 
     The file has the columns `task` (the path of a session's folder, or one of the folder names in it), `solved` (yes
@@ -233,7 +233,7 @@ def with_outcomes(sessions: Iterable[AgentSession], file: Path) -> list[AgentSes
     ]
 
 
-def published_sessions() -> list[AgentSession]:
+def published_sessions() -> list[LoggedSession]:
     """Return the published sessions. A session counts as solved if all recorded functions of its paper pass."""
     solved = solved_papers()
     found = []
@@ -243,12 +243,12 @@ def published_sessions() -> list[AgentSession]:
             merged[_OPENHANDS.get(name, "other")] += count
         outcome = solved.get((system, paper)) if is_named else None
         found.append(
-            AgentSession(system=system, task=paper, solved=outcome, counts=dict(+merged), repeated=not is_named),
+            LoggedSession(system=system, task=paper, solved=outcome, counts=dict(+merged), repeated=not is_named),
         )
     return found
 
 
-def distributions(sessions: Iterable[AgentSession]) -> list[Distribution]:
+def distributions(sessions: Iterable[LoggedSession]) -> list[Distribution]:
     """Return the distributions of actions by system and outcome.
 
     Args:
@@ -258,7 +258,7 @@ def distributions(sessions: Iterable[AgentSession]) -> list[Distribution]:
         For each system, the distributions over all sessions and over those of each outcome, without repeated sessions.
         Systems with repeated sessions also have a distribution "with repeats".
     """
-    groups: dict[tuple[str, str], list[AgentSession]] = {}
+    groups: dict[tuple[str, str], list[LoggedSession]] = {}
     for item in sessions:
         outcome = {True: "solved", False: "not solved", None: "not known"}[item.solved]
         for name in ("with repeats",) if item.repeated else ("all", outcome, "with repeats"):
@@ -270,7 +270,7 @@ def distributions(sessions: Iterable[AgentSession]) -> list[Distribution]:
     ]
 
 
-def contrasts(sessions: Iterable[AgentSession], seed: int = 0) -> list[Contrast]:
+def contrasts(sessions: Iterable[LoggedSession], seed: int = 0) -> list[Contrast]:
     """Run a permutation test for each system. Sessions without actions or without an outcome are ignored.
 
     Args:
@@ -280,7 +280,7 @@ def contrasts(sessions: Iterable[AgentSession], seed: int = 0) -> list[Contrast]
     Returns:
         The result for each system.
     """
-    systems: dict[str, list[AgentSession]] = {}
+    systems: dict[str, list[LoggedSession]] = {}
     for item in sessions:
         systems.setdefault(item.system, [])
         if item.solved is not None and item.counts:
@@ -288,7 +288,7 @@ def contrasts(sessions: Iterable[AgentSession], seed: int = 0) -> list[Contrast]
     return [_contrast(system, items, seed) for system, items in sorted(systems.items())]
 
 
-def _contrast(system: str, sessions: Sequence[AgentSession], seed: int) -> Contrast:
+def _contrast(system: str, sessions: Sequence[LoggedSession], seed: int) -> Contrast:
     solved = np.array([bool(item.solved) for item in sessions], dtype=bool)
     count = int(solved.sum())
     if not 0 < count < len(solved):
@@ -312,7 +312,7 @@ def _distance(shares: NDArray[np.float64], solved: NDArray[np.bool_]) -> float:
     return float(np.abs(shares[solved].mean(axis=0) - shares[~solved].mean(axis=0)).sum() / 2)
 
 
-def _distribution(system: str, outcome: str, sessions: Sequence[AgentSession]) -> Distribution:
+def _distribution(system: str, outcome: str, sessions: Sequence[LoggedSession]) -> Distribution:
     total: Counter[str] = Counter()
     for item in sessions:
         total.update(item.counts)
