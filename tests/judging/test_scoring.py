@@ -232,7 +232,7 @@ def test_what_a_judge_costs_is_not_counted_as_the_runs(scored, solved, tmp_path)
         ({"model": ["a", "b"]}, "model=.* must be a valid string"),
         ({"votes": 0}, "votes=0: must be greater"),
         ({"evidence": True}, "evidence=: no such option; use model, suite, votes, "),
-        ({"suite": "/nowhere"}, "/nowhere: there is no suite folder"),
+        ({"suite": "/nowhere"}, "/nowhere: there is no such suite folder"),
     ],
 )
 def test_a_wrong_option_is_one_line(monkeypatch, options, words):
