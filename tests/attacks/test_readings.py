@@ -125,7 +125,7 @@ def test_what_is_hard_to_read_is_shown_and_ends_nothing(task, bounded, name):
     submission = Submission(system="hostile", task=task.id, code=HARMLESS.get(name) or REFUSED[name])
 
     assert (
-        "Nothing can be taken" in document("item", task, submission)
+        "No code can be extracted" in document("item", task, submission)
         or compare_with_repository(task, submission, True).targets
     )
     compare_answers(task, submission, None)

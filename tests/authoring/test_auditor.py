@@ -56,7 +56,7 @@ def test_certificates_stay_valid_when_a_private_helper_is_renamed(tmp_path):
 
     code = "import lmrbench, sys; print(lmrbench.__file__); from lmrbench.cli import main; main()"
     result = subprocess.run(
-        [sys.executable, "-c", code, "audit", "--check", "--suite", str(SUITE)],
+        [sys.executable, "-c", code, "task", "audit", "--check", "--suite", str(SUITE)],
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
         cwd=tmp_path,
         capture_output=True,

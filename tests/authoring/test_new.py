@@ -279,7 +279,7 @@ def test_a_commit_needs_all_its_digits():
 @pytest.mark.parametrize(
     ("target", "options", "words"),
     [
-        ("loss.py::noisy", ("--source", "rank-bm25"), "expected TARGET alone beside --source"),
+        ("loss.py::noisy", ("--source", "rank-bm25"), "expected TARGET alone with --source"),
         ("loss.py::noisy", ("--with", "missing.py"), "--with missing.py: no such file or folder"),
         ("loss.py::noisy", ("--with", __file__, "--with", "repository/loss.py"), "already has a file loss.py"),
         ("loss.py::Loss.forwrd", (), "no such function; near: Loss.forward"),

@@ -171,7 +171,7 @@ def test_an_answer_whose_sample_the_provider_left_unanswered_is_graded_where_it_
         (("answers.jsonl", "--out", "answers.jsonl"), "answers.jsonl: File exists"),
         (("answers.jsonl", "--out", "answers.jsonl/below"), "Not a directory"),
         (("linked",), "is a symbolic link"),
-        (("twice.jsonl",), "handed in sample 0 of toy/blend twice"),
+        (("twice.jsonl",), "sample 0 of toy/blend by me is in the file twice"),
     ],
 )
 def test_an_error_is_one_line_and_a_nonzero_exit(two_papers, tmp_path, arguments, words):

@@ -265,7 +265,7 @@ def test_bad_input_is_one_line(tmp_path, judge):
             "--model is needed": judge(base, folder),
             "the model nobody/nothing can't be opened: ": judge(base, folder, "--model", "nobody/nothing"),
             "is named twice": judge(base, folder, "--model", KIND, "--model", KIND),
-            "judgements.jsonl:1: sample 0 of toy/blend by right has a judgement but no submission in submissions.jsonl": judge(
+            "sample 0 of toy/blend by right has a judgement but no submission in submissions.jsonl": judge(
                 base, stray, "--model", KIND
             ),
         }

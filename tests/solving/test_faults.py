@@ -95,7 +95,7 @@ def test_only_what_the_machinery_failed_at_is_unanswered_and_asked_again(tmp_pat
     assert first.stderr.splitlines()[-1].startswith(
         f"lmrbench: {run}: 4 of 14 samples have no answer: provider error: 4 ("
     )
-    assert "run the same command again" in first.stderr
+    assert "Run the same command again" in first.stderr
     assert "Traceback" not in first.stderr
     assert "3/10 = 30.0% [21.4% with 4 unanswered counted wrong]" in " ".join(first.stdout.split())
     counts = dict(re.findall(r" {2}([a-z][a-z ]*?) {2,}(\d+)\b", first.stdout))

@@ -110,7 +110,7 @@ def test_a_provider_that_never_answers_leaves_the_run_unfinished_and_the_next_ca
 
     assert first.returncode == 4
     assert "1 of 2 samples have no answer" in first.stderr
-    assert "run the same command again" in first.stderr
+    assert "Run the same command again" in first.stderr
     assert second.returncode == 0, second.stderr
     assert "2 of 2 answers pass" in second.stdout
     assert len(log.requests) == asked + 1

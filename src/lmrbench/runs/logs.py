@@ -6,6 +6,7 @@ parses one sample at a time.
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
 import re
@@ -104,6 +105,7 @@ def answered_in(folder: Path, task: str, sample: int) -> str | None:
     Raises:
         RecordError: A log is damaged or too large.
     """
+    importlib.import_module("inspect_ai.log")  # It teaches zipfile the compression of its logs.
     for name in reversed(log_files(folder)):
         if name.endswith(".eval"):
             with _one_line(folder / name), _opened(folder, name) as archive:

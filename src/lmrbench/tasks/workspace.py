@@ -60,7 +60,7 @@ def folder_files(folder: Path) -> dict[str, bytes]:
                     data = file.read(left + 1)
                 left -= len(data)
                 if left < 0:
-                    raise TaskError(f"{folder}: contains more than {_MOST_BYTES} bytes")
+                    raise TaskError(f"{path}: with this file, its folder contains more than {_MOST_BYTES} bytes")
                 files[path.relative_to(folder).as_posix()] = data
         return dict(sorted(files.items()))
     except OSError as error:
