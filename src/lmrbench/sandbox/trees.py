@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 from lmrbench.files import cache_folder
+from lmrbench.source.syntax import parse
 from lmrbench.tasks.sources.origin import Kept
 
 
@@ -107,7 +108,7 @@ def _body(source: bytes | str) -> list[ast.stmt]:
     """Return the statements of a module; none if the text is not valid Python."""
     with warnings.catch_warnings(), contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
         warnings.simplefilter("ignore")
-        return ast.parse(source).body
+        return parse(source).body
     return []
 
 

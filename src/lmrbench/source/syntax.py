@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import ast
 import io
+import os
 import re
+import threading
 import tokenize
 import warnings
 from bisect import bisect_left, bisect_right
@@ -25,6 +27,23 @@ TextEdit = tuple[int, int, str]
 
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 _MARGIN = re.compile(r"[ \t\f]*")
+# CPython 3.11 counts the recursion of all threads together: two that parse at once can make each other fail.
+_parsing = threading.Lock()
+
+
+def _forget_the_lock() -> None:
+    """Replace the lock in a forked child, where another thread may have held it."""
+    global _parsing
+    _parsing = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forget_the_lock)
+
+
+def parse(source: str | bytes) -> ast.Module:
+    """Parse Python source as `ast.parse` does, in one thread at a time."""
+    with _parsing:
+        return ast.parse(source)
 
 
 def decode(data: bytes) -> tuple[str, str]:
@@ -67,7 +86,7 @@ def syntax_tree(text: str) -> ast.Module:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return ast.parse(text)
+            return parse(text)
     except (ValueError, RecursionError, MemoryError) as error:
         raise SyntaxError(f"Python's parser gives up: {str(error) or type(error).__name__}") from error
 

@@ -12,6 +12,7 @@ import functools
 
 from lmrbench.errors import TaskError
 from lmrbench.source.reached import statements_for
+from lmrbench.source.syntax import parse
 
 _DRAWING = """
 
@@ -36,7 +37,7 @@ def observing(check: str) -> str:
         TaskError: The check is not Python, has no `observe`, or looks names up dynamically.
     """
     try:
-        statements = statements_for(ast.parse(check), "observe")
+        statements = statements_for(parse(check), "observe")
     except SyntaxError as error:
         raise TaskError(f"the check: line {error.lineno}: {error.msg}") from error
     if not any(isinstance(item, ast.FunctionDef) and item.name == "observe" for item in statements):
@@ -70,4 +71,4 @@ def drawing(check: str, function: str = "cases") -> str:
 
 def defines(check: str, function: str) -> bool:
     """Return whether a check defines a function at its top level."""
-    return any(isinstance(node, ast.FunctionDef) and node.name == function for node in ast.parse(check).body)
+    return any(isinstance(node, ast.FunctionDef) and node.name == function for node in parse(check).body)

@@ -20,7 +20,7 @@ from typing import Any
 
 from lmrbench.errors import TaskError, UsageError
 from lmrbench.source.functions import find, mask
-from lmrbench.source.syntax import decode
+from lmrbench.source.syntax import decode, parse
 from lmrbench.tasks.foreign import is_litter
 from lmrbench.tasks.model import STATED_TIME_LIMITS, Inputs, Target, Task, TaskFiles
 from lmrbench.tasks.tiers.logged import EXPERIMENT, REPLAY, RESULTS, replay
@@ -315,7 +315,7 @@ def _imports(source: bytes | str) -> frozenset[str]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = ast.parse(source)
+            tree = parse(source)
     except (SyntaxError, ValueError):
         return frozenset()
     waiting: list[ast.AST] = [tree]
