@@ -1,4 +1,4 @@
-"""What does isolation cost? Cold, warm and not isolated at all, on the same tasks in one run.
+"""Measure the cost of isolation: cold workers, warm workers and no isolation, on the same tasks in one run.
 
 (a) cold: a fresh sandboxed worker for each task; (b) warm: one sandboxed worker for all tasks, after its start;
 (c) floor: the same checks in one process that has imported everything, with no isolation. What a check itself takes

@@ -1,4 +1,4 @@
-"""How fast is grading, beside how others grade, and what limits it? Writes docs/performance.md and its figure.
+"""Compare the speed of grading with other ways of grading, and write docs/performance.md and its figure.
 
 One system's answers to a whole suite, which are the references, in one run on one machine: (a) a container and an
 interpreter for each task, one after another; (b) a process for each task, one after another, without isolation; (c)

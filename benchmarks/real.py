@@ -1,4 +1,4 @@
-"""What does it cost that a repository is large? One task on a package of thousands of files, against its bounds.
+"""Measure the cost of a large repository: one task on a package of thousands of files, against its bounds.
 
 Processor time of the commands that a user runs, on a suite of that one paper; a warm worker's time for a run of the
 check, beside the same check over the few modules that it needs; memory of this process over a hundred submissions; and

@@ -1,4 +1,4 @@
-"""What does `lmrbench run` add to asking and grading? Both ways over the same local server and the same grader.
+"""Measure the overhead of `lmrbench run` over plain requests and grading, with the same local server and grader.
 
 (a) bare: threads that post to the server, transplant and grade; (b) `lmrbench run` in the prompt setting. Time counts
 from the moment the server has been asked for as many answers as it takes to have all warm, until the way has ended. The

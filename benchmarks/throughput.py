@@ -1,4 +1,4 @@
-"""Ten thousand submissions at once: how fast is `lmrbench grade`, and does its memory grow?
+"""Measure the speed and the memory of `lmrbench grade` on ten thousand submissions.
 
 The golden, the mask, all rewrites, wrong versions and mutants of the suite, as those of a hundred systems, until there
 are enough; once all are used, they are handed in again by further systems, as equal answers of real systems are. Each

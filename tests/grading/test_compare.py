@@ -1,4 +1,4 @@
-"""When do two observations agree, and is the reason one that a person can read?"""
+"""Observations agree within the tolerance, and a difference is described in words."""
 
 import math
 

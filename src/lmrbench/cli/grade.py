@@ -42,7 +42,7 @@ class GradeArguments:
         ),
     ] = None
     golden: Annotated[bool, Option("--golden", help="Grade the reference itself; it must pass.")] = False
-    mask: Annotated[bool, Option("--mask", help="Grade the masked repository as it is; it must fail.")] = False
+    mask: Annotated[bool, Option("--mask", help="Grade the masked repository without an answer; it must fail.")] = False
     rewrites: Annotated[bool, Option("--rewrites", help="Grade the suite's rewrites; they must pass.")] = False
     wrong: Annotated[bool, Option("--wrong", help="Grade the suite's wrong versions; they must fail.")] = False
     nearest: Annotated[

@@ -86,5 +86,5 @@ def print_json(value: object) -> None:
     text = json.dumps(value, indent=2, ensure_ascii=False)
     if not text.isascii() and (sys.stdout.encoding or "").lower().replace("-", "") != "utf8":
         text = json.dumps(value, indent=2)
-    # json.dumps leaves some control characters as they are.
+    # json.dumps does not escape all control characters.
     print("".join(letter if letter.isprintable() or letter == "\n" else json.dumps(letter)[1:-1] for letter in text))

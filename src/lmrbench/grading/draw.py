@@ -28,8 +28,8 @@ MOST_CASES_MB = 256
 def installation_seed() -> int:
     """Return the seed of every run that names none: drawn once on this machine, then kept.
 
-    Nobody who writes a candidate elsewhere knows it, so answers that are hard-coded for some seed fail by default, and
-    the outputs of references can be kept.
+    The seed is secret, so answers that are hard-coded for some seed fail by default. It stays the same, so the outputs
+    of references can be cached.
 
     Raises:
         RecordError: the file of the seed is damaged.
@@ -42,7 +42,7 @@ def installation_seed() -> int:
 
 
 def fresh_seed() -> int:
-    """Return a seed that nobody can know beforehand."""
+    """Draw an unpredictable seed."""
     return secrets.randbelow(2**31)
 
 

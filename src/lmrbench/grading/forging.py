@@ -146,7 +146,7 @@ class AuditedDraw(Record):
 def audited_draws(
     task: Task, draws: Sequence[tuple[int, int]], workers: WorkerPool, advance: Advance = lambda *_: None
 ) -> Iterator[AuditedDraw]:
-    """Audit draws of a paper: published ones as they are, and otherwise the first fair one.
+    """Audit draws of a paper: the published draw if there is one, and the first fair draw otherwise.
 
     Args:
         task: any task of the paper.

@@ -1,4 +1,4 @@
-"""The door to grading: submissions go in, grades come out, whoever asks.
+"""Grading: the class that turns submissions into grades for every caller.
 
 Each submission is transplanted, observed in a sandbox, and compared with what the reference returned for the same
 cases. Whatever a candidate does is a verdict; only a task's or the machine's fault raises.

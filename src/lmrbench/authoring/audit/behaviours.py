@@ -22,7 +22,6 @@ from lmrbench.tasks.model import Target
 # The folder with the code of `inside` in a repository under audit.
 PLACE = "lmrbench_inside"
 _FLOATS = ("float64", "float32")
-_MOST_EXTREMES = 2
 
 
 @dataclass(frozen=True)
