@@ -242,8 +242,9 @@ class RequestRun:
         elif kind == FAULT and not self._started:
             self._fault = relay.payload().decode("utf-8", "replace")
         elif kind == BROKEN and self._started and self._case:
-            # An earlier child could load it, so something left behind is to blame; it costs the present case only.
-            raise ValueError(relay.payload().decode("utf-8", "replace"))
+            # An earlier child could load it, so something left behind is to blame; it costs the present case only. The
+            # payload is the candidate's, and must not stay in this process, where later children could find it.
+            raise ValueError("the code can't be loaded again after an earlier process of it has died")
         elif kind == BROKEN and self._started and not self._ended:
             self._ended = True
             relay.forward(self._host.answers)
