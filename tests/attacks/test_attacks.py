@@ -172,6 +172,8 @@ class Laboratory:
     """One warm worker for all attacks of a sandbox, and what a job finds in it before them."""
 
     def __init__(self, name: str) -> None:
+        # What other tests have started in this process, such as the server that forks commands.
+        self.before = own_processes()
         self.sandbox = WatchedSandbox(name)
         self.tasks = {task.id: task for task in load_suite(SUITE)}
         # Of its one task, so that whatever looks does so in the worker that attacks are graded in.
@@ -181,7 +183,7 @@ class Laboratory:
         (golden,) = self.grade(GOLDEN)
         assert golden.passed, golden
         self.fresh = self.look()
-        self.processes = PROCESSES.get(name, len(own_processes()))
+        self.processes = PROCESSES.get(name, len(own_processes() - self.before))
 
     def open(self) -> None:
         """Start a pool of one worker."""
@@ -304,12 +306,12 @@ def reads_submissions(pid: int) -> bool:
     return False
 
 
-def no_more_processes_than(count: int) -> bool:
-    """Whether so many are left, for the kernel takes a moment to end those of a sandbox that was closed."""
+def no_more_processes_than(count: int, before: set[int]) -> bool:
+    """Whether so many are left besides earlier ones. The kernel takes a moment to end those of a closed sandbox."""
     end = time.monotonic() + 3
-    while len(own_processes()) > count and time.monotonic() < end:
+    while len(own_processes() - before) > count and time.monotonic() < end:
         time.sleep(0.01)
-    return len(own_processes()) == count
+    return len(own_processes() - before) == count
 
 
 def strays() -> list[str]:
@@ -355,7 +357,7 @@ def test_an_attack_fails_harms_nothing_and_is_not_felt_by_the_next_task(laborato
     assert re.search(expected, words(hostile)), words(hostile)
     assert after.passed, words(after)
     assert laboratory.look() == laboratory.fresh
-    assert no_more_processes_than(laboratory.processes)
+    assert no_more_processes_than(laboratory.processes, laboratory.before)
     assert [path.read_text() for path in canary.iterdir()] == ["alive"]
     assert strays() == []
     assert max(len(case.reason) for case in hostile.cases) <= LONGEST_REASON
