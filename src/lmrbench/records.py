@@ -18,7 +18,7 @@ from lmrbench.errors import RecordError
 
 # The current schema, common to all stored records. Increase it with each change that affects readers of old files, and
 # add the step from the previous number to MIGRATIONS. Records without a number have schema 0.
-SCHEMA = 3
+SCHEMA = 4
 
 
 class Record(BaseModel):
@@ -151,10 +151,32 @@ def _by_the_wall_clock(grade: dict[str, Any]) -> dict[str, Any]:
     return grade | {"clock": "wall"}
 
 
+def _without_edge_cases(grade: dict[str, Any]) -> dict[str, Any]:
+    """Call a grade correct and robust if it passed: up to schema 3 no case was an edge case."""
+    others = {key: value for key, value in grade.items() if key != "passed"}
+    return others | {"correct": grade.get("passed"), "robust": grade.get("passed")}
+
+
+def _verified_without_edge_cases(result: dict[str, Any]) -> dict[str, Any]:
+    """Do the same for the counts of a verification."""
+    names = {"passed": ("correct", "robust"), "claimed_passed": ("claimed_correct", "claimed_robust")}
+    return {new: value for key, value in result.items() for new in names.get(key, (key,))}
+
+
+def _correct(state: dict[str, Any]) -> dict[str, Any]:
+    """Call a state of an agent's workspace correct if it passed."""
+    return {"correct" if key == "passed" else key: value for key, value in state.items()}
+
+
 # Maps the type of a record and its schema to the function that migrates it to the next schema.
 MIGRATIONS: Mapping[tuple[str, int], Callable[[dict[str, Any]], dict[str, Any]]] = {
     ("RunFacts", 0): _with_flat_settings,
     ("Grade", 2): _by_the_wall_clock,
+    ("Grade", 3): _without_edge_cases,
+    ("GradeHead", 3): _without_edge_cases,
+    ("Claim", 3): _without_edge_cases,
+    ("Verification", 3): _verified_without_edge_cases,
+    ("Snapshot", 3): _correct,
 }
 
 

@@ -79,7 +79,7 @@ def time_with_progress(
 ) -> Iterator[Grade]:
     """Time the answers that pass and whose tasks have timed inputs, and yield their grades with timings."""
     known = tasks.by_id
-    due = [item for item in grades if item.passed and has_timed_inputs(known[item.task])]
+    due = [item for item in grades if item.robust and has_timed_inputs(known[item.task])]
     if not due:
         warn("no answer that passes is to a task with timed inputs; there is no speed to measure")
     # One worker, when nothing else is graded.

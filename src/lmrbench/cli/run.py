@@ -126,7 +126,7 @@ def _print(done: list[Run], asked: RunArguments, no_report: bool, json: bool) ->
         for item in done:
             if item.grades:
                 show(*first_right_sheets(first_right(item.snapshots)))
-                passed = sum(grade.passed for grade in item.grades)
+                passed = sum(grade.correct for grade in item.grades)
                 say(f"{passed} of {len(item.grades)} answers pass; the run is in {item.folder}")
     elif any(item.grades for item in done):
         print_report(build(together(done, asked.suite)))

@@ -89,9 +89,10 @@ def drawn_cases(
         if outcome.broken is not None or case.status != "observed":
             raise TaskError(f"{task.id}: the check can't be run: {(outcome.broken or case.message).strip()}")
         drawn = decode(case.payload)
-        if not drawn["names"]:
-            raise TaskError(f"{task.id}: the check has no cases under seed {seed}")
-        found[task.id, seed] = Cases(tuple(drawn["names"]), drawn["cases"].values.tobytes())
+        names, edge = tuple(drawn["names"]), frozenset(drawn["edge"])
+        if len(edge) == len(names):
+            raise TaskError(f"{task.id}: the check has no ordinary case under seed {seed}")
+        found[task.id, seed] = Cases(names, drawn["cases"].values.tobytes(), edge)
     return found
 
 

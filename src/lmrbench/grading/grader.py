@@ -96,9 +96,9 @@ class Grader:
         A policy that is graded under the same cases again and again may learn them. So each call draws a seed,
         observes the reference under it, and keeps neither.
 
-        Whatever a candidate is and does comes back as a grade: `share`, of the cases that match, is a shaped reward,
-        and `passed` a strict one. A case that took too long has the verdict `timeout`. Reasons and logs quote what the
-        reference returned: show a policy nothing but `grade.blinded()`.
+        Whatever a candidate is and does comes back as a grade: `share`, of the ordinary cases that match, is a shaped
+        reward; `correct` and `robust` are strict ones. A case that took too long has the verdict `timeout`. Reasons and
+        logs quote what the reference returned: show a policy nothing but `grade.blinded()`.
 
         Args:
             task: its id.
@@ -324,15 +324,17 @@ def _job(candidate: Candidate, judge: JobVerdicts) -> Job:
 
 
 def _grade(candidate: Candidate, terms: GradeTerms, cases: Sequence[CaseVerdict], outcomes: Sequence[Outcome]) -> Grade:
-    passed = bool(cases) and all(case.verdict == "match" for case in cases)
+    ordinary = [case for case in cases if not case.edge]
+    correct = bool(ordinary) and all(case.matches for case in ordinary)
     found = None
     if candidate.task.draw is not None:
-        found = 1.0 if passed else _share_found(candidate)
+        found = 1.0 if correct else _share_found(candidate)
     return Grade(
         **terms._asdict(),
         label=candidate.submission.label,
         category=candidate.task.category,
-        passed=passed,
+        correct=correct,
+        robust=correct and all(case.matches for case in cases),
         found=found,
         cases=tuple(cases),
         seconds=sum(outcome.seconds for outcome in outcomes),

@@ -45,6 +45,7 @@ class ReferenceOutputs(Record):
         case_seconds: processor seconds of each case.
         seconds: processor seconds of all of them together.
         given: for each case, whether an answer that only raises ValueError, or returns None, matches it too.
+        edge: the numbers of the edge cases.
     """
 
     model_config = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
@@ -55,11 +56,12 @@ class ReferenceOutputs(Record):
     case_seconds: tuple[float, ...]
     seconds: float
     given: tuple[bool, ...]
+    edge: frozenset[int] = frozenset()
 
     @property
     def drawn(self) -> Cases:
         """The cases, as a job takes them."""
-        return Cases(self.names, self.cases)
+        return Cases(self.names, self.cases, self.edge)
 
     @cached_property
     def decoded(self) -> tuple[Any, ...]:
@@ -181,4 +183,5 @@ def outputs_of(task: Task, seed: int, cases: Cases, outcome: Outcome) -> Referen
         case_seconds=tuple(case.seconds for case in outcome.cases),
         seconds=outcome.processor_seconds,
         given=(False,) * len(cases.names),
+        edge=cases.edge,
     )

@@ -24,6 +24,7 @@ class CaseVerdict(Part):
         reason: empty for a match.
         seconds: processor seconds that the case took.
         given: an answer that only raises ValueError, or returns None, matches this case too.
+        edge: whether this is an edge case; otherwise it is an ordinary one.
     """
 
     seed: int
@@ -33,6 +34,12 @@ class CaseVerdict(Part):
     reason: str = ""
     seconds: float = 0.0
     given: bool = False
+    edge: bool = False
+
+    @property
+    def matches(self) -> bool:
+        """Whether the observation is that of the reference."""
+        return self.verdict == "match"
 
 
 class Ratio(Part):
@@ -88,7 +95,7 @@ class GradeTerms(NamedTuple):
 
 
 class Grade(StoredRecord):
-    """The grade of one submission. It passes if every case under every seed matches.
+    """The grade of one submission: correct if every ordinary case under every seed matches, robust if all cases do.
 
     Attributes:
         system: who answered.
@@ -96,7 +103,8 @@ class Grade(StoredRecord):
         sample: number of the answer.
         label: name of the answer in tables.
         category: of the task.
-        passed: whether all cases match.
+        correct: whether all ordinary cases match.
+        robust: whether all cases match.
         cases: the verdicts.
         seconds: of all jobs, by the clock.
         peak_mb: peak memory of the candidate's process.
@@ -108,7 +116,7 @@ class Grade(StoredRecord):
         sandbox: the back end.
         environment: digest of the environment.
         found: of a forensic task, the share of the changes that were found. Some may have been overlooked unless the
-            answer passes.
+            answer is correct.
         timing: None if it was not measured; no verdict depends on it.
         clock: by which time limits were counted.
     """
@@ -118,7 +126,8 @@ class Grade(StoredRecord):
     sample: int
     label: str
     category: str
-    passed: bool
+    correct: bool
+    robust: bool
     cases: tuple[CaseVerdict, ...]
     seconds: float
     peak_mb: float
@@ -132,6 +141,11 @@ class Grade(StoredRecord):
     found: float | None = None
     timing: Timing | None = None
     clock: Clock = "cpu"
+
+    @property
+    def word(self) -> str:
+        """The grade in words."""
+        return grade_word(self.correct, self.robust)
 
     @property
     def answer(self) -> Answer:
@@ -156,18 +170,18 @@ class Grade(StoredRecord):
     @property
     def matched(self) -> int:
         """The number of cases that match."""
-        return sum(case.verdict == "match" for case in self.cases)
+        return sum(case.matches for case in self.cases)
 
     @property
     def share(self) -> float:
-        """The share of the cases that match, from 0 to 1, without the cases that an empty answer matches."""
-        earned = [case for case in self.cases if not case.given]
-        return sum(case.verdict == "match" for case in earned) / len(earned) if earned else 0.0
+        """The share of the ordinary cases that match, from 0 to 1, without those that an empty answer matches."""
+        earned = [case for case in self.cases if not case.given and not case.edge]
+        return sum(case.matches for case in earned) / len(earned) if earned else 0.0
 
     @property
     def first_failure(self) -> CaseVerdict | None:
         """The first case that does not match."""
-        return next((case for case in self.cases if case.verdict != "match"), None)
+        return next((case for case in self.cases if not case.matches), None)
 
 
 class Result(NamedTuple):
@@ -176,7 +190,8 @@ class Result(NamedTuple):
     answer: Answer
     label: str
     category: str
-    passed: bool
+    correct: bool
+    robust: bool
     matched: int
     cases: int
     first_failure: CaseVerdict | None
@@ -191,7 +206,8 @@ class Result(NamedTuple):
             answer=item.answer,
             label=item.label,
             category=item.category,
-            passed=item.passed,
+            correct=item.correct,
+            robust=item.robust,
             matched=item.matched,
             cases=len(item.cases),
             first_failure=item.first_failure,
@@ -209,6 +225,11 @@ class Result(NamedTuple):
     def task(self) -> str:
         """The task that was answered."""
         return self.answer.task
+
+
+def grade_word(correct: bool, robust: bool) -> str:
+    """Return a grade in words."""
+    return "correct and robust" if robust else "correct, not robust" if correct else "not correct"
 
 
 def not_submitted(results: Iterable[Result], tasks: Collection[str]) -> dict[str, list[str]]:

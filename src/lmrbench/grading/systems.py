@@ -1,25 +1,28 @@
 """The built-in systems, which need no model and whose grades are known beforehand.
 
-`golden` submits the reference, `mask` submits nothing, `rewrites` submits other correct implementations, and `wrong`
-submits plausible mistakes. golden and rewrites must pass; mask and wrong must fail. `nearest` copies the most similar
-function that it can see; its score is a finding.
+`golden` submits the reference, `mask` submits nothing, `rewrites` submits other implementations, and `wrong` submits
+plausible mistakes. golden and rewrites must be robust, the rewrite `plain` only correct. mask and wrong versions must
+not be correct; one that breaks only edge cases must not be robust. `nearest` copies the most similar function
+that it can see; its score is a finding.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Literal, get_args
 
 from lmrbench.grading.nearest import nearest
-from lmrbench.grading.records import Result
+from lmrbench.grading.records import Result, grade_word
 from lmrbench.source.syntax import decode
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import answered_files, masked_files
+from lmrbench.tasks.wrong import breaks_only_edge_cases
 
 BuiltIn = Literal["golden", "mask", "rewrites", "wrong", "nearest"]
+# The rewrite that is the shortest code that follows the instruction up to its edge cases.
+PLAIN = "plain"
 BUILT_INS: tuple[BuiltIn, ...] = get_args(BuiltIn)
-MUST_PASS: dict[str, bool] = {"golden": True, "rewrites": True, "mask": False, "wrong": False}
 
 
 def submissions_of(system: BuiltIn, tasks: Sequence[Task]) -> Iterator[Submission]:
@@ -38,17 +41,28 @@ def submissions_of(system: BuiltIn, tasks: Sequence[Task]) -> Iterator[Submissio
                 yield Submission(system=system, task=task.id, sample=sample, label=label, code=code)
 
 
-def unexpected(results: Sequence[Result], built_in: Collection[str]) -> list[str]:
+def unexpected(results: Sequence[Result], built_in: Collection[str], tasks: Mapping[str, Task]) -> list[str]:
     """Return a message for each result of a built-in system that differs from what it must be.
 
     Args:
         results: The results of a grading.
         built_in: The built-in systems that were graded; a submitted system may have the same name.
+        tasks: The tasks, by id.
     """
-    found = []
-    for item in results:
-        if item.system in built_in and MUST_PASS.get(item.system, item.passed) != item.passed:
-            due, what = ("fail", "passed") if item.passed else ("pass", "failed")
-            name = f"{item.system} {item.label}".strip()
-            found.append(f"expected {name} to {due} on {item.task}, but it {what}")
-    return found
+    return [
+        f"{item.task}: {item.system} {item.label}".rstrip()
+        + f": {grade_word(item.correct, item.robust)}; expected {due}"
+        for item in results
+        if item.system in built_in and (due := _due(item, tasks[item.task]))
+    ]
+
+
+def _due(item: Result, task: Task) -> str:
+    """Return what the grade of a built-in system must be, or "" if it is so."""
+    if item.system == "rewrites" and item.label == PLAIN:
+        return "" if item.correct else "correct"
+    if item.system in ("golden", "rewrites"):
+        return "" if item.robust else "correct and robust"
+    if item.system == "wrong" and breaks_only_edge_cases(task.files.wrong[item.label]):
+        return "not robust" if item.robust else ""
+    return "not correct" if item.system in ("mask", "wrong") and item.correct else ""

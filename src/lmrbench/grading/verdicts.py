@@ -65,6 +65,7 @@ class JobVerdicts:
                 reason=reason,
                 seconds=case.seconds,
                 given=self.reference.given[number],
+                edge=number in self.reference.edge,
             )
 
     def _verdict(self, number: int, case: CaseOutcome) -> tuple[Verdict, str]:
@@ -88,9 +89,17 @@ class JobVerdicts:
 
 def all_missing(reference: ReferenceOutputs, seed: int, reason: str) -> Iterator[CaseVerdict]:
     """Yield the verdict `missing` for every case of a reference, for one reason."""
-    for number, name in enumerate(reference.names):
-        given = reference.given[number]
-        yield CaseVerdict(seed=seed, case=number, name=name, verdict="missing", reason=shortened(reason), given=given)
+    reason = shortened(reason)
+    for number, (name, given) in enumerate(zip(reference.names, reference.given, strict=True)):
+        yield CaseVerdict(
+            seed=seed,
+            case=number,
+            name=name,
+            verdict="missing",
+            reason=reason,
+            given=given,
+            edge=number in reference.edge,
+        )
 
 
 def check_seconds(reference: ReferenceOutputs) -> float:

@@ -30,7 +30,7 @@ def verify(task_id: str, suite: Path, workspace: Path, logs: Path) -> bool:
         logs: the folder that `reward.txt` and `grade.json` are written to.
 
     Returns:
-        Whether the workspace passed.
+        Whether the workspace is correct.
 
     Raises:
         TaskError: the reference fails its own check.
@@ -44,8 +44,8 @@ def verify(task_id: str, suite: Path, workspace: Path, logs: Path) -> bool:
             submission = Submission(system=SYSTEM, task=task_id, code="", warnings=(str(error),))
         ((_, found),) = grader.grade_all([submission])
     (logs / "grade.json").write_text(found.blinded().model_dump_json(indent=1) + "\n", "utf-8")
-    (logs / "reward.txt").write_text(f"{int(found.passed)}\n", "utf-8")
-    return found.passed
+    (logs / "reward.txt").write_text(f"{int(found.correct)}\n", "utf-8")
+    return found.correct
 
 
 def main() -> None:

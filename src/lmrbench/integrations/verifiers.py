@@ -34,12 +34,13 @@ class LmrBenchTaskConfig(vf.TaskConfig):
     """How answers are graded.
 
     Attributes:
-        reward: `passed` (1 if all cases match, else 0), or `share` (`Grade.share`).
+        reward: `correct` (1 if all ordinary cases match, else 0), `robust` (1 if all cases match, else 0), or `share`
+            (`Grade.share`).
         sandbox: the back end.
         workers: warm workers, or None for one per core.
     """
 
-    reward: Literal["passed", "share"] = "passed"
+    reward: Literal["correct", "robust", "share"] = "correct"
     sandbox: str = "bubblewrap"
     workers: int | None = None
 
@@ -85,7 +86,7 @@ class _Graded(vf.Task[LmrBenchData, vf.State, LmrBenchTaskConfig]):
         files = answered_files(task)
         grader = _grader(self.data.suite, self.config.sandbox, self.config.workers)
         grade = await grader.grade_async(task.id, {name: decode(files[name])[0] for name in task.goal_files})
-        return grade.passed
+        return grade.robust
 
     @vf.metric
     async def cases(self, trace: vf.Trace, runtime: vf.Runtime | None = None) -> dict[str, float]:
@@ -105,7 +106,8 @@ class _Graded(vf.Task[LmrBenchData, vf.State, LmrBenchTaskConfig]):
             grade = await grader.grade_async(str(self.data.id), await self.candidate(trace, runtime))
             trace.info[_GRADE] = {
                 "share": grade.share,
-                "passed": float(grade.passed),
+                "correct": float(grade.correct),
+                "robust": float(grade.robust),
                 "cases": float(len(grade.cases)),
                 "verdicts": [case.verdict for case in grade.cases],
             }

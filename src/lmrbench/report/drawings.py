@@ -57,7 +57,7 @@ def drawings(numbers: Mapping[str, Any]) -> list[Drawing]:
 
 def rated(rates: Mapping[str, Rate]) -> dict[str, Rate]:
     """Return the systems that have a rate."""
-    return {system: item for system, item in rates.items() if item.passed is not None}
+    return {system: item for system, item in rates.items() if item.correct is not None}
 
 
 def draw_overall(rates: Mapping[str, Rate], most: int | None = None) -> list[Drawing]:

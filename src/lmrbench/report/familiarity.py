@@ -78,7 +78,7 @@ def _correlation(system: str, grades: Sequence[Grade], differences: Mapping[str,
     from scipy.stats import spearmanr
 
     shares = {
-        task: _mean([float(item.passed) for item in items])
+        task: _mean([float(item.correct) for item in items])
         for task, items in grouped(grades, lambda item: item.task).items()
         if task in differences
     }

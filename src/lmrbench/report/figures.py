@@ -68,16 +68,16 @@ def draw_rates(of_systems: Mapping[str, Rate]) -> str:
     figure = Figure(figsize=(_WIDTH, 0.9 + 0.5 * len(of_systems)), layout="constrained")
     axes = figure.subplots()
     for place, item in enumerate(of_systems.values()):
-        passed = _known(item.passed)
+        rate = _known(item.correct)
         axes.plot([_known(item.low), _known(item.high)], [place - 0.1] * 2, color="C0", linewidth=3)
         if item.paper_low is not None and item.paper_high is not None:
             axes.plot([item.paper_low, item.paper_high], [place + 0.15] * 2, color="C1", linewidth=3)
-        axes.plot([passed, passed], [place - 0.28, place + 0.33], color="black", linewidth=2)
+        axes.plot([rate, rate], [place - 0.28, place + 0.33], color="black", linewidth=2)
     lines = [Line2D([], [], color=color, linewidth=3) for color in ("C0", "C1")]
     figure.legend(lines, ["over tasks", "over papers"], loc="outside upper center", ncols=2, frameon=False)
     _label_places(axes, list(of_systems))
     _percent_axis(axes.xaxis)
-    axes.set(xlim=(-0.02, 1.02), xlabel="pass rate")
+    axes.set(xlim=(-0.02, 1.02), xlabel="correct")
     return _svg(figure, "rates")
 
 
@@ -98,13 +98,13 @@ def draw_categories(groups: Mapping[str, Mapping[str, Rate]], systems: Sequence[
     for number, system in enumerate(systems):
         for place, of_systems in enumerate(groups.values()):
             item = of_systems.get(system)
-            if item is not None and item.passed is not None:
-                _point(axes, number, item.passed, place - 0.4 + (number + 0.5) * step, item)
+            if item is not None and item.correct is not None:
+                _point(axes, number, item.correct, place - 0.4 + (number + 0.5) * step, item)
     if len(systems) > 1:
         _legend(figure, {system: number for number, system in enumerate(systems)})
     _label_places(axes, [name.replace("_", " ") for name in groups])
     _percent_axis(axes.xaxis)
-    axes.set(xlim=(-0.02, 1.02), xlabel="pass rate")
+    axes.set(xlim=(-0.02, 1.02), xlabel="correct")
     return _svg(figure, "categories")
 
 
@@ -123,7 +123,7 @@ def draw_costs(dollars: Mapping[str, float], of_systems: Mapping[str, Rate]) -> 
     numbers = {system: number for number, system in enumerate(of_systems) if system in dollars}
     for system, number in numbers.items():
         item = of_systems[system]
-        _point(axes, number, dollars[system], _known(item.passed), item, upright=True)
+        _point(axes, number, dollars[system], _known(item.correct), item, upright=True)
     least, most = min(dollars.values()), max(dollars.values())
     if least > 0 and most > 10 * least:
         axes.set_xscale("log")

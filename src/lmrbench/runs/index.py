@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from lmrbench.errors import RecordError
-from lmrbench.grading.records import Grade
+from lmrbench.grading.records import Grade, grade_word
 from lmrbench.grading.signatures import unsigned
 from lmrbench.jsonl import GrowingFile, Place
 from lmrbench.records import Record, read_record
@@ -37,7 +37,13 @@ class GradeHead(Record):
     sample: int
     label: str
     category: str
-    passed: bool
+    correct: bool
+    robust: bool
+
+    @property
+    def word(self) -> str:
+        """The grade in words."""
+        return grade_word(self.correct, self.robust)
 
 
 @dataclass(frozen=True)
@@ -90,7 +96,7 @@ class RunIndex:
             for number, place, line in self._grades.appended(self.entries.clear):
                 try:
                     self._add_grade(line, place)
-                except ValueError:
+                except RecordError:
                     self.problem = f"{self.folder / GRADES}:{number}: damaged line, skipped"
             for number, _, line in self._usages.appended(self.usages.clear):
                 try:
@@ -103,7 +109,7 @@ class RunIndex:
 
     def _add_grade(self, line: bytes, place: Place) -> None:
         before, found, after = line.partition(_CASES)
-        head = GradeHead.model_validate(json.loads(before + b"}" if found else b""))
+        head = read_record(before + b"}" if found else b"", GradeHead, "")
         counts = after.count(_MATCH), after.count(_CASE)
         self.entries[Answer(head.system, head.task, head.sample)] = IndexedGrade(head, *counts, place)
 

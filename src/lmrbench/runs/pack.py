@@ -65,7 +65,8 @@ class Claim(StoredRecord):
     system: Text = Field(min_length=1)
     task: Text = Field(min_length=1)
     sample: SampleNumber
-    passed: bool
+    correct: bool
+    robust: bool
 
     @property
     def answer(self) -> Answer:
@@ -241,7 +242,7 @@ def _files_of(run: Run, facts: RunFacts) -> dict[str, bytes]:
     """Return the content of a pack's files by name, without the manifest and logs."""
     answers = [item.model_copy(update={"warnings": ()}) for item in run.submissions]
     claims = [
-        Claim(system=item.system, task=item.task, sample=item.sample, passed=item.passed)
+        Claim(system=item.system, task=item.task, sample=item.sample, correct=item.correct, robust=item.robust)
         for item in sorted(run.grades, key=lambda item: item.answer)
     ]
     public = {"solving": public_settings(facts.solving), "seeds": public_seeds(facts.seeds), "source": ""}

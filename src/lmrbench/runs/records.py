@@ -106,7 +106,7 @@ class Snapshot(StoredRecord):
         dollars: Cost so far, as in `Usage`.
         matched: The number of cases that match.
         cases: The number of cases.
-        passed: Whether the workspace passes under the seeds of the answer's own grade.
+        correct: Whether the workspace is correct under the seeds of the answer's own grade.
     """
 
     system: str
@@ -120,7 +120,7 @@ class Snapshot(StoredRecord):
     dollars: float | None
     matched: int
     cases: int
-    passed: bool
+    correct: bool
 
     @property
     def answer(self) -> Answer:

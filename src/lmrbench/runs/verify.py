@@ -25,7 +25,7 @@ from lmrbench.runs.folder import (
     write_facts,
     write_submissions,
 )
-from lmrbench.runs.pack import Pack
+from lmrbench.runs.pack import Claim, Pack
 
 VERIFICATION = "verification.json"
 
@@ -44,8 +44,10 @@ class Verification(StoredRecord):
         claimed_lmrbench: The version of lmrbench that made the pack's verdicts.
         claimed_suite_digest: The digest of the suite that made the pack's verdicts.
         answers: The number of answers.
-        claimed_passed: The number of answers that pass according to the pack.
-        passed: The number of answers that pass here.
+        claimed_correct: The number of answers that are correct according to the pack.
+        claimed_robust: The number of answers that are robust according to the pack.
+        correct: The number of answers that are correct here.
+        robust: The number of answers that are robust here.
         differ: The number of answers whose claimed and verified verdicts differ.
     """
 
@@ -59,8 +61,10 @@ class Verification(StoredRecord):
     claimed_lmrbench: str
     claimed_suite_digest: str
     answers: int
-    claimed_passed: int
-    passed: int
+    claimed_correct: int
+    claimed_robust: int
+    correct: int
+    robust: int
     differ: int
 
 
@@ -68,7 +72,12 @@ class VerifiedClaim(NamedTuple):
     """The verified and the claimed result of one answer."""
 
     found: Result
-    claimed: bool
+    claimed: Claim
+
+    @property
+    def differs(self) -> bool:
+        """Whether the verified verdict is another than the claimed one."""
+        return (self.found.correct, self.found.robust) != (self.claimed.correct, self.claimed.robust)
 
 
 def begin(pack: Pack, folder: Path) -> None:
@@ -100,7 +109,7 @@ def begin(pack: Pack, folder: Path) -> None:
 
 def compare_claims(pack: Pack, results: Sequence[Result]) -> list[VerifiedClaim]:
     """Pair each verified result with the claim of the pack on the same answer."""
-    claims = {item.answer: item.passed for item in pack.claims}
+    claims = {item.answer: item for item in pack.claims}
     return [VerifiedClaim(item, claims[item.answer]) for item in results]
 
 
@@ -132,9 +141,11 @@ def end(pack: Pack, folder: Path, found: Sequence[VerifiedClaim]) -> Verificatio
         claimed_lmrbench=pack.manifest.lmrbench,
         claimed_suite_digest=pack.manifest.suite_digest,
         answers=len(found),
-        claimed_passed=sum(item.claimed for item in found),
-        passed=sum(item.found.passed for item in found),
-        differ=sum(item.claimed != item.found.passed for item in found),
+        claimed_correct=sum(item.claimed.correct for item in found),
+        claimed_robust=sum(item.claimed.robust for item in found),
+        correct=sum(item.found.correct for item in found),
+        robust=sum(item.found.robust for item in found),
+        differ=sum(item.differs for item in found),
     )
     write_whole(folder / VERIFICATION, signed(result.model_dump_json(indent=2)) + b"\n")
     return result
@@ -157,5 +168,6 @@ def read_verification(run: Run) -> Verification | None:
     if data is None:
         return None
     found = read_record(data, Verification, str(run.folder / VERIFICATION))
-    now = (run.facts.seeds if run.facts else (), len(run.grades), sum(item.passed for item in run.grades))
-    return found if not run.unsigned and now == (found.seeds, found.answers, found.passed) else None
+    counts = len(run.grades), sum(item.correct for item in run.grades), sum(item.robust for item in run.grades)
+    now = (run.facts.seeds if run.facts else (), *counts)
+    return found if not run.unsigned and now == (found.seeds, found.answers, found.correct, found.robust) else None

@@ -20,10 +20,12 @@ class Cases:
     Attributes:
         names: The name of each case.
         data: All cases, as `inside.cases.encode_cases` wrote them.
+        edge: The numbers of the edge cases; the others are ordinary.
     """
 
     names: tuple[str, ...]
     data: bytes
+    edge: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -107,7 +107,8 @@ grader_of_run: ContextVar[SampleGrader | None] = ContextVar("grader_of_run", def
 
 @scorer(
     metrics={
-        "passed": [accuracy(), stderr(), grouped(accuracy(), "category", all=False)],
+        "correct": [accuracy(), stderr(), grouped(accuracy(), "category", all=False)],
+        "robust": [accuracy(), stderr()],
         "cases": [mean(), stderr()],
     }
 )
@@ -118,7 +119,7 @@ def unit_tests(
     run_folder: str | None = None,
     system: str | None = None,
 ) -> Scorer:
-    """Score whether all cases of the check match (`passed`), and the share that does (`cases`).
+    """Score whether all ordinary cases match (`correct`), whether all cases do (`robust`), and their share (`cases`).
 
     Args:
         suite: the suite's folder.
@@ -239,7 +240,7 @@ def _graded_snapshots(
 
 
 def _counted(turn: int, result: Grade) -> dict[str, int | bool]:
-    return {"turn": turn, "matched": result.matched, "cases": len(result.cases), "passed": result.passed}
+    return {"turn": turn, "matched": result.matched, "cases": len(result.cases), "correct": result.correct}
 
 
 def _score(submission: Submission, result: Grade, ending: Ending, traced: Mapping[str, object]) -> Score:
@@ -248,7 +249,11 @@ def _score(submission: Submission, result: Grade, ending: Ending, traced: Mappin
     ended = f"{ending.status}: {ending.detail}" if ending.detail else ending.status
     code: str | Mapping[str, str] = submission.code
     return Score(
-        value={"passed": float(result.passed), "cases": result.matched / max(1, len(result.cases))},
+        value={
+            "correct": float(result.correct),
+            "robust": float(result.robust),
+            "cases": result.matched / max(1, len(result.cases)),
+        },
         answer=code if isinstance(code, str) else "\n\n".join(code.values()),
         explanation=f"{ended}; {result.matched} of {len(result.cases)} cases match{failure}",
         metadata={

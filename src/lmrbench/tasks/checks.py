@@ -18,11 +18,16 @@ _DRAWING = """
 
 def observe(case):
     import numpy
-    from inside.cases import encode_cases
+    from inside.cases import encode_cases, ordinary_first
 
     drawn = list({function}(case["seed"]))
-    names = [str(item.get("name", "")) if isinstance(item, dict) else "" for item in drawn]
-    return {{"names": names, "cases": numpy.frombuffer(encode_cases(drawn), numpy.uint8)}}
+    drawn = ordinary_first({function}(case["seed"]))
+    known = [item if isinstance(item, dict) else {{}} for item in drawn]
+    return {{
+        "names": [str(item.get("name", "")) for item in known],
+        "edge": [number for number, item in enumerate(known) if item.get("edge")],
+        "cases": numpy.frombuffer(encode_cases(drawn), numpy.uint8),
+    }}
 """
 
 
@@ -60,7 +65,8 @@ def _looks_up(call: ast.Call) -> bool:
 def drawing(check: str, function: str = "cases") -> str:
     """Return the source of an `observe` that draws cases.
 
-    It maps `{"seed": ...}` to the names of the cases and their encoding.
+    It maps `{"seed": ...}` to the names of the cases, the numbers of the edge cases, and their encoding. Ordinary cases
+    come first.
 
     Args:
         check: The source of the check.

@@ -2,7 +2,8 @@
 
 `wrong/<task>/<name>.py` is a whole version. `wrong/<task>.toml` describes versions as edits of its `base`, a plain form
 of the target: each table names a version, says what is wrong with it, and lists its edits. Either kind is loaded as the
-text of a Python file that begins with a docstring.
+text of a Python file that begins with a docstring, which says what of the paper or the instruction the version breaks.
+A docstring that begins with `Edge: ` belongs to a version that ordinary cases need not reject.
 """
 
 from __future__ import annotations
@@ -50,6 +51,11 @@ def wrong_versions(folder: Path, task: str) -> dict[str, str]:
     if twice := sorted(whole.keys() & edited.keys()):
         raise TaskError(f"{file}: {twice[0]}: the file {task}/{twice[0]}.py has the same name; remove one")
     return dict(sorted({**whole, **edited}.items()))
+
+
+def breaks_only_edge_cases(text: str) -> bool:
+    """Return whether a wrong version, given its text, may be correct but not robust."""
+    return text.lstrip().strip("\"'").startswith("Edge: ")
 
 
 def _edited_versions(table: dict[str, Any], file: Path) -> dict[str, str]:

@@ -35,7 +35,7 @@ from lmrbench.web.transcripts import TranscriptServers
 SYSTEMS, TASKS = 8, 50
 # The number of other answers that the page of an answer links to.
 _MOST_OTHERS = 200
-STATUSES = ("passed", "failed", "unanswered")
+STATUSES = ("robust", "correct", "wrong", "unanswered")
 
 
 class Viewer:
@@ -105,7 +105,8 @@ class Viewer:
                     "run": run,
                     "systems": sorted({item.system for item in run.entries}),
                     "tasks": len({item.task for item in run.entries}),
-                    "passed": sum(entry.head.passed for entry in run.entries.values()),
+                    "correct": sum(entry.head.correct for entry in run.entries.values()),
+                    "robust": sum(entry.head.robust for entry in run.entries.values()),
                 }
             )
         return page("overview", rows=rows)

@@ -15,13 +15,15 @@ class MatrixCell:
 
     Attributes:
         graded: The number of samples with a grade.
-        passed: The number of samples that pass.
+        correct: The number of correct samples.
+        robust: The number of robust samples.
         unanswered: The number of samples that ended without a grade.
         answers: The samples, in order; () in a total.
     """
 
     graded: int
-    passed: int
+    correct: int
+    robust: int
     unanswered: int
     answers: tuple[Answer, ...]
 
@@ -29,11 +31,11 @@ class MatrixCell:
     def status(self) -> str:
         """The state of the cell.
 
-        `passed` if all graded samples pass, `failed` if one does not, `unanswered` if no sample was graded, and "" if
-        there are no samples.
+        `robust` or `correct` if all graded samples are, `wrong` if one is not correct, `unanswered` if no sample was
+        graded, and "" if there are no samples.
         """
         if self.graded:
-            return "passed" if self.passed == self.graded else "failed"
+            return "robust" if self.robust == self.graded else "correct" if self.correct == self.graded else "wrong"
         return "unanswered" if self.unanswered else ""
 
 
@@ -65,7 +67,11 @@ def cells_of(run: RunIndex) -> dict[tuple[str, str], MatrixCell]:
     for key, some in answers.items():
         entries = [run.entries[answer] for answer in some if answer in run.entries]
         cells[key] = MatrixCell(
-            len(entries), sum(item.head.passed for item in entries), len(some) - len(entries), tuple(some)
+            len(entries),
+            sum(item.head.correct for item in entries),
+            sum(item.head.robust for item in entries),
+            len(some) - len(entries),
+            tuple(some),
         )
     return cells
 
@@ -75,7 +81,8 @@ def total(cells: Iterable[MatrixCell]) -> MatrixCell:
     some = list(cells)
     return MatrixCell(
         sum(cell.graded for cell in some),
-        sum(cell.passed for cell in some),
+        sum(cell.correct for cell in some),
+        sum(cell.robust for cell in some),
         sum(cell.unanswered for cell in some),
         (),
     )

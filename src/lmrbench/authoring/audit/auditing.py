@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from lmrbench.authoring.audit.certificate import AUDITOR, Certificate, CheckCost, GoldenRuns, Variant
 from lmrbench.authoring.audit.cheats import cheats
 from lmrbench.authoring.audit.knowledge import fixed_inputs, oracles, require_drawn_by_seed
-from lmrbench.authoring.audit.laboratory import HASTY, Advance, Laboratory, Trial, TrialResult, least, worst
+from lmrbench.authoring.audit.laboratory import HASTY, Advance, Laboratory, Trial, TrialResult, Until, least, worst
 from lmrbench.authoring.audit.leaks import missing, worst_leak
 from lmrbench.authoring.audit.mutation import SEEDS_FOR_WRONG, mutations
 from lmrbench.errors import SubmissionError
@@ -18,6 +18,7 @@ from lmrbench.tasks.digests import audit_digest
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import repository_files, unsolved_files
+from lmrbench.tasks.wrong import breaks_only_edge_cases
 
 # The number of seeds for the costly cases of the golden and of its rewrites; cheap cases run under all seeds.
 SEEDS_FOR_COSTLY = 10
@@ -69,13 +70,8 @@ def audit(task: Task, seeds: Sequence[int], pool: WorkerPool, advance: Advance =
     rewrites = laboratory.variants(
         "rewrites", variant_files(task, task.files.rewrites), seeds, must_pass=True, seeds_for_costly=SEEDS_FOR_COSTLY
     )
-    wrong = laboratory.variants(
-        "wrong versions",
-        variant_files(task, task.files.wrong),
-        seeds[:SEEDS_FOR_WRONG],
-        # With few seeds no tolerance is proposed, so the margins of cases after the first rejection are not needed.
-        until="all" if proposes else "rejected",
-    )
+    # With few seeds no tolerance is proposed, so the margins of cases after the first rejection are not needed.
+    wrong = wrong_versions(laboratory, "all" if proposes else "rejected")
     mutation, behavioural = mutations(laboratory)
     return Certificate(
         task=task.id,
@@ -103,6 +99,19 @@ def audit(task: Task, seeds: Sequence[int], pool: WorkerPool, advance: Advance =
     )
 
 
+def wrong_versions(laboratory: Laboratory, until: Until) -> tuple[Variant, ...]:
+    """Try every wrong version under some seeds.
+
+    Args:
+        laboratory: The laboratory of the task.
+        until: When the run of one may end.
+    """
+    texts = laboratory.task.files.wrong
+    files = variant_files(laboratory.task, texts)
+    found = laboratory.variants("wrong versions", files, laboratory.seeds[:SEEDS_FOR_WRONG], until=until)
+    return tuple(item.model_copy(update={"edge": breaks_only_edge_cases(texts[item.name])}) for item in found)
+
+
 def golden_runs(runs: Sequence[TrialResult], rounding_margin: float | None) -> GoldenRuns:
     """Summarize repeated runs of the golden."""
     return GoldenRuns(
@@ -119,6 +128,7 @@ def check_cost(laboratory: Laboratory, runs: Sequence[TrialResult]) -> CheckCost
     first = laboratory.goldens[laboratory.seeds[0]]
     return CheckCost(
         cases=len(first.names),
+        edge=len(first.edge),
         seconds=round(first.seconds, 3),
         peak_mb=round(max(result.outcome.peak_mb for result in runs), 1),
         output_bytes=sum(map(len, first.observations)),

@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from pydantic import ValidationError
+from pydantic import ValidationError, model_validator
 
 from lmrbench.authoring.audit.leaks import Leak, Missing
 from lmrbench.errors import RecordError
 from lmrbench.files import write_whole
+from lmrbench.grading.systems import PLAIN
 from lmrbench.records import Record, StoredRecord
 from lmrbench.tasks.digests import audit_digest, runs_digest
 from lmrbench.tasks.files import read_text_if_there
@@ -27,6 +28,8 @@ LEAK_SHARE = 0.3
 METHOD_FUNCTIONS, METHOD_FILES, METHOD_LINES = 3, 2, 80
 # The largest share of the tolerance that a rewrite may use, so that it passes under every seed.
 RIGHT_MARGIN = 0.5
+# The largest share of a time limit that a rewrite may need.
+RIGHT_SECONDS = 1 / 3
 
 
 class GoldenRuns(Record):
@@ -53,18 +56,32 @@ class Variant(Record):
 
     Attributes:
         name: Its name.
-        passed: Whether it passes: a rewrite under every seed, anything else under any seed.
+        passed: Whether all cases accept it: for a rewrite under every seed, for anything else under any seed.
+        correct: The same for the ordinary cases alone.
         rejected_by: The first case that rejects it; empty if none does.
         margin: The margin of its worst case (for a wrong version or cheat, under the seed where that is smallest);
             None if it differs in kind or does not run.
         closest: The case with the largest margin of a rewrite.
+        fails: The cases that reject a rewrite under some seed.
+        edge: Whether a wrong version breaks only edge cases.
+        seconds: The largest part of a time limit that a rewrite needs; None if it was not measured.
     """
 
     name: str
     passed: bool
+    correct: bool
     rejected_by: str
     margin: float | None
     closest: str = ""
+    fails: tuple[str, ...] = ()
+    edge: bool = False
+    seconds: float | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_edge_cases(cls, values: dict[str, object]) -> dict[str, object]:
+        """Read what was written before there were edge cases."""
+        return {"correct": values.get("passed"), **values}
 
 
 class Survivor(Record):
@@ -89,6 +106,7 @@ class Mutation(Record):
     Attributes:
         mutants: The number of mutants that count.
         rejected: How many of these the check rejects.
+        by_ordinary: How many of these its ordinary cases reject; None if it was not measured.
         operators: How many of these each operator made.
         indistinguishable: The number of mutants that do not count because fuzzing shows no difference.
         equivalent: The number of mutants that do not count because the author declares them equivalent.
@@ -105,11 +123,18 @@ class Mutation(Record):
     refuted: tuple[str, ...]
     survivors: tuple[Survivor, ...]
     per_second: float
+    by_ordinary: int | None = None
 
     @property
     def score(self) -> float:
         """The share of the mutants that the check rejects."""
         return self.rejected / self.mutants if self.mutants else 1.0
+
+    @property
+    def ordinary_score(self) -> float:
+        """The share of the mutants that ordinary cases reject."""
+        by_ordinary = self.rejected if self.by_ordinary is None else self.by_ordinary
+        return by_ordinary / self.mutants if self.mutants else 1.0
 
 
 class Visible(Record):
@@ -156,6 +181,7 @@ class CheckCost(Record):
 
     Attributes:
         cases: The number of cases.
+        edge: How many of them are edge cases.
         seconds: Processor seconds.
         peak_mb: The largest memory of a process, in megabytes.
         output_bytes: The bytes of all observations.
@@ -165,6 +191,7 @@ class CheckCost(Record):
     seconds: float
     peak_mb: float
     output_bytes: int
+    edge: int = 0
 
 
 class Certificate(StoredRecord):
@@ -231,13 +258,19 @@ class Certificate(StoredRecord):
             found.append(f"the golden differs from itself in {self.golden.flakes} of {self.golden.cases} cases")
         if not self.mask_rejected:
             found.append("the mask passes")
-        found += [f"the rewrite {item.name} fails in {item.rejected_by}" for item in self.rewrites if not item.passed]
+        for item in self.rewrites:
+            if not (item.correct if item.name == PLAIN else item.passed):
+                found.append(f"the rewrite {item.name} fails in {item.rejected_by}")
+            elif item.passed and item.margin is not None and item.margin > RIGHT_MARGIN:
+                found.append(f"the rewrite {item.name} uses {item.margin:.2f} of the tolerance in {item.closest}")
+            if item.seconds is not None and item.seconds > RIGHT_SECONDS:
+                found.append(f"the rewrite {item.name} needs {item.seconds:.2f} of a time limit")
+        found += [f"the wrong version {item.name} is robust" for item in self.wrong if item.passed]
         found += [
-            f"the rewrite {item.name} uses {item.margin:.2f} of the tolerance in {item.closest}"
-            for item in self.rewrites
-            if item.passed and item.margin is not None and item.margin > RIGHT_MARGIN
+            f"the wrong version {item.name} is correct, though it breaks more than edge cases"
+            for item in self.wrong
+            if item.correct and not item.passed and not item.edge
         ]
-        found += [f"the wrong version {item.name} passes" for item in self.wrong if item.passed]
         found += [f"the cheat that {item.name} passes" for item in self.cheats if item.passed]
         found += [f"the check is an oracle: {name} gives the target's result" for name in self.oracles or ()]
         if self.tier != "twin" and len(self.rewrites) < 3:

@@ -15,6 +15,7 @@ from lmrbench.authoring.audit.certificate import Variant
 from lmrbench.grading.compare import compare, margin
 from lmrbench.grading.draw import observing_of, reference_job
 from lmrbench.grading.observe import ReferenceOutputs, reference_outputs
+from lmrbench.grading.verdicts import case_seconds, check_seconds
 from lmrbench.sandbox.inside.encoding import decode
 from lmrbench.sandbox.protocol import CaseOutcome, Cases, Job, Outcome, WorkerPool
 from lmrbench.tasks.model import Task
@@ -64,11 +65,13 @@ class TrialResult:
 
     Attributes:
         rejected_by: The names of the cases that reject the variant.
+        correct: Whether no ordinary case does.
         margins: The margin of each case; None for a case that differs in kind or was not observed.
         outcome: The outcome of the job.
     """
 
     rejected_by: tuple[str, ...]
+    correct: bool
     margins: tuple[float | None, ...]
     outcome: Outcome
 
@@ -117,6 +120,11 @@ class Laboratory:
     def cheap(self) -> tuple[int, ...]:
         """The numbers of the other cases."""
         return tuple(number for number in range(len(self.goldens[self.seeds[0]].names)) if number not in self.costly)
+
+    def by_cost(self, seed: int) -> tuple[int, ...]:
+        """Return the numbers of all cases under a seed: ordinary cases first, and quick ones first among each kind."""
+        golden = self.goldens[seed]
+        return tuple(sorted(range(len(golden.names)), key=lambda n: (n in golden.edge, golden.case_seconds[n])))
 
     def run(self, stage: str, trials: Sequence[Trial]) -> Iterator[tuple[Trial, TrialResult]]:
         """Run trials.
@@ -200,30 +208,19 @@ class Laboratory:
                 item,
                 seed,
                 case_seconds=case_seconds,
-                cases=self._cases(number, must_pass, seeds_for_costly),
+                cases=self.cases_under(number, seeds_for_costly) if must_pass else self.by_cost(seed),
                 until=until,
             )
             for name, item in files.items()
             if item is not None
             for number, seed in enumerate(seeds)
         ]
-        found = list(self.run(stage, trials))
-        if not must_pass:
-            # Variants that pass all cheap cases run the costly ones too.
-            left = [replace(trial, cases=None) for trial, result in found if trial.cases and not result.rejected_by]
-            found = [pair for pair in found if pair[1].rejected_by or not pair[0].cases]
-            found += self.run(f"{stage}, costly cases", left)
         results: dict[str, list[tuple[Trial, TrialResult]]] = {name: [] for name in files}
-        for trial, result in found:
+        for trial, result in self.run(stage, trials):
             results[trial.name].append((trial, result))
         return tuple(
             self._variant(name, [] if item is None else results[name], must_pass) for name, item in files.items()
         )
-
-    def _cases(self, number: int, must_pass: bool, seeds_for_costly: int | None) -> tuple[int, ...] | None:
-        if must_pass:
-            return self.cases_under(number, seeds_for_costly)
-        return self.cheap if self.cheap and self.costly else None
 
     def cases_under(self, number: int, seeds_for_costly: int | None) -> tuple[int, ...] | None:
         """Return the cases to run under a seed: None for all, or the cheap ones if there are any.
@@ -239,13 +236,27 @@ class Laboratory:
         rejections = [result.rejected_by[0] for _, result in results if result.rejected_by]
         if not results:
             rejections = ["the repository, which it can't be put into"]
-        return Variant(
+        accept = all if must_pass else any
+        variant = Variant(
             name=name,
-            passed=not rejections if must_pass else len(rejections) < len(results),
+            passed=bool(results) and accept(not result.rejected_by for _, result in results),
+            correct=bool(results) and accept(result.correct for _, result in results),
             rejected_by=rejections[0] if rejections else "",
             margin=worst(margins) if must_pass else least(margins),
-            closest=self._closest(results) if must_pass else "",
         )
+        if not must_pass:
+            return variant
+        fails = dict.fromkeys(case for _, result in results for case in result.rejected_by)
+        seconds = max((self._share_of_limits(trial, result) for trial, result in results), default=0.0)
+        return variant.model_copy(
+            update={"closest": self._closest(results), "fails": tuple(fails), "seconds": round(seconds, 3)}
+        )
+
+    def _share_of_limits(self, trial: Trial, result: TrialResult) -> float:
+        """Return the largest part of a time limit for submissions that a run needed."""
+        golden = self._golden(trial)
+        shares = [case.seconds / limit for case, limit in zip(result.outcome.cases, case_seconds(golden), strict=False)]
+        return max([result.outcome.processor_seconds / check_seconds(golden), *shares])
 
     def _closest(self, results: Sequence[tuple[Trial, TrialResult]]) -> str:
         """Return the name of the case with the largest margin that is a number."""
@@ -290,20 +301,23 @@ class Laboratory:
             return golden
         fields = ("names", "observations", "case_seconds")
         chosen = {name: tuple(getattr(golden, name)[number] for number in trial.cases) for name in fields}
-        return golden.model_copy(update=chosen)
+        edge = frozenset(place for place, number in enumerate(trial.cases) if number in golden.edge)
+        return golden.model_copy(update={**chosen, "edge": edge})
 
     def _result(self, trial: Trial, outcome: Outcome) -> TrialResult:
         golden = self._golden(trial)
         if outcome.broken is not None:
-            return TrialResult(golden.names, (None,), outcome)
+            return TrialResult(golden.names, False, (None,), outcome)
         rejected_by: list[str] = []
         margins: list[float | None] = []
-        for name, payload, case in zip_longest(golden.names, golden.observations, outcome.cases):
+        correct = True
+        for number, (name, payload, case) in enumerate(zip_longest(golden.names, golden.observations, outcome.cases)):
             factor = self._factor(payload, case)
             margins.append(factor)
             if _rejects(factor):
                 rejected_by.append(name or "a case too many")
-        return TrialResult(tuple(rejected_by), tuple(margins), outcome)
+                correct = correct and number in golden.edge
+        return TrialResult(tuple(rejected_by), correct, tuple(margins), outcome)
 
     def _factor(self, golden: bytes | None, case: CaseOutcome | None) -> float | None:
         if golden is None or case is None or case.status != "observed":

@@ -1,7 +1,7 @@
 """Mutation testing of a check: how many mutants of one expression and of behaviour it rejects.
 
-The cheap cases of a check run first; only mutants that survive them run the costly cases and further seeds. Of the
-surviving mutants of behaviour, those that no widened case distinguishes from the golden do not count.
+Ordinary cases run first, and only mutants that survive all cases run under further seeds. Of the surviving mutants of
+behaviour, those that no widened case distinguishes from the golden do not count.
 """
 
 from __future__ import annotations
@@ -51,18 +51,25 @@ def mutations(laboratory: Laboratory) -> tuple[Mutation, Mutation]:
     Raises:
         TaskError: The task's list of equivalent mutants is invalid.
     """
-    task = laboratory.task
-    declared = _declared_equivalent(task)
-    expressions = mutants(task)
     behaviours, certain = _behavioural(laboratory)
-    if unknown := declared - {mutant.id for mutant in (*expressions, *behaviours)}:
-        raise TaskError(f"{equivalents_file(task)}: there is no mutant {min(unknown)}")
-    return (
-        _Trials(laboratory, "mutants", {}, "rejected").mutation(expressions, declared, None),
-        _Trials(laboratory, "behaviours", inside_files(), "rejected and observed").mutation(
-            behaviours, declared, certain
-        ),
-    )
+    trials = _Trials(laboratory, "behaviours", inside_files(), "rejected and observed")
+    declared = _declared_equivalent(laboratory.task, behaviours)
+    return expression_mutation(laboratory, behaviours), trials.mutation(behaviours, declared, certain)
+
+
+def expression_mutation(laboratory: Laboratory, others: Sequence[Mutant] = ()) -> Mutation:
+    """Try all mutants of one expression of a task.
+
+    Args:
+        laboratory: The laboratory of the task.
+        others: Other mutants that its list of equivalent mutants may name.
+
+    Raises:
+        TaskError: The task's list of equivalent mutants is invalid.
+    """
+    every = mutants(laboratory.task)
+    declared = _declared_equivalent(laboratory.task, others)
+    return _Trials(laboratory, "mutants", {}, "rejected").mutation(every, declared, None)
 
 
 def _behavioural(laboratory: Laboratory) -> tuple[tuple[Mutant, ...], frozenset[str]]:
@@ -107,6 +114,7 @@ class _Trials:
         self.kind = kind
         self.until = until
         self.golden = {**repository_files(laboratory.task), **beside}
+        self.by_ordinary: set[str] = set()
         # Mutants that fail in every case, which every check rejects.
         self.stillborn: set[str] = set()
 
@@ -118,29 +126,21 @@ class _Trials:
             declared: The ids of those that the author declares equivalent.
             certain: The ids of those that count even if no input shows a difference; None if all count.
         """
-        seeds, cheap, costly = self.laboratory.seeds, self.laboratory.cheap, self.laboratory.costly
+        seeds = self.laboratory.seeds
         suspects = [mutant for mutant in every if mutant.id not in declared]
         began = time.perf_counter()
-        left = self._survivors("cheap cases", suspects, seeds[:1], cheap) if cheap else list(suspects)
-        suspects = [mutant for mutant in suspects if certain is None or mutant.id not in self.stillborn]
+        left = self._survivors("first seed", suspects, seeds[:1])
         tried = time.perf_counter() - began
+        suspects = [mutant for mutant in suspects if certain is None or mutant.id not in self.stillborn]
         differences: dict[str, str] = {}
         if certain is not None:
             unsure = [mutant for mutant in left if mutant.id not in certain]
             differences = told_apart(self.laboratory, {mutant.id: self._files(mutant) for mutant in unsure})
         equal = [mutant.id for mutant in left if certain is not None and mutant.id not in {*certain, *differences}]
         left = [mutant for mutant in left if mutant.id not in equal]
-        began = time.perf_counter()
-        if costly:
-            left = self._survivors("costly cases", left, seeds[:1], costly)
-        tried += time.perf_counter() - began
-        left = self._survivors("more seeds", left, seeds[1:SEEDS_FOR_WRONG], None)
+        left = self._survivors("more seeds", left, seeds[1:SEEDS_FOR_WRONG])
         equivalent = [mutant for mutant in every if mutant.id in declared]
-        truly = self._survivors(
-            "declared equivalents", equivalent, seeds[:SEEDS_FOR_EQUIVALENTS], cheap or None, PATIENT
-        )
-        if cheap and costly:
-            truly = self._survivors("declared equivalents, costly cases", truly, seeds[:1], costly, PATIENT)
+        truly = self._survivors("declared equivalents", equivalent, seeds[:SEEDS_FOR_EQUIVALENTS], PATIENT)
         counted = [mutant for mutant in suspects if mutant.id not in equal]
         return Mutation(
             mutants=len(counted),
@@ -154,6 +154,7 @@ class _Trials:
                 for item in left
             ),
             per_second=round(len(suspects) / tried, 1) if tried else 0.0,
+            by_ordinary=sum(mutant.id in self.by_ordinary for mutant in counted),
         )
 
     def _files(self, mutant: Mutant) -> Mapping[str, bytes]:
@@ -164,24 +165,26 @@ class _Trials:
         stage: str,
         suspects: Sequence[Mutant],
         seeds: Sequence[int],
-        cases: tuple[int, ...] | None,
         case_seconds: float = HASTY,
     ) -> list[Mutant]:
+        orders = {seed: self.laboratory.by_cost(seed) for seed in seeds}
         trials = [
-            Trial(mutant.id, self._files(mutant), seed, cases=cases, case_seconds=case_seconds, until=self.until)
+            Trial(mutant.id, self._files(mutant), seed, cases=order, case_seconds=case_seconds, until=self.until)
             for mutant in suspects
-            for seed in seeds
+            for seed, order in orders.items()
         ]
         rejected = set()
         for trial, result in self.laboratory.run(f"{self.kind}, {stage}", trials):
             if result.rejected_by:
                 rejected.add(trial.name)
+            if not result.correct:
+                self.by_ordinary.add(trial.name)
             if not any(case.status == "observed" for case in result.outcome.cases):
                 self.stillborn.add(trial.name)
         return [mutant for mutant in suspects if mutant.id not in rejected]
 
 
-def _declared_equivalent(task: Task) -> set[str]:
+def _declared_equivalent(task: Task, behaviours: Sequence[Mutant]) -> set[str]:
     """Return the ids of the mutants that the task's author declares equivalent, each with a reason."""
     file = equivalents_file(task)
     try:
@@ -191,4 +194,6 @@ def _declared_equivalent(task: Task) -> set[str]:
     for name, reason in table.items():
         if not isinstance(reason, str) or not reason.strip():
             raise TaskError(f"{file}: {name}: a reason is needed; write it as a string")
+    if unknown := table.keys() - {mutant.id for mutant in (*mutants(task), *behaviours)}:
+        raise TaskError(f"{file}: there is no mutant {min(unknown)}")
     return set(table)

@@ -7,23 +7,24 @@ need not be stated. A twin has the check of its original, whose certificate cove
 
 from __future__ import annotations
 
-import time
-import tomllib
-from collections import Counter
 from collections.abc import Sequence
 
-from lmrbench.authoring.audit.auditing import SEEDS_FOR_COSTLY, check_cost, golden_runs, tried_cheats, variant_files
-from lmrbench.authoring.audit.certificate import AUDITOR, Certificate, Mutation, Survivor
+from lmrbench.authoring.audit.auditing import (
+    SEEDS_FOR_COSTLY,
+    check_cost,
+    golden_runs,
+    tried_cheats,
+    variant_files,
+    wrong_versions,
+)
+from lmrbench.authoring.audit.certificate import AUDITOR, Certificate
 from lmrbench.authoring.audit.knowledge import fixed_inputs, oracles, require_drawn_by_seed
-from lmrbench.authoring.audit.laboratory import HASTY, PATIENT, Advance, Laboratory, Trial
+from lmrbench.authoring.audit.laboratory import Advance, Laboratory, Trial
 from lmrbench.authoring.audit.leaks import Missing, missing, worst_leak
-from lmrbench.authoring.audit.mutants import Mutant, mutants
-from lmrbench.authoring.audit.mutation import SEEDS_FOR_EQUIVALENTS, SEEDS_FOR_WRONG
+from lmrbench.authoring.audit.mutation import expression_mutation
 from lmrbench.authoring.audit.visibility import visibility
-from lmrbench.errors import TaskError
 from lmrbench.sandbox.protocol import WorkerPool
 from lmrbench.tasks.digests import audit_digest
-from lmrbench.tasks.loading import equivalents_file
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.workspace import repository_files, unsolved_files
 
@@ -54,8 +55,8 @@ def audit_of_tier(
     rewrites = laboratory.variants(
         "rewrites", variant_files(task, task.files.rewrites), seeds, must_pass=True, seeds_for_costly=SEEDS_FOR_COSTLY
     )
-    wrong = laboratory.variants("wrong versions", variant_files(task, task.files.wrong), seeds[:SEEDS_FOR_WRONG])
-    mutation = _mutation(laboratory)
+    wrong = wrong_versions(laboratory, "rejected")
+    mutation = expression_mutation(laboratory)
     return Certificate(
         task=task.id,
         digest=audit_digest(task),
@@ -77,67 +78,3 @@ def audit_of_tier(
         oracles=oracles(laboratory),
         fixed_inputs=fixed_inputs(laboratory),
     )
-
-
-def _mutation(laboratory: Laboratory) -> Mutation:
-    """Try all mutants of one expression.
-
-    Only mutants that survive the cheap cases run the costly ones and further seeds. Declared equivalents run the
-    cheap cases under more seeds.
-    """
-    task, began = laboratory.task, time.perf_counter()
-    declared, every = set(tomllib.loads(task.files.equivalents)), mutants(task)
-    if unknown := declared - {mutant.id for mutant in every}:
-        raise TaskError(f"{equivalents_file(task)}: there is no mutant {min(unknown)}")
-    seeds, cheap, costly = laboratory.seeds, laboratory.cheap, laboratory.costly
-    suspects = [mutant for mutant in every if mutant.id not in declared]
-    left = _passing(laboratory, "mutants, cheap cases", suspects, [(seeds[0], cheap)], HASTY)
-    left = _passing(laboratory, "mutants, costly cases", left, [(seeds[0], costly)], HASTY)
-    left = _passing(laboratory, "mutants, more seeds", left, [(seed, None) for seed in seeds[1:SEEDS_FOR_WRONG]], HASTY)
-    tried = time.perf_counter() - began
-    equivalent = [mutant for mutant in every if mutant.id in declared]
-    under = [*((seed, cheap) for seed in seeds[:SEEDS_FOR_EQUIVALENTS]), (seeds[0], costly)]
-    truly = _passing(laboratory, "declared equivalents", equivalent, under, PATIENT)
-    return Mutation(
-        mutants=len(suspects),
-        rejected=len(suspects) - len(left),
-        operators=dict(sorted(Counter(mutant.operator for mutant in suspects).items())),
-        indistinguishable=0,
-        equivalent=len(equivalent),
-        refuted=tuple(mutant.id for mutant in equivalent if mutant not in truly),
-        survivors=tuple(Survivor(id=item.id, operator=item.operator, diff=item.diff) for item in left),
-        per_second=round(len(suspects) / tried, 1),
-    )
-
-
-def _passing(
-    laboratory: Laboratory,
-    stage: str,
-    suspects: Sequence[Mutant],
-    under: Sequence[tuple[int, tuple[int, ...] | None]],
-    case_seconds: float,
-) -> list[Mutant]:
-    """Return the mutants that no run rejects.
-
-    Args:
-        laboratory: The laboratory of the task.
-        stage: The name of the stage.
-        suspects: The mutants.
-        under: The seed of each run, and the numbers of its cases, or None for all cases.
-        case_seconds: The time limit of each case.
-    """
-    golden = repository_files(laboratory.task)
-    trials = [
-        Trial(
-            mutant.id,
-            {**golden, mutant.target.file: mutant.file},
-            seed,
-            cases=cases,
-            case_seconds=case_seconds,
-        )
-        for mutant in suspects
-        for seed, cases in under
-        if cases != ()
-    ]
-    rejected = {trial.name for trial, result in laboratory.run(stage, trials) if result.rejected_by}
-    return [mutant for mutant in suspects if mutant.id not in rejected]

@@ -124,7 +124,7 @@ def sessions_of_run(run: Run) -> list[LoggedSession]:
         UsageError: Inspect is not installed.
         RecordError: A log is damaged or too large.
     """
-    passed = {(item.task, item.sample): item.passed for item in run.grades}
+    passed = {(item.task, item.sample): item.correct for item in run.grades}
     systems = [item.system for item in run.usages] or [item.system for item in run.grades]
     found = {}
     for name in log_files(run.folder):

@@ -132,7 +132,7 @@ def regression(
     known = [item for item in grades if item.task in tasks]
     shapes = {name: measures(tasks[name]) for name in {item.task for item in known}}
     frame = pd.DataFrame([shapes[item.task] for item in known], columns=list(MEASURES))
-    passed = np.array([item.passed for item in known], dtype=float)
+    passed = np.array([item.correct for item in known], dtype=float)
     papers = pd.factorize(pd.Series([tasks[item.task].paper.slug for item in known], dtype=object))[0]
     frame = frame.loc[:, frame.nunique() > 1]
     frame = (frame - frame.mean()) / frame.std(ddof=0)

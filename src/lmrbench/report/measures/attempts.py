@@ -73,7 +73,7 @@ def attempts(grades: Iterable[Grade]) -> dict[str, list[Attempts]]:
     found = {}
     for system, items in grouped(grades, lambda item: item.system).items():
         of_tasks = grouped(items, lambda item: item.task)
-        counts = {task: (len(of_task), sum(item.passed for item in of_task)) for task, of_task in of_tasks.items()}
+        counts = {task: (len(of_task), sum(item.correct for item in of_task)) for task, of_task in of_tasks.items()}
         most = min(answers for answers, _ in counts.values())
         found[system] = [_attempts(counts, k) for k in sorted({most, *(step for step in STEPS if step <= most)})]
     return found

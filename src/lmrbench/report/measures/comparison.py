@@ -77,7 +77,7 @@ def comparisons(grades: Iterable[Grade]) -> list[Comparison]:
     """
     answers = {
         system: {
-            task: [float(item.passed) for item in of_task]
+            task: [float(item.correct) for item in of_task]
             for task, of_task in grouped(items, lambda item: item.task).items()
         }
         for system, items in grouped(grades, lambda item: item.system).items()
@@ -178,7 +178,7 @@ def measured_comparisons(findings: Findings) -> Measured:
         numbers=columns[1:],
         name="detectable",
         note="The difference of two rates that the exact test detects with a power of 80% at a level of 5%, for this "
-        "many tasks with one answer each, of which this share is passed by exactly one system: the observed share, or "
+        "many tasks with one answer each, of which this share is solved by exactly one system: the observed share, or "
         "30% if none was observed. None means that not even the largest possible difference is detected with that "
         "power. The numbers hold for a single comparison; a correction for several makes them larger.",
     )

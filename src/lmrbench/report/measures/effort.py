@@ -76,11 +76,11 @@ def effort(grades: Iterable[Grade], usages: Iterable[Usage]) -> dict[str, Effort
 
     Unanswered samples have no grade and do not count; neither do answers without a usage.
     """
-    passed = {item.answer: item.passed for item in grades}
-    graded = [item for item in usages if item.answer in passed]
+    correct = {item.answer: item.correct for item in grades}
+    graded = [item for item in usages if item.answer in correct]
     found = {}
     for system, items in grouped(graded, lambda item: item.system).items():
-        passing = sum(passed[item.answer] for item in items)
+        passing = sum(correct[item.answer] for item in items)
         found[system] = Effort(
             answers=len(items),
             passes=passing,
@@ -120,13 +120,13 @@ def measured_effort(findings: Findings) -> Measured:
         ]
         for system, item in found.items()
     ]
-    columns = ["system", "passed", "dollars", "tokens in", "tokens out", "calls", "minutes"]
+    columns = ["system", "correct", "dollars", "tokens in", "tokens out", "calls", "minutes"]
     table = sheet(
         "Cost per passing answer, failures included",
         columns,
         rows,
         numbers=columns[1:],
-        spare=["passed", "tokens in", "calls"],
+        spare=["correct", "tokens in", "calls"],
         name="effort",
         note="Dollars, tokens, model calls and minutes of work of all graded answers, divided by the number of passing "
         "answers; with one answer per task, this is the cost per solved task. It is not defined if no answer passes. "

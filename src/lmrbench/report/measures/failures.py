@@ -38,7 +38,7 @@ def failures(grades: Iterable[Grade]) -> list[Failures]:
         The groups, the largest first. An answer without any case counts as missing.
     """
     found = []
-    for (system, verdict), items in grouped((item for item in grades if not item.passed), _kind).items():
+    for (system, verdict), items in grouped((item for item in grades if not item.correct), _kind).items():
         first = items[0].first_failure
         reason = f"{first.name or first.case}: {first.reason}" if first else "the check has no cases"
         example = Example(task=items[0].task, sample=items[0].sample, reason=reason)

@@ -39,7 +39,7 @@ def changes_found(grades: Iterable[Grade]) -> list[ChangesFound]:
             system=system,
             changes=changes,
             answers=len(items),
-            passes=sum(item.passed for _, item in items),
+            passes=sum(item.correct for _, item in items),
             found=fmean(item.found or 0.0 for _, item in items),
         )
         for (system, changes), items in sorted(grouped(graded, lambda pair: (pair[1].system, pair[0])).items())
@@ -50,7 +50,7 @@ def changes_found(grades: Iterable[Grade]) -> list[ChangesFound]:
 def measured_changes(findings: Findings) -> Measured:
     """Measure the changes found in forensic tasks."""
     found = changes_found(findings.grades)
-    columns = ["system", "changes", "answers", "passed", "changes found"]
+    columns = ["system", "changes", "answers", "correct", "changes found"]
     table = sheet(
         "Forensic tasks by number of changes",
         columns,

@@ -53,7 +53,7 @@ def first_right(snapshots: Iterable[Snapshot]) -> dict[str, FirstRight]:
     for system, items in grouped(snapshots, lambda item: item.system).items():
         answers = _answers(items)
         right = [(first, items[-1]) for items in answers if (first := _first_right(items)) is not None]
-        passing = [(first, last) for first, last in right if last.passed]
+        passing = [(first, last) for first, last in right if last.correct]
         found[system] = FirstRight(
             answers=len(answers),
             passes=len(passing),
@@ -86,7 +86,7 @@ def _answers(snapshots: Iterable[Snapshot]) -> list[list[Snapshot]]:
 
 
 def _first_right(answer: Sequence[Snapshot]) -> Snapshot | None:
-    return next((item for item in answer if item.passed), None)
+    return next((item for item in answer if item.correct), None)
 
 
 def _medians(spans: Sequence[tuple[Snapshot | None, Snapshot]]) -> Spent | None:
@@ -120,14 +120,14 @@ def first_right_sheets(found: Mapping[str, FirstRight]) -> list[Sheet]:
         for system, item in found.items()
         for part, spent in (("until right", item.until), ("after that", item.after))
     ]
-    columns = ["system", "passed", "spoiled", "spent"]
+    columns = ["system", "correct", "spoiled", "spent"]
     columns += ["turns", "tool calls", "tokens in", "tokens out", "minutes", "dollars"]
     table = sheet(
         "Agent effort before and after the first correct state",
         columns,
         rows,
         numbers=[name for name in columns if name not in ("system", "spent")],
-        spare=["tokens out", "passed", "tool calls", "tokens in"],
+        spare=["tokens out", "correct", "tool calls", "tokens in"],
         name="first-right",
         note="Medians over the traced answers that pass: what was spent up to the turn after which every case matched "
         "for the first time, and from then on. Spoiled answers were right after some turn and wrong at the end. An "

@@ -1,8 +1,8 @@
 """Agreement of people, judges and unit tests on the same answers.
 
-A passed unit test counts as CC, a failed one as LI. A judge with several votes says what most of them say; people
-together give the adjudicated label, or else the label of most of them. An answer without such a majority is a tie and
-is left out.
+An answer that the unit tests call correct counts as CC, another as LI. A judge with several votes says what most of
+them say; people together give the adjudicated label, or else the label of most of them. An answer without such a
+majority is a tie and is left out.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ def compare(
     if verdicts or len(persons) > 1:
         together = {answer: [item.category for item in items] for answer, items in of_people(labels).items()}
         people["people"] = _majorities(together, ties, "people")
-    passed: dict[Answer, Category] = {item.answer: "CC" if item.passed else "LI" for item in grades}
-    tests = {"unit tests": passed} if passed else {}
+    graded: dict[Answer, Category] = {item.answer: "CC" if item.correct else "LI" for item in grades}
+    tests = {"unit tests": graded} if graded else {}
     found = [
         *((one, other) for one in judges.items() for other in (*people.items(), *persons.items())),
         *combinations(judges.items(), 2),

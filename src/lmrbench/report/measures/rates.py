@@ -1,4 +1,4 @@
-"""Pass rates: over all tasks, by category and by task, with intervals."""
+"""Rates of correct and robust answers: over all tasks, by category and by task, with intervals."""
 
 from __future__ import annotations
 
@@ -22,12 +22,15 @@ if TYPE_CHECKING:
 
 
 class Rate(Record):
-    """The mean over tasks of the share of answers that pass, with two 95% intervals.
+    """The mean over tasks of the share of answers that are correct, with two 95% intervals.
 
-    The rate, its intervals and the share of cases are None without any answer. Unanswered samples count in the last
+    The rates, the intervals and the share of cases are None without any answer. Unanswered samples count in the last
     three numbers only.
 
     Attributes:
+        passes: The number of correct answers.
+        correct: The mean over tasks of the share of correct answers.
+        robust: The mean over tasks of the share of robust answers.
         low: Lower end of Wilson's interval, which takes tasks as independent. It counts tasks: more answers to the
             same task make the rate steadier but tell nothing about other tasks.
         high: Its upper end.
@@ -35,38 +38,39 @@ class Rate(Record):
         paper_high: Its upper end.
         cases: The mean share of cases that match.
         unanswered: How many samples were left unanswered.
-        passed_with_unanswered: The rate if all of these were wrong.
-        passed_with_unanswered_right: The rate if all of these were right.
+        correct_with_unanswered: The rate if all of these were wrong.
+        correct_with_unanswered_right: The rate if all of these were right.
     """
 
     tasks: int
     papers: int
     answers: int
     passes: int
-    passed: float | None
+    correct: float | None
+    robust: float | None
     low: float | None
     high: float | None
     paper_low: float | None
     paper_high: float | None
     cases: float | None
     unanswered: int
-    passed_with_unanswered: float
-    passed_with_unanswered_right: float
+    correct_with_unanswered: float
+    correct_with_unanswered_right: float
 
     @property
     def is_pooled(self) -> bool:
         """Whether the mean over tasks equals the share of all answers, as it does with equally many for each task."""
-        return self.passed is not None and abs(self.passed - self.passes / self.answers) < 1e-9
+        return self.correct is not None and abs(self.correct - self.passes / self.answers) < 1e-9
 
     def __str__(self) -> str:
-        if self.passed is None:
+        if self.correct is None:
             return f"none [{self.unanswered} unanswered]"
         if self.is_pooled:
-            text = f"{self.passes}/{self.answers} = {self.passed:.1%}"
+            text = f"{self.passes}/{self.answers} = {self.correct:.1%}"
         else:
-            text = f"{self.passed:.1%}, the mean over {counted(self.tasks, 'task')}"
+            text = f"{self.correct:.1%}, the mean over {counted(self.tasks, 'task')}"
         if self.unanswered:
-            text += f" [{self.passed_with_unanswered:.1%} with {self.unanswered} unanswered counted wrong]"
+            text += f" [{self.correct_with_unanswered:.1%} with {self.unanswered} unanswered counted wrong]"
         return text
 
 
@@ -79,25 +83,26 @@ def rate(grades: Iterable[Grade], unanswered: Iterable[Usage] = ()) -> Rate:
     """
     of_tasks = grouped(grades, lambda item: item.task)
     missing = Counter(item.task for item in unanswered)
-    outcomes = {task: [float(item.passed) for item in items] for task, items in of_tasks.items()}
+    outcomes = {task: [float(item.correct) for item in items] for task, items in of_tasks.items()}
     shares = {task: fmean(values) for task, values in outcomes.items()}
-    passed = fmean(shares.values()) if shares else None
-    low, high = (None, None) if passed is None else wilson_interval(passed, len(shares))
+    correct = fmean(shares.values()) if shares else None
+    low, high = (None, None) if correct is None else wilson_interval(correct, len(shares))
     paper_low, paper_high = paper_interval(shares) or (None, None)
     return Rate(
         tasks=len(shares),
         papers=len(set(map(paper_of, shares))),
         answers=sum(map(len, outcomes.values())),
         passes=int(sum(map(sum, outcomes.values()))),
-        passed=passed,
+        correct=correct,
+        robust=fmean(fmean(item.robust for item in items) for items in of_tasks.values()) if of_tasks else None,
         low=low,
         high=high,
         paper_low=paper_low,
         paper_high=paper_high,
         cases=fmean(fmean(map(_share, items)) for items in of_tasks.values()) if of_tasks else None,
         unanswered=missing.total(),
-        passed_with_unanswered=_counting(outcomes, missing, 0.0),
-        passed_with_unanswered_right=_counting(outcomes, missing, 1.0),
+        correct_with_unanswered=_counting(outcomes, missing, 0.0),
+        correct_with_unanswered_right=_counting(outcomes, missing, 1.0),
     )
 
 
@@ -134,7 +139,7 @@ def _share(item: Grade) -> float:
 
 @measure()
 def measured_rates(findings: Findings) -> Measured:
-    """Measure the pass rates."""
+    """Measure the rates."""
     overall = rates(findings.grades, findings.usages, lambda task: "all")
     groups = rates(findings.grades, findings.usages, findings.categories.__getitem__)
     numbers = {"rates": overall | groups}
@@ -154,18 +159,18 @@ def _by_task(findings: Findings) -> Sheet:
         ended = Counter(item.status.replace("_", " ") for item in usages.get(task, ()))
         endings = ", ".join(name if count == 1 else f"{count} {name}" for name, count in ended.most_common())
         rows.append([task, *(_of_task(of_systems.get(system)) for system in systems), endings])
-    columns = ["task", *(systems if len(systems) > 1 else ["passed"]), "ended"]
+    columns = ["task", *(systems if len(systems) > 1 else ["correct"]), "ended"]
     if not usages:
         columns, rows = columns[:-1], [row[:-1] for row in rows]
     return sheet(
-        "Passing answers by task",
+        "Correct answers by task",
         columns,
         rows,
         numbers=columns[1 : len(systems) + 1],
         spare=["ended"] if usages else (),
         name="by-task",
         by_system=True,
-        note="For each task, how many of the graded answers pass; a dash means that the system has none. One answer "
+        note="For each task, how many of the graded answers are correct; a dash means that there are none. One answer "
         "to a task says little about how often the system would pass that task.",
     )
 
@@ -187,28 +192,39 @@ def _by_category(groups: Mapping[str, Mapping[str, Rate]], overall: Mapping[str,
             system,
             _of_listed(item.tasks, listed if of_systems is overall else 0),
             counted_answers(item),
-            percent(item.passed, "-"),
+            percent(item.correct, "-"),
             span(item.low, item.high) if item.answers else "-",
+            percent(item.robust, "-"),
             percent(item.cases, "-"),
-            percent(item.passed_with_unanswered) if item.unanswered else "",
+            percent(item.correct_with_unanswered) if item.unanswered else "",
         ]
         for group, of_systems in [*groups.items(), ("all", overall)]
         for system, item in of_systems.items()
     ]
-    columns = ["category", "system", "tasks", "answers", "passed", "interval", "cases", "unanswered as wrong"]
-    kept = [True, len(overall) > 1, *[True] * 5, any(row[-1] for row in rows)]
+    columns = [
+        "category",
+        "system",
+        "tasks",
+        "answers",
+        "correct",
+        "interval",
+        "robust",
+        "cases",
+        "unanswered as wrong",
+    ]
+    kept = [True, len(overall) > 1, *[True] * 6, any(row[-1] for row in rows)]
     return sheet(
-        "Pass rate by category, with 95% Wilson intervals over tasks",
+        "Correct answers by category, with 95% Wilson intervals over tasks",
         [name for name, keep in zip(columns, kept, strict=True) if keep],
         [[value for value, keep in zip(row, kept, strict=True) if keep] for row in rows],
         numbers=columns[2:],
         spare=["tasks", "cases", "answers"],
         totals=len(overall),
         name="by-category",
-        note="Passed is the mean over tasks of the share of answers that pass. Answers is the number of graded "
-        "answers, preceded by the number of passing ones if their share is the same as passed. Cases is the mean share "
-        "of cases that match and gives no partial credit. Categories hold few tasks, so their intervals are wide and "
-        "most differences between categories may be chance.",
+        note="Correct is the mean over tasks of the share of answers that match in all ordinary cases, robust of those "
+        "that match in the edge cases too. Answers is the number of graded answers, preceded by the number of correct "
+        "ones if their share is the same. Cases is the mean share of cases that match and gives no partial credit. "
+        "Categories hold few tasks, so their intervals are wide and most differences between them may be chance.",
     )
 
 
@@ -219,18 +235,30 @@ def _intervals(of_systems: Mapping[str, Rate], listed: int) -> Sheet:
             system,
             _of_listed(item.tasks, listed),
             item.papers,
-            percent(item.passed),
+            percent(item.correct),
             span(item.low, item.high),
             span(item.paper_low, item.paper_high),
+            percent(item.robust),
             item.unanswered or "",
-            percent(item.passed_with_unanswered) if item.unanswered else "",
-            percent(item.passed_with_unanswered_right) if item.unanswered else "",
+            percent(item.correct_with_unanswered) if item.unanswered else "",
+            percent(item.correct_with_unanswered_right) if item.unanswered else "",
         ]
         for system, item in of_systems.items()
     ]
-    columns = ["system", "tasks", "papers", "passed", "over tasks", "over papers", "unanswered", "if wrong", "if right"]
+    columns = [
+        "system",
+        "tasks",
+        "papers",
+        "correct",
+        "over tasks",
+        "over papers",
+        "robust",
+        "unanswered",
+        "if wrong",
+        "if right",
+    ]
     note = (
-        "Two 95% intervals of the pass rate of each system. The interval over tasks (Wilson) takes tasks as "
+        "Two 95% intervals of the share of correct answers. The interval over tasks (Wilson) takes tasks as "
         "independent. The interval over papers draws whole papers, because tasks of one paper are alike; it is not "
         "defined for a single paper or for equal rates of all tasks, and it is too narrow for few papers. Both "
         "describe other tasks of this kind; neither describes another prompt, another sandbox or another version of "
@@ -241,7 +269,7 @@ def _intervals(of_systems: Mapping[str, Rate], listed: int) -> Sheet:
     else:
         columns, rows = columns[:-3], [row[:-3] for row in rows]
     return sheet(
-        "Pass rate with 95% intervals over tasks and over papers",
+        "Correct answers, with 95% intervals over tasks and over papers",
         columns,
         rows,
         numbers=columns[1:],

@@ -221,7 +221,7 @@ def _by_system_and_rater(found: Iterable[Rating]) -> Iterator[tuple[str, str, li
 
 
 def _passed(grades: Iterable[Grade]) -> dict[Answer, bool]:
-    return {item.answer: item.passed for item in grades}
+    return {item.answer: item.correct for item in grades}
 
 
 def _counts(values: Iterable[Name | None], known: Iterable[Name]) -> dict[Name, int]:

@@ -74,7 +74,7 @@ def ablation_sheets(found: Sequence[Ablation]) -> list[Sheet]:
             inputs,
             item.tasks,
             counted_answers(rate),
-            percent(rate.passed),
+            percent(rate.correct),
             span(rate.low, rate.high),
             span(rate.paper_low, rate.paper_high),
         ]
@@ -86,7 +86,7 @@ def ablation_sheets(found: Sequence[Ablation]) -> list[Sheet]:
     ]
     if not rates:
         return []
-    columns = ["system", "inputs", "tasks", "answers", "passed", "over tasks", "over papers"]
+    columns = ["system", "inputs", "tasks", "answers", "correct", "over tasks", "over papers"]
     pairs = ["system", "first", "second", *COMPARED]
     return [
         sheet(

@@ -13,11 +13,11 @@ from lmrbench.text import counted
 
 
 def failures(run: Run, system: str | None, sample: int | None) -> list[Grade]:
-    """Return the grades of answers that fail, of one system or sample if these are given."""
+    """Return the grades of answers that fail in a case, of one system or sample if these are given."""
     failed = [
         item
         for item in run.grades
-        if not item.passed and system in (None, item.system) and sample in (None, item.sample)
+        if not item.robust and system in (None, item.system) and sample in (None, item.sample)
     ]
     return sorted(failed, key=lambda item: item.answer)
 
@@ -41,7 +41,7 @@ class Chosen:
         grade: Its grade.
         submission: The answer itself; None if the run does not hold it.
         samples: How many graded samples of the system there were to choose from.
-        failing: How many of them fail.
+        failing: How many of them fail in a case.
     """
 
     grade: Grade
@@ -51,7 +51,7 @@ class Chosen:
 
 
 def choose(run: Run, task: str, system: str | None, sample: int | None) -> Chosen:
-    """Return an answer to a task: the first that fails, or else the first.
+    """Return an answer to a task: the first that fails in a case, or else the first.
 
     Args:
         run: What the run folder holds.
@@ -70,7 +70,7 @@ def choose(run: Run, task: str, system: str | None, sample: int | None) -> Chose
         named = ", ".join(sorted({f"{item.system} (sample {item.sample})" for item in grades})) or "none"
         raise UsageError(f"{run.folder}: {which} to {task}; name one with --system and --sample: {named}")
     answers.sort(key=lambda item: item.sample)
-    failing = [item for item in answers if not item.passed]
+    failing = [item for item in answers if not item.robust]
     grade = (failing or answers)[0]
     submissions = {item.answer: item for item in run.submissions}
     return Chosen(grade, submissions.get(grade.answer), len(answers), len(failing))
@@ -83,6 +83,5 @@ def verdict_line(answer: Chosen) -> str:
         one = f"the first that fails; {answer.failing} of {answer.samples} samples do"
         which = f" ({one if answer.failing else 'all samples do'})"
     failed = len(grade.cases) - grade.matched
-    verdict = "passed" if grade.passed else "failed"
     count = f"{failed} of {counted(len(grade.cases), 'case')} failed"
-    return f"{grade.task}, sample {grade.sample} of {grade.system}: {verdict}{which}; {count}"
+    return f"{grade.task}, sample {grade.sample} of {grade.system}: {grade.word}{which}; {count}"

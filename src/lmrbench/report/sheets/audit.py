@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from lmrbench.authoring.adversaries import Finding
-from lmrbench.authoring.audit.certificate import Certificate, Survivor
+from lmrbench.authoring.audit.certificate import Certificate, Mutation, Survivor
 from lmrbench.authoring.audit.knowledge import MOST_FIXED
 from lmrbench.grading.forging import AuditedDraw, Effect
 from lmrbench.report.render.tables import Sheet, sheet
@@ -15,22 +15,31 @@ from lmrbench.tasks.tiers.forensic import forensic_name
 
 def certificates_sheet(found: Mapping[str, Certificate | None]) -> Sheet:
     """Return what audits measured of tasks, by id."""
-    columns = ("task", "cases", "flakes", "rewrites", "wrong", "mutants", "score", "behaviours", "their score", "fixed")
-    rows = [(name, *(_measures(item) if item else ["-"] * 9)) for name, item in found.items()]
-    return sheet("", columns, rows, numbers=columns[1:], spare=("flakes", "rewrites", "cases", "wrong"))
+    columns = ("task", "cases", "edge", "flakes", "rewrites", "wrong", "mutants", "score", "by ordinary")
+    columns += ("behaviours", "their score", "theirs by ordinary", "fixed")
+    rows = [(name, *(_measures(item) if item else ["-"] * (len(columns) - 1))) for name, item in found.items()]
+    spare = ("flakes", "rewrites", "cases", "edge", "wrong", "by ordinary", "theirs by ordinary")
+    return sheet("", columns, rows, numbers=columns[1:], spare=spare)
 
 
 def _measures(item: Certificate) -> tuple[object, ...]:
     return (
         item.cost.cases,
+        item.cost.edge,
         item.golden.flakes,
         f"{sum(variant.passed for variant in item.rewrites)}/{len(item.rewrites)}",
         f"{sum(variant.passed for variant in item.wrong)}/{len(item.wrong)}",
-        item.mutation.mutants,
-        f"{item.mutation.score:.3f}",
-        *((item.behavioural.mutants, f"{item.behavioural.score:.3f}") if item.behavioural else ("-", "-")),
+        *_scores(item.mutation),
+        *_scores(item.behavioural),
         "-" if item.fixed_inputs is None else f"{item.fixed_inputs:.0%}",
     )
+
+
+def _scores(found: Mutation | None) -> tuple[object, ...]:
+    if found is None:
+        return ("-", "-", "-")
+    by_ordinary = "-" if found.by_ordinary is None else f"{found.ordinary_score:.3f}"
+    return (found.mutants, f"{found.score:.3f}", by_ordinary)
 
 
 def audit_facts(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from statistics import fmean
 
-from lmrbench.grading.records import Grade, Ratio, Result
+from lmrbench.grading.records import Grade, Ratio, Result, grade_word
 from lmrbench.records import grouped
 from lmrbench.report.render.tables import Sheet, first_failure, in_one_line, sheet
 from lmrbench.runs.verify import VerifiedClaim
@@ -12,7 +13,7 @@ from lmrbench.text import counted
 
 
 def shares_sheets(results: Sequence[Result]) -> list[Sheet]:
-    """Return how many submissions of each system pass, by task and by category."""
+    """Return how many submissions of each system are correct, by task and by category."""
     category = {item.task: item.category for item in results}
     return [_shares("task", {task: task for task in category}, results), _shares("category", category, results)]
 
@@ -22,27 +23,29 @@ def _shares(title: str, group: Mapping[str, str], results: Sequence[Result]) -> 
     rows = []
     for name, members in grouped(results, lambda item: group[item.task]).items():
         found = grouped(members, lambda item: item.system)
-        counts = [f"{_passed(found[system])}/{len(found[system])}" if system in found else "-" for system in systems]
+        counts = [f"{_correct(found[system])}/{len(found[system])}" if system in found else "-" for system in systems]
         rows.append([name, *counts, f"{sum(item.seconds for item in members):.2f}"])
     totals = grouped(results, lambda item: item.system)
     shares = [f"{_mean_over_tasks(totals[system]):.1%}" for system in systems]
+    robust = [f"{_mean_over_tasks(totals[system], robust=True):.1%}" for system in systems]
     rows.append(["all", *shares, f"{sum(item.seconds for item in results):.2f}"])
+    rows.append(["all, robust", *robust, ""])
     columns = [title, *systems, "seconds"]
-    return sheet("", columns, rows, numbers=columns[1:], spare=["seconds"], totals=1, by_system=True)
+    return sheet("", columns, rows, numbers=columns[1:], spare=["seconds"], totals=2, by_system=True)
 
 
-def _passed(results: Sequence[Result]) -> int:
-    return sum(item.passed for item in results)
+def _correct(results: Sequence[Result]) -> int:
+    return sum(item.correct for item in results)
 
 
-def _mean_over_tasks(results: Sequence[Result]) -> float:
-    """Return the rate of a system, as `lmrbench report` computes it."""
-    shares = [_passed(items) / len(items) for items in grouped(results, lambda item: item.task).values()]
-    return sum(shares) / len(shares)
+def _mean_over_tasks(results: Sequence[Result], robust: bool = False) -> float:
+    """Return the rate of correct or robust answers of a system, as `lmrbench report` computes it."""
+    tasks = grouped(results, lambda item: item.task).values()
+    return fmean(fmean(item.robust if robust else item.correct for item in items) for items in tasks)
 
 
 def failures_sheet(results: Sequence[Result], built_in: Collection[str]) -> Sheet | None:
-    """Return the answers that fail, each with its first failure, or None if there are none.
+    """Return the answers that fail in a case, each with its first failure, or None if there are none.
 
     Args:
         results: The results of a grading.
@@ -51,7 +54,7 @@ def failures_sheet(results: Sequence[Result], built_in: Collection[str]) -> Shee
     failed = [
         item
         for item in results
-        if not item.passed and not (item.system in built_in and (item.label or item.system == "mask"))
+        if not item.robust and not (item.system in built_in and (item.label or item.system == "mask"))
     ]
     if not failed:
         return None
@@ -77,12 +80,12 @@ def failing_grades_sheet(failed: Sequence[Grade]) -> Sheet:
 def failed_cases_sheet(grade: Grade) -> Sheet | None:
     """Return the failed cases of an answer, or None if there are none."""
     rows = [
-        (case.seed, case.name or case.case, case.verdict, case.reason.strip())
+        (case.seed, case.name or case.case, "edge" if case.edge else "ordinary", case.verdict, case.reason.strip())
         for case in grade.cases
         if case.verdict != "match"
     ]
-    columns = ["seed", "case", "verdict", "reason"]
-    return sheet("Failed cases", columns, rows, numbers=["seed"], spare=["seed"]) if rows else None
+    columns = ["seed", "case", "kind", "verdict", "reason"]
+    return sheet("Failed cases", columns, rows, numbers=["seed"], spare=["seed", "kind"]) if rows else None
 
 
 def speeds_sheet(results: Sequence[Result]) -> Sheet | None:
@@ -118,26 +121,30 @@ def _ratio(value: Ratio | None) -> str:
 
 
 def verification_sheets(answers: Sequence[VerifiedClaim]) -> list[Sheet]:
-    """Return how many answers of each system pass, as claimed and as found, and the verdicts that differ."""
+    """Return how many answers of each system are correct and robust, as claimed and as found, and what differs."""
     rows = [
-        [system, len(items), sum(item.claimed for item in items), sum(item.found.passed for item in items)]
+        [
+            system,
+            len(items),
+            *(sum(getattr(item.claimed, name) for item in items) for name in ("correct", "robust")),
+            *(sum(getattr(item.found, name) for item in items) for name in ("correct", "robust")),
+        ]
         for system, items in grouped(answers, lambda item: item.found.system).items()
     ]
-    columns = ["system", "answers", "claimed to pass", "pass"]
-    sheets = [sheet("Answers that pass", columns, rows, numbers=columns[1:])]
+    columns = ["system", "answers", "claimed correct", "claimed robust", "correct", "robust"]
+    sheets = [sheet("Correct and robust answers", columns, rows, numbers=columns[1:])]
     differ = [
-        [item.found.system, item.found.task, item.found.answer.sample, _word(item.claimed), _word(item.found.passed)]
+        [
+            *item.found.answer,
+            *(grade_word(verdict.correct, verdict.robust) for verdict in (item.claimed, item.found)),
+        ]
         for item in answers
-        if item.claimed != item.found.passed
+        if item.differs
     ]
     if differ:
         columns = ["system", "task", "sample", "claimed", "found"]
         sheets.append(sheet("Verdicts that differ", columns, differ, numbers=["sample"]))
     return sheets
-
-
-def _word(passed: bool) -> str:
-    return "passed" if passed else "failed"
 
 
 def missing_lines(missing: Mapping[str, Sequence[str]], tasks: int) -> Iterator[str]:

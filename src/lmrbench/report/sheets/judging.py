@@ -84,7 +84,7 @@ def pairs_sheet(pairs: Mapping[str, Agreement], collapsed: Iterable[Agreement] =
     if binary := list(collapsed):
         columns.append("kappa of CC or not")
         rows = [[*row, _kappa(item)] for row, item in zip(rows, binary, strict=True)]
-    title = "Agreement of two raters, with 95% intervals; a passed test counts as CC, a failed one as LI"
+    title = "Agreement of two raters, with 95% intervals; a correct answer by the tests counts as CC, any other as LI"
     return sheet(title, columns, rows)
 
 

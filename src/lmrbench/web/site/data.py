@@ -112,7 +112,7 @@ def run_info(item: Named) -> RunInfo:
         updated=_updated(run),
         systems=tuple(systems_of(run)),
         answers=len(run.grades),
-        passes=sum(grade.passed for grade in run.grades),
+        passes=sum(grade.correct for grade in run.grades),
         made_here=len(run.grades) - run.unsigned,
         lmrbench=short(facts.lmrbench),
         suite=short(facts.suite),
@@ -159,9 +159,9 @@ def board(way: Way, suite: str, tier: str, findings: Findings, runs: Iterable[Na
         )
         for system, rate in overall.items()
     ]
-    standings.sort(key=lambda item: (-1.0 if item.rate.passed is None else -item.rate.passed, item.system))
-    standings.sort(key=lambda item: item.rate.passed is None)
-    best = [item.system for item in standings if item.rate.passed is not None][:MOST_COMPARED]
+    standings.sort(key=lambda item: (-1.0 if item.rate.correct is None else -item.rate.correct, item.system))
+    standings.sort(key=lambda item: item.rate.correct is None)
+    best = [item.system for item in standings if item.rate.correct is not None][:MOST_COMPARED]
     chosen = sorted((item for item in grades if item.system in best), key=lambda item: best.index(item.system))
     cells = tuple(_cells(grades, usages))
     tasks = sorted({item.task for item in cells})
@@ -247,7 +247,7 @@ def _cells(grades: Iterable[Grade], usages: Iterable[Usage]) -> Iterable[BoardCe
         yield BoardCell(
             task=task,
             system=system,
-            passes=sum(item.passed for item in some),
+            passes=sum(item.correct for item in some),
             answers=len(some),
             unanswered=missing[task, system],
         )
