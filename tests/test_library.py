@@ -57,7 +57,7 @@ def test_grades_come_in_the_order_of_the_answers_and_of_any_number_of_them(toy_s
 
     results = grade(answers, tasks=tasks, seeds=[1, 2], workers=1)
 
-    assert [item.passed for item in results] == [False, True, False, False]
+    assert [item.correct for item in results] == [False, True, False, False]
     assert {(item.system, item.sample, item.seeds) for item in results} == {("me", 0, (1, 2))}
     assert grade([], tasks=tasks) == []
     with pytest.raises(UsageError, match="'toy/other'"):

@@ -51,7 +51,7 @@ def test_whatever_a_policy_writes_is_a_grade(grader, candidate, share):
     grade = grader.grade("toy/blend", candidate)
 
     assert grade.share == share
-    assert grade.passed is (share == 1.0)
+    assert grade.correct is (share == 1.0)
 
 
 def test_what_takes_too_long_is_a_verdict(grader):
@@ -73,16 +73,16 @@ def test_calls_come_from_many_threads_and_from_a_loop_of_asyncio(grader):
     asked = [RIGHT, wrong] * 8
 
     with ThreadPoolExecutor(8) as threads:
-        by_threads = [grade.passed for grade in threads.map(lambda code: grader.grade("toy/blend", code), asked)]
+        by_threads = [grade.correct for grade in threads.map(lambda code: grader.grade("toy/blend", code), asked)]
 
     async def together():
         return await asyncio.gather(*(grader.grade_async("toy/blend", code) for code in asked))
 
-    assert by_threads == [grade.passed for grade in asyncio.run(together())] == [True, False] * 8
+    assert by_threads == [grade.correct for grade in asyncio.run(together())] == [True, False] * 8
 
 
 def test_a_forked_process_has_workers_of_its_own_and_costs_its_parent_nothing(grader):
-    assert grader.grade("toy/blend", RIGHT).passed
+    assert grader.grade("toy/blend", RIGHT).correct
     fork = multiprocessing.get_context("fork")
     answers = fork.SimpleQueue()
 
@@ -105,12 +105,12 @@ def test_a_forked_process_has_workers_of_its_own_and_costs_its_parent_nothing(gr
 
     assert [process.exitcode for process in children] == [0, 0, 0]
     assert [answers.get() for _ in children] == [1.0, 1.0, 1.0]
-    assert grader.grade("toy/blend", RIGHT).passed
+    assert grader.grade("toy/blend", RIGHT).correct
 
 
 def test_closing_ends_calls_that_are_under_way_without_a_grade(toy_suite):
     grader = Grader(toy_suite, GradingPlan(workers=1))
-    assert grader.grade("toy/blend", RIGHT).passed
+    assert grader.grade("toy/blend", RIGHT).correct
     with ThreadPoolExecutor(3) as threads:
         calls = [threads.submit(grader.grade, "toy/blend", SLOW) for _ in range(3)]
         time.sleep(1.5)

@@ -33,14 +33,15 @@ def test_a_run_of_every_schema_is_read(folder, tmp_path):
     assert [(item.system, item.sample) for item in run.submissions] == [("gpt-5 agent", 0), ("gpt-5 agent", 1)]
     assert [item.status for item in run.usages] == ["answered", "provider_error"]
     # There are snapshots since schema 2.
-    assert [(item.turn, item.passed) for item in run.snapshots] == (
+    assert [(item.turn, item.correct) for item in run.snapshots] == (
         [] if folder.name in ("schema_0", "schema_1") else [(2, True), (3, False)]
     )
     # The second sample has a grade, too, but the provider left it unanswered.
     (grade,) = run.grades
-    assert (grade.sample, grade.passed, [case.verdict for case in grade.cases]) == (0, False, ["match", "mismatch"])
+    assert (grade.sample, grade.correct, [case.verdict for case in grade.cases]) == (0, False, ["match", "mismatch"])
+    assert grade.robust is False
     assert run.unsigned == 1
-    assert grade.clock == ("cpu" if folder.name == "schema_3" else "wall")
+    assert grade.clock == ("cpu" if folder.name in ("schema_3", "schema_4") else "wall")
     settings = Settings.model_validate(run.facts.solving)
     assert settings.mount == ("/opt/tools", "/srv/data")
     assert (settings.setting, settings.agent_sandbox, settings.paper) == ("agent", "bubblewrap", "summary")

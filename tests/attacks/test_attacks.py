@@ -181,7 +181,7 @@ class Laboratory:
         self.open()
         # The golden is observed in a worker of its own, once, and kept in the tests' cache.
         (golden,) = self.grade(GOLDEN)
-        assert golden.passed, golden
+        assert golden.correct, golden
         self.fresh = self.look()
         self.processes = PROCESSES.get(name, len(own_processes() - self.before))
 
@@ -348,14 +348,14 @@ def test_an_attack_fails_harms_nothing_and_is_not_felt_by_the_next_task(laborato
 
     before, hostile, after = laboratory.grade(GOLDEN, ATTACKS[attack], GOLDEN)
 
-    assert before.passed
-    assert not hostile.passed
+    assert before.correct
+    assert not hostile.correct
     expected = evidence(attack)
     if laboratory.sandbox.name == "docker" and attack.startswith("bombs_memory_by_"):
         # A container has a bound of its own, which may be reached before the worker looks.
         expected += "|killed by SIGKILL"
     assert re.search(expected, words(hostile)), words(hostile)
-    assert after.passed, words(after)
+    assert after.correct, words(after)
     assert laboratory.look() == laboratory.fresh
     assert no_more_processes_than(laboratory.processes, laboratory.before)
     assert [path.read_text() for path in canary.iterdir()] == ["alive"]
@@ -382,12 +382,12 @@ def test_a_fresh_sandbox_holds_nothing(laboratory):
 
 def test_a_hard_coded_answer_is_right_under_its_seed_and_under_no_other(laboratory):
     code = ATTACKS["hard_codes_seed_0"]
-    assert [laboratory.grade(code, seeds=seeds)[0].passed for seeds in ((0, 1), (0,), (1,))] == [False, True, False]
+    assert [laboratory.grade(code, seeds=seeds)[0].correct for seeds in ((0, 1), (0,), (1,))] == [False, True, False]
 
 
 def test_an_attack_that_had_stolen_the_golden_would_pass(laboratory):
     steals = ATTACKS["calls_the_host"].replace("ANSWERS = _answers()", f"ANSWERS = [{GOLDEN.encode()!r}]")
-    assert laboratory.grade(steals)[0].passed
+    assert laboratory.grade(steals)[0].correct
 
 
 def test_the_servers_of_the_host_do_give_the_golden_away(host_servers):
@@ -470,7 +470,7 @@ def test_a_hostile_source_text_is_a_failed_grade(laboratory, source):
         pytest.skip("the text is read outside of the sandbox")
     began = time.monotonic()
     hostile, golden = laboratory.grade(SOURCES[source], GOLDEN)
-    assert (hostile.passed, golden.passed) == (False, True)
+    assert (hostile.correct, golden.correct) == (False, True)
     assert max(len(text) for text in [*hostile.warnings, *(case.reason for case in hostile.cases)]) <= LONGEST_REASON
     assert time.monotonic() - began < MOST_SECONDS
 

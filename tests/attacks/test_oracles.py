@@ -65,5 +65,5 @@ def test_a_candidate_that_looks_for_the_checks_own_probe_finds_none(tasks):
     task = tasks["concept_depth/probing"]
     with LocalPool(make_sandbox("bubblewrap", [default_suite()]), size=1) as pool:
         [found] = graded([Submission(system="attacker", task=task.id, code=ATTACK)], {task.id: task}, (3,), pool)
-    assert not found.passed
+    assert not found.correct
     assert sum("nothing fits the probe" in case.reason for case in found.cases) > len(found.cases) / 2

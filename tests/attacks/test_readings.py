@@ -110,14 +110,14 @@ def grades_of(task, pool, code):
     codes = {"hostile": code, "innocent": RIGHT}
     submissions = [Submission(system=system, task=task.id, code=given) for system, given in codes.items()]
     grades = {item.system: item for item in graded(submissions, {task.id: task}, (0,), pool)}
-    assert grades["innocent"].passed
+    assert grades["innocent"].correct
     return grades["hostile"]
 
 
 @pytest.mark.parametrize("name", HARMLESS)
 def test_what_is_hard_to_read_is_graded_and_ends_nothing(task, pool, bounded, name):
     result = grades_of(task, pool, HARMLESS[name])
-    assert result.passed, result.first_failure
+    assert result.correct, result.first_failure
 
 
 @pytest.mark.parametrize("name", [*HARMLESS, *REFUSED])
@@ -147,7 +147,7 @@ def test_what_may_be_too_much_to_read_is_graded_or_refused_with_a_reason(task, p
     # A body that is `pass` is read, too, and is wrong.
     read = {"match"} if RIGHT in EITHER[name] else {"mismatch"}
     assert {case.verdict for case in result.cases} in (read, {"missing"})
-    assert result.passed or len(result.first_failure.reason.splitlines()) == 1
+    assert result.correct or len(result.first_failure.reason.splitlines()) == 1
 
 
 def readers():
@@ -284,16 +284,16 @@ def test_a_line_of_a_response_ends_where_pythons_tokenizer_ends_it(task, pool):
         commented = RIGHT.replace("    total =", f"    # a{separator}raise ValueError\n    total =")
         quoted = RIGHT.replace("    total =", f'    assert len("a{separator}b") == 3\n    total =')
         for code in (commented, quoted, f"Here:\n\n{commented}\nThat's it.", f"```\n{quoted}```"):
-            assert grades_of(task, pool, code).passed, (separator, code)
+            assert grades_of(task, pool, code).correct, (separator, code)
 
 
 def test_a_string_of_several_lines_keeps_them_where_a_method_is_put_into_its_class(task, pool):
     code = RIGHT.replace("    total =", '    assert """a\n  b""" == "a\\n  b"\n    total =')
-    assert grades_of(task, pool, code).passed
+    assert grades_of(task, pool, code).correct
 
 
 def test_a_lone_surrogate_of_a_models_answer_is_no_error(task, pool):
-    assert grades_of(task, pool, RIGHT.replace("    total =", "    # \ud800\n    total =")).passed
+    assert grades_of(task, pool, RIGHT.replace("    total =", "    # \ud800\n    total =")).correct
     assert grades_of(task, pool, "def blend(self, values): return '\udcff' +").first_failure.verdict == "missing"
 
 

@@ -404,8 +404,8 @@ def test_a_check_of_ours_observes_their_function_without_the_packages_of_their_r
     # A slow machine adds lines of progress.
     assert graded.stderr.startswith(f"lmrbench: {without}\n")
     grades = {item["system"]: item for item in json.loads(graded.stdout)["grades"]}
-    assert grades["golden"]["passed"]
-    assert not grades["mask"]["passed"]
+    assert grades["golden"]["correct"]
+    assert not grades["mask"]["correct"]
     assert {case["verdict"] for case in grades["mask"]["cases"]} == {"error"}
     assert "experiment" not in {case["name"] for case in grades["golden"]["cases"]}
     wrong = BODY.replace("gap * beta), ", "gap), ")
@@ -413,7 +413,7 @@ def test_a_check_of_ours_observes_their_function_without_the_packages_of_their_r
     line = {"system": "wrong", "task": "dpo/preference_loss", "code": f"def {signature}    {wrong}\n"}
     (tmp_path / "wrong.jsonl").write_text(json.dumps(line) + "\n")
     (grade,) = json.loads(lmrbench("grade", "wrong.jsonl", "--suite", "suite", "--json", cwd=tmp_path).stdout)["grades"]
-    assert not grade["passed"]
+    assert not grade["correct"]
     assert {case["verdict"] for case in grade["cases"]} <= {"match", "mismatch"}
 
 
@@ -471,7 +471,7 @@ def test_a_check_asks_for_no_option_that_the_instruction_waives_or_does_not_name
 
     (found,) = grade([answer], tasks=load_suite(tmp_path / "suite"))
 
-    assert found.passed is passes
+    assert found.correct is passes
     verdicts = {case.name: case.verdict for case in found.cases}
     assert {name for name, verdict in verdicts.items() if verdict != "match"} == (
         set() if passes else {"label_smoothing", "ipo", "reference_free"}
@@ -631,7 +631,7 @@ def test_goldens_pass_and_masks_fail_in_every_check_of_the_edition(edition, tmp_
     grades = json.loads(graded.stdout)["grades"]
     assert len(grades) == 20
     for item in grades:
-        assert item["passed"] is (item["system"] == "golden"), item
+        assert item["correct"] is (item["system"] == "golden"), item
         assert len(item["cases"]) >= 5
 
 
@@ -644,7 +644,7 @@ def test_right_answers_in_other_words_pass_and_wrong_ones_fail(edition):
         for name, code in (("right", right), ("wrong", right.replace(old, new))):
             answers[slug, name] = Submission(system=name, task=tasks[slug].id, code=code)
     grades = grade(list(answers.values()), tasks=[*tasks.values()])
-    assert {(item.task.partition("/")[0], item.system): item.passed for item in grades} == {
+    assert {(item.task.partition("/")[0], item.system): item.correct for item in grades} == {
         (slug, name): name == "right" for slug, name in answers
     }
 

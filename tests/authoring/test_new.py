@@ -177,8 +177,8 @@ def test_a_folder_that_grades_and_a_list_of_what_is_left(repository, tmp_path):
     grade = [sys.executable, "-m", "lmrbench", "grade", "--golden", "--mask", "--suite", tmp_path / "suite"]
     graded = subprocess.run([*grade, "--json", "--out", tmp_path / "run"], capture_output=True, text=True, check=True)
     by_system = {item["system"]: item for item in json.loads(graded.stdout)["grades"]}
-    assert by_system["golden"]["passed"]
-    assert not by_system["mask"]["passed"]
+    assert by_system["golden"]["correct"]
+    assert not by_system["mask"]["correct"]
     assert [case["name"] for case in by_system["golden"]["cases"]] == ["recorded 0", "recorded 1", "experiment"]
 
 

@@ -64,7 +64,7 @@ def test_the_whole_way_from_export_to_a_grade(toy_suite, tmp_path):
     graded = run("grade", "answers.jsonl", "--json", *arguments, cwd=tmp_path)
     assert graded.returncode == 0, graded.stderr
     (grade,) = json.loads(graded.stdout)["grades"]
-    assert grade["passed"], grade
+    assert grade["correct"], grade
     assert (tmp_path / "runs" / "answers" / "grades.jsonl").exists()
 
 
@@ -81,7 +81,7 @@ def test_a_wrong_version_that_passes_is_said_aloud(toy_suite, tmp_path):
     (suite / "toy" / "wrong" / "blend" / "unscaled.py").write_text(right)
     result = run("grade", "--wrong", "--suite", suite, cwd=tmp_path)
     assert result.returncode == 1
-    assert "expected wrong unscaled to fail on toy/blend, but it passed" in result.stderr
+    assert "toy/blend: wrong unscaled: correct and robust; expected not correct" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def _submissions(path):
 
 def _verdicts(folder):
     lines = [json.loads(line) for line in (folder / "grades.jsonl").read_text().splitlines()]
-    keys = ("system", "task", "sample", "passed", "candidate_digest", "seeds")
+    keys = ("system", "task", "sample", "correct", "candidate_digest", "seeds")
     return sorted(
         [[line[key] for key in keys] + [[case["verdict"] for case in line["cases"]]] for line in lines], key=str
     )

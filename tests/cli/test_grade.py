@@ -27,7 +27,7 @@ def test_a_file_from_an_editor_that_marks_its_encoding_is_read(toy_suite, tmp_pa
     file = write(tmp_path / "answers.jsonl", {})
     file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())
     result = run("grade", "answers.jsonl", "--suite", toy_suite, "--seed", 0, "--json", cwd=tmp_path)
-    assert json.loads(result.stdout)["grades"][0]["passed"]
+    assert json.loads(result.stdout)["grades"][0]["correct"]
 
 
 @pytest.mark.parametrize("form", ["workspace", "file"])
@@ -125,11 +125,11 @@ def test_a_folder_from_somebody_else_is_graded_anew_and_said_in_one_line(toy_sui
     arguments = ("--suite", toy_suite, "--seed", 0)
     run("grade", "answers.jsonl", *arguments, cwd=tmp_path)
     grades = tmp_path / "runs" / "answers" / "grades.jsonl"
-    grades.write_text(grades.read_text().replace('"passed":false', '"passed":true'))
+    grades.write_text(grades.read_text().replace('"correct":false', '"correct":true'))
 
     result = run("grade", "runs/answers", *arguments, "--json", cwd=tmp_path)
 
-    assert [item["passed"] for item in json.loads(result.stdout)["grades"]] == [False]
+    assert [item["correct"] for item in json.loads(result.stdout)["grades"]] == [False]
     (line,) = result.stderr.splitlines()
     assert line.startswith("lmrbench: runs/answers: 1 grade was not made by this installation")
 
@@ -160,7 +160,7 @@ def test_an_answer_whose_sample_the_provider_left_unanswered_is_graded_where_it_
     result = run("grade", "run", "--suite", toy_suite, "--seed", 0, "--speed", "--json", cwd=tmp_path)
 
     assert result.returncode == 0, result.stderr
-    assert [item["passed"] for item in json.loads(result.stdout)["grades"]] == [True]
+    assert [item["correct"] for item in json.loads(result.stdout)["grades"]] == [True]
 
 
 @pytest.mark.parametrize(
@@ -264,7 +264,7 @@ def test_a_file_is_graded_into_its_run_again_after_it_was_mended_moved_or_grew(t
         write(tmp_path / path, *submissions)
         result = run("grade", path, *arguments, cwd=tmp_path)
         assert (result.returncode, result.stderr) == (0, "")
-        return [item["passed"] for item in json.loads(result.stdout)["grades"]]
+        return [item["correct"] for item in json.loads(result.stdout)["grades"]]
 
     (tmp_path / "moved").mkdir()
     assert passed("answers.jsonl", {"code": "def blend(self, values):\n    return 1\n"}) == [False]
@@ -322,7 +322,7 @@ def test_a_line_with_a_lone_surrogate_or_an_unknown_key_is_taken_like_the_others
 
     assert result.returncode == 0, result.stderr
     grades = {item["system"]: item for item in json.loads(result.stdout)["grades"]}
-    assert {name: item["passed"] for name, item in grades.items()} == dict.fromkeys(
+    assert {name: item["correct"] for name, item in grades.items()} == dict.fromkeys(
         ("escaped", "plain", "curious", "? named", "raw"), True
     )
     assert grades["curious"]["warnings"] == ["cost: unknown key; left out", "trace: unknown key; left out"]

@@ -93,7 +93,7 @@ def test_a_mean_over_tasks_stands_behind_no_count_of_all_answers(graded, tmp_pat
     folder = shutil.copytree(graded, tmp_path / "run")
     first = json.loads((folder / "grades.jsonl").read_text().splitlines()[0])
     lines = [
-        {**first, "system": "me", "task": task, "sample": sample, "passed": passed}
+        {**first, "system": "me", "task": task, "sample": sample, "correct": passed, "robust": passed}
         for task, sample, passed in (("toy/blend", 0, True), ("toy/blend", 1, True), ("other/one", 0, False))
     ]
     (folder / "grades.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))

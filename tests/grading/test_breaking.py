@@ -69,7 +69,7 @@ def _forked(folder, tasks, replay, seed):
 
 def _verdicts(folder):
     grades = [json.loads(line) for line in (folder / "grades.jsonl").read_text().splitlines()]
-    return Counter((item["system"], item["sample"], item["passed"], item["candidate_digest"]) for item in grades)
+    return Counter((item["system"], item["sample"], item["correct"], item["candidate_digest"]) for item in grades)
 
 
 def test_of_two_hundred_interleavings_of_kills_and_resumes_none_loses_or_doubles_a_grade(toy_suite, tmp_path):

@@ -140,7 +140,7 @@ def test_who_makes_the_changes_passes_and_who_makes_one_of_two_has_found_half(su
             ),
         ]
         found = {item.system: item for item in graded(submissions, {task.id: task}, (7,), workers)}
-    assert {name: item.passed for name, item in found.items()} == {
+    assert {name: item.correct for name, item in found.items()} == {
         "both": True,
         "one": False,
         "none": False,

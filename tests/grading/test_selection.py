@@ -40,8 +40,8 @@ def test_a_package_that_only_another_task_imports_is_not_there(tasks):
         (alone,) = graded([borrows], tasks, (0,), pool)
         together = {item.task: item for item in graded([other, borrows], tasks, (0,), pool)}
 
-    assert together["other/blend"].passed
-    assert not alone.passed
+    assert together["other/blend"].correct
+    assert not alone.correct
     assert "No module named 'scipy'" in together["toy/blend"].first_failure.reason
     assert together["toy/blend"].terms == alone.terms
     assert together["other/blend"].environment != alone.environment

@@ -133,5 +133,5 @@ def test_a_speed_is_kept_with_its_grade_and_not_measured_again(pool, suite, tmp_
     assert {item.sample: item.timing for item in read_run(tmp_path).grades} == {
         item.sample: item.timing for item in both
     }
-    assert all(item.passed for item in both)
+    assert all(item.correct for item in both)
     assert len((tmp_path / "grades.jsonl").read_text().splitlines()) == 4

@@ -46,7 +46,7 @@ def test_patches_are_graded_as_they_are(toy_suite, tmp_path):
         result = run("grade", file, "--suite", toy_suite, "--out", "run", "--json", cwd=tmp_path)
 
         grades = json.loads(result.stdout)["grades"]
-        passed = {(item["system"], item["sample"]): item["passed"] for item in grades}
+        passed = {(item["system"], item["sample"]): item["correct"] for item in grades}
         expected = {("me", 0): True, ("me", 1): False, ("another", 0): True, ("another", 1): False}
         assert passed == expected | {("silent", 0): False, ("stale", 0): False}
         said = {item["system"]: item["warnings"] for item in grades if item["sample"] == 0}
@@ -83,7 +83,7 @@ def test_predictions_in_one_json_text_are_read_as_lines_are(toy_suite, tmp_path)
 
         assert result.returncode == 0, (name, result.stderr)
         grades = json.loads(result.stdout)["grades"]
-        assert [item["passed"] for item in grades] == ([True, False] if name == "list" else [True]), name
+        assert [item["correct"] for item in grades] == ([True, False] if name == "list" else [True]), name
         assert {item["system"] for item in grades} == {"patches" if name == "patches" else "me"}
 
 

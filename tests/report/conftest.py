@@ -58,7 +58,8 @@ def _grade(system, task, passed, sample=0, verdict="mismatch", reason="differs")
         sample=sample,
         label="",
         category=task.partition("/")[0],
-        passed=passed,
+        correct=passed,
+        robust=passed,
         cases=tuple(cases),
         seconds=1.0,
         peak_mb=0.0,
@@ -102,7 +103,7 @@ def _snapshot(turn, matched, task="a/one", sample=0, system="me", price=0.5):
         dollars=None if price is None else price * turn,
         matched=matched,
         cases=4,
-        passed=matched == 4,
+        correct=matched == 4,
     )
 
 

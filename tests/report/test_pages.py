@@ -132,8 +132,8 @@ def test_csv_files_hold_numbers_alone_in_columns_of_their_own(files):
                     assert math.isfinite(float(text)), (name, column, text)
     (whole,) = [row for row in tables["by-category"] if row["category"] == "all" and row["system"] == "org/model"]
     (rate,) = [row for row in tables["intervals"] if row["system"] == "org/model"]
-    assert float(whole["passed"]) == float(rate["passed"]) <= 1
-    assert float(whole["interval low"]) < float(whole["passed"]) < float(whole["interval high"])
+    assert float(whole["correct"]) == float(rate["correct"]) <= 1
+    assert float(whole["interval low"]) < float(whole["correct"]) < float(whole["interval high"])
     assert whole["passes"].isdigit()
     assert {"won", "lost", "interval low", "interval high", "p"} <= tables["comparisons"][0].keys()
     assert "," not in tables["effort"][0]["tokens in"]

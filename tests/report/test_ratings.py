@@ -108,7 +108,7 @@ def test_one_annotator_alone_is_not_people_together_and_verdicts_alone_are(label
 
 def test_a_rater_beside_the_tests_is_a_table_of_two_by_two(votes, labels, grades):
     rated = ratings(votes, labels)
-    passed = {item.task: item.passed for item in grades}
+    passed = {item.task: item.correct for item in grades}
     found = {item.rater: item for item in beside_tests(rated, grades)}
     assert found.keys() == {item.rater for item in rated}
     for rater, item in found.items():
@@ -125,7 +125,7 @@ def test_a_rater_beside_the_tests_is_a_table_of_two_by_two(votes, labels, grades
 
 def test_opposites_name_everyone_who_says_so(votes, labels, grades, vote):
     rated = ratings([*votes, vote("me", "p4/t", "CC"), vote("me", "p5/t", "LI")], labels)
-    found = {item.task: (item.passed, item.category, item.raters) for item in opposites(rated, grades)}
+    found = {item.task: (item.correct, item.category, item.raters) for item in opposites(rated, grades)}
     assert found == {
         "p0/t": (True, "LI", ("judge k", "annotator bob")),
         "p1/t": (True, "LI", ("judge j", "all judges", "annotator ann", "annotator bob", "people")),

@@ -19,9 +19,9 @@ def test_a_rate_is_a_mean_over_tasks_and_not_over_answers(grade, usage):
 
     found = rate(grades, [usage("me", "a/two", "provider_error", 1)])
 
-    assert (found.tasks, found.answers, found.passes, found.passed) == (2, 4, 3, 0.5)
+    assert (found.tasks, found.answers, found.passes, found.correct) == (2, 4, 3, 0.5)
     # Of the second task two samples, neither of which passed.
-    assert (found.unanswered, found.passed_with_unanswered) == (1, 0.5)
+    assert (found.unanswered, found.correct_with_unanswered) == (1, 0.5)
     assert found.cases == pytest.approx((1 + 0.5) / 2)
     # Wilson's interval for 1 of 2.
     assert [found.low, found.high] == pytest.approx([0.0945, 0.9055], abs=1e-4)
@@ -29,8 +29,8 @@ def test_a_rate_is_a_mean_over_tasks_and_not_over_answers(grade, usage):
 
 def test_a_group_of_which_nothing_was_answered_has_no_rate(grade, usage):
     found = rates([grade("me", "a/one", True)], [usage("me", "b/one", "provider_error")], lambda task: task[0])
-    assert found["a"]["me"].passed == 1
-    assert found["b"]["me"].passed is None
+    assert found["a"]["me"].correct == 1
+    assert found["b"]["me"].correct is None
     assert str(found["b"]["me"]) == "none [1 unanswered]"
 
 

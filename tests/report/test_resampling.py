@@ -52,5 +52,5 @@ def test_a_rate_has_both_intervals_and_a_bracket_for_what_was_left_unanswered(gr
     # a alone gives 1/2, b alone 1, and each of them is drawn twice in a quarter of all draws.
     assert (found.paper_low, found.paper_high) == (0.5, 1)
     # Of four tasks: 1, 0, one of two, none of one.
-    assert found.passed_with_unanswered == pytest.approx((1 + 0 + 1 / 2 + 0) / 4)
-    assert found.passed_with_unanswered_right == pytest.approx((1 + 0 + 1 + 1) / 4)
+    assert found.correct_with_unanswered == pytest.approx((1 + 0 + 1 / 2 + 0) / 4)
+    assert found.correct_with_unanswered_right == pytest.approx((1 + 0 + 1 + 1) / 4)

@@ -99,7 +99,7 @@ def test_coefficients_and_errors_as_statsmodels_has_them(grades_of):
     measures = frame[["directory depth", "branching", "imbalance", "goal length"]]
     inputs = sm.add_constant(pd.concat([(measures - measures.mean()) / measures.std(ddof=0), frame["two"]], axis=1))
     groups = frame["paper"].astype("category").cat.codes.to_numpy()
-    fit = sm.Logit(frame["passed"], inputs).fit(disp=0, cov_type="cluster", cov_kwds={"groups": groups})
+    fit = sm.Logit(frame["correct"], inputs).fit(disp=0, cov_type="cluster", cov_kwds={"groups": groups})
     assert [item.name for item in found.coefficients] == ["constant", *measures.columns, "two"]
     assert [item.value for item in found.coefficients] == pytest.approx(list(fit.params), rel=1e-4)
     assert [item.error for item in found.coefficients] == pytest.approx(list(fit.bse), rel=1e-4)

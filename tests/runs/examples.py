@@ -25,7 +25,7 @@ def grade(system="one", task="toy/blend", sample=0, verdicts=("match", "mismatch
     }
     passed = set(verdicts) == {"match"}
     key = {"system": system, "task": task, "sample": sample}
-    return Grade.model_validate({**key, "cases": cases, "passed": passed, **facts, **more})
+    return Grade.model_validate({**key, "cases": cases, "correct": passed, "robust": passed, **facts, **more})
 
 
 def usage(**more):

@@ -49,17 +49,17 @@ def answers(*codes):
 def grades_in(folder, submissions, tasks, pool, seeds=(0,), **options):
     aside: list[int] = []
     grades = list(graded_run(folder, submissions, tasks, seeds, pool, set_aside=aside.append, **options))
-    return {item.sample: item.passed for item in grades}, aside
+    return {item.sample: item.correct for item in grades}, aside
 
 
 def test_a_grade_that_was_edited_is_graded_anew_and_said(pool, tasks, tmp_path):
     assert grades_in(tmp_path, answers(RIGHT, WRONG), tasks, pool) == ({0: True, 1: False}, [])
     file = tmp_path / "grades.jsonl"
-    forged = file.read_text().replace('"passed":false', '"passed":true').replace('"mismatch"', '"match"')
+    forged = file.read_text().replace('"correct":false', '"correct":true').replace('"mismatch"', '"match"')
     file.write_text(forged)
 
     assert grades_in(tmp_path, answers(RIGHT, WRONG), tasks, pool) == ({0: True, 1: False}, [1])
-    assert {item.sample: item.passed for item in read_run(tmp_path).grades} == {0: True, 1: False}
+    assert {item.sample: item.correct for item in read_run(tmp_path).grades} == {0: True, 1: False}
     assert len((tmp_path / "grades.unverified.jsonl").read_text().splitlines()) == 1
     assert grades_in(tmp_path, answers(RIGHT, WRONG), tasks, pool)[1] == []
 
@@ -85,7 +85,7 @@ def test_a_case_that_timed_out_by_the_wall_clock_is_graded_anew_and_others_of_th
         values["log"] = "by an earlier version"
 
     def timed_out(values):
-        values["passed"] = False
+        values["correct"] = False
         values["cases"][-1] |= {"verdict": "timeout", "reason": "the check's 16 s were used up"}
 
     stored(of_schema_2, samples=(0, 1))
@@ -93,7 +93,7 @@ def test_a_case_that_timed_out_by_the_wall_clock_is_graded_anew_and_others_of_th
 
     # The last one used up its processor time, which does not depend on the load.
     assert grades_in(tmp_path, answers(RIGHT, WRONG, RIGHT), tasks, pool) == ({0: True, 1: False, 2: False}, [])
-    assert {item.sample: item.passed for item in read_run(tmp_path).grades} == {0: True, 1: False, 2: False}
+    assert {item.sample: item.correct for item in read_run(tmp_path).grades} == {0: True, 1: False, 2: False}
     assert {item.sample: item.log for item in read_run(tmp_path).grades} == {0: "", 1: "by an earlier version", 2: ""}
     assert len(file.read_text().splitlines()) == 4
     grades_in(tmp_path, answers(RIGHT, WRONG, RIGHT), tasks, pool)
@@ -137,7 +137,7 @@ def test_grading_some_submissions_of_a_folder_keeps_the_others(pool, tasks, tmp_
     grades_in(tmp_path, answers(RIGHT, WRONG)[1:], tasks, pool)
 
     assert [item.sample for item in read_submissions(tmp_path)] == [0, 1]
-    assert {item.sample: item.passed for item in read_run(tmp_path).grades} == {0: True, 1: False}
+    assert {item.sample: item.correct for item in read_run(tmp_path).grades} == {0: True, 1: False}
     assert read_facts(tmp_path).tasks == ("toy/blend",)
 
 

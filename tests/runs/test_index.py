@@ -21,7 +21,7 @@ def test_heads_and_counts_come_without_the_cases_which_come_when_asked_for(index
     write(index.folder / "usage.jsonl", usage())
     index.refresh()
 
-    assert {answer: (item.matched, item.cases, item.head.passed) for answer, item in index.entries.items()} == {
+    assert {answer: (item.matched, item.cases, item.head.correct) for answer, item in index.entries.items()} == {
         Answer("one", "toy/blend", 0): (1, 2, False),
         Answer(hostile, "toy/blend", 0): (1, 2, False),
     }
@@ -42,14 +42,14 @@ def test_what_is_appended_is_seen_at_the_next_look_once_it_is_whole(index):
     with file.open("a") as lines:
         lines.write(line[100:] + "\n")
     index.refresh()
-    assert index.grade(Answer("one", "toy/blend", 1)).passed
+    assert index.grade(Answer("one", "toy/blend", 1)).correct
 
 
 def test_the_last_grade_of_an_answer_counts_and_a_file_that_was_replaced_is_read_anew(index):
     file = index.folder / "grades.jsonl"
     write(file, grade(), grade(verdicts=("match", "match")))
     index.refresh()
-    assert [entry.head.passed for entry in index.entries.values()] == [True]
+    assert [entry.head.correct for entry in index.entries.values()] == [True]
     file.rename(file.with_suffix(".old"))
     write(file, grade(system="another"))
     index.refresh()

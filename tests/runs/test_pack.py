@@ -94,7 +94,7 @@ def test_a_pack_holds_answers_verdicts_and_costs_and_nothing_that_tells(packed, 
         "system": "me",
         "task": "toy/blend",
         "sample": 0,
-        "passed": False,
+        "correct": False,
     }
     for told in (b"alice", b"hunter2", b"acme", b"10.0.0.7", b"is not", str(tmp_path).encode(), b"signature"):
         assert not [name for name, data in files.items() if told in data], told
@@ -140,7 +140,7 @@ def test_a_run_that_holds_nothing_or_goes_on_is_refused(tmp_path):
 
 
 def claim(**changed):
-    said = {"system": "me", "task": "toy/blend", "sample": 0, "passed": True} | changed
+    said = {"system": "me", "task": "toy/blend", "sample": 0, "correct": True} | changed
     return json.dumps(said).encode() + b"\n"
 
 
@@ -209,7 +209,7 @@ def graded_again(found, folder, passed, seeds=(5,)):
 def test_a_verification_holds_for_what_was_graded_here_and_for_nothing_else(packed, tmp_path):
     folder = tmp_path / "verified"
     result = graded_again(pack.read_pack(packed), folder, passed=True)
-    assert (result.claimed_passed, result.passed, result.differ) == (0, 1, 1)
+    assert (result.claimed_correct, result.correct, result.differ) == (0, 1, 1)
     assert read_verification(read_run(folder)) == result
 
     file = folder / "verification.json"

@@ -114,8 +114,8 @@ def test_a_back_end_of_another_package_on_another_host_grades_as_the_others_do(i
     assert DEFAULT_SANDBOX in own
     with registry.open_pool("remote", [toy_suite], workers=1) as pool:
         grades = {item.system: item for item in graded(submissions, tasks, (1,), pool)}
-    assert grades["right"].passed
-    assert not grades["wrong"].passed
+    assert grades["right"].correct
+    assert not grades["wrong"].correct
     assert grades["right"].sandbox == "remote"
 
 

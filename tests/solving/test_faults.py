@@ -112,7 +112,7 @@ def test_only_what_the_machinery_failed_at_is_unanswered_and_asked_again(tmp_pat
     assert report["rates"]["all"][MODEL]["passes"] == 7
     assert report["rates"]["all"][MODEL]["unanswered"] == 0
     assert report["statuses"][MODEL]["answered"] == 6
-    grades = {item["task"]: item["passed"] for item in report["grades"]}
+    grades = {item["task"]: item["correct"] for item in report["grades"]}
     assert all(grades[task] == (kind in PASS or wanted[task] == "provider_error") for task, kind in KINDS.items())
     facts = json.loads((run / "run.json").read_text())["solving"]
     assert (facts["base_url"], facts["model_args"], facts["time_limit"]) == (base, {"stream": True}, 2)
@@ -219,7 +219,7 @@ def test_an_answer_that_is_paid_for_is_taken_whatever_the_limit(tmp_path):
     (log,) = eval(lmr_bench(tasks="concept_depth"), model=model, token_limit=5, log_dir=str(tmp_path), display="none")
 
     score = log.samples[0].scores["unit_tests"]
-    assert score.as_dict()["passed"] == 1
+    assert score.as_dict()["correct"] == 1
     assert score.metadata["status"] == "limit"
 
 
@@ -368,7 +368,7 @@ def test_a_call_that_failed_and_was_made_again_is_no_fault():
 
 def test_rates_leave_the_machinerys_failures_out_and_say_what_they_would_be():
     grade = Grade.model_construct
-    grades = [grade(task=str(n), system="s", passed=n < 12, cases=()) for n in range(15)]
+    grades = [grade(task=str(n), system="s", correct=n < 12, robust=n < 12, cases=()) for n in range(15)]
 
     assert str(rate(grades)) == "12/15 = 80.0%"
     missing = [Usage.model_construct(task="15", system="s", status="provider_error")]

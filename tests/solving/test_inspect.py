@@ -37,10 +37,10 @@ def test_metrics_are_accuracy_with_its_error_per_category_and_the_share_of_cases
 
     found = metrics(evaluate(tmp_path, [wrong, right], tasks="concept_depth,emoji_prompt"))
 
-    assert found["passed/mean/accuracy"] == 0.5
-    assert found["passed/mean/stderr"] == 0.5
-    assert found["passed/mean/grouped_interpretability"] == 0
-    assert found["passed/mean/grouped_evaluation_metrics"] == 1
+    assert found["correct/mean/accuracy"] == 0.5
+    assert found["correct/mean/stderr"] == 0.5
+    assert found["correct/mean/grouped_interpretability"] == 0
+    assert found["correct/mean/grouped_evaluation_metrics"] == 1
     assert found["cases/mean/mean"] == 0.5
 
 
@@ -49,8 +49,8 @@ def test_epochs_give_pass_at_k(tmp_path):
 
     found = metrics(evaluate(tmp_path, ["no", right, "no"], tasks="concept_depth", samples=3))
 
-    assert found["passed/mean/accuracy"] == 1 / 3
-    assert found["passed/pass_at_3/accuracy"] == 1
+    assert found["correct/mean/accuracy"] == 1 / 3
+    assert found["correct/pass_at_3/accuracy"] == 1
 
 
 def test_a_fault_of_the_machinery_raises_and_is_no_score(tmp_path, monkeypatch):
@@ -93,7 +93,7 @@ def test_by_its_name_from_the_command_line_of_inspect(tmp_path):
     (info,) = list_eval_logs(str(tmp_path / "logs"))
     logged = read_eval_log(info)
     assert logged.eval.task_version == load_suite()[0].suite.version
-    assert logged.samples[0].scores["unit_tests"].value == {"passed": 1, "cases": 1}
+    assert logged.samples[0].scores["unit_tests"].value == {"correct": 1, "robust": 1, "cases": 1}
     assert len(log.requests) == 1
 
 

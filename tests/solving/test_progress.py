@@ -20,7 +20,7 @@ from lmrbench.solving.task import lmr_bench
 FILE = "/workspace/repo/blending.py"
 RIGHT = (TOY_SUITE / "toy" / "repo" / "blending.py").read_text()
 UNSCALED = RIGHT.replace("self.scale * ", "")
-OUTCOME = ("turn", "matched", "cases", "passed")
+OUTCOME = ("turn", "matched", "cases", "correct")
 
 
 def bash(text):
@@ -110,7 +110,7 @@ def test_the_last_line_agrees_with_grade_and_usage(traced):
     (grade,), (usage,), *_ = lines(run / "grades.jsonl"), lines(run / "usage.jsonl")
     *_, before, last = lines(run / "progress.jsonl")
 
-    assert last["passed"] == before["passed"] == grade["passed"]
+    assert last["correct"] == before["correct"] == grade["correct"]
     assert last["matched"] == before["matched"] == sum(case["verdict"] == "match" for case in grade["cases"])
     assert last["turn"] == usage["calls"]
     for name in ("input_tokens", "output_tokens", "seconds", "dollars"):

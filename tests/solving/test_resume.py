@@ -18,7 +18,7 @@ def test_a_folder_that_was_renamed_forged_and_graded_under_other_seeds_is_report
         assert "1 of 2 answers pass" in first.stdout, first.stderr
         (tmp_path / "run").rename(tmp_path / "renamed")
         grades = tmp_path / "renamed" / "grades.jsonl"
-        grades.write_text(grades.read_text().replace('"passed":false', '"passed":true'))
+        grades.write_text(grades.read_text().replace('"correct":false', '"correct":true'))
 
         forged = lmrbench(base, "run", "--no-report", *arguments, "--out", tmp_path / "renamed")
         graded = lmrbench(base, "grade", tmp_path / "renamed", "--seeds", 2, "--json")

@@ -57,7 +57,7 @@ def test_a_model_that_knows_the_answers(tmp_path):
 
     assert result.returncode == 0, result.stderr
     report = json.loads(result.stdout)
-    assert report["rates"]["all"][MODEL]["passed"] == 1
+    assert report["rates"]["all"][MODEL]["correct"] == 1
     assert report["rates"]["all"][MODEL]["low"] == pytest.approx(0.3424, abs=1e-4)
     assert len(log.requests) == 2
     assert all("## Paper" in item.text and "## Instruction" in item.text for item in log.requests)
@@ -131,7 +131,7 @@ def test_several_models_have_a_run_folder_each_and_the_failure_of_one_loses_none
     assert "1 of 1 samples have no answer" in result.stderr
     assert f"{MODEL}:" not in result.stderr
     rates = json.loads(result.stdout)["rates"]["all"]
-    assert [rates[name]["passed"] for name in (MODEL, f"{MODEL}-2")] == [1, 1]
+    assert [rates[name]["correct"] for name in (MODEL, f"{MODEL}-2")] == [1, 1]
     assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == [
         "model-2-prompt",
         "model-broken-prompt",
@@ -291,7 +291,7 @@ def test_several_samples_are_asked_for_one_by_one_and_counted_by_task(tmp_path):
 
     report = json.loads(result.stdout)
     rate = report["rates"]["all"][MODEL]
-    assert (rate["tasks"], rate["answers"], rate["passed"]) == (1, 4, 0.75)
+    assert (rate["tasks"], rate["answers"], rate["correct"]) == (1, 4, 0.75)
     assert sorted(item["sample"] for item in report["grades"]) == [0, 1, 2, 3]
     assert len(log.requests) == 4
 
@@ -352,4 +352,4 @@ def test_without_a_model_the_systems_that_need_none(tmp_path):
     result = running.lmrbench("run", "--task", "concept_depth", "--out", tmp_path / "run", "--json")
 
     rates = json.loads(result.stdout)["rates"]["all"]
-    assert {name: rate["passed"] for name, rate in rates.items()} == {"golden": 1, "mask": 0, "nearest": 0}
+    assert {name: rate["correct"] for name, rate in rates.items()} == {"golden": 1, "mask": 0, "nearest": 0}

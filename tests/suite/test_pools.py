@@ -28,5 +28,5 @@ def test_the_reference_of_a_published_draw_passes_and_the_faithful_repository_fa
         task = forged(PAPERS["dpo"], 1, 0, workers)
         submissions = [*submissions_of("golden", [task]), *submissions_of("mask", [task])]
         found = {item.system: item for item in graded(submissions, {task.id: task}, (5,), workers)}
-    assert (found["golden"].passed, found["golden"].found) == (True, 1.0)
-    assert (found["mask"].passed, found["mask"].found) == (False, 0.0)
+    assert (found["golden"].correct, found["golden"].found) == (True, 1.0)
+    assert (found["mask"].correct, found["mask"].found) == (False, 0.0)

@@ -51,7 +51,7 @@ def test_the_original_fails_on_its_twin_and_the_twin_on_the_original(suite):
         found = graded(
             [*answers, *submissions_of("wrong", [twin])], {task.id: task for task in (original, twin)}, (3,), pool
         )
-        passed = {(item.system, item.label): item.passed for item in found}
+        passed = {(item.system, item.label): item.correct for item in found}
     assert passed == {
         ("toy/blend on toy/blend", ""): True,
         ("toy/blend on toy/blend_shifted", ""): False,

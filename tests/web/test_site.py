@@ -150,7 +150,7 @@ def names(page, table):
 def test_tables_are_sorted_and_filtered_by_mouse_and_by_keyboard(page, address, some):
     page.goto(f"{address(some)}/index.html")
     assert names(page, "leaderboard-1") == ["alpha", "gamma", "beta"]
-    passed = page.get_by_role("columnheader", name="passed")
+    passed = page.get_by_role("columnheader", name="correct")
     assert passed.get_attribute("aria-sort") == "descending"
     passed.get_by_role("button").click()
     assert names(page, "leaderboard-1") == ["beta", "gamma", "alpha"]

@@ -31,11 +31,10 @@ _SECONDS = 2.0
 _FACTOR = 100.0
 _HALF = Tolerance(rtol=0.3, atol=0.3)
 _WIDENED = """
-from inside.cases import ordinary_first as _ordinary_first
 from {place}.widening import widened as _widened
 
 def widened_cases(seed):
-    every = _ordinary_first(cases(seed))
+    every = sorted(cases(seed), key=lambda case: isinstance(case, dict) and bool(case.get("edge")))
     return _widened([every[number] for number in {numbers} if number < len(every)], seed, {most})
 """
 

@@ -41,7 +41,7 @@ def widened(cases: list[Any], seed: int, most: int) -> list[dict[str, Any]]:
     result = []
     for case, label, change in chosen:
         try:
-            data = change({key: value for key, value in case.items() if key != "name"})
+            data = change({key: value for key, value in case.items() if key not in ("name", "edge")})
         except (ValueError, TypeError, RuntimeError, IndexError):
             # The change does not apply to this case, such as an infinity in an array of integers.
             continue
