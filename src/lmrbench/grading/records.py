@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from typing import Literal, NamedTuple
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, ClassVar, Literal, NamedTuple
 
-from lmrbench.records import Part, StoredRecord
+from lmrbench.records import Migration, Part, StoredRecord
 from lmrbench.tasks.submission import Answer
 
 Verdict = Literal["match", "mismatch", "error", "timeout", "missing"]
@@ -87,6 +87,11 @@ class GradeTerms(NamedTuple):
     environment: str
 
 
+def _by_the_wall_clock(grade: dict[str, Any]) -> dict[str, Any]:
+    """Mark the time limits of a grade as wall-clock time, which they were up to schema 2."""
+    return grade | {"clock": "wall"}
+
+
 class Grade(StoredRecord):
     """The grade of one submission. It passes if every case under every seed matches.
 
@@ -112,6 +117,8 @@ class Grade(StoredRecord):
         timing: None if it was not measured; no verdict depends on it.
         clock: by which time limits were counted.
     """
+
+    migrations: ClassVar[Mapping[int, Migration]] = {2: _by_the_wall_clock}
 
     system: str
     task: str

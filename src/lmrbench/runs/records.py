@@ -7,11 +7,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 from pydantic import Field, JsonValue, model_validator
 
-from lmrbench.records import StoredRecord
+from lmrbench.records import Migration, StoredRecord
 from lmrbench.tasks.submission import Answer, SampleNumber, Text
 
 # How an answer ended. The last three are faults of a provider or machine: the sample gets no grade and is retried.
@@ -128,6 +128,19 @@ class Snapshot(StoredRecord):
         return Answer(self.system, self.task, self.sample)
 
 
+def _with_flat_settings(facts: dict[str, Any]) -> dict[str, Any]:
+    """Flatten the groups of settings that schema 0 had, and use the current names of settings."""
+    if facts.get("solving") is None:
+        return facts
+    old = dict(facts["solving"])
+    limits = {f"{name}_limit": value for name, value in old.pop("limits", {}).items()}
+    mount = [folder for folder in old.pop("shown", "").split(":") if folder]
+    renamed = {"agent_sandbox": old.pop("sandbox", "bubblewrap"), "mount": mount}
+    if old.get("paper") == "digest":
+        renamed["paper"] = "summary"
+    return facts | {"solving": old | old.pop("generation", {}) | limits | renamed}
+
+
 class RunFacts(StoredRecord):
     """`run.json`: the conditions under which the folder's submissions and last grades were made.
 
@@ -147,6 +160,8 @@ class RunFacts(StoredRecord):
         source: The file that the submissions were read from, relative to the folder; "" for submissions of models and
             built-in systems.
     """
+
+    migrations: ClassVar[Mapping[int, Migration]] = {0: _with_flat_settings}
 
     lmrbench: str
     suite_digest: str
