@@ -55,10 +55,11 @@ class StoredRecord(Record):
         return self
 
 
-AnyRecord = TypeVar("AnyRecord", bound=StoredRecord)
+AnyRecord = TypeVar("AnyRecord", bound=Record)
+Stored = TypeVar("Stored", bound=StoredRecord)
 
 
-def read_record(data: bytes, model: type[AnyRecord], place: str) -> AnyRecord:
+def read_record(data: bytes, model: type[Stored], place: str) -> Stored:
     """Parse a JSON object as a record, migrating it from earlier schemas.
 
     Args:
@@ -72,7 +73,7 @@ def read_record(data: bytes, model: type[AnyRecord], place: str) -> AnyRecord:
     values = parsed_json(data, place)
     if not isinstance(values, dict):
         raise RecordError(f"{place}: is not a JSON object")
-    return validated(values, model, place)
+    return validated(_migrated(values, model), model, place)
 
 
 def parsed_json(data: bytes, place: str) -> Any:
@@ -98,7 +99,7 @@ def parsed_json(data: bytes, place: str) -> Any:
 
 
 def validated(values: dict[str, Any], model: type[AnyRecord], place: str) -> AnyRecord:
-    """Convert a parsed JSON object to a record, migrating it from earlier schemas.
+    """Convert a parsed JSON object to a record.
 
     Args:
         values: The JSON object.
@@ -109,7 +110,7 @@ def validated(values: dict[str, Any], model: type[AnyRecord], place: str) -> Any
         RecordError: The object is not such a record. The message names place and key.
     """
     try:
-        return model.model_validate(_migrated(values, model))
+        return model.model_validate(values)
     except ValidationError as error:
         raise RecordError(f"{place}: {first_problem(error)}") from error
 

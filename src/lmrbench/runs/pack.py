@@ -16,7 +16,6 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 from pydantic import Field, JsonValue
 
@@ -24,7 +23,7 @@ from lmrbench.errors import RecordError
 from lmrbench.files import locked, reading_plain, write_whole
 from lmrbench.grading.draw import installation_seed
 from lmrbench.jsonl import MAX_LINE_BYTES, numbered_lines
-from lmrbench.records import StoredRecord, read_record
+from lmrbench.records import Stored, StoredRecord, read_record
 from lmrbench.runs.folder import FACTS, GRADES, SUBMISSIONS, USAGE, Run, read_run
 from lmrbench.runs.records import UNANSWERED, RunFacts, Usage
 from lmrbench.runs.transcripts import transcripts
@@ -288,9 +287,6 @@ def _checked(archive: zipfile.ZipFile, file: Path) -> tuple[dict[str, bytes], se
         raise RecordError(f"{file}: {others[0]}: unsupported compression method (expected deflate)")
     # With stored or deflate, zipfile never yields more than the declared size, so the limit above holds.
     return {name: archive.read(name) for name in names if name in known}, set(names) - set(known)
-
-
-Stored = TypeVar("Stored", bound=StoredRecord)
 
 
 def _records(data: bytes, model: type[Stored], place: str) -> list[Stored]:
