@@ -1,5 +1,6 @@
 """The documentation agrees with what it documents."""
 
+import pkgutil
 import re
 import runpy
 from pathlib import Path
@@ -25,3 +26,16 @@ def test_every_link_leads_somewhere(page):
 def test_every_page_is_in_the_navigation():
     named = set(re.findall(r": ([\w-]+\.md)", (ROOT / "mkdocs.yml").read_text("utf-8")))
     assert named == {page.name for page in (ROOT / "docs").glob("*.md")}
+
+
+def test_the_reference_names_what_there_is():
+    for name in re.findall(r"^::: (\S+)$", (ROOT / "docs" / "api.md").read_text("utf-8"), re.MULTILINE):
+        pkgutil.resolve_name(name)
+
+
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "docs/architecture.md", "docs/dependencies.md"])
+def test_the_modules_that_a_page_names_are_there(name):
+    modules = [str(file) for folder in ("src", "tests") for file in (ROOT / folder).rglob("*.py")]
+    named = re.findall(r"`([\w./]+\.py)`", (ROOT / name).read_text("utf-8"))
+    assert named
+    assert not [path for path in named if not any(module.endswith(f"/{path}") for module in modules)]

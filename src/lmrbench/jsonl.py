@@ -17,13 +17,13 @@ from typing import NamedTuple
 
 from lmrbench.errors import RecordError
 from lmrbench.files import append_whole, reading_plain
-from lmrbench.records import AnyRecord, StoredRecord, read_record
+from lmrbench.records import Stored, StoredRecord, read_record
 
 # The maximal length of a line of a foreign file, many times the size of the largest submission as JSON.
 MAX_LINE_BYTES = 16 << 20
 
 
-def read_lines(path: Path, model: type[AnyRecord]) -> list[AnyRecord]:
+def read_lines(path: Path, model: type[Stored]) -> list[Stored]:
     """Read the records of a file of our own, except for an incomplete last line.
 
     Args:
@@ -109,7 +109,7 @@ class GrowingFile:
             return file.read(place.length).strip()
 
 
-def read_submitted_lines(path: Path, model: type[AnyRecord]) -> list[AnyRecord]:
+def read_submitted_lines(path: Path, model: type[Stored]) -> list[Stored]:
     """Read the records of a file written by another program. The last line may lack its newline.
 
     Args:

@@ -1,15 +1,15 @@
 """Base classes of records, and migration of records that earlier versions wrote.
 
 A `StoredRecord` carries the number of the schema under which it was written. `read_record` migrates records of earlier
-schemas by the table `MIGRATIONS`. Unknown keys of a later schema are kept and written back. In a record of the current
-schema, an unknown key is an error.
+schemas by the `migrations` of their class. Unknown keys of a later schema are kept and written back. In a record of
+the current schema, an unknown key is an error.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import from_json
@@ -17,8 +17,10 @@ from pydantic_core import from_json
 from lmrbench.errors import RecordError
 
 # The current schema, common to all stored records. Increase it with each change that affects readers of old files, and
-# add the step from the previous number to MIGRATIONS. Records without a number have schema 0.
+# add the step from the previous number to the `migrations` of the record. Records without a number have schema 0.
 SCHEMA = 4
+# Changes the values of a record of one schema to those of the next.
+Migration = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 class Record(BaseModel):
@@ -37,10 +39,12 @@ class StoredRecord(Record):
     """A record that is written to files and may be read by later versions.
 
     Attributes:
+        migrations: The migrations from earlier schemas, by the schema that each starts from.
         schema_version: The schema under which it was written.
     """
 
     model_config = ConfigDict(extra="allow")
+    migrations: ClassVar[Mapping[int, Migration]] = {}
 
     schema_version: int = Field(default=SCHEMA, ge=0)
 
@@ -52,9 +56,10 @@ class StoredRecord(Record):
 
 
 AnyRecord = TypeVar("AnyRecord", bound=Record)
+Stored = TypeVar("Stored", bound=StoredRecord)
 
 
-def read_record(data: bytes, model: type[AnyRecord], place: str) -> AnyRecord:
+def read_record(data: bytes, model: type[Stored], place: str) -> Stored:
     """Parse a JSON object as a record, migrating it from earlier schemas.
 
     Args:
@@ -68,7 +73,7 @@ def read_record(data: bytes, model: type[AnyRecord], place: str) -> AnyRecord:
     values = parsed_json(data, place)
     if not isinstance(values, dict):
         raise RecordError(f"{place}: is not a JSON object")
-    return validated(values, model, place)
+    return validated(_migrated(values, model), model, place)
 
 
 def parsed_json(data: bytes, place: str) -> Any:
@@ -94,7 +99,7 @@ def parsed_json(data: bytes, place: str) -> Any:
 
 
 def validated(values: dict[str, Any], model: type[AnyRecord], place: str) -> AnyRecord:
-    """Convert a parsed JSON object to a record, migrating it from earlier schemas.
+    """Convert a parsed JSON object to a record.
 
     Args:
         values: The JSON object.
@@ -105,7 +110,7 @@ def validated(values: dict[str, Any], model: type[AnyRecord], place: str) -> Any
         RecordError: The object is not such a record. The message names place and key.
     """
     try:
-        return model.model_validate(_migrated(values, model.__name__))
+        return model.model_validate(values)
     except ValidationError as error:
         raise RecordError(f"{place}: {first_problem(error)}") from error
 
@@ -123,61 +128,14 @@ def first_problem(error: ValidationError, key: str = "") -> str:
     return f"{place}: {message}" if place else message
 
 
-def _migrated(values: dict[str, Any], name: str) -> dict[str, Any]:
+def _migrated(values: dict[str, Any], model: type[StoredRecord]) -> dict[str, Any]:
     written = values.get("schema_version", 0)
     if not isinstance(written, int) or written >= SCHEMA:
         return values
     for number in range(written, SCHEMA):
-        if change := MIGRATIONS.get((name, number)):
+        if change := model.migrations.get(number):
             values = change(values)
     return values | {"schema_version": SCHEMA}
-
-
-def _with_flat_settings(facts: dict[str, Any]) -> dict[str, Any]:
-    """Flatten the groups of settings that schema 0 had, and use the current names of settings."""
-    if facts.get("solving") is None:
-        return facts
-    old = dict(facts["solving"])
-    limits = {f"{name}_limit": value for name, value in old.pop("limits", {}).items()}
-    mount = [folder for folder in old.pop("shown", "").split(":") if folder]
-    renamed = {"agent_sandbox": old.pop("sandbox", "bubblewrap"), "mount": mount}
-    if old.get("paper") == "digest":
-        renamed["paper"] = "summary"
-    return facts | {"solving": old | old.pop("generation", {}) | limits | renamed}
-
-
-def _by_the_wall_clock(grade: dict[str, Any]) -> dict[str, Any]:
-    """Mark the time limits of a grade as wall-clock time, which they were up to schema 2."""
-    return grade | {"clock": "wall"}
-
-
-def _without_edge_cases(grade: dict[str, Any]) -> dict[str, Any]:
-    """Call a grade correct and robust if it passed: up to schema 3 no case was an edge case."""
-    others = {key: value for key, value in grade.items() if key != "passed"}
-    return others | {"correct": grade.get("passed"), "robust": grade.get("passed")}
-
-
-def _verified_without_edge_cases(result: dict[str, Any]) -> dict[str, Any]:
-    """Do the same for the counts of a verification."""
-    names = {"passed": ("correct", "robust"), "claimed_passed": ("claimed_correct", "claimed_robust")}
-    return {new: value for key, value in result.items() for new in names.get(key, (key,))}
-
-
-def _correct(state: dict[str, Any]) -> dict[str, Any]:
-    """Call a state of an agent's workspace correct if it passed."""
-    return {"correct" if key == "passed" else key: value for key, value in state.items()}
-
-
-# Maps the type of a record and its schema to the function that migrates it to the next schema.
-MIGRATIONS: Mapping[tuple[str, int], Callable[[dict[str, Any]], dict[str, Any]]] = {
-    ("RunFacts", 0): _with_flat_settings,
-    ("Grade", 2): _by_the_wall_clock,
-    ("Grade", 3): _without_edge_cases,
-    ("GradeHead", 3): _without_edge_cases,
-    ("Claim", 3): _without_edge_cases,
-    ("Verification", 3): _verified_without_edge_cases,
-    ("Snapshot", 3): _correct,
-}
 
 
 Item = TypeVar("Item")

@@ -155,6 +155,18 @@ def observe(case):
 """
 
 
+# Whether a task sees the folder of this test, or the process that runs it.
+HOST_PROBE = f"""
+import contextlib, os
+
+def look():
+    with contextlib.suppress(OSError), open("/proc/{os.getpid()}/cmdline", "rb") as file:
+        if file.read() == {Path("/proc/self/cmdline").read_bytes()!r}:
+            return True
+    return os.path.exists({str(SUITE)!r})
+"""
+
+
 class WatchedSandbox:
     """A sandbox that remembers the workers that it started."""
 
@@ -179,6 +191,12 @@ class Laboratory:
         # Of its one task, so that whatever looks does so in the worker that attacks are graded in.
         self.imports = third_party_imports(self.tasks["vault/score"])
         self.open()
+        if name not in NOT_STOPPED and self.run({"probe.py": HOST_PROBE.encode()}):
+            self.close()
+            pytest.fail(
+                f"{name}: shows this machine's files or processes, so attacks would harm it; give it an entry in "
+                "NOT_STOPPED, with the attacks that it does not stop"
+            )
         # The golden is observed in a worker of its own, once, and kept in the tests' cache.
         (golden,) = self.grade(GOLDEN)
         assert golden.correct, golden
@@ -370,6 +388,12 @@ def test_an_attack_fails_harms_nothing_and_is_not_felt_by_the_next_task(laborato
         if (scratch := getattr(getattr(item, "connection", None), "scratch", None)) and scratch.exists()
     ]
     assert attack in MAY_COST_THE_WORKER or len(laboratory.sandbox.launched) == workers
+
+
+def test_no_attack_is_tried_in_an_unknown_back_end_that_shows_the_host(monkeypatch):
+    monkeypatch.delitem(NOT_STOPPED, "process")
+    with pytest.raises(pytest.fail.Exception, match="process: shows this machine's files or processes"):
+        Laboratory("process")
 
 
 def test_a_fresh_sandbox_holds_nothing(laboratory):

@@ -201,9 +201,16 @@ def test_the_command_writes_each_format(toy_suite, tmp_path):
     assert "--goldens goes with --format huggingface" in refused.stderr
 
 
-def test_every_format_of_lmrbench_has_its_function():
-    for name, item in EXPORTERS.items():
-        assert callable(exporter(name, item.goldens))
+@pytest.mark.parametrize("name", EXPORTERS)
+def test_every_format_is_written_once_and_without_the_answer(name, tasks, tmp_path):
+    out = tmp_path / "out"
+    assert all(path.exists() for path in exporter(name)(tasks, out, "full"))
+    written = [file.read_bytes() for file in (out, *out.rglob("*")) if file.is_file()]
+    assert written
+    # A folder for Harbor holds the answers, where its agents do not see them.
+    assert name == "harbor" or not any(ANSWER.encode() in data for data in written)
+    with pytest.raises(UsageError, match="out"):
+        list(exporter(name)(tasks, out, "full"))
 
 
 def test_another_package_brings_a_format_by_an_entry_point(monkeypatch, toy_suite, tmp_path):

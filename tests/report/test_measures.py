@@ -5,6 +5,7 @@ import json
 import sys
 from types import ModuleType
 
+import pytest
 from typer.testing import CliRunner
 
 from lmrbench.cli import app
@@ -40,3 +41,12 @@ def test_a_registered_measure_is_in_every_form_of_a_report(grade, write_run, tmp
     assert '<section id="longest">' in (tmp_path / "x.html").read_text()
     assert r"\label{tab:longest}" in (tmp_path / "x.tex").read_text()
     assert json.loads(CliRunner().invoke(app, ["report", run, "--json"]).stdout)["longest_reason"] == 7
+
+
+def test_a_module_without_the_decorator_is_named(grade, write_run, tmp_path, monkeypatch):
+    name = f"{measures.__name__}.longest"
+    monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    monkeypatch.setattr(measures, "MODULES", ("longest",))
+    write_run(tmp_path / "run", [grade("me", "a/one", False)])
+    with pytest.raises(TypeError, match=r"longest: registers no measure; decorate a function with @measure\(\)"):
+        build(together([read_run(tmp_path / "run")], None))

@@ -6,6 +6,7 @@ import json
 import math
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -13,15 +14,17 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from lmrbench.cli import app
+from lmrbench.report.build import build
 from lmrbench.report.figures import draw_categories, draw_costs, draw_progress, draw_rates
+from lmrbench.report.findings import Findings, together
+from lmrbench.report.measures import _registered
 from lmrbench.report.measures.rates import rate
 from lmrbench.report.render.tables import sheet, show
 from lmrbench.report.render.text import comma_separated, latex
+from lmrbench.runs.folder import read_run
 from lmrbench.tasks.model import Tier
 
 EVIL = '<script src="http://evil.example/x.js">&amp;$x_1$ \\input{x} 100% #1\x1b[31m'
-TABLES = ["by-task", "by-category", "intervals", "failures", "endings", "unanswered"]
-TABLES += ["attempts", "effort", "first-right", "comparisons", "detectable"]
 
 
 class Page(HTMLParser):
@@ -94,12 +97,13 @@ def report(toy_suite):
 
 @pytest.fixture
 def files(five_systems, report, tmp_path):
-    """Page, CSV files and LaTeX of the five systems."""
+    """Page, CSV files and LaTeX of the five systems, and the tables that they show."""
     html, latex_file, folder = tmp_path / "new" / "report.html", tmp_path / "report.tex", tmp_path / "csv"
     result = report(five_systems, "--html", html, "--csv", folder, "--latex", latex_file)
     assert result.exit_code == 0, result.output
     assert f"{html}: written" in result.output
     return {
+        "sheets": build(together([read_run(Path(five_systems))], None)).sheets,
         "page": html.read_text("utf-8"),
         "csv": {file.stem: list(csv.reader(io.StringIO(file.read_text("utf-8")))) for file in folder.iterdir()},
         "latex": latex_file.read_text("utf-8"),
@@ -108,9 +112,10 @@ def files(five_systems, report, tmp_path):
 
 def test_the_page_holds_every_table_and_figure_and_needs_nothing_else(files):
     page = Page(files["page"])
-    assert list(page.tables) == TABLES
+    assert list(page.tables) == [item.name for item in files["sheets"]]
+    assert {"by-task", "intervals", "unanswered", "effort", "first-right", "comparisons"} <= page.tables.keys()
     assert files["page"].count("<svg") == 4
-    assert files["page"].count('<p class="note">') == 4 + len(TABLES)
+    assert files["page"].count('<p class="note">') == 4 + len(page.tables)
     assert all(link.startswith("#") for link in page.links)
     assert {link[1:] for link in page.links} <= set(page.ids)
     assert len(page.ids) == len(set(page.ids))
@@ -123,13 +128,12 @@ def test_the_page_holds_every_table_and_figure_and_needs_nothing_else(files):
 def test_csv_files_hold_numbers_alone_in_columns_of_their_own(files):
     tables = {name: [dict(zip(rows[0], row, strict=True)) for row in rows[1:]] for name, rows in files["csv"].items()}
     assert all(len(set(rows[0])) == len(rows[0]) for rows in files["csv"].values())
-    of_text = {"task", "system", "category", "first", "second", "test", "systems", "ended", "first failure", "reason"}
-    of_text |= {"for example", "spent"}
-    for name, rows in tables.items():
-        for row in rows:
+    for item in files["sheets"]:
+        of_text = set(item.columns) - item.numbers
+        for row in tables[item.name]:
             for column, text in row.items():
                 if column not in of_text and text:
-                    assert math.isfinite(float(text)), (name, column, text)
+                    assert math.isfinite(float(text)), (item.name, column, text)
     (whole,) = [row for row in tables["by-category"] if row["category"] == "all" and row["system"] == "org/model"]
     (rate,) = [row for row in tables["intervals"] if row["system"] == "org/model"]
     assert float(whole["correct"]) == float(rate["correct"]) <= 1
@@ -185,7 +189,7 @@ def test_latex_parses_back(files):
         name: [[text.replace("\n", " ") for text in row] for row in rows]
         for name, rows in Page(files["page"]).tables.items()
     }
-    assert files["latex"].count(r"\begin{table}") == files["latex"].count(r"\end{table}") == len(TABLES)
+    assert files["latex"].count(r"\begin{table}") == files["latex"].count(r"\end{table}") == len(tables)
 
 
 def _untex(text):
@@ -218,10 +222,14 @@ def test_json_holds_the_numbers_of_each_table(five_systems, report):
     assert found["detectable_difference"] is None
 
 
-def test_the_new_tables_fit_a_terminal_of_80_columns(grade, usage, snapshot):
-    from lmrbench.report.build import build
-    from lmrbench.report.findings import Findings
+def test_json_holds_what_each_measure_computed_and_no_key_twice(five_systems):
+    findings = together([read_run(Path(five_systems))], None)
+    numbers = build(findings).numbers
+    for function in [function for items in _registered.values() for scope, function in items if scope == "tier"]:
+        assert function(findings).numbers.items() <= numbers.items()
 
+
+def test_the_new_tables_fit_a_terminal_of_80_columns(grade, usage, snapshot):
     names = ("openai/gpt-5", "anthropic/opus")
     tasks = [f"p{number}/x" for number in range(8)]
     grades = [

@@ -6,7 +6,11 @@ import os
 import anyio
 import pytest
 from tests.running import lmrbench
+from typer.testing import CliRunner
 
+from lmrbench.cli import app, setup
+from lmrbench.sandbox.doctor import Diagnosis
+from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 from lmrbench.solving.session import AgentSession, SessionError
 
 SETTING = "kernel.apparmor_restrict_unprivileged_userns"
@@ -38,6 +42,13 @@ def test_doctor_names_the_setting_of_ubuntu(forbidden):
     assert said in line
     assert SETTING in line
     assert "AppArmor profile" in line
+
+
+@pytest.mark.parametrize("works", ["another", DEFAULT_SANDBOX])
+def test_doctor_fails_with_the_default_back_end_wherever_it_is_listed(works, monkeypatch):
+    monkeypatch.setattr(setup, "sandbox_names", lambda: ("another", DEFAULT_SANDBOX))
+    monkeypatch.setattr(setup, "diagnose", lambda name: Diagnosis(name, name == works))
+    assert CliRunner().invoke(app, ["setup", "doctor"]).exit_code == (works != DEFAULT_SANDBOX)
 
 
 def test_grade_names_the_setting_of_ubuntu_in_one_line(forbidden, toy_suite, tmp_path):

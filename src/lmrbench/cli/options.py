@@ -48,8 +48,8 @@ Sandbox = Annotated[
     advanced(
         "--sandbox",
         metavar="NAME",
-        help="Where answers are graded: bubblewrap, docker, process (hides nothing; see docs/security.md), or a back "
-        "end of another package.",
+        help="The back end that answers are graded in, one of those that `lmrbench setup doctor` lists; process hides "
+        "nothing (docs/security.md).",
     ),
 ]
 Workers = Annotated[int | None, advanced("--workers", min=1, help="Number of warm workers; by default one per core.")]

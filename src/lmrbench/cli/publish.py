@@ -14,7 +14,7 @@ from lmrbench.cli.terminal import say, show, staged, warn
 from lmrbench.errors import RecordError
 from lmrbench.grading.plan import GradingPlan
 from lmrbench.grading.records import Result, not_submitted
-from lmrbench.integrations.registry import EXPORTERS, exporter
+from lmrbench.integrations.registry import EXPORTERS, WITH_GOLDENS, exporter
 from lmrbench.report.sheets.grading import missing_lines, verification_sheets
 from lmrbench.report.sheets.suite import tiers_warning
 from lmrbench.runs.folder import drawn_seeds, read_run, require_known
@@ -35,8 +35,7 @@ def export(
         Option(
             "--to",
             metavar="PATH",
-            help="A folder: each workspace is written to PATH/paper/task, each task of Harbor to PATH/paper__task, a "
-            "dataset to PATH. For jsonl, a file.",
+            help="The folder to write, or the file for a format of one file.",
         ),
     ],
     inputs: Annotated[
@@ -51,7 +50,7 @@ def export(
         ),
     ] = "workspace",
     goldens: Annotated[
-        bool, Option("--goldens", help="With huggingface: also write the answers, for a gated dataset.")
+        bool, Option("--goldens", help=f"With {WITH_GOLDENS}: also write the answers, for a gated dataset.")
     ] = False,
     tier: options.TierName = "function",
     fresh: options.Fresh = None,

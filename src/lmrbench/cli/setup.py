@@ -17,6 +17,7 @@ from lmrbench.cli.terminal import progress, say, show, staged, warn
 from lmrbench.errors import SandboxError, SourceError, UsageError
 from lmrbench.report.sheets import setup as tables
 from lmrbench.sandbox.doctor import diagnose
+from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 from lmrbench.sandbox.registry import sandbox_names
 from lmrbench.sandbox.venvs import build as build_environment
 from lmrbench.sandbox.venvs import unmet_requirements
@@ -45,7 +46,7 @@ def doctor(json: options.Json = False) -> None:
         for item in diagnoses:
             if not item.works:
                 say(f"{item.name}: {item.reason}" + (f". What to do: {item.advice}" if item.advice else ""))
-    if not diagnoses[0].works:
+    if not any(item.works for item in diagnoses if item.name == DEFAULT_SANDBOX):
         raise typer.Exit(1)
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from typing import Literal, NamedTuple
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, ClassVar, Literal, NamedTuple
 
-from lmrbench.records import Part, StoredRecord
+from lmrbench.records import Migration, Part, StoredRecord
 from lmrbench.tasks.submission import Answer
 
 Verdict = Literal["match", "mismatch", "error", "timeout", "missing"]
@@ -94,6 +94,17 @@ class GradeTerms(NamedTuple):
     environment: str
 
 
+def _by_the_wall_clock(grade: dict[str, Any]) -> dict[str, Any]:
+    """Mark the time limits of a grade as wall-clock time, which they were up to schema 2."""
+    return grade | {"clock": "wall"}
+
+
+def without_edge_cases(grade: dict[str, Any]) -> dict[str, Any]:
+    """Call a grade correct and robust if it passed: up to schema 3 no case was an edge case."""
+    others = {key: value for key, value in grade.items() if key != "passed"}
+    return others | {"correct": grade.get("passed"), "robust": grade.get("passed")}
+
+
 class Grade(StoredRecord):
     """The grade of one submission: correct if every ordinary case under every seed matches, robust if all cases do.
 
@@ -120,6 +131,8 @@ class Grade(StoredRecord):
         timing: None if it was not measured; no verdict depends on it.
         clock: by which time limits were counted.
     """
+
+    migrations: ClassVar[Mapping[int, Migration]] = {2: _by_the_wall_clock, 3: without_edge_cases}
 
     system: str
     task: str

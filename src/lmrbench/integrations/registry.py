@@ -21,7 +21,7 @@ class Exporter:
     """A format of lmrbench.
 
     Attributes:
-        about: one line for the help.
+        about: one line for the help, in which PATH is that of --to.
         place: its function, as an entry point names it.
         goldens: whether the function takes `goldens=True`, and writes the answers too.
     """
@@ -32,14 +32,15 @@ class Exporter:
 
 
 EXPORTERS = {
-    "workspace": Exporter("folders to edit", "lmrbench.integrations.workspace:write"),
+    "workspace": Exporter("folders to edit, PATH/paper/task", "lmrbench.integrations.workspace:write"),
     "harbor": Exporter(
-        "folders that Harbor runs, with the answers where its agents do not see them",
+        "folders that Harbor runs, PATH/paper__task, with the answers where its agents do not see them",
         "lmrbench.integrations.harbor:write",
     ),
     "huggingface": Exporter("a dataset with a card", "lmrbench.integrations.huggingface:write", goldens=True),
-    "jsonl": Exporter("the same rows in one file", "lmrbench.integrations.huggingface:write_rows"),
+    "jsonl": Exporter("the rows of a dataset in one file", "lmrbench.integrations.huggingface:write_rows"),
 }
+WITH_GOLDENS = " or ".join(name for name, item in EXPORTERS.items() if item.goldens)
 
 
 def exporter(name: str, goldens: bool = False) -> Callable[..., Iterator[Path]]:
@@ -53,8 +54,7 @@ def exporter(name: str, goldens: bool = False) -> Callable[..., Iterator[Path]]:
         UsageError: there is no such format, or it writes no answers.
     """
     if goldens and not (name in EXPORTERS and EXPORTERS[name].goldens):
-        able = " or ".join(item for item, found in EXPORTERS.items() if found.goldens)
-        raise UsageError(f"--goldens goes with --format {able}")
+        raise UsageError(f"--goldens goes with --format {WITH_GOLDENS}")
     if name in EXPORTERS:
         entry = EntryPoint(name, EXPORTERS[name].place, GROUP)
     else:

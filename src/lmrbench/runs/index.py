@@ -8,16 +8,16 @@ previous one.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from lmrbench.errors import RecordError
-from lmrbench.grading.records import Grade, grade_word
+from lmrbench.grading.records import Grade, grade_word, without_edge_cases
 from lmrbench.grading.signatures import unsigned
 from lmrbench.jsonl import GrowingFile, Place
-from lmrbench.records import Record, read_record
+from lmrbench.records import Migration, StoredRecord, read_record
 from lmrbench.runs.folder import GRADES, JUDGEMENTS, LABELS, SUBMISSIONS, USAGE, read_facts
 from lmrbench.runs.records import Judgement, Label, RunFacts, Usage
 from lmrbench.tasks.submission import Answer, Submission
@@ -28,10 +28,11 @@ _CASES, _CASE, _MATCH = b',"cases":', b'"verdict":"', b'"verdict":"match"'
 OfAnswer = TypeVar("OfAnswer", Submission, Judgement, Label)
 
 
-class GradeHead(Record):
+class GradeHead(StoredRecord):
     """The fields of a stored grade that precede its cases."""
 
-    schema_version: int
+    migrations: ClassVar[Mapping[int, Migration]] = {3: without_edge_cases}
+
     system: str
     task: str
     sample: int

@@ -16,15 +16,16 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import ClassVar
 
 from pydantic import Field, JsonValue
 
 from lmrbench.errors import RecordError
 from lmrbench.files import locked, reading_plain, write_whole
 from lmrbench.grading.draw import installation_seed
+from lmrbench.grading.records import without_edge_cases
 from lmrbench.jsonl import MAX_LINE_BYTES, numbered_lines
-from lmrbench.records import StoredRecord, read_record
+from lmrbench.records import Migration, Stored, StoredRecord, read_record
 from lmrbench.runs.folder import FACTS, GRADES, SUBMISSIONS, USAGE, Run, read_run
 from lmrbench.runs.records import UNANSWERED, RunFacts, Usage
 from lmrbench.runs.transcripts import transcripts
@@ -61,6 +62,8 @@ class Manifest(StoredRecord):
 
 class Claim(StoredRecord):
     """The verdict that a pack claims for one answer."""
+
+    migrations: ClassVar[Mapping[int, Migration]] = {3: without_edge_cases}
 
     system: Text = Field(min_length=1)
     task: Text = Field(min_length=1)
@@ -289,9 +292,6 @@ def _checked(archive: zipfile.ZipFile, file: Path) -> tuple[dict[str, bytes], se
         raise RecordError(f"{file}: {others[0]}: unsupported compression method (expected deflate)")
     # With stored or deflate, zipfile never yields more than the declared size, so the limit above holds.
     return {name: archive.read(name) for name in names if name in known}, set(names) - set(known)
-
-
-Stored = TypeVar("Stored", bound=StoredRecord)
 
 
 def _records(data: bytes, model: type[Stored], place: str) -> list[Stored]:

@@ -7,11 +7,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 from pydantic import Field, JsonValue, model_validator
 
-from lmrbench.records import StoredRecord
+from lmrbench.records import Migration, StoredRecord
 from lmrbench.tasks.submission import Answer, SampleNumber, Text
 
 # How an answer ended. The last three are faults of a provider or machine: the sample gets no grade and is retried.
@@ -89,6 +89,11 @@ class Usage(StoredRecord):
         return Answer(self.system, self.task, self.sample)
 
 
+def _correct(state: dict[str, Any]) -> dict[str, Any]:
+    """Call a state of a workspace correct if it passed."""
+    return {"correct" if key == "passed" else key: value for key, value in state.items()}
+
+
 class Snapshot(StoredRecord):
     """The grade of an agent's workspace after a turn, and the cost until then.
 
@@ -109,6 +114,8 @@ class Snapshot(StoredRecord):
         correct: Whether the workspace is correct under the seeds of the answer's own grade.
     """
 
+    migrations: ClassVar[Mapping[int, Migration]] = {3: _correct}
+
     system: str
     task: str
     sample: int
@@ -126,6 +133,19 @@ class Snapshot(StoredRecord):
     def answer(self) -> Answer:
         """The answer that the agent was working on."""
         return Answer(self.system, self.task, self.sample)
+
+
+def _with_flat_settings(facts: dict[str, Any]) -> dict[str, Any]:
+    """Flatten the groups of settings that schema 0 had, and use the current names of settings."""
+    if facts.get("solving") is None:
+        return facts
+    old = dict(facts["solving"])
+    limits = {f"{name}_limit": value for name, value in old.pop("limits", {}).items()}
+    mount = [folder for folder in old.pop("shown", "").split(":") if folder]
+    renamed = {"agent_sandbox": old.pop("sandbox", "bubblewrap"), "mount": mount}
+    if old.get("paper") == "digest":
+        renamed["paper"] = "summary"
+    return facts | {"solving": old | old.pop("generation", {}) | limits | renamed}
 
 
 class RunFacts(StoredRecord):
@@ -147,6 +167,8 @@ class RunFacts(StoredRecord):
         source: The file that the submissions were read from, relative to the folder; "" for submissions of models and
             built-in systems.
     """
+
+    migrations: ClassVar[Mapping[int, Migration]] = {0: _with_flat_settings}
 
     lmrbench: str
     suite_digest: str

@@ -6,15 +6,15 @@ signed like grades, so only verifications by this installation are accepted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from lmrbench.errors import RecordError, UsageError
 from lmrbench.files import read_plain, write_whole
 from lmrbench.grading.records import Result
 from lmrbench.grading.signatures import signed, verified
-from lmrbench.records import StoredRecord, read_record
+from lmrbench.records import Migration, StoredRecord, read_record
 from lmrbench.runs.folder import (
     FACTS,
     SUBMISSIONS,
@@ -28,6 +28,12 @@ from lmrbench.runs.folder import (
 from lmrbench.runs.pack import Claim, Pack
 
 VERIFICATION = "verification.json"
+
+
+def _without_edge_cases(result: dict[str, Any]) -> dict[str, Any]:
+    """Call answers correct and robust if they passed: up to schema 3 no case was an edge case."""
+    names = {"passed": ("correct", "robust"), "claimed_passed": ("claimed_correct", "claimed_robust")}
+    return {new: value for key, value in result.items() for new in names.get(key, (key,))}
 
 
 class Verification(StoredRecord):
@@ -50,6 +56,8 @@ class Verification(StoredRecord):
         robust: The number of answers that are robust here.
         differ: The number of answers whose claimed and verified verdicts differ.
     """
+
+    migrations: ClassVar[Mapping[int, Migration]] = {3: _without_edge_cases}
 
     pack: str
     lmrbench: str

@@ -73,11 +73,16 @@ def measured(findings: Findings, scope: Scope) -> Measured:
 
     Returns:
         The numbers and tables of all of them, in the order of `MODULES`.
+
+    Raises:
+        TypeError: A module registers no measure.
     """
     numbers: dict[str, Any] = {}
     sheets: list[Sheet] = []
     for name in MODULES:
         module = import_module(f"{__name__}.{name}")
+        if module.__name__ not in _registered:
+            raise TypeError(f"{module.__name__}: registers no measure; decorate a function with @measure()")
         for of, function in _registered[module.__name__]:
             if of == scope:
                 found = function(findings)

@@ -15,8 +15,8 @@ from lmrbench.tasks.tiers.forensic import forensic_name
 
 def certificates_sheet(found: Mapping[str, Certificate | None]) -> Sheet:
     """Return what audits measured of tasks, by id."""
-    columns = ("task", "cases", "edge", "flakes", "rewrites", "wrong", "mutants", "score", "by ordinary")
-    columns += ("behaviours", "their score", "theirs by ordinary", "fixed")
+    columns = ["task", "cases", "edge", "flakes", "rewrites", "wrong", "mutants", "score", "by ordinary"]
+    columns += ["behaviours", "their score", "theirs by ordinary", "fixed"]
     rows = [(name, *(_measures(item) if item else ["-"] * (len(columns) - 1))) for name, item in found.items()]
     spare = ("flakes", "rewrites", "cases", "edge", "wrong", "by ordinary", "theirs by ordinary")
     return sheet("", columns, rows, numbers=columns[1:], spare=spare)
