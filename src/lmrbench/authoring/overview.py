@@ -6,7 +6,7 @@ import ast
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from lmrbench.authoring.audit.certificate import read_certificate
+from lmrbench.authoring.audit.certificate import Mutation, read_certificate
 from lmrbench.records import Record
 from lmrbench.source.functions import find
 from lmrbench.tasks.model import Suite, Task
@@ -14,15 +14,32 @@ from lmrbench.tasks.workspace import repository_files
 
 _HEAD = """# The suite
 
-{tasks} tasks from {papers} papers. Lines are those of the masked bodies, files those of the repository; cases,
-rewrites, wrong versions and the scores of mutants of one expression and of behaviour are what the
-[audit](writing-a-task.md#the-audit) ran. This page is written by `make suite-page`.
+{tasks} tasks from {papers} papers. Lines are those of the masked bodies, files those of the repository, words those of
+the instruction. The other columns are what the [audit](writing-a-task.md#the-audit) measured: ordinary and edge cases,
+processor seconds of one check of the reference, rewrites, wrong versions, and the share of mutants of one expression and
+of behaviour that the check rejects (in brackets: that its ordinary cases reject). `make suite-page` writes this page.
 
 ![Tasks of each category, here and as published; masked lines against lines of the repository](pictures/suite.svg)
 
-| task | paper | category | target | lines | files | cases | rewrites | wrong | mutants | behaviours |
-|---|---|---|---|--:|--:|--:|--:|--:|--:|--:|
 """
+_COLUMNS = [
+    "task",
+    "paper",
+    "category",
+    "target",
+    "lines",
+    "files",
+    "words",
+    "ordinary",
+    "edge",
+    "seconds",
+    "rewrites",
+    "wrong",
+    "mutants",
+    "behaviours",
+]
+# The first columns hold text, the others numbers.
+_TEXTS = 4
 
 
 class Size(Record):
@@ -114,7 +131,8 @@ def category_counts(tasks: Iterable[Task], suite: Suite | None) -> tuple[Categor
 
 def suite_page(tasks: Sequence[Task]) -> str:
     """Return the page of the suite in Markdown. A task without a valid certificate has dashes for its findings."""
-    rows = [_row(task) for task in tasks]
+    rule = ["---"] * _TEXTS + ["--:"] * (len(_COLUMNS) - _TEXTS)
+    rows = [_COLUMNS, rule, *map(_row, tasks)]
     papers = len({task.paper.slug for task in tasks})
     return _HEAD.format(tasks=len(tasks), papers=papers) + "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
@@ -123,15 +141,22 @@ def _row(task: Task) -> list[str]:
     paper = f"[{task.paper.title}]({task.paper.url}), {task.paper.venue} {task.paper.year}"
     targets = "<br>".join(f"`{target}`" for target in task.targets)
     row = [task.id, paper, task.category.replace("_", " "), targets]
-    row += [str(masked_lines(task)), str(len(repository_files(task)))]
+    row += [str(masked_lines(task)), str(len(repository_files(task))), str(len(task.instruction.split()))]
     found = read_certificate(task)
     if found is None:
-        return [*row, *["-"] * 5]
+        return [*row, *["-"] * 7]
     return [
         *row,
-        str(found.cost.cases),
+        str(found.cost.cases - found.cost.edge),
+        str(found.cost.edge),
+        f"{found.cost.seconds:.2f}",
         str(len(found.rewrites)),
         str(len(found.wrong)),
-        f"{found.mutation.score:.3f} of {found.mutation.mutants}",
-        f"{found.behavioural.score:.3f} of {found.behavioural.mutants}" if found.behavioural else "-",
+        _score(found.mutation),
+        _score(found.behavioural) if found.behavioural else "-",
     ]
+
+
+def _score(found: Mutation) -> str:
+    by_ordinary = "" if found.by_ordinary is None else f" ({found.ordinary_score:.3f})"
+    return f"{found.score:.3f}{by_ordinary} of {found.mutants}"
