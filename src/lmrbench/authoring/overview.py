@@ -16,30 +16,14 @@ _HEAD = """# The suite
 
 {tasks} tasks from {papers} papers. Lines are those of the masked bodies, files those of the repository, words those of
 the instruction. The other columns are what the [audit](writing-a-task.md#the-audit) measured: ordinary and edge cases,
-processor seconds of one check of the reference, rewrites, wrong versions, and the share of mutants of one expression and
-of behaviour that the check rejects (in brackets: that its ordinary cases reject). `make suite-page` writes this page.
+processor seconds of one check of the reference, rewrites, wrong versions, and the share of the mutants of one
+expression and of behaviour that the check rejects, in brackets by ordinary cases alone.
 
 ![Tasks of each category, here and as published; masked lines against lines of the repository](pictures/suite.svg)
 
 """
-_COLUMNS = [
-    "task",
-    "paper",
-    "category",
-    "target",
-    "lines",
-    "files",
-    "words",
-    "ordinary",
-    "edge",
-    "seconds",
-    "rewrites",
-    "wrong",
-    "mutants",
-    "behaviours",
-]
-# The first columns hold text, the others numbers.
-_TEXTS = 4
+_TEXTS = ("task", "paper", "category", "target")
+_NUMBERS = ("lines", "files", "words", "ordinary", "edge", "seconds", "rewrites", "wrong", "mutants", "behaviours")
 
 
 class Size(Record):
@@ -131,8 +115,8 @@ def category_counts(tasks: Iterable[Task], suite: Suite | None) -> tuple[Categor
 
 def suite_page(tasks: Sequence[Task]) -> str:
     """Return the page of the suite in Markdown. A task without a valid certificate has dashes for its findings."""
-    rule = ["---"] * _TEXTS + ["--:"] * (len(_COLUMNS) - _TEXTS)
-    rows = [_COLUMNS, rule, *map(_row, tasks)]
+    rule = ["---"] * len(_TEXTS) + ["--:"] * len(_NUMBERS)
+    rows = [(*_TEXTS, *_NUMBERS), rule, *map(_row, tasks)]
     papers = len({task.paper.slug for task in tasks})
     return _HEAD.format(tasks=len(tasks), papers=papers) + "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
