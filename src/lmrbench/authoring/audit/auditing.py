@@ -12,6 +12,7 @@ from lmrbench.authoring.audit.laboratory import HASTY, Advance, Laboratory, Tria
 from lmrbench.authoring.audit.leaks import missing, worst_leak
 from lmrbench.authoring.audit.mutation import SEEDS_FOR_WRONG, mutations
 from lmrbench.errors import SubmissionError
+from lmrbench.grading.systems import PLAIN
 from lmrbench.sandbox.protocol import WorkerPool
 from lmrbench.tasks.collect import candidate_files
 from lmrbench.tasks.digests import audit_digest
@@ -20,7 +21,9 @@ from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import repository_files, unsolved_files
 from lmrbench.tasks.wrong import breaks_only_edge_cases
 
-# The number of seeds for the costly cases of the golden and of its rewrites; cheap cases run under all seeds.
+# The golden and the plain rewrite run under all seeds, the other rewrites under this many.
+SEEDS_FOR_REWRITES = 25
+# The number of seeds for costly cases, and for the golden on two threads.
 SEEDS_FOR_COSTLY = 10
 
 _TWO_THREADS = """
@@ -59,17 +62,16 @@ def audit(task: Task, seeds: Sequence[int], pool: WorkerPool, advance: Advance =
     proposes = len(seeds) > SEEDS_FOR_WRONG
     golden = repository_files(task)
     again = [
-        Trial("golden", golden, seed, observe=observe, cases=laboratory.cases_under(number, SEEDS_FOR_COSTLY))
+        Trial("golden", golden, seed, cases=laboratory.cases_under(number, SEEDS_FOR_COSTLY))
         for number, seed in enumerate(seeds)
-        for observe in (None, laboratory.observing + _TWO_THREADS)
-        if observe is None or "torch" in laboratory.imports
     ]
+    if "torch" in laboratory.imports:
+        threaded = laboratory.observing + _TWO_THREADS
+        again += [Trial("golden", golden, seed, observe=threaded) for seed in seeds[:SEEDS_FOR_COSTLY]]
     runs = [result for _, result in laboratory.run("golden", again)]
     rounding = _rounding_margins(laboratory)
     mask = laboratory.variants("mask", {"mask": unsolved_files(task)}, seeds[:1])
-    rewrites = laboratory.variants(
-        "rewrites", variant_files(task, task.files.rewrites), seeds, must_pass=True, seeds_for_costly=SEEDS_FOR_COSTLY
-    )
+    rewrites = tried_rewrites(laboratory)
     # With few seeds no tolerance is proposed, so the margins of cases after the first rejection are not needed.
     wrong = wrong_versions(laboratory, "all" if proposes else "rejected")
     mutation, behavioural = mutations(laboratory)
@@ -97,6 +99,20 @@ def audit(task: Task, seeds: Sequence[int], pool: WorkerPool, advance: Advance =
         oracles=oracles(laboratory),
         fixed_inputs=fixed_inputs(laboratory),
     )
+
+
+def tried_rewrites(laboratory: Laboratory) -> tuple[Variant, ...]:
+    """Try every rewrite under many seeds."""
+    files = variant_files(laboratory.task, laboratory.task.files.rewrites)
+    found: dict[str, Variant] = {}
+    for names, seeds in (
+        (files.keys() - {PLAIN}, laboratory.seeds[:SEEDS_FOR_REWRITES]),
+        (files.keys() & {PLAIN}, laboratory.seeds),
+    ):
+        some = {name: files[name] for name in sorted(names)}
+        tried = laboratory.variants("rewrites", some, seeds, must_pass=True, seeds_for_costly=SEEDS_FOR_COSTLY)
+        found |= {item.name: item for item in tried}
+    return tuple(found[name] for name in files)
 
 
 def wrong_versions(laboratory: Laboratory, until: Until) -> tuple[Variant, ...]:

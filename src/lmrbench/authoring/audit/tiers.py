@@ -14,7 +14,7 @@ from lmrbench.authoring.audit.auditing import (
     check_cost,
     golden_runs,
     tried_cheats,
-    variant_files,
+    tried_rewrites,
     wrong_versions,
 )
 from lmrbench.authoring.audit.certificate import AUDITOR, Certificate
@@ -52,9 +52,7 @@ def audit_of_tier(
         for number, seed in enumerate(seeds)
     ]
     runs = [result for _, result in laboratory.run("golden", again)]
-    rewrites = laboratory.variants(
-        "rewrites", variant_files(task, task.files.rewrites), seeds, must_pass=True, seeds_for_costly=SEEDS_FOR_COSTLY
-    )
+    rewrites = tried_rewrites(laboratory)
     wrong = wrong_versions(laboratory, "rejected")
     mutation = expression_mutation(laboratory)
     return Certificate(
