@@ -45,7 +45,7 @@ COMMANDS = {
     "report": Entry("Report runs in tables, as a page, or for a paper.", "look:report", LOOK),
     "why": Entry("List the answers of a run that fail, or show why one fails.", "look:why", LOOK),
     "view": Entry("Browse runs: tasks by systems, and the code and failures of each answer.", "look:view", LOOK),
-    "analyse": Entry("Analyse runs further: agreement, actions, inputs, errors and others.", "analyse:app", LOOK),
+    "analyse": Entry("Analyse runs: agreement, actions, inputs, errors and others.", "analyse:app", LOOK),
     "annotate": Entry("Have people label answers in a browser.", "people:annotate", PEOPLE),
     "labels": Entry("Have people label answers in sheets; merge and adjudicate labels.", "people:labels", PEOPLE),
     "export": Entry("Write what a solver sees of each task.", "publish:export", PUBLISH),

@@ -26,7 +26,7 @@ from lmrbench.tasks.workspace import repository_files, unsolved_files
 
 
 class JudgingPlan(Record):
-    """The conditions under which judges are asked.
+    """The number of votes, and the content of the prompts.
 
     Attributes:
         votes: number of votes of each judge on each submission in each order.
