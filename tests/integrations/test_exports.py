@@ -198,7 +198,7 @@ def test_the_command_writes_each_format(toy_suite, tmp_path):
     assert run(*every, "--to", "rows.jsonl", "--format", "jsonl", cwd=tmp_path).returncode == 0
     refused = run(*every, "--to", "other.jsonl", "--format", "jsonl", "--goldens", cwd=tmp_path)
     assert refused.returncode == 2
-    assert "--goldens goes with --format huggingface" in refused.stderr
+    assert "--goldens needs --format huggingface" in refused.stderr
 
 
 def test_every_format_of_lmrbench_has_its_function():

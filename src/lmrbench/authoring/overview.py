@@ -26,7 +26,7 @@ rewrites, wrong versions and the scores of mutants of one expression and of beha
 
 
 class Size(Record):
-    """How much there is to read and to write for one task.
+    """The amount of text to read and of code to write for one task.
 
     Attributes:
         masked_lines: Lines of the masked bodies.

@@ -57,9 +57,9 @@ def judge(
     same command then asks again.
     """
     if not model:
-        raise UsageError("--model is needed: the judge, such as openai/gpt-5")
+        raise UsageError("--model: required; name the judge, such as openai/gpt-5")
     if twice := [name for name in model if model.count(name) > 1]:
-        raise UsageError(f"--model {twice[0]}: is named twice; more votes are asked for with --votes")
+        raise UsageError(f"--model {twice[0]}: is named twice; use --votes to ask for more votes")
     if not run.is_dir():
         raise UsageError(f"{run}: there is no such run folder")
     tasks = select(suite, task)

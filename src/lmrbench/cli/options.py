@@ -65,7 +65,7 @@ Address = Annotated[
     advanced(
         "--address",
         metavar="HOST:PORT",
-        help="With --executor ray: the cluster; by default RAY_ADDRESS, or a cluster of this machine alone.",
+        help="With --executor ray: the cluster; by default RAY_ADDRESS, or a cluster on this machine.",
     ),
 ]
 Prices = Annotated[Path | None, Option("--prices", metavar="FILE", help="JSON: dollars per million tokens, by model.")]

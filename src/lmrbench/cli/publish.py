@@ -63,7 +63,7 @@ def export(
     """
     write = exporter(format, goldens)
     tasks = select(suite, patterns, tier, fresh).chosen
-    if warning := tiers_warning(tasks, "do not give what is written here to solvers of their tasks of another tier"):
+    if warning := tiers_warning(tasks, "do not give these files to solvers of the same papers' tasks of another tier"):
         warn(warning)
     with staged("tasks", len(tasks)) as (finished, _):
         for place in write(tasks, to, inputs, **({"goldens": True} if goldens else {})):

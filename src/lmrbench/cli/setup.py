@@ -50,9 +50,9 @@ def doctor(json: options.Json = False) -> None:
 
 
 def fetch(patterns: options.Papers = None, suite: options.Suite = None) -> None:
-    """Download the packages, commits and archives that tasks are set on.
+    """Download the packages, commits and archives that tasks use.
 
-    Each is verified before it is used, unpacked once into the cache, and never asked for again. Packages come from the
+    Each is verified before it is used, unpacked into the cache, and never downloaded again. Packages come from the
     indexes that pip is configured for. No downloaded code is run. The same command resumes after an interruption.
 
     Exits with 1 if a download failed.
@@ -83,7 +83,7 @@ def fetch(patterns: options.Papers = None, suite: options.Suite = None) -> None:
 
 @env.command("build")
 def build_env(patterns: options.Papers = None, suite: options.Suite = None) -> None:
-    """Build the environments that papers need in the user's cache, with pip and from wheels alone.
+    """Build the environments that papers need in the user's cache, with pip and from wheels only.
 
     A paper's `requirements` are met by the packages that lmrbench is installed with, or by an environment that papers
     with the same requirements share. Checks run in it, and agents work in it. Its lock file names what was installed,

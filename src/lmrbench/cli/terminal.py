@@ -75,7 +75,7 @@ def staged(
 
     Args:
         what: The name of the items; "" for a single piece of work.
-        total: How many items there are.
+        total: The number of items.
 
     Yields:
         A function to call when an item is done, and one to call with a stage, the amount done in it, and its total.

@@ -1,7 +1,7 @@
 """Grading: the class that turns submissions into grades for every caller.
 
 Each submission is transplanted, observed in a sandbox, and compared with what the reference returned for the same
-cases. Whatever a candidate does is a verdict; only a task's or the machine's fault raises.
+cases. Whatever a candidate does becomes a verdict; only faults of a task or of the machine raise errors.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.tiers.forensic import share_found
 
-# The system of candidates that a policy wrote.
+# The system name of candidates that a policy wrote.
 POLICY = "policy"
-# Submissions that are held ready at once. At the end of each batch some workers wait for the others.
+# Batch size. At the end of each batch, some workers wait for the others.
 _WINDOW = 1000
 
 _References = Mapping[tuple[str, int], ReferenceOutputs]
@@ -49,8 +49,8 @@ _References = Mapping[tuple[str, int], ReferenceOutputs]
 class Grader:
     """Grades submissions with its own warm workers. A context manager: leaving it ends all workers.
 
-    Calls may come from any thread, at the same time. A process that is forked from this one gets workers of its own at
-    its first call, and leaves its parent's alone.
+    Threads may call it concurrently. A forked process opens workers of its own at its first call, and leaves its
+    parent's alone.
 
     Args:
         suite: `core`, `real`, `all`, the folder of a suite, or tasks by id.
@@ -96,12 +96,12 @@ class Grader:
         A policy that is graded under the same cases again and again may learn them. So each call draws a seed,
         observes the reference under it, and keeps neither.
 
-        Whatever a candidate is and does comes back as a grade: `share`, of the cases that match, is a shaped reward,
-        and `passed` a strict one. A case that took too long has the verdict `timeout`. Reasons and logs quote what the
-        reference returned: show a policy nothing but `grade.blinded()`.
+        Every candidate gets a grade. Its `share` of matching cases is a shaped reward, and `passed` a strict one. A
+        case that took too long has the verdict `timeout`. Reasons and logs quote what the reference returned: show a
+        policy only `grade.blinded()`.
 
         Args:
-            task: its id.
+            task: the task's id.
             candidate: a response as a model printed it, the bare functions, or a text for each goal file.
 
         Raises:
@@ -111,7 +111,7 @@ class Grader:
             SandboxError: this machine can't run the sandbox, or the grader was closed meanwhile.
         """
         if task not in self.tasks:
-            raise UsageError(f"there is no task {task!r} in this suite; `tasks` holds them all")
+            raise UsageError(f"there is no task {task!r} in this suite; see `Grader.tasks`")
         ((_, found),) = self._graded([_of_policy(task, candidate)], (fresh_seed(),), keep=False)
         return found
 
@@ -128,13 +128,13 @@ class Grader:
         """Grade submissions under the plan's seeds. Equal content is graded once.
 
         Args:
-            submissions: each of a task of the suite.
-            known: grades of an earlier run; those that hold for the same candidate, task, seeds, sandbox and
-                environment are given back at once.
-            observed: called after each reference.
+            submissions: submissions to tasks of the suite.
+            known: grades of an earlier run; those for the same candidate, task, seeds, sandbox and environment are
+                reused.
+            observed: called with the task and the seed after each observation of a reference.
 
         Yields:
-            The number of each submission with its grade, in the order in which they are done.
+            The index of each submission with its grade, as grades are made.
 
         Raises:
             UsageError: the grader is closed.
@@ -351,7 +351,7 @@ def _share_found(candidate: Candidate) -> float:
 
 
 _graders: weakref.WeakSet[Grader] = weakref.WeakSet()
-# A child never gives its parent's workers up: closing them would write what is left in their buffers.
+# A forked child keeps references to its parent's workers: closing them would flush their buffers.
 _inherited: list[object] = []
 
 

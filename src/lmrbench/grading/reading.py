@@ -77,9 +77,9 @@ def read_excerpts(task: Task, submission: Submission, stripped: bool) -> dict[st
     """Return, by goal file, a submission's targets and what is transplanted with them.
 
     Args:
-        task: what was answered.
+        task: the task.
         submission: the answer.
-        stripped: leave comments and docstrings out.
+        stripped: whether to leave out comments and docstrings.
 
     Raises:
         SubmissionError: as `read_submission` does.
@@ -101,10 +101,10 @@ def _transplantation(task: Task, submission: Submission) -> Request:
 
 
 def collect(task: Task, path: Path, system: str, sample: int = 0) -> Submission:
-    """Make a submission of what a solver left.
+    """Make a submission from the files or the response of a solver.
 
     Args:
-        task: what the solver was asked for.
+        task: the task that was solved.
         path: an edited workspace (a folder), a `.diff` or `.patch` against one, or a file that holds Python or a
             response as a model printed it.
         system: the solver's name in tables.
@@ -124,21 +124,21 @@ def collect(task: Task, path: Path, system: str, sample: int = 0) -> Submission:
 
 
 def collect_workspace(task: Task, folder: Path, system: str, sample: int = 0) -> Submission:
-    """Make a submission of an edited workspace, of the form that `export_workspace` writes."""
+    """Make a submission from an edited workspace that `export_workspace` wrote."""
     files, warnings = workspace_answer(task, folder)
     code = _ask(Request(files=files)).code
     return Submission(system=system, task=task.id, sample=sample, code=code, warnings=warnings)
 
 
 def collect_diff(task: Task, data: bytes, system: str, sample: int = 0) -> Submission:
-    """Make a submission of a unified diff against the workspace or the masked repository."""
+    """Make a submission from a unified diff against the workspace or the masked repository."""
     masked = masked_files(task)
     reply = _ask(Request(masked={name: masked[name] for name in task.goal_files}, diff=_bounded(data, "the diff")))
     return Submission(system=system, task=task.id, sample=sample, code=reply.code, warnings=reply.warnings)
 
 
 def collect_text(task: Task, data: bytes, name: str, system: str, sample: int = 0) -> Submission:
-    """Make a submission of a Python file or a model's response, which messages call `name`."""
+    """Make a submission from a Python file or a model's response, which messages call `name`."""
     reply = _ask(Request(files={name: _bounded(data, name)}))
     return Submission(system=system, task=task.id, sample=sample, code=reply.code.get(name, ""))
 
@@ -153,7 +153,7 @@ _LOST = f"the code can't be read within {SECONDS} s and {MEGABYTES} MB"
 
 
 class _Reader:
-    """The process that reads. Raises SandboxError if it does not start."""
+    """The process that reads submissions. Raises SandboxError if it does not start."""
 
     def __init__(self) -> None:
         self._control, theirs = socket.socketpair()
@@ -187,7 +187,7 @@ class _Reader:
         return ours
 
     def close(self) -> None:
-        """End the process; forks of it go on."""
+        """End the process; its forks continue."""
         self._control.close()
         self._process.kill()
         self._process.communicate()

@@ -98,12 +98,12 @@ def write_harbor(task: Task, folder: Path, inputs: Inputs = "full") -> None:
     Harbor's oracle gets a reward of 1, and an agent that does nothing a reward of 0.
 
     Args:
-        task: of any tier but `forensic`.
-        folder: new or empty.
+        task: a task of any tier but `forensic`.
+        folder: a new or empty folder.
         inputs: what the agent is shown.
 
     Raises:
-        UsageError: the folder is not empty, or the task is forensic: those are drawn on the machine that grades.
+        UsageError: the folder is not empty, or the task is forensic and thus drawn on the machine that grades.
         SandboxError: the packages of the task are not installed.
     """
     if task.tier == "forensic":
@@ -140,7 +140,7 @@ def write_harbor(task: Task, folder: Path, inputs: Inputs = "full") -> None:
 
 
 def _requirements(task: Task) -> str:
-    """Return the versions of the task's packages here, on which the agent tries its work and is graded."""
+    """Return the installed versions of the task's packages, for the containers of the agent and of the verifier."""
     found = versions(third_party_imports(task), environment_of(task.paper.requirements))
     return "".join(f"{name}=={version.partition('+')[0]}\n" for name, version in found.items())
 

@@ -54,7 +54,7 @@ def exporter(name: str, goldens: bool = False) -> Callable[..., Iterator[Path]]:
     """
     if goldens and not (name in EXPORTERS and EXPORTERS[name].goldens):
         able = " or ".join(item for item, found in EXPORTERS.items() if found.goldens)
-        raise UsageError(f"--goldens goes with --format {able}")
+        raise UsageError(f"--goldens needs --format {able}")
     if name in EXPORTERS:
         entry = EntryPoint(name, EXPORTERS[name].place, GROUP)
     else:

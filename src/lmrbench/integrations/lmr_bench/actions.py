@@ -187,7 +187,7 @@ def sessions_of(runs: Sequence[Run], events: Sequence[Path], outcomes: Path | No
         UsageError: There are outcomes without events, or no sessions.
     """
     if outcomes is not None and not events:
-        raise UsageError("--outcomes: says which sessions of --events solved their task; name their folder, too")
+        raise UsageError("--outcomes needs --events, the folder of the sessions whose outcomes it lists")
     if not runs and not events:
         return published_sessions()
     logged = sessions_of_events(*events)

@@ -1,4 +1,4 @@
-"""Fetch the code that tasks are set on: verify it, unpack it once into the cache, and make it read-only.
+"""Fetch the published code that tasks use: verify it, unpack it once into the cache, and make it read-only.
 
 Packages come from the indexes of pip's configuration. Nothing that is fetched is run.
 """
