@@ -24,7 +24,7 @@ MAX_LINE_BYTES = 16 << 20
 
 
 def read_lines(path: Path, model: type[AnyRecord]) -> list[AnyRecord]:
-    """Read the records of a file of our own, except for an incomplete last line.
+    """Read the records of a file that lmrbench wrote, except for an incomplete last line.
 
     Args:
         path: The file. If it does not exist, the list is empty.

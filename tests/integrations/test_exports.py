@@ -218,5 +218,5 @@ def test_another_package_brings_a_format_by_an_entry_point(monkeypatch, toy_suit
     )
     assert result.exit_code == 0, result.output
     assert (tmp_path / "ids").read_text() == "toy/blend"
-    with pytest.raises(UsageError, match=r"--format other: unknown format; there are workspace, .*, ids"):
+    with pytest.raises(UsageError, match=r"--format other: unknown format; use workspace, .*, ids"):
         exporter("other")

@@ -31,7 +31,7 @@ FILLED_IN = ("category", "error_class", "reason", "seconds")
 
 
 class BlindedItem(StoredRecord):
-    """A line of a key: an item's name, and the answer that it is."""
+    """A line of a key: an item's name, and the answer behind it."""
 
     item: str
     system: str
@@ -107,7 +107,7 @@ def write_sheet(file: Path, rows: Sequence[Mapping[str, str]], replace: bool = F
         replace: whether to overwrite an existing file.
 
     Raises:
-        UsageError: the suffix is another one, or the file exists and must not be overwritten.
+        UsageError: the suffix is not .csv or .jsonl, or the file exists and must not be overwritten.
     """
     check_suffix(file)
     if file.exists() and not replace:
@@ -371,7 +371,7 @@ def write_export(
 
 
 def write_disputed(sheet: Path, items: Mapping[str, Answer], labels: Mapping[Answer, Sequence[Label]]) -> None:
-    """Write a sheet of disputed answers, with what was said of each, for a third person to fill in.
+    """Write a sheet of disputed answers, with the labels of each, for a third person to fill in.
 
     Args:
         sheet: The sheet, which does not exist.

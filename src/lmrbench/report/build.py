@@ -21,7 +21,7 @@ class ReportPart:
     Attributes:
         where: Text that distinguishes the part from the others; empty for the only one.
         findings: What the part is computed over.
-        numbers: As of `Measured`.
+        numbers: See `Measured`.
     """
 
     where: str

@@ -47,7 +47,7 @@ class Correlation(Record):
 
 
 def familiarities(task: Task, probabilities: Probabilities) -> list[Familiarity]:
-    """Measure each goal file of a task, as the reference has it."""
+    """Measure each goal file of a task's reference."""
     files = repository_files(task)
     found = []
     for name in task.goal_files:

@@ -74,7 +74,7 @@ def systems_of(run: Run) -> list[str]:
 
 
 def unique(names: Iterable[str]) -> list[str]:
-    """Return names of which the repeated ones end in a number."""
+    """Return names, with a number added to repeated ones."""
     found: dict[str, None] = {}
     for name in names:
         numbered = (name if number == 1 else f"{name} {number}" for number in count(1))
@@ -88,7 +88,7 @@ def system_names(runs: Sequence[Run], labels: Sequence[str], shown: Callable[[st
     Args:
         runs: The runs.
         labels: A name of each run, which is added to the name of a system that several runs hold.
-        shown: Applied to the names in the runs.
+        shown: A function that is applied to the names in the runs.
 
     Returns:
         For each run, the new name of each of its systems.

@@ -24,7 +24,7 @@ def of_local_model(name: str, window: int, batch: int, device: str) -> Probabili
         name: A folder with model and tokenizer, or a name on the Hugging Face hub.
         window: Context length in tokens, at most that of the model. A longer text is read in windows that overlap by
             half, so that each later token has at least window / 2 tokens before it.
-        batch: How many windows are read at once.
+        batch: The number of windows that are read at once.
         device: Name of a torch device.
 
     Raises:

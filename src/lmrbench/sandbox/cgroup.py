@@ -119,7 +119,7 @@ def _try_to_enter(group: ControlGroup) -> None:
     """Check that a child process can enter the group.
 
     Raises:
-        OSError: It cannot.
+        OSError: The child cannot enter.
     """
     child = os.posix_spawn("/bin/sh", group.command(["/bin/true"]), {}, file_actions=[(os.POSIX_SPAWN_CLOSE, 2)])
     if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 0:

@@ -81,7 +81,7 @@ class _Batch:
 
     Attributes:
         jobs: The jobs and their numbers.
-        losses: How often these jobs were lost with a node.
+        losses: The number of times that these jobs were lost with a node.
         arrived: The numbers of the jobs whose outcomes have arrived.
     """
 
@@ -220,7 +220,7 @@ def _require_answer(address: str) -> None:
     """Check that HOST:PORT accepts connections, because Ray would end this process if it does not.
 
     Raises:
-        OSError: It does not.
+        OSError: Nothing accepts connections at this address.
         ValueError: The port is not a number.
     """
     host, _, port = address.rpartition(":")

@@ -55,7 +55,7 @@ def _top_level(file: PurePath) -> str | None:
 def require_installed(task: Task) -> None:
     """Raise SandboxError if lmrbench's installation lacks what a task imports; the message says what to install.
 
-    A task with requirements of its own may have an environment of its own, which is not looked at.
+    A task with requirements of its own is not checked, because it may have an environment of its own.
     """
     if task.paper.requirements:
         return

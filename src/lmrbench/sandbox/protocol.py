@@ -127,7 +127,7 @@ class Worker(Protocol):
 
     @property
     def alive(self) -> bool:
-        """Whether it can take another job."""
+        """Whether the worker can take another job."""
         ...
 
     def run(self, job: Job) -> Outcome:

@@ -159,7 +159,7 @@ class WarmWorker:
         """Have the worker import modules, for all later children.
 
         Raises:
-            WorkerLostError: It does not answer.
+            WorkerLostError: The worker does not answer.
         """
         self._send(PRELOAD, modules)
         if self._receive(time.monotonic() + START_SECONDS).kind != READY:

@@ -56,7 +56,7 @@ def select_with_draws(
 
     Args:
         tasks: The tasks to select from.
-        patterns: As for `select`. In the forensic tier, they select papers.
+        patterns: See `select`. In the forensic tier, they select papers.
         tier: The tier.
         fresh: In the forensic tier, the seed of new draws of 1, 3, 5 and 8 deviations, in place of the published draws.
 
@@ -122,7 +122,7 @@ def gradable(tasks: Sequence[Task]) -> tuple[tuple[Task, ...], str]:
 
 
 def of_answered_tiers(tasks: Iterable[Task], answered: Collection[str]) -> tuple[Task, ...]:
-    """Return the tasks of every tier that has an answer. answered: task ids."""
+    """Return the tasks of every tier that has a task in `answered`, which holds ids."""
     tasks = tuple(tasks)
     tiers = {task.tier for task in tasks if task.id in answered}
     return tuple(task for task in tasks if task.tier in tiers)

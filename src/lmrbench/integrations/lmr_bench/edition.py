@@ -319,7 +319,7 @@ def paths_in_code(benchmark: Benchmark, names: Sequence[str] | Mapping[str, str]
 
 
 def _is_stub(node: FunctionNode) -> bool:
-    """Whether a body contains only constants, `pass` and `raise NotImplementedError`."""
+    """Return whether a body contains only constants, `pass` and `raise NotImplementedError`."""
     return all(
         isinstance(part, ast.Pass)
         or (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant))

@@ -1,8 +1,8 @@
 """Agreement of people, judges and unit tests on the same answers.
 
-A passed unit test counts as CC, a failed one as LI. A judge with several votes says what most of them say; people
-together give the adjudicated label, or else the label of most of them. An answer without such a majority is a tie and
-is left out.
+A passed unit test counts as CC, a failed one as LI. The category of a judge is the majority of its votes. The category
+of people together is the adjudicated label, or else the majority of their labels. An answer without a majority is a tie
+and is left out.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ class Sheet:
         rows: The cells, of which some are `NumberedText`.
         numbers: The columns that are aligned to the right.
         spare: The columns that a narrow terminal omits, the last one first.
-        totals: How many of the last rows are set apart.
+        totals: The number of last rows that are set apart.
         name: Name in files and links.
         note: What the numbers show and do not show, in sentences.
         by_system: All columns but the first are systems, which may not fit side by side.

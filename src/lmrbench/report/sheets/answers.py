@@ -38,10 +38,10 @@ class Chosen:
     """One answer to a task.
 
     Attributes:
-        grade: Its grade.
+        grade: The grade of the answer.
         submission: The answer itself; None if the run does not hold it.
-        samples: How many graded samples of the system there were to choose from.
-        failing: How many of them fail.
+        samples: The number of graded samples of the system.
+        failing: The number of these that fail.
     """
 
     grade: Grade

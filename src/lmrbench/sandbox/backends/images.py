@@ -52,8 +52,8 @@ class Image:
 
     Attributes:
         tag: Its tag.
-        created: When it was built.
-        size: Its bytes, including layers that it shares with others.
+        created: The time at which it was built.
+        size: Its size in bytes, including layers that it shares with others.
         base: The name of its base image.
         packages: Name and version of each package in it.
     """
@@ -85,7 +85,7 @@ def connect() -> Any:
 
 
 def is_podman(client: Any) -> bool:
-    """Whether the Docker Engine is podman."""
+    """Return whether the Docker Engine is podman."""
     return "podman" in str(client.version().get("Components", "")).lower()
 
 

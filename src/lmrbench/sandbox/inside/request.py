@@ -73,7 +73,7 @@ class RequestRun:
         self.peak_kb = 0
 
     def needs_child(self) -> bool:
-        """Whether another child is due: cases and time are left, and the host has not sent STOP."""
+        """Return whether another child is due: cases and time are left, and the host has not sent STOP."""
         return not self._ended and self._case < self._count and self._seconds_left() > 0
 
     def run_child(self) -> None:

@@ -195,8 +195,8 @@ def conditions(
 
     Args:
         annotators: The names of the annotators.
-        overlap: How many of them label each answer.
-        seed: What the queues are drawn from.
+        overlap: The number of annotators that label each answer.
+        seed: The seed that the queues are drawn from.
         items: The items, by opaque name.
         answers: All answers of the runs.
         chosen: The answers to label.

@@ -37,7 +37,7 @@ from lmrbench.web.site.records import Audited, Board, BoardCell, RunInfo, Site, 
 
 # The length to which user-supplied names are truncated.
 _LONGEST = 120
-# How many systems of a board are compared in pairs: those with the highest rates.
+# The number of systems of a board that are compared in pairs: those with the highest rates.
 MOST_COMPARED = 20
 # The name that findings give to the suite of unknown tasks.
 OTHER_SUITE = "another suite"
@@ -46,7 +46,7 @@ MOST_CELLS, MOST_PAGES = 50_000, 12_000
 
 
 class Way(NamedTuple):
-    """How a run was graded. Runs that were graded in different ways are on different boards."""
+    """The way in which a run was graded. Runs that were graded in different ways are on different boards."""
 
     suite: str
     suite_digest: str
@@ -65,7 +65,7 @@ class Named:
 
     @property
     def way(self) -> Way:
-        """How the run was graded."""
+        """The way in which the run was graded."""
         facts = self.run.facts
         if facts is None:
             return Way("", "", "", "")

@@ -153,7 +153,7 @@ def _dollars(item: Standing) -> str:
 
 
 def _each(item: Standing, form: Any, name: str) -> str:
-    """Format what a passing answer takes, or say why it is no number."""
+    """Format the cost of a passing answer, or the reason why it is unknown."""
     if item.effort is None:
         return UNRECORDED
     text: str = form(getattr(item.effort, name)) if item.effort.passes else formats.UNDEFINED

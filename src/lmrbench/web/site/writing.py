@@ -29,9 +29,9 @@ def require_place(folder: Path) -> None:
     try:
         ours = {str(name) for name in json.loads((folder / MARKER).read_text("utf-8"))["files"]}
     except (OSError, ValueError, KeyError, TypeError):
-        raise UsageError(f"{folder}: not empty and no site of lmrbench; name another folder with --to") from None
+        raise UsageError(f"{folder}: not empty and not a site of lmrbench; name another folder with --to") from None
     if others := sorted(there - ours - {MARKER}):
-        raise UsageError(f"{folder}: {others[0]} is no file of the site and would be lost; move it elsewhere")
+        raise UsageError(f"{folder}: {others[0]} is not a file of the site and would be lost; move it elsewhere")
 
 
 def write_site(folder: Path, files: Mapping[str, bytes]) -> None:
@@ -42,7 +42,7 @@ def write_site(folder: Path, files: Mapping[str, bytes]) -> None:
         files: The contents by name.
 
     Raises:
-        UsageError: As `require_place`.
+        UsageError: See `require_place`.
     """
     require_place(folder)
     # A link stays; its target is replaced.
