@@ -138,7 +138,7 @@ def prompt(task: Task, wrong: int, right: int, known: Sequence[Proposal]) -> str
     """Return the prompt: the workspace of a solver, the golden, and what to write.
 
     Args:
-        task: The task.
+        task: The task to attack.
         wrong: The number of wrong versions to write.
         right: The number of right versions to write.
         known: Earlier proposals, which the model must not repeat.
@@ -250,7 +250,7 @@ def accept(task: Task, finding: Finding, name: Name) -> Path:
     """Add the code of a finding to the wrong versions or rewrites of its task.
 
     Args:
-        task: The task.
+        task: The task that the finding is about.
         finding: The finding to accept.
         name: The name of the new version.
 
@@ -275,7 +275,7 @@ def accept(task: Task, finding: Finding, name: Name) -> Path:
 
 
 def asking(model: str) -> Ask:
-    """Return a function that asks a model. Inspect's cache keeps answers that were paid for."""
+    """Return a function that asks a model, and raises ServiceError if it fails. Inspect caches the answers."""
     from inspect_ai.model import CachePolicy, get_model
 
     def ask(prompt: str) -> str:

@@ -81,7 +81,7 @@ def time_with_progress(
     known = tasks.by_id
     due = [item for item in grades if item.passed and has_timed_inputs(known[item.task])]
     if not due:
-        warn("no passing answer is to a task with timed inputs; there is no speed to measure")
+        warn("no task with timed inputs has a passing answer; there is no speed to measure")
     # With a single worker, nothing else runs during a measurement.
     with open_pool(sandbox, suite_folders(tasks.suite), 1) as pool, staged("speed", len(due)) as (finished, _):
         for item in time_run(folder, due, submissions, known, pool):

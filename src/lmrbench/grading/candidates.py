@@ -44,7 +44,7 @@ def prepare(submission: Submission, task: Task) -> Candidate:
     """Transplant a submission into a fresh mask.
 
     Args:
-        submission: the submission.
+        submission: the submission, usable or not.
         task: its task.
 
     Returns:

@@ -21,7 +21,7 @@ def empty_jobs(task: Task, reference: Job) -> Iterator[Job]:
     """Yield the jobs of a task's empty answers.
 
     Args:
-        task: the task.
+        task: a task with a check.
         reference: the job of the task's reference, which gives the cases.
     """
     for files in _empty_answers(task):

@@ -77,7 +77,7 @@ def read_excerpts(task: Task, submission: Submission, stripped: bool) -> dict[st
     """Return, by goal file, a submission's targets and what is transplanted with them.
 
     Args:
-        task: the task.
+        task: the task that was answered.
         submission: the answer.
         stripped: whether to leave out comments and docstrings.
 

@@ -90,6 +90,10 @@ def select(
         fresh: The seed to draw new forensic tasks from.
         sandbox: Where forensic tasks are run, to record what they log.
         most: The largest number of forensic tasks to make.
+
+    Raises:
+        UsageError: There is a seed, and the tier is not forensic.
+        TaskError: A pattern selects nothing, or the suite is malformed.
     """
     if fresh is not None and tier != "forensic":
         raise UsageError("--fresh needs --tier forensic")

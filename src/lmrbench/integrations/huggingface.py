@@ -71,7 +71,7 @@ def row_of(task: Task, inputs: Inputs = "full") -> Row:
     """Return the row of a task.
 
     Args:
-        task: the task.
+        task: a task of any tier.
         inputs: with `full` the row has goal files and context, with `paper+file` goal files, with `paper` no files.
     """
     masked = masked_files(task)

@@ -49,7 +49,7 @@ def read_predictions(path: Path, tasks: Mapping[str, Task]) -> list[Submission]:
     """Read the predictions of a file. Several predictions of a model for an instance become its samples, in order.
 
     Args:
-        path: the file.
+        path: a file of JSON lines or of one JSON text.
         tasks: the tasks by id.
 
     Raises:

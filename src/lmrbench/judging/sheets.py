@@ -377,12 +377,15 @@ def write_disputed(sheet: Path, items: Mapping[str, Answer], labels: Mapping[Ans
         sheet: The sheet, which does not exist.
         items: Answers by opaque name, from the keys of all exports.
         labels: The labels of each disputed answer.
+
+    Raises:
+        UsageError: The sheet exists, or an answer is in no key.
     """
     if sheet.exists():
         raise UsageError(f"{sheet}: exists already; name it with --decisions, or move it away")
     names = {answer: name for name, answer in items.items()}
     if unnamed := [answer for answer in labels if answer not in names]:
-        raise UsageError(f"{unnamed[0]} is in no key; name the keys of all exports with --key")
+        raise UsageError(f"{unnamed[0]}: is in no key; name the keys of all exports with --key")
     rows = []
     for answer, its in labels.items():
         said = "; ".join(sorted(f"{item.category} {item.reason}".strip() for item in its))

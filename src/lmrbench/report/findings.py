@@ -86,7 +86,7 @@ def system_names(runs: Sequence[Run], labels: Sequence[str], shown: Callable[[st
     """Name the systems of several runs so that no two have the same name.
 
     Args:
-        runs: The runs.
+        runs: Runs of any systems.
         labels: A name of each run, which is added to the name of a system that several runs hold.
         shown: A function that is applied to the names in the runs.
 
@@ -109,7 +109,7 @@ def together(runs: Sequence[Run], suite: Path | None, label_files: Sequence[Path
     """Combine several runs. A system that occurs in more than one folder is named with its folder.
 
     Args:
-        runs: The runs.
+        runs: Runs of any systems.
         suite: The folder of the suite; a task that it lacks has the category of its grades, or else "unknown".
         label_files: Files of labels of the answers.
 

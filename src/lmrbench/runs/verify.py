@@ -144,7 +144,7 @@ def read_verification(run: Run) -> Verification | None:
     """Read the verification of a run.
 
     Args:
-        run: The run.
+        run: A run of a pack, or any other run.
 
     Returns:
         The verification, or None if there is none, if this installation did not sign it, or if the run's grades

@@ -31,7 +31,7 @@ def solve_with(
     Args:
         settings: The model or agent, and its conditions.
         prices: The file of prices, as `set_prices` reads it.
-        tasks: The tasks.
+        tasks: The tasks to solve.
         folder: The run folder.
         plan: The conditions of the grading.
         display: Inspect's display.

@@ -102,7 +102,7 @@ def unparsable(error: SyntaxError, line: int | None = None) -> str:
     """Return the message for code that Python cannot parse.
 
     Args:
-        error: The error.
+        error: The error of the parser.
         line: The number of the line at fault, if it differs from the error's.
     """
     number = error.lineno if line is None else line

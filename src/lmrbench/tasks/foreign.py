@@ -41,7 +41,7 @@ def read_foreign(folder: Path, path: str, most: int) -> bytes | None:
     """Read a file below a folder.
 
     Args:
-        folder: The folder.
+        folder: The folder of foreign origin.
         path: The path of the file, relative to the folder.
         most: The maximal size in bytes.
 
@@ -74,7 +74,7 @@ def entries(folder: Path) -> Iterator[tuple[str, str]]:
     """Yield everything below a folder except folders and litter.
 
     Args:
-        folder: The folder.
+        folder: The folder of foreign origin.
 
     Yields:
         The path of an entry, and a description if it is not a regular file ("" if it is). A folder deeper than

@@ -143,7 +143,11 @@ def load_paper(folder: Path, suite: Suite | None = None) -> tuple[Task, ...]:
 
 
 def load_repository(folder: Path) -> Mapping[str, bytes]:
-    """Load the files of a paper's `repo/`, or those of its source with the files of `overlay/` on top."""
+    """Load the files of a paper's `repo/`, or those of its source with the files of `overlay/` on top.
+
+    Raises:
+        TaskError: A folder is a link, both `repo/` and a source exist, or task.toml is malformed.
+    """
     file = folder / "task.toml"
     source = read_table(file, folder.parent).get("source")
     for place in (folder / "repo", folder / "overlay"):

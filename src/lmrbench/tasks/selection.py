@@ -25,7 +25,7 @@ def select(tasks: Iterable[Task], patterns: Iterable[str], tier: Tier = "functio
         tasks: The tasks to select from.
         patterns: Slugs of papers, categories, or globs over task ids. Without patterns, all tasks of the tier are
             selected. The id of a task selects it in any tier.
-        tier: The tier.
+        tier: The tier that patterns other than ids select from.
 
     Raises:
         TaskError: A pattern selects nothing, or there are no patterns and no tasks of the tier.
@@ -57,7 +57,7 @@ def select_with_draws(
     Args:
         tasks: The tasks to select from.
         patterns: See `select`. In the forensic tier, they select papers.
-        tier: The tier.
+        tier: The tier that patterns other than ids select from.
         fresh: In the forensic tier, the seed of new draws of 1, 3, 5 and 8 deviations, in place of the published draws.
 
     Returns:

@@ -62,11 +62,18 @@ class NewTask:
 
 
 def parsed(places: Sequence[str], source: str | None) -> tuple[Path | None, Target]:
-    """Return the repository and the target that the arguments of a command name.
+    """Parse the positional arguments of `lmrbench task new`.
 
     Args:
-        places: A repository and a target; a target alone with `source`.
-        source: Published code to take the place of a repository.
+        places: A repository and a target; with `source`, only a target.
+        source: Published code to use instead of a repository.
+
+    Returns:
+        The repository, or None with `source`, and the target.
+
+    Raises:
+        UsageError: The number of arguments is wrong.
+        TaskError: The target is malformed.
     """
     if len(places) != (1 if source else 2):
         expected = "TARGET alone with --source" if source else "REPOSITORY and TARGET, or --source and TARGET"
@@ -90,7 +97,11 @@ def make(wanted: NewTask, say: Say, advance: Advance) -> tuple[Task, list[str]]:
     Args:
         wanted: What to make.
         say: Called with each line for the user.
-        advance: Called with a stage's name, the amount done, and the total where it is known.
+        advance: Called with a stage's name, the amount done, and the total if it is known.
+
+    Raises:
+        UsageError: The slug or the category is not a valid name.
+        TaskError: The target does not exist, no check can be proposed for it, or the folder has other tasks.
     """
     for option, given in (("slug", wanted.slug), ("category", wanted.category)):
         if not re.fullmatch(r"[a-z0-9][a-z0-9_]*", given):
@@ -156,7 +167,7 @@ def _fetched(wanted: NewTask, say: Say, advance: Advance) -> Tree:
         known = load_repository(wanted.folder)
         if not isinstance(known, Tree):
             raise TaskError(
-                f"{table}: has no [source]; use --source with a new folder, or without it name the repository"
+                f"{table}: has no [source]; name the repository instead of --source, or choose another --slug"
             )
         tree = known
     else:

@@ -146,7 +146,7 @@ def read_paper(benchmark: Benchmark, slug: str) -> Paper:
     """Read the paper of a benchmark from `info.json`.
 
     Args:
-        benchmark: The benchmark.
+        benchmark: The folder of the paper, as `read_benchmark` returns it.
         slug: The slug of the paper.
 
     Returns:
@@ -176,8 +176,8 @@ def read_summary(benchmark: Benchmark, paper: Paper) -> str:
     """Read the text of the paper from `paper.json` as Markdown.
 
     Args:
-        benchmark: The benchmark.
-        paper: The paper.
+        benchmark: The folder of the paper.
+        paper: The paper, as `read_paper` returns it.
 
     Returns:
         The text.
@@ -203,7 +203,7 @@ def read_target(benchmark: Benchmark, item: Mapping[str, Any], code: Mapping[str
     """Read the target of an implementation.
 
     Args:
-        benchmark: The benchmark.
+        benchmark: The folder of the paper.
         item: The implementation.
         code: The research code by path.
 
@@ -244,7 +244,7 @@ def with_golden(benchmark: Benchmark, item: Mapping[str, Any], target: Target, g
     """Insert a golden into a goal file.
 
     Args:
-        benchmark: The benchmark.
+        benchmark: The folder of the paper.
         item: The implementation.
         target: The target of the implementation.
         goal: The goal file.

@@ -70,7 +70,7 @@ def structure(task: Task) -> dict[str, float]:
     files below each entry. Goal length is the number of lines that the mask removes.
 
     Args:
-        task: The task.
+        task: A task with targets.
 
     Returns:
         The measures by the names in `MEASURES`.
@@ -97,7 +97,7 @@ def paper_structure(task: Task) -> dict[str, float]:
     subfolders of a non-empty folder, including the root. Goal length is the number of lines of all goal files.
 
     Args:
-        task: The task.
+        task: A task with targets.
 
     Returns:
         The measures by the names in `MEASURES`.

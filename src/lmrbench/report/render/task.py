@@ -84,7 +84,7 @@ def answer_parts(task: Task, submission: Submission, width: int) -> Iterator[Ren
     For files that are submitted whole, the changes are shown. An answer that can't be used is shown as submitted.
 
     Args:
-        task: The task.
+        task: The task that was answered.
         submission: The answer.
         width: The width of the terminal; a wide one shows both pieces of code side by side.
     """

@@ -342,7 +342,7 @@ def application(annotation: Annotation, hosts: Sequence[str]) -> Starlette:
     """Make the web application of an annotation.
 
     Args:
-        annotation: The annotation.
+        annotation: The endpoints to serve.
         hosts: The host names that requests may use.
 
     Returns:
