@@ -53,7 +53,7 @@ def judge(
     faulty) or LI (logic incorrect).
 
     Votes are appended to judgements.jsonl in the run folder. The same command resumes after a kill, and asks for no
-    vote twice. Refusals and answers of another form are unjudged. If a provider failed, the command exits with 4; the
+    vote twice. Refusals and malformed answers are unjudged. If a provider failed, the command exits with 4; the
     same command then asks again.
     """
     if not model:

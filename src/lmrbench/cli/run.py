@@ -68,7 +68,7 @@ def run(
             "--model",
             "-m",
             metavar="MODEL",
-            help="As Inspect names it: openai/gpt-5, anthropic/..., vllm/..., ollama/... May be repeated.",
+            help="Model in Inspect's notation: openai/gpt-5, anthropic/..., vllm/..., ollama/... May be repeated.",
         ),
     ] = None,
     no_report: Annotated[
@@ -90,7 +90,7 @@ def run(
     """
     models = model or []
     if twice := [name for name in models if models.count(name) > 1]:
-        raise UsageError(f"--model {twice[0]}: is named twice")
+        raise UsageError(f"--model {twice[0]}: is named twice; name each model once")
     if len(models) > 1 and settings.get("system"):
         raise UsageError(f"--system {settings['system']}: can't be used with several models; leave it out")
     done = [] if models else [_built_ins(settings, asked)]

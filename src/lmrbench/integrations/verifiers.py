@@ -95,7 +95,7 @@ class _Graded(vf.Task[LmrBenchData, vf.State, LmrBenchTaskConfig]):
 
     @vf.reward
     async def solved(self, trace: vf.Trace, runtime: vf.Runtime | None = None) -> float:
-        """The reward. A fault of the suite or of the machine is an error, and never a reward of 0."""
+        """Return the reward. A fault of the suite or of the machine is an error, and never a reward of 0."""
         return float((await self._grade(trace, runtime))[self.config.reward])
 
     async def _grade(self, trace: vf.Trace, runtime: vf.Runtime | None) -> dict[str, float]:

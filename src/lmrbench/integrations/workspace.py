@@ -29,7 +29,7 @@ def write_each(
 ) -> Iterator[Path]:
     """Write each task to a folder below `to`, and yield the folder.
 
-    A README.md beside them names the tasks that may answer tasks of other tiers, if there are any.
+    If folders may hold answers to tasks of other tiers, a README.md in `to` lists them.
     """
     for task in tasks:
         folder = to / name_of(task)

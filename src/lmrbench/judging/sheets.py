@@ -136,7 +136,7 @@ def read_scale(text: str) -> dict[str, Category]:
     """Parse a scale such as `0=LI,1=LC,2=CC`.
 
     Raises:
-        UsageError: the text has another form, or a value occurs twice.
+        UsageError: the text is malformed, or a value occurs twice.
     """
     found: dict[str, Category] = {}
     for part in text.split(","):

@@ -1,4 +1,4 @@
-"""A report: all measures of some findings, each computed once, for every form in which a report is shown."""
+"""Reports: all measures of some findings, each computed once for all output formats."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A pool of workers on a Ray cluster: one actor for each core, each with a warm worker of its own.
 
-`ClusterPool` has the interface of `LocalPool` and leads to the same records. Jobs are sent in batches that belong to
+`ClusterPool` has the interface of `LocalPool` and gives the same results. Jobs are sent in batches that belong to
 one owner, and each outcome is returned as soon as it is known. A node sees the code that it runs, which includes the
 reference; the expected observations stay with the caller, who compares. If a node is lost, its jobs without an outcome
 run again on another.

@@ -1,8 +1,8 @@
 """Inspect's scorer: it collects the solver's answer and grades it by `lmrbench.grading`.
 
 Neither the solver nor a log sees anything of a check. A score holds the number of cases that match, number and verdict
-of the first one that does not, and how the answer ended. A fault of the machinery raises an error, so that the sample
-can be run again.
+of the first one that does not, and how the answer ended. A fault of the provider or this machine raises an error, so
+that the sample can be run again.
 """
 
 from __future__ import annotations

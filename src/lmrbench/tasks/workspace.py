@@ -1,8 +1,8 @@
 """Compute the workspace that a solver sees.
 
 There are three views of the code: `full` (the masked repository), `paper+file` (only its goal files) and `paper` (only
-the signatures of the targets). Each comes with the summary of the paper and an instruction, and is computed: the same
-task yields the same bytes. No view contains the body of a target of any task of the paper, a check, version history,
+the signatures of the targets). Each comes with the summary of the paper and an instruction, and the same task always
+yields the same bytes. No view contains the body of a target of any task of the paper, a check, version history,
 bytecode or the output of a notebook.
 """
 
@@ -209,7 +209,7 @@ def _below(folder: Path, root: Path) -> Iterator[Path]:
         if is_litter(PurePosixPath(path.relative_to(root).as_posix())):
             continue
         if path.is_symlink() and not path.resolve().is_relative_to(root.resolve()):
-            raise TaskError(f"{path}: is a link that leaves the folder")
+            raise TaskError(f"{path}: is a link that leaves the folder; remove it")
         yield path
         if path.is_dir():
             yield from _below(path, root)

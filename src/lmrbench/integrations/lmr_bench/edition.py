@@ -1,4 +1,4 @@
-"""Reading of the folders of the public edition of LMR-BENCH.
+"""Read the folders of the public edition of LMR-BENCH.
 
 A clone of the edition's repository has a folder for each paper in `benchmark`, or in `benchmark/datasets` if its
 archive was unpacked as the edition's README says. A folder contains `info.json`, the research code (possibly with
@@ -147,7 +147,7 @@ def read_paper(benchmark: Benchmark, slug: str) -> Paper:
 
     Args:
         benchmark: The folder of the paper, as `read_benchmark` returns it.
-        slug: The slug of the paper.
+        slug: The short name to give to the paper.
 
     Returns:
         The paper, with the host of its URL as the venue.
@@ -200,11 +200,11 @@ def paper_files(benchmark: Benchmark) -> list[str]:
 
 
 def read_target(benchmark: Benchmark, item: Mapping[str, Any], code: Mapping[str, bytes]) -> Target:
-    """Read the target of an implementation.
+    """Read the target that an entry of `info.json` describes.
 
     Args:
         benchmark: The folder of the paper.
-        item: The implementation.
+        item: The entry of the function in `info.json`.
         code: The research code by path.
 
     Returns:
@@ -245,9 +245,9 @@ def with_golden(benchmark: Benchmark, item: Mapping[str, Any], target: Target, g
 
     Args:
         benchmark: The folder of the paper.
-        item: The implementation.
-        target: The target of the implementation.
-        goal: The goal file.
+        item: The entry of the function in `info.json`.
+        target: The target that `read_target` returned for the entry.
+        goal: The content of the goal file.
 
     Returns:
         The goal file with the golden's function and the helpers that it needs.

@@ -65,7 +65,7 @@ class Remark(Record):
 
     Attributes:
         where: The benchmark, file, function or task.
-        reason: The remark.
+        reason: The text of the remark.
     """
 
     where: str

@@ -1,4 +1,4 @@
-"""Reading of the research code of the public edition of LMR-BENCH, without goldens and unit tests."""
+"""Read the research code of the public edition of LMR-BENCH, without goldens and unit tests."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def first_right(snapshots: Iterable[Snapshot]) -> dict[str, FirstRight]:
 def curves(snapshots: Iterable[Snapshot]) -> dict[str, list[float]]:
     """Return the share of cases that match after turns 0, 1, ..., as a mean over tasks, by system.
 
-    The initial workspace counts as 0, and an answer keeps its value after its last turn.
+    The initial workspace counts as turn 0, and an answer keeps its value after its last turn.
     """
     found = {}
     for system, items in grouped(snapshots, lambda item: item.system).items():

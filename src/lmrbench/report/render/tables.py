@@ -75,7 +75,7 @@ def show(item: Sheet, out: Console) -> None:
 
     Args:
         item: The table.
-        out: The console, whose width counts.
+        out: The console, which sets the width.
     """
     shown = list(range(len(item.columns)))
     # A system may be named like one of the spare columns, which come last.

@@ -1,4 +1,4 @@
-"""Observations as data: how they leave the sandbox, which is never as a pickle.
+"""Observations as data, the only form in which they leave the sandbox. Nothing is pickled.
 
 An observation is a tree of dicts and lists whose leaves are tensors, arrays, numbers, strings, bytes, booleans and
 None. It is encoded as one safetensors file: the tree as JSON in the tensor `tree`, each leaf array in a tensor of its

@@ -20,7 +20,7 @@ from lmrbench.web.prose import prose
 from lmrbench.web.site.data import short
 from lmrbench.web.site.records import Board, BoardCell, Site, Standing
 
-# Not within the text of an escaped letter.
+# Characters that do not occur in HTML escapes such as `&#39;`.
 _SIGN = re.compile(r"([/_.-])")
 UNRECORDED = "not recorded"
 STATIC = ("style.css", "site.css", "site.js", "icon.svg")
@@ -132,7 +132,7 @@ def _ways(site: Site) -> int:
 
 
 def _breakable(name: str) -> Markup:
-    """Return a name with line-break opportunities after its signs."""
+    """Return a name with line-break opportunities after its punctuation."""
     return Markup(_SIGN.sub(r"\1<wbr>", str(Markup.escape(name))))
 
 
