@@ -58,7 +58,7 @@ class Grader:
         pool: workers that the caller opened and closes; by default the grader opens its own at the first call.
 
     Raises:
-        TaskError: something is wrong with the suite.
+        TaskError: the suite is malformed.
     """
 
     def __init__(
@@ -105,8 +105,8 @@ class Grader:
             candidate: a response as a model printed it, the bare functions, or a text for each goal file.
 
         Raises:
-            UsageError: there is no such task, the candidate is neither a text nor texts by goal file, or the grader is
-                closed.
+            UsageError: there is no such task, the candidate is neither a text nor a mapping from goal files to texts,
+                or the grader is closed.
             TaskError: the reference fails its own check.
             SandboxError: this machine can't run the sandbox, or the grader was closed meanwhile.
         """
@@ -221,7 +221,7 @@ class Grader:
             first_grades = {content: first for content, first in first_grades.items() if left[content]}
 
     def _terms(self, candidate: Candidate, seeds: tuple[int, ...]) -> GradeTerms:
-        """Return what the grade of a candidate would hold for."""
+        """Return the terms under which the grade of a candidate is valid."""
         submission = candidate.submission
         task_digest, environment = self._digests(submission.task)
         return GradeTerms(
@@ -246,8 +246,8 @@ def _of_policy(task: str, candidate: str | Mapping[str, str]) -> Submission:
     try:
         return Submission(system=POLICY, task=task, code=code)
     except ValidationError as error:
-        given = "a mapping of other things" if isinstance(code, dict) else type(candidate).__name__
-        raise UsageError(f"{task}: a candidate is a text, or a text for each goal file, not {given}") from error
+        given = "another mapping" if isinstance(code, dict) else type(candidate).__name__
+        raise UsageError(f"{task}: expected a text, or a mapping from goal files to texts, got {given}") from error
 
 
 def _packed(item: Grade) -> bytes:
@@ -259,7 +259,7 @@ def _unpacked(data: bytes) -> Grade:
 
 
 def _content(submission: Submission) -> str:
-    """Return a name for what is graded: submissions with the same name are graded once."""
+    """Return a digest of what is graded. Submissions with equal digests are graded once."""
     why_empty = () if submission.code else submission.warnings
     return files_digest({submission.task: json.dumps([submission.code, why_empty], sort_keys=True).encode()})
 

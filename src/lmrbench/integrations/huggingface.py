@@ -61,7 +61,7 @@ class Row(Record):
 
 
 class GoldenRow(Record):
-    """The reference of one task: its goal files, complete but for other tasks' targets."""
+    """The reference of one task: its goal files, complete except for other tasks' targets."""
 
     id: str
     files: tuple[File, ...]
@@ -134,7 +134,7 @@ def write_dataset(tasks: Sequence[Task], folder: Path, inputs: Inputs = "full", 
         tasks: the tasks, one row each.
         folder: a new or empty folder.
         inputs: see `row_of`.
-        goldens: also write the answers, as a separate configuration, and a card by which the hub gates the dataset.
+        goldens: whether to write the answers, too, as a separate configuration, and to ask the hub to gate the dataset.
 
     Raises:
         UsageError: the folder is not empty, or a task uses a published package, whose code may not be redistributed.
@@ -160,19 +160,20 @@ _TEXT = """
 
 Tasks of lmrbench: can language models and agents reproduce the key functions of papers on language models? Each row is
 a task: a summary of the paper, an instruction, and the goal files with the functions masked. Answers are graded by
-`lmrbench grade`, which runs them in a sandbox beside the reference; nothing in these rows says how.
+`lmrbench grade`, which runs them in a sandbox and compares their results with those of the reference. The rows do not
+contain the checks.
 
 | category | tasks |
 |---|---|
 {counts}
 
-`files` holds the masked goal files and those shown as context, `targets` the functions to write, and `digest` says
-which edition of a task a result is of.
+`files` holds the masked goal files and those shown as context, and `targets` the functions to write. `digest`
+identifies the edition of the task.
 
 {tiers}
 {more}"""
 _ABOUT_GOLDENS = """
-The configuration `goldens` holds the references. Whoever publishes this folder should have the hub gate it.
+The configuration `goldens` holds the references. If you publish this folder, let the hub gate it.
 """
 
 

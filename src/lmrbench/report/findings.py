@@ -1,4 +1,4 @@
-"""Findings: the results of several runs, which reports and analyses are computed from."""
+"""Findings: the results of several runs, the basis of reports and analyses."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ ASSUMED_DISCORDANT = 0.3
 
 
 class Estimate(Record):
-    """A mean over tasks with its 95% interval, whose ends are None where `paper_interval` is None."""
+    """A mean over tasks with its 95% interval. The ends are None if `paper_interval` returns None."""
 
     mean: float
     low: float | None

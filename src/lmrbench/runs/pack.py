@@ -69,7 +69,7 @@ class Claim(StoredRecord):
 
     @property
     def answer(self) -> Answer:
-        """The answer that the verdict is on."""
+        """The answer that the pack makes the claim about."""
         return Answer(self.system, self.task, self.sample)
 
 

@@ -144,7 +144,7 @@ class Worker(Protocol):
         ...
 
     def kill(self) -> None:
-        """End the worker at once; its job comes back as lost. May be called from any thread."""
+        """End the worker at once, so that its job is lost. May be called from any thread."""
         ...
 
     def close(self) -> None:

@@ -260,7 +260,7 @@ async def _frames(stream: SocketStream) -> AsyncIterator[tuple[int, bytes]]:
 
 
 def _other_names(python: Path) -> list[tuple[str, str]]:
-    """Return the links beside an interpreter, such as python3, by which virtual environments refer to it.
+    """Return the links next to an interpreter, such as python3, through which virtual environments refer to it.
 
     The system's interpreters need none, because /usr is shown as a whole.
     """

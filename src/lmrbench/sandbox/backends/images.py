@@ -171,7 +171,7 @@ def remove(client: Any, tag: str) -> None:
 def _described(
     client: Any, imports: Sequence[str], environment: Path | None, base: str | None, told: Callable[[str], object]
 ) -> tuple[str, dict[str, Any]]:
-    """Return the tag of an image, and the facts about its content that the tag is a hash of."""
+    """Return the tag of an image, and the facts about its content, of which the tag is a hash."""
     base = base or default_base(client)
     texts = [file.read_text() for file in sorted(_IMAGE.iterdir()) if file.is_file()]
     facts = {

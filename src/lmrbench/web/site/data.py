@@ -226,7 +226,7 @@ def _suite_title(way: Way, suite: str) -> str:
 
 
 def _distinct(boards: Sequence[Board]) -> list[Board]:
-    """Return boards whose titles name what boards of the same title differ in."""
+    """Extend equal titles of boards by what distinguishes the boards."""
     found = []
     for item in boards:
         others = [other for other in boards if other.title == item.title]
