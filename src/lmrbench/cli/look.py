@@ -33,7 +33,7 @@ def report(
     json: options.Json = False,
     as_markdown: options.Markdown = False,
     html: Annotated[
-        Path | None, Option(metavar="FILE", help="Also write a page: all tables, explained, and figures.")
+        Path | None, Option(metavar="FILE", help="Also write an HTML page with all tables, notes and figures.")
     ] = None,
     csv: Annotated[Path | None, Option(metavar="DIR", help="Also write each table to a CSV file.")] = None,
     as_latex: Annotated[
@@ -136,8 +136,8 @@ def view(
 ) -> None:
     """Browse runs: tasks by systems, and the code and failures of each answer.
 
-    Pages also show votes and costs. They are made on this machine and load nothing from elsewhere. An unfinished run
-    is followed. Ctrl-C ends the server.
+    Pages also show votes and costs. They are made on this machine and load nothing from elsewhere. The page of an
+    unfinished run is kept up to date. Ctrl-C ends the server.
     """
     from lmrbench.web.app import Viewer, application
     from lmrbench.web.serving import listening, serve

@@ -90,7 +90,7 @@ def answer(request: Request) -> Reply:
 
     Raises:
         SubmissionError: the submission can't be used.
-        TaskError: something is wrong with the task.
+        TaskError: the task is malformed.
     """
     if request.code is not None:
         files, warnings = transplanted(request.unsolved, request.masked, request.targets, request.code)

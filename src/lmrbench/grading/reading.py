@@ -42,7 +42,7 @@ def read_submission(task: Task, submission: Submission) -> tuple[dict[str, bytes
 
     Raises:
         SubmissionError: the submission can't be used, or can't be read within the limits.
-        TaskError: something is wrong with the task.
+        TaskError: the task is malformed.
     """
     reply = _ask(_transplantation(task, submission))
     if reply.files.keys() != set(task.goal_files):
@@ -57,7 +57,7 @@ def read_targets(task: Task, submission: Submission) -> tuple[dict[str, bytes], 
         The goal files with the targets in place, and line and text of each target, as `target_texts` gives them.
 
     Raises:
-        SubmissionError: as `read_submission` does.
+        SubmissionError: see `read_submission`.
     """
     reply = _ask(_transplantation(task, submission).model_copy(update={"located": True}))
     if reply.files.keys() != set(task.goal_files) or len(reply.located) != len(task.targets):
@@ -66,7 +66,7 @@ def read_targets(task: Task, submission: Submission) -> tuple[dict[str, bytes], 
 
 
 def read_in_one_layout(files: Mapping[str, bytes]) -> dict[str, str]:
-    """Return files of a candidate without comments and in one layout; {} if one of them can't be read."""
+    """Return files of a candidate without comments and in a normalized layout; {} if one of them can't be read."""
     try:
         return _ask(Request(files=dict(files), one_layout=True)).code
     except SubmissionError:
@@ -82,7 +82,7 @@ def read_excerpts(task: Task, submission: Submission, stripped: bool) -> dict[st
         stripped: whether to leave out comments and docstrings.
 
     Raises:
-        SubmissionError: as `read_submission` does.
+        SubmissionError: see `read_submission`.
     """
     request = _transplantation(task, submission)
     reply = _ask(request.model_copy(update={"excerpts": "stripped" if stripped else "whole"}))
@@ -213,7 +213,7 @@ def _ask(request: Request) -> Reply:
 
 
 def _fork() -> socket.socket:
-    """Return the socket of a fork, after starting the process if it is missing, or once more if it is gone."""
+    """Return the socket of a fork. The process is started if it is missing, and restarted once if it is gone."""
     global _reader
     for again in (False, True):
         with _changing:

@@ -116,7 +116,7 @@ def read_opinion(output: ModelOutput) -> tuple[VoteStatus, Opinion | None, str]:
     """Read a judge's answer.
 
     Returns:
-        The status, the opinion if there is one, and the reason why there is none ("" if there is one).
+        The status, the opinion or None, and the reason if it is None ("" otherwise).
     """
     ending = output_ending(output)
     if ending.status == "refused" or not output.choices:

@@ -44,7 +44,7 @@ def number(value: float | None, form: str, absent: str = UNDEFINED) -> NumberedT
     """Format a number; one that is rounded to 0 has no minus sign.
 
     Args:
-        value: The number.
+        value: The number, or None if it is missing.
         form: Format specification for `format`.
         absent: Text for None.
     """

@@ -79,7 +79,7 @@ class Board(Record):
     Attributes:
         harness: The digest of the program that runs checks.
         standings: The highest rate first.
-        listed: The number of tasks that the suite has in this tier; that of `tasks` if the suite is not here.
+        listed: The number of tasks that the suite has in this tier; the length of `tasks` if the suite is unknown.
         compared: The number of standings that are in `comparisons`.
     """
 
