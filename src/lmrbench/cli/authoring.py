@@ -53,7 +53,7 @@ def new(
         ),
     ] = None,
     command: Annotated[
-        str, Option("--command", help="Run in the repository to see how the target is called.")
+        str, Option("--command", help="Command to run in the repository, which records calls of the target.")
     ] = "python experiment.py",
     beside: Annotated[
         list[Path] | None,

@@ -107,8 +107,8 @@ def submit(
     """Pack a run for others to grade again.
 
     `lmrbench verify` grades a pack. It holds the answers, which of them pass, the conditions, and the cost of each
-    answer; no reasons, and nothing of this machine: no folders, addresses or commands, and not its secret seed. The
-    same run gives the same bytes.
+    answer. It holds no reasons, and no folders, addresses, commands or secret seed of this machine. The same run gives
+    the same bytes.
     """
     manifest = write_pack(run, to, with_logs)
     say(f"{to}: {', '.join(manifest.files)}")

@@ -112,7 +112,7 @@ def build_images(
         str | None,
         Option(
             metavar="IMAGE",
-            help="The base image: any with this version of Python. By default LMRBENCH_BASE_IMAGE, that of the newest "
+            help="A base image with this version of Python; by default LMRBENCH_BASE_IMAGE, the base of the newest "
             "image here, or the public one.",
         ),
     ] = None,

@@ -1,4 +1,4 @@
-"""Output on a terminal. Names, labels and reasons come from others, so control characters in them are escaped."""
+"""Output on a terminal. Names, labels and reasons are untrusted, so control characters in them are escaped."""
 
 from __future__ import annotations
 

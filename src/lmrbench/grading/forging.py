@@ -267,7 +267,7 @@ class _Laboratory:
         return None if one is None or two is None else margin(one, two, self.pool.tolerance)
 
     def separable(self, draw: frozenset[str]) -> float:
-        """Return the share of a draw's deviations that alone give some metric the draw's value."""
+        """Return the share of a draw's deviations that each give some metric its value under the whole draw."""
         whole, faithful = self._logs[draw], self._logs[frozenset()]
         assert whole is not None
         assert faithful is not None

@@ -68,7 +68,7 @@ class ReferenceOutputs(Record):
 
 
 def environment_digest(task: Task) -> str:
-    """Return a short digest of what a task's observations depend on besides task and seed, on this machine.
+    """Return a short digest of the environment on this machine that a task's observations depend on.
 
     Raises:
         SandboxError: a package that the task imports is not installed.

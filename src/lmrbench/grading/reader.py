@@ -66,7 +66,7 @@ class Request(Record):
 
 
 class Reply(Record):
-    """The goal files to grade, or the decoded texts; or why there are none, and whose fault that is.
+    """The goal files to grade, or the decoded texts, or the reason why there are none.
 
     Attributes:
         files: the goal files with the targets in place.

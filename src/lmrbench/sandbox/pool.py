@@ -119,7 +119,7 @@ class LocalPool:
             The number of each job and its outcome, in the order in which jobs end.
 
         Raises:
-            SandboxError: No worker can be started, or the pool is closed meanwhile.
+            SandboxError: No worker can be started, or the pool is closed before the end.
         """
         # Each call has a queue of its own, so that outcomes of an abandoned call do not appear in the next.
         results: _Results = queue.SimpleQueue()

@@ -101,7 +101,7 @@ class Outcome:
         broken: Why `observe` could not be loaded; None if it could.
         lost: Whether the worker ended during the job.
         fault: What ended the job before any code of the candidate ran; empty if nothing did.
-        log: The end of what was printed.
+        log: The end of the printed output.
         seconds: Wall-clock seconds, as measured by the host.
         processor_seconds: Processor seconds of all processes, from when the candidate could start.
         peak_mb: The most memory that a process of the job held, in megabytes.

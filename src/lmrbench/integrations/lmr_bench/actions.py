@@ -176,7 +176,7 @@ def sessions_of_events(*folders: Path) -> list[LoggedSession]:
 
 
 def sessions_of(runs: Sequence[Run], events: Sequence[Path], outcomes: Path | None) -> list[LoggedSession]:
-    """Return the sessions of runs and of folders of events; without any, those of the published records.
+    """Return the sessions of runs and of folders of events, or the published sessions if neither is given.
 
     Args:
         runs: Runs of agents.

@@ -54,7 +54,7 @@ def choose(run: Run, task: str, system: str | None, sample: int | None) -> Chose
     """Return an answer to a task: the first that fails, or else the first.
 
     Args:
-        run: What the run folder holds.
+        run: The content of the run folder.
         task: The id of the task.
         system: The system; needed if several have answers to the task.
         sample: The sample of the system.

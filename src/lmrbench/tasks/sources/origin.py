@@ -102,7 +102,7 @@ class Kept(bytes):
         return kept
 
     def __reduce__(self) -> tuple[Callable[[Path], Kept], tuple[Path]]:
-        """Pickle the place alone. Unpickling reads the file, and fails if the source was not fetched there."""
+        """Pickle only the place. Unpickling reads the file, and fails if the source was not fetched there."""
         return _kept_at, (self.place,)
 
 
@@ -164,7 +164,7 @@ class Tree(Mapping[str, bytes]):
 
     @property
     def digest(self) -> str:
-        """SHA-256 over what the source is, which of its files count, and the overlay."""
+        """The SHA-256 of the pinned source, the selection of its files, and the overlay."""
         masked = [str(target) for target in self.source.also_mask]
         pinned = [self.source.key, self.source.keep, self.source.drop, *([masked] if masked else [])]
         digest = hashlib.sha256(json.dumps(pinned).encode())

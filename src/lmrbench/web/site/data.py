@@ -1,4 +1,4 @@
-"""Construction of a site's data: boards of systems, tasks, and runs with how they were graded.
+"""Build the data of a site: boards of systems, tasks, and runs with the way in which they were graded.
 
 The data reveals no expected values, and nothing about the machine or who ran it: no reasons, logs, code, folders or
 addresses. User-supplied names are truncated and never used as file names.
