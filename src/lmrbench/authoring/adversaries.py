@@ -258,7 +258,7 @@ def accept(task: Task, finding: Finding, name: Name) -> Path:
         The written file.
 
     Raises:
-        RecordError: A version of this name exists, as a file or as edits.
+        RecordError: The name is invalid, or a version has it, as a file or as edits.
     """
     try:
         TypeAdapter(Name).validate_python(name)

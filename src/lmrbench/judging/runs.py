@@ -1,4 +1,4 @@
-"""Judging of a run folder: every vote is a line in judgements.jsonl, written as soon as it arrives.
+"""Judge a run folder: every vote becomes a line in judgements.jsonl as soon as it arrives.
 
 The key of a vote consists of the judge, the vote's number and the digest of the prompt. A stored vote is reused for
 every submission with the same prompt. A vote is asked for again only if the provider failed.

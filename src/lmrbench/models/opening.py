@@ -1,4 +1,4 @@
-"""Opening a model through Inspect: provider, prices and address."""
+"""Open a model through Inspect: provider, prices and address."""
 
 from __future__ import annotations
 

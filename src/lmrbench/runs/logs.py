@@ -1,4 +1,4 @@
-"""Safe reading of the Inspect logs in a run folder, which may come from an untrusted source.
+"""Read the Inspect logs in a run folder safely, because they may come from an untrusted source.
 
 Symbolic links are not followed, and the size and number of values of a file are bounded before it is parsed. Inspect
 parses one sample at a time.

@@ -306,6 +306,6 @@ def _distinct(answers: Iterable[Answer], place: str) -> set[Answer]:
     found: set[Answer] = set()
     for answer in answers:
         if answer in found:
-            raise RecordError(f"{place}: {answer} is in the file twice")
+            raise RecordError(f"{place}: {answer} is in the file twice; a pack has one line for each answer")
         found.add(answer)
     return found

@@ -1,4 +1,4 @@
-"""Verification of a pack: its answers are graded again in a new run folder and compared with its claims.
+"""Verify a pack: grade its answers again in a new run folder, and compare the results with its claims.
 
 `verification.json` names the pack that the run folder verifies and counts the differences from the pack's claims. It is
 signed like grades, so only verifications by this installation are accepted.

@@ -123,7 +123,7 @@ def load_paper(folder: Path, suite: Suite | None = None) -> tuple[Task, ...]:
             raise TaskError(f"{file}: task[{index}].category: {entry.category!r} is unknown; expected one of: {known}")
     names = [entry.name for entry in checked]
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise TaskError(f"{file}: task.name: {twice[0]!r} is used twice")
+        raise TaskError(f"{file}: task.name: {twice[0]!r} is used twice; rename one of the tasks")
     beside: dict[Tier, tuple[str, ...]] = {}
     for entry in checked:
         beside[entry.tier] = (*beside.get(entry.tier, ()), f"{paper.slug}/{entry.name}")

@@ -1,4 +1,4 @@
-"""Import of the public edition of LMR-BENCH as a suite, with a report of everything that was not imported.
+"""Import the public edition of LMR-BENCH as a suite, and report everything that was not imported.
 
 Each golden is inserted into the research code, from which the mask is then computed. Goldens, tests and bytecode are
 not copied. A task gets a check if its function can be observed (see `adapting`). Tasks without a check can be solved

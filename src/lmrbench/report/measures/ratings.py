@@ -301,7 +301,7 @@ def _categories(counted: Sequence[Tally]) -> Sheet:
         note="The category of each answer by most votes of a judge, or by an annotator's label: completely correct "
         "(CC), logic correct (LC), logic incorrect (LI); none means that no category has more than half of the votes. "
         "The last judgement counts if a vote was repeated. People together give the adjudicated label, or else the "
-        "label of most of them. A judge reads code and does not run it.",
+        "majority of their labels. A judge reads code and does not run it.",
     )
 
 

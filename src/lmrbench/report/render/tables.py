@@ -78,7 +78,7 @@ def show(item: Sheet, out: Console) -> None:
         out: The console, which sets the width.
     """
     shown = list(range(len(item.columns)))
-    # A system may be named like one of the spare columns, which come last.
+    # A system may have the name of a spare column. Spare columns come last, so the last column of a name is meant.
     last = {name: place for place, name in enumerate(item.columns)}
     spare = [last[name] for name in item.spare if name in last]
     while spare and _width(item, shown) > out.width:
@@ -144,13 +144,13 @@ def in_one_line(reason: str, most: int = 120) -> str:
 
 
 def first_failure(case: CaseVerdict | None) -> str:
-    """Describe the first failed case of an answer in one line; None if the check has no cases."""
+    """Describe the first failed case of an answer in one line. The case is None if the check has no cases."""
     if case is None:
         return "the check has no cases"
     return in_one_line(f"{case.name or case.case}: {case.verdict}: {case.reason}")
 
 
 def _width(item: Sheet, shown: Sequence[int]) -> int:
-    """Return the width of the columns at these places in characters, without folded cells."""
+    """Return the width in characters that the columns at these places need if no cell is folded."""
     cells = [[line for row in (item.columns, *item.rows) for line in row[place].split("\n")] for place in shown]
     return sum(max(map(len, lines)) + 2 for lines in cells)

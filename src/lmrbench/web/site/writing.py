@@ -1,4 +1,4 @@
-"""Writing of a site's folder: atomically, and only over an earlier site.
+"""Write the folder of a site atomically, and only over an earlier site.
 
 The files are written to a temporary folder that is then moved into place, so an interruption leaves the old site. The
 folder lists its files; a folder that holds other files is not replaced.
@@ -35,7 +35,7 @@ def require_place(folder: Path) -> None:
 
 
 def write_site(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Replace a folder by one with these files.
+    """Replace the content of a folder by these files.
 
     Args:
         folder: The folder; it need not exist.
