@@ -19,7 +19,7 @@ from lmrbench.errors import RecordError
 from lmrbench.files import append_whole, reading_plain
 from lmrbench.records import AnyRecord, StoredRecord, read_record
 
-# The maximal length of a line of a foreign file, many times the size of the largest submission as JSON.
+# The maximum length of a line of a foreign file, many times the size of the largest submission as JSON.
 MAX_LINE_BYTES = 16 << 20
 
 

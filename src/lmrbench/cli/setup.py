@@ -83,7 +83,7 @@ def fetch(patterns: options.Papers = None, suite: options.Suite = None) -> None:
 
 @env.command("build")
 def build_env(patterns: options.Papers = None, suite: options.Suite = None) -> None:
-    """Build the environments that papers need in the user's cache, with pip and from wheels only.
+    """Build environments for papers in the user's cache, with pip and from wheels only.
 
     A paper's `requirements` are met by the packages that lmrbench is installed with, or by an environment that papers
     with the same requirements share. Checks run in it, and agents work in it. Its lock file names what was installed,
@@ -171,10 +171,12 @@ def list_papers(suite: options.Suite = None, json: options.Json = False) -> None
 @papers.command("fetch")
 def fetch_papers(
     patterns: options.Papers = None,
-    form: Annotated[Literal["pdf", "latex"], Option(help="latex is arXiv's source, which keeps formulas.")] = "pdf",
+    form: Annotated[
+        Literal["pdf", "latex"], Option(help="Form of the paper; latex (arXiv's source) preserves formulas.")
+    ] = "pdf",
     suite: options.Suite = None,
 ) -> None:
-    """Download papers into the cache, with their checksums. Papers that are there are kept.
+    """Download papers into the cache, with their checksums. Papers that the cache already holds are kept.
 
     Exits with 1 if a download failed.
     """
@@ -203,7 +205,7 @@ def add_paper(
     """Copy a paper from a file into the cache instead of downloading it."""
     found = _papers(select(suite, [paper]).chosen)
     if len(found) != 1:
-        raise UsageError(f"{paper!r} names {len(found)} papers: {', '.join(item.slug for item in found)}")
+        raise UsageError(f"{paper!r} names {len(found)} papers: {', '.join(item.slug for item in found)}; name one")
     form, copy = add(found[0], file)
     say(f"{found[0].slug}: {copy.bytes:,} bytes of {form} from {file}")
 

@@ -43,7 +43,7 @@ def read_foreign(folder: Path, path: str, most: int) -> bytes | None:
     Args:
         folder: The folder of foreign origin.
         path: The path of the file, relative to the folder.
-        most: The maximal size in bytes.
+        most: The maximum size in bytes.
 
     Returns:
         The content. None if there is no such file.
@@ -121,7 +121,7 @@ def _listed(folder: Path, path: str) -> Iterator[tuple[str, str]]:
 
 @contextmanager
 def _opened(folder: Path, parts: Sequence[str]) -> Iterator[int]:
-    """Open a folder below another one as a descriptor; a link on the way is an OSError."""
+    """Open a folder below another one as a descriptor. A link in its path raises OSError."""
     within = os.open(folder, _FOLDER)
     try:
         for part in parts:

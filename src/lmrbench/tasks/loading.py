@@ -84,7 +84,7 @@ def _joined(folder: Path, papers: Sequence[Path]) -> tuple[Task, ...]:
             raise TaskError(f"{file}: suites: {part} combines suites itself; name these instead")
     tasks = tuple(task for part in parts for task in load_suite(part))
     if twice := [name for name, count in Counter(task.id for task in tasks).items() if count > 1]:
-        raise TaskError(f"{file}: suites: two of them contain the task {twice[0]!r}")
+        raise TaskError(f"{file}: suites: two suites contain the task {twice[0]!r}; remove one of these suites")
     return tasks
 
 
@@ -227,7 +227,7 @@ def _files(entry: TaskEntry, folder: Path, key: str, repository: Mapping[str, by
 def _siblings(entry: TaskEntry, entries: Iterable[TaskEntry]) -> tuple[Target, ...]:
     """Return the targets of the tier's other tasks that can be masked together with those of this task.
 
-    A target inside another masked function disappears with that, and one that contains a target of this task cannot be
+    A target inside another masked function disappears with it, and a target that contains one of this task cannot be
     masked.
     """
     others = dict.fromkeys(

@@ -195,7 +195,9 @@ def sessions_of(runs: Sequence[Run], events: Sequence[Path], outcomes: Path | No
         logged = with_outcomes(logged, outcomes)
     found = [item for run in runs for item in sessions_of_run(run)] + logged
     if not found:
-        raise UsageError(f"{', '.join(str(run.folder) for run in runs)}: holds no logs of an agent")
+        raise UsageError(
+            f"{', '.join(str(run.folder) for run in runs)}: no logs of an agent; name run folders of agents"
+        )
     return found
 
 

@@ -84,7 +84,7 @@ def _downloaded(source: Source, progress: Progress) -> Path:
 
 
 def _load(address: str, part: Path, progress: Progress) -> None:
-    """Download a file, continuing after the part that is there."""
+    """Download a file, continuing after the part that was downloaded earlier."""
     done = part.stat().st_size if part.exists() else 0
     request = urllib.request.Request(address, headers={"Range": f"bytes={done}-"} if done else {})
     try:

@@ -58,7 +58,7 @@ class Annotation:
     """The endpoints of an annotation and the data that they show and store."""
 
     def __init__(self, folder: Path, store: Store, items: Mapping[str, Item], tasks: Mapping[str, Task]) -> None:
-        """Create an annotation, and write the result files anew.
+        """Create an annotation, and rewrite the result files.
 
         Args:
             folder: The folder of the annotation.
