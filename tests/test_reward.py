@@ -146,6 +146,6 @@ def test_the_example_of_the_page_keeps_what_passes():
 def test_what_is_no_text_is_the_callers_mistake_in_one_line(toy_suite, candidate):
     with (
         Grader(toy_suite, GradingPlan(workers=1)) as grader,
-        pytest.raises(UsageError, match=r"^toy/blend: a candidate is a text"),
+        pytest.raises(UsageError, match=r"^toy/blend: expected a text"),
     ):
         grader.grade("toy/blend", candidate)

@@ -18,7 +18,7 @@ def raise_interrupted(number: int, frame: object) -> None:
 
 @contextmanager
 def as_keyboard_interrupt() -> Iterator[None]:
-    """Raise KeyboardInterrupt upon a signal, so that Inspect ends its evaluation; it leaves as Interrupted."""
+    """Raise KeyboardInterrupt upon a signal, so that Inspect ends its evaluation; then raise Interrupted."""
     numbers = (signal.SIGINT, signal.SIGTERM)
     came: list[int] = []
 
@@ -30,7 +30,7 @@ def as_keyboard_interrupt() -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        # It may come wrapped in other exceptions, or as the report that the run is unfinished.
+        # Inspect may have wrapped the KeyboardInterrupt, or report an unfinished run instead.
         if came:
             raise Interrupted from error
         raise
@@ -41,7 +41,7 @@ def as_keyboard_interrupt() -> Iterator[None]:
 
 @contextmanager
 def as_cancellation() -> Iterator[None]:
-    """Cancel the task of `asyncio.run` upon a signal, so that it ends cleanly; it leaves as Interrupted."""
+    """Cancel the task of `asyncio.run` upon a signal, so that it ends cleanly; then raise Interrupted."""
     # Only this handler makes `asyncio.run` cancel its task.
     handlers = {
         signal.SIGINT: signal.default_int_handler,

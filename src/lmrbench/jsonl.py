@@ -19,12 +19,12 @@ from lmrbench.errors import RecordError
 from lmrbench.files import append_whole, reading_plain
 from lmrbench.records import Stored, StoredRecord, read_record
 
-# The maximal length of a line of a foreign file, many times the size of the largest submission as JSON.
+# The maximum length of a line of a foreign file, many times the size of the largest submission as JSON.
 MAX_LINE_BYTES = 16 << 20
 
 
 def read_lines(path: Path, model: type[Stored]) -> list[Stored]:
-    """Read the records of a file of our own, except for an incomplete last line.
+    """Read the records of a file that lmrbench wrote, except for an incomplete last line.
 
     Args:
         path: The file. If it does not exist, the list is empty.
@@ -63,8 +63,8 @@ class GrowingFile:
 
     Attributes:
         file: the file; it may not be there yet.
-        read: bytes that have been read.
-        number: lines that have been read.
+        read: the number of bytes that have been read.
+        number: the number of lines that have been read.
         identity: device and inode of what has been read.
     """
 
@@ -77,7 +77,7 @@ class GrowingFile:
         """Yield number, place and content of each whole line since the last call, without empty ones.
 
         Args:
-            forget: called if the file is gone, or is another one by now.
+            forget: called if the file was removed or replaced.
 
         Raises:
             RecordError: the path is a link.
@@ -92,7 +92,7 @@ class GrowingFile:
                 file.seek(self.read)
                 for line in file:
                     if not line.endswith(b"\n"):
-                        # The line is being written.
+                        # The last line is still being written.
                         return
                     place = Place(self.read, len(line))
                     self.read += len(line)

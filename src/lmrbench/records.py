@@ -119,7 +119,7 @@ def first_problem(error: ValidationError, key: str = "") -> str:
     """Return the first problem of a failed validation as one line, such as `limits.seconds: Field required`.
 
     Args:
-        error: The error.
+        error: The error that pydantic raised.
         key: The key of the validated value, if that is a part of something larger.
     """
     first = error.errors(include_url=False)[0]

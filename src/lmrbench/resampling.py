@@ -1,4 +1,4 @@
-"""Resampling of whole papers, for every 95% interval that reports and agreement statistics give.
+"""Resample whole papers, for all 95% intervals of reports and agreement statistics.
 
 Tasks of one paper share its repository and its difficulty, so they are not independent. The cluster bootstrap (Davison
 and Hinkley, Bootstrap Methods and their Application, 1997, section 3.8) draws papers with replacement, each with all of

@@ -7,7 +7,7 @@ def printable(text: str, lines: bool = False) -> str:
     r"""Escape every character that a terminal would act on or not show, for example as `\x1b`.
 
     Args:
-        text: The text.
+        text: Untrusted text.
         lines: Whether to keep newlines. If they are escaped, the text cannot imitate a line of other output.
     """
     return "".join(

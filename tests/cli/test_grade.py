@@ -225,7 +225,7 @@ def test_a_task_that_changed_since_it_was_graded_is_named(two_papers, tmp_path):
     check.write_text(check.read_text() + "\n# Another version.\n")
     result = run(*arguments, cwd=tmp_path)
     assert (
-        "lmrbench: run: graded before these tasks changed, the grades no longer hold: toy/blend\n" in result.stderr
+        "lmrbench: run: these tasks changed after grading, so their grades are outdated: toy/blend\n" in result.stderr
     ), result.stderr
     assert "no longer hold" not in run(*arguments, cwd=tmp_path).stderr
 

@@ -299,4 +299,4 @@ def test_the_whole_way_on_the_command_line(suite, tmp_path, monkeypatch):
     assert "Forensic tasks by number of changes" in run("report", "run", "--markdown")
     assert "1/1" in run("grade", "--golden", "--mask", "--tier", "forensic", "--out", "built-in")
     refused = CliRunner().invoke(app, ["export", "toy", "--fresh", "3", "--to", "x", "--suite", str(suite)])
-    assert "--fresh is for --tier forensic" in str(refused.exception)
+    assert "--fresh needs --tier forensic" in str(refused.exception)

@@ -96,7 +96,7 @@ def test_a_dataset_takes_no_code_of_published_packages(tmp_path, core):
 
 def test_nothing_is_written_over(tasks, tmp_path):
     (tmp_path / "rows.jsonl").write_text("mine\n")
-    with pytest.raises(UsageError, match=re.escape("rows.jsonl: is there already")):
+    with pytest.raises(UsageError, match=re.escape("rows.jsonl: exists already")):
         write_jsonl(tasks, tmp_path / "rows.jsonl")
     for write in (lambda: write_dataset(tasks, tmp_path), lambda: write_harbor(tasks[0], tmp_path)):
         with pytest.raises(UsageError, match="is not empty"):
@@ -198,7 +198,7 @@ def test_the_command_writes_each_format(toy_suite, tmp_path):
     assert run(*every, "--to", "rows.jsonl", "--format", "jsonl", cwd=tmp_path).returncode == 0
     refused = run(*every, "--to", "other.jsonl", "--format", "jsonl", "--goldens", cwd=tmp_path)
     assert refused.returncode == 2
-    assert "--goldens goes with --format huggingface" in refused.stderr
+    assert "--goldens needs --format huggingface" in refused.stderr
 
 
 @pytest.mark.parametrize("name", EXPORTERS)
@@ -225,5 +225,5 @@ def test_another_package_brings_a_format_by_an_entry_point(monkeypatch, toy_suit
     )
     assert result.exit_code == 0, result.output
     assert (tmp_path / "ids").read_text() == "toy/blend"
-    with pytest.raises(UsageError, match=r"--format other: unknown format; there are workspace, .*, ids"):
+    with pytest.raises(UsageError, match=r"--format other: unknown format; use workspace, .*, ids"):
         exporter("other")

@@ -262,7 +262,7 @@ def test_bad_input_is_one_line(tmp_path, judge):
         failures = {
             f"{empty / 'submissions.jsonl'}: holds no submissions": judge(base, empty, "--model", KIND),
             "there is no such run folder": judge(base, tmp_path / "nowhere", "--model", KIND),
-            "--model is needed": judge(base, folder),
+            "--model: required": judge(base, folder),
             "the model nobody/nothing can't be opened: ": judge(base, folder, "--model", "nobody/nothing"),
             "is named twice": judge(base, folder, "--model", KIND, "--model", KIND),
             "sample 0 of toy/blend by right has a judgement but no submission in submissions.jsonl": judge(

@@ -310,7 +310,7 @@ def test_nothing_that_may_be_filled_in_is_overwritten(run_folder, toy_suite, tmp
     write_labels(tmp_path / "labels.jsonl", [label("ann", "CC")])
     with pytest.raises(UsageError, match=r"labels\.jsonl: exists already"):
         call("labels", "import", file, "--key", tmp_path / "key", "--out", tmp_path / "labels.jsonl")
-    with pytest.raises(UsageError, match="holds the labels themselves"):
+    with pytest.raises(UsageError, match="is the file of labels"):
         call("labels", "adjudicate", tmp_path / "labels.jsonl", "--key", "key", "--out", tmp_path / "labels.jsonl")
     with pytest.raises(UsageError, match="there is no task 'toy/blend' in this suite"):
         call("labels", "export", run_folder, "--out", tmp_path / "new.csv", "--key", tmp_path / "key")

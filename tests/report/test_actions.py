@@ -147,7 +147,7 @@ def test_a_file_of_outcomes_that_can_not_be_used(tmp_path, text, reason):
 def test_outcomes_need_events(tmp_path):
     with pytest.raises(RecordError, match=r"none\.csv: can't be read"):
         with_outcomes([], tmp_path / "none.csv")
-    with pytest.raises(UsageError, match="--outcomes: says which sessions of --events"):
+    with pytest.raises(UsageError, match="--outcomes needs --events"):
         CliRunner().invoke(app, ["analyse", "actions", "--outcomes", "x.csv"], catch_exceptions=False)
 
 

@@ -72,7 +72,7 @@ def test_a_run_over_two_suites_is_graded_at_once_and_reported_apart(joined, tmp_
 @pytest.mark.parametrize(
     ("suites", "said"),
     [
-        ('["../core", "../core"]', "two of them contain the task 'toy/blend'"),
+        ('["../core", "../core"]', "two suites contain the task 'toy/blend'"),
         ('["../both"]', "both combines suites itself"),
         ('["../nowhere"]', "nowhere: there is no such suite folder"),
     ],

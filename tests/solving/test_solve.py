@@ -144,7 +144,7 @@ def test_several_models_have_a_run_folder_each_and_the_failure_of_one_loses_none
     ("options", "words"),
     [
         (("--model", MODEL, "--model", MODEL), "is named twice"),
-        (("--model", MODEL, "--model", "other/model", "--system", "mine"), "names one model"),
+        (("--model", MODEL, "--model", "other/model", "--system", "mine"), "used with several models"),
     ],
 )
 def test_models_that_would_share_a_run_folder_or_a_name_are_refused(options, words):

@@ -153,7 +153,7 @@ FACTORS = "    factors = weights(len(values))"
         (entry(FACTORS, "", why="Two\\nlines."), "mine.why: "),
         (entry(FACTORS, "").replace("[[", 'of = "unscaled"\n[['), "mine.of: unknown key"),
         (entry(FACTORS, "") + "count = 2\n", "mine.edits.0.count: unknown key"),
-        (entry(FACTORS, "").replace("base", "text"), "base: expected the text that the versions are edits of"),
+        (entry(FACTORS, "").replace("base", "text"), "base: missing; give the text that the versions edit"),
         (entry(FACTORS, "", name="unscaled"), "unscaled: the file blend/unscaled.py has the same name; remove one"),
         ("base = ", "Invalid value"),
     ],

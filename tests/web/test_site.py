@@ -296,7 +296,7 @@ def test_the_same_runs_give_the_same_bytes_and_only_a_site_is_replaced(tmp_path,
     make(tmp_path / "more", {"two": 1})
     assert contents(build(run, tmp_path / "more", to=site, suite=toy_suite)).keys() > before.keys()
 
-    for name, message in (("site/CNAME", "CNAME is no file of the site"), ("mine/a.txt", "no site of lmrbench")):
+    for name, message in (("site/CNAME", "CNAME is not a file of the site"), ("mine/a.txt", "not a site of lmrbench")):
         place = tmp_path / name
         place.parent.mkdir(exist_ok=True)
         place.write_text("mine")

@@ -1,9 +1,9 @@
 """Adversaries: models that try to get wrong code past a check that they never see.
 
-An adversary gets everything that a solver gets, and the reference (the golden). It writes wrong versions, each with
+An adversary sees everything that a solver sees, and the reference (the golden). It writes wrong versions, each with
 the sentence of the instruction, the summary or a docstring that it violates and, if possible, an input that shows the
-difference; and right versions in other styles. All are graded as submissions are. A task needs work if a wrong version
-passes although some input distinguishes it from the golden, or if a right version fails.
+difference. It also writes right versions in other styles. All are graded like submissions. A task needs work if a wrong
+version passes although some input distinguishes it from the golden, or if a right version fails.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Proposal(Part):
     """One version of the targets that an adversary wrote.
 
     Attributes:
-        kind: Whether it is meant to be wrong or right.
+        kind: Whether the version is meant to be wrong or right.
         sentence: The sentence that a wrong version violates.
         code: The source of the version.
         probe: Source of a function `probe` that shows the difference; empty if there is none.
@@ -72,7 +72,7 @@ class Finding(StoredRecord):
         digest: The audit digest of the task.
         model: The model that wrote the proposal.
         number: The number of the proposal among those of the model for this task.
-        proposal: The proposal itself.
+        proposal: The graded version.
         passed: Whether the check accepts it.
         rejected_by: The first case that rejects it, and why.
         told_apart_by: If a wrong version passes, an input that distinguishes it from the golden, and the difference;
@@ -90,7 +90,7 @@ class Finding(StoredRecord):
 
     @property
     def amiss(self) -> bool:
-        """Whether the task needs work because of it."""
+        """Whether the finding shows that the task needs work."""
         return self.passed and bool(self.told_apart_by) if self.proposal.kind == "wrong" else not self.passed
 
 
@@ -138,10 +138,10 @@ def prompt(task: Task, wrong: int, right: int, known: Sequence[Proposal]) -> str
     """Return the prompt: the workspace of a solver, the golden, and what to write.
 
     Args:
-        task: The task.
+        task: The task to attack.
         wrong: The number of wrong versions to write.
         right: The number of right versions to write.
-        known: Earlier proposals, which are not to be repeated.
+        known: Earlier proposals, which the model must not repeat.
     """
     golden = repository_files(task)
     shown = {**workspace_files(task, "full"), **{f"golden/{name}": golden[name] for name in task.goal_files}}
@@ -229,7 +229,7 @@ def _tried(laboratory: Laboratory, proposal: Proposal) -> Finding:
 
 
 def _probed(laboratory: Laboratory, probe: str, files: dict[str, bytes]) -> str:
-    """Describe how golden and version differ on the adversary's own input; empty if they agree or it does not run."""
+    """Describe how golden and version differ on the adversary's input; empty if they agree or the probe fails."""
     task = laboratory.task
     cases = Cases(("its own input",), encode_cases([{"name": "its own input"}]))
     jobs = [
@@ -250,7 +250,7 @@ def accept(task: Task, finding: Finding, name: Name) -> Path:
     """Add the code of a finding to the wrong versions or rewrites of its task.
 
     Args:
-        task: The task.
+        task: The task that the finding is about.
         finding: The finding to accept.
         name: The name of the new version.
 
@@ -258,12 +258,12 @@ def accept(task: Task, finding: Finding, name: Name) -> Path:
         The written file.
 
     Raises:
-        RecordError: A version of this name exists, as a file or as edits.
+        RecordError: The name is invalid, or a version has it, as a file or as edits.
     """
     try:
         TypeAdapter(Name).validate_python(name)
     except ValidationError as error:
-        raise RecordError(f"{name!r} is no name: small letters, digits and underscores are") from error
+        raise RecordError(f"{name!r}: not a valid name; use lower-case letters, digits and underscores") from error
     kind, versions = (
         ("wrong", task.files.wrong) if finding.proposal.kind == "wrong" else ("rewrites", task.files.rewrites)
     )
@@ -275,7 +275,7 @@ def accept(task: Task, finding: Finding, name: Name) -> Path:
 
 
 def asking(model: str) -> Ask:
-    """Return a function that asks a model. Inspect's cache keeps answers that were paid for."""
+    """Return a function that asks a model, and raises ServiceError if it fails. Inspect caches the answers."""
     from inspect_ai.model import CachePolicy, get_model
 
     def ask(prompt: str) -> str:
@@ -299,7 +299,7 @@ def attack_all(
 
 
 def finding_in(file: Path, task: Task, number: int) -> Finding:
-    """Return the version of a task with this number. Raises RecordError if the file has none."""
+    """Return the finding with this number for a task. Raises RecordError if the file has none."""
     found = [item for item in read_lines(file, Finding) if (item.task, item.number) == (task.id, number)]
     if not found:
         raise RecordError(f"{file}: there is no version {number} of {task.id}")

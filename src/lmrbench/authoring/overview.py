@@ -27,7 +27,7 @@ _NUMBERS = ("lines", "files", "words", "ordinary", "edge", "seconds", "rewrites"
 
 
 class Size(Record):
-    """How much there is to read and to write for one task.
+    """The amount of text to read and of code to write for one task.
 
     Attributes:
         masked_lines: Lines of the masked bodies.

@@ -1,8 +1,8 @@
 """The command line: parse, call, print. The module of a command is imported when the command is called.
 
-Exit codes name the party at fault: 0 done; 1 done, and the answer is no (a built-in system was graded otherwise than it
-must be, a task falls short, no sandbox works); 2 the command or its input is wrong; 3 this machine cannot do it; 4 a
-provider or an agent's program failed; 130 interrupted.
+Exit codes name the party at fault: 0 done; 1 done, and the answer is no (a built-in system passes or fails
+unexpectedly, a task falls short, no sandbox works); 2 the command or its input is wrong; 3 this machine cannot do it; 4
+a provider or an agent's program failed; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ TASK = {
     "new": Entry("Make a task from a repository and a function.", "authoring:new"),
     "mask": Entry("Mask functions of a repository and show the difference.", "authoring:mask"),
     "audit": Entry("Measure whether the checks of tasks pass right answers and reject wrong ones.", "audit:audit"),
-    "results": Entry("Write results.json: what the reference's experiment logs.", "authoring:results"),
+    "results": Entry("Write results.json, the logged results of the reference's experiment.", "authoring:results"),
     "forge": Entry("Draw deviations for a forensic task, or try the pool of deviations.", "authoring:forge"),
     "accept": Entry("Add a version that an adversary wrote to the wrong versions or rewrites.", "authoring:accept"),
     "import": Entry("Make a suite from a clone of the public edition of LMR-BENCH.", "authoring:import_"),
 }
 SETUP = {
     "doctor": Entry("Try every sandbox on this machine and say how to install those that fail.", "setup:doctor"),
-    "fetch": Entry("Download the packages, commits and archives that tasks are set on.", "setup:fetch"),
+    "fetch": Entry("Download the packages, commits and archives that tasks use.", "setup:fetch"),
     "env": Entry("Build environments for papers with requirements of their own.", "setup:env"),
     "images": Entry("Build, list and remove the images that --sandbox docker grades in.", "setup:images"),
     "papers": Entry("Fetch papers as PDF or LaTeX, add your own copies, and list them.", "setup:papers"),
@@ -45,7 +45,7 @@ COMMANDS = {
     "report": Entry("Report runs in tables, as a page, or for a paper.", "look:report", LOOK),
     "why": Entry("List the answers of a run that fail, or show why one fails.", "look:why", LOOK),
     "view": Entry("Browse runs: tasks by systems, and the code and failures of each answer.", "look:view", LOOK),
-    "analyse": Entry("Analyse runs further: agreement, actions, inputs, errors and others.", "analyse:app", LOOK),
+    "analyse": Entry("Analyse runs: agreement, actions, inputs, errors and others.", "analyse:app", LOOK),
     "annotate": Entry("Have people label answers in a browser.", "people:annotate", PEOPLE),
     "labels": Entry("Have people label answers in sheets; merge and adjudicate labels.", "people:labels", PEOPLE),
     "export": Entry("Write what a solver sees of each task.", "publish:export", PUBLISH),
@@ -69,7 +69,7 @@ MOVED = {
 
 
 class _Commands(LazyGroup):
-    """The top level."""
+    """The top-level commands."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(COMMANDS, **attributes)

@@ -21,7 +21,7 @@ from lmrbench.runs.folder import read_run
 from lmrbench.runs.places import run_folders
 from lmrbench.text import counted
 
-app = group("Analyse runs further: agreement, actions, inputs, errors and others.")
+app = group("Analyse runs: agreement, actions, inputs, errors and others.")
 
 
 @app.command()
@@ -34,9 +34,9 @@ def agreement(
 ) -> None:
     """Measure how far judges, people and unit tests agree on the same answers.
 
-    For each two raters: how often they agree, how often one says CC and the other LI, and Cohen's kappa. For all
+    For each pair of raters: how often they agree, how often one says CC and the other LI, and Cohen's kappa. For all
     annotators and for all judges: Fleiss' kappa and Krippendorff's alpha. A passed test counts as CC, a failed one as
-    LI. Intervals come from resampling papers. The reason is given for what is not defined.
+    LI. Intervals come from resampling papers. An undefined measure is replaced by the reason.
     """
     from lmrbench.judging.labels import read_labels
     from lmrbench.report.measures.raters import compare_runs
@@ -130,8 +130,8 @@ def structure(runs: options.Runs, suite: options.Suite = None, json: options.Jso
 def ablation(runs: options.Runs, json: options.Json = False) -> None:
     """Compare the rates of a system under different inputs: full, paper+file and paper.
 
-    Name the runs of one or several systems under different --inputs. For each system: the rate with each inputs, on the
-    tasks that have an answer in all of its runs, and the paired differences, with the tests of `lmrbench report`.
+    Name the runs of one or several systems under different --inputs. For each system: its rate under each setting, on
+    the tasks that have an answer in all of its runs, and the paired differences, with the tests of `lmrbench report`.
     """
     from lmrbench.report.measures.ablation import ablations
 
@@ -175,8 +175,8 @@ def errors(runs: options.Runs, labels: options.LabelFiles = None, json: options.
 def published(json: options.Json = False, as_markdown: options.Markdown = False) -> None:
     """Recompute the figures of the LMR-BENCH paper from its published records.
 
-    Each figure is exact, differs, or is not recomputable, and then the reason is given. A second table shows how far
-    judge, people and unit tests agree, with intervals from resampling papers. For what agents did, see
+    Each figure is exact, differs, or has the reason why it cannot be recomputed. A second table shows how far judge,
+    people and unit tests agree, with intervals from resampling papers. For the actions of agents, see
     `lmrbench analyse actions`.
     """
     from lmrbench.integrations.lmr_bench.published import figures, raters
@@ -197,7 +197,7 @@ def published(json: options.Json = False, as_markdown: options.Markdown = False)
 @app.command()
 def familiarity(
     model: Annotated[
-        str, Argument(metavar="MODEL", help="A folder or a name on the hub; with --server, a name there.")
+        str, Argument(metavar="MODEL", help="A folder, a name on the Hugging Face hub, or a model of --server.")
     ],
     runs: Annotated[
         list[Path] | None, Argument(metavar="[RUN]...", help=f"{options.RUNS_HELP} Correlate with their success.")
@@ -206,8 +206,8 @@ def familiarity(
         str | None, Option(metavar="URL", help="Ask a server that returns log-probabilities of prompts, as vLLM does.")
     ] = None,
     task: options.Tasks = None,
-    window: Annotated[int, options.advanced(min=2, help="Tokens in the context of a local model.")] = 2048,
-    batch: Annotated[int, options.advanced(min=1, help="Windows in a batch of a local model.")] = 4,
+    window: Annotated[int, options.advanced(min=2, help="Context length of a local model, in tokens.")] = 2048,
+    batch: Annotated[int, options.advanced(min=1, help="Batch size of a local model.")] = 4,
     device: Annotated[str, options.advanced(help="The device of a local model: cpu, cuda, cuda:1, mps.")] = "cpu",
     suite: options.Suite = None,
     json: options.Json = False,

@@ -34,9 +34,9 @@ def audit(
     seeds: Annotated[int, Option(help="Run the golden and the rewrites under this many seeds.", min=1)] = 100,
     quick: Annotated[bool, Option("--quick", help=f"Use {QUICK_SEEDS} seeds and write no certificate.")] = False,
     check: Annotated[
-        bool, Option("--check", help="Run nothing: fail if a certificate is missing, stale or falls short.")
+        bool, Option("--check", help="Run nothing; fail if a certificate is missing, stale or falls short.")
     ] = False,
-    again: Annotated[bool, Option("--again", help="Also audit tasks that have a certificate that holds.")] = False,
+    again: Annotated[bool, Option("--again", help="Also audit tasks with a valid certificate.")] = False,
     tier: options.TierName = "function",
     adversary: Annotated[
         str | None,
@@ -57,28 +57,30 @@ def audit(
 ) -> None:
     """Measure whether the checks of tasks pass right answers and reject wrong ones.
 
-    The golden is repeated over seeds, processes and threads, and rewrites must pass. The mask, the wrong versions,
-    cheats and at least 95% of the golden's mutants must fail, those of one expression and those of behaviour. What a
-    solver sees must not hold the answer, and must state every constant. The check must hold no oracle, a name that
-    gives the target's result. "fixed" is the share of cases with the same observation under any seed; above a third, a
-    line says so. The result is stored with the task as its certificate, and holds until the task or the audit changes.
+    The golden must pass under all seeds, in other processes and on other threads, and so must rewrites. The mask, wrong
+    versions and cheats must fail, and at least 95% of the golden's mutants, both of one expression and of behaviour.
+    What a solver sees must not hold the answer, and must state every constant. The check must contain no oracle, a name
+    that gives the target's result. "fixed" is the share of cases with the same observation under every seed; a share
+    above a third is pointed out. The result is stored with the task as its certificate, and is valid until the task or
+    the audit changes.
 
-    With --adversary a model that never sees the check writes versions of each task's targets. Wrong ones that pass and
-    right ones that fail are listed; the same command later asks only for what is missing.
+    With --adversary, a model that never sees the check writes versions of each task's targets. Wrong ones that pass and
+    right ones that fail are listed. The same command resumes.
 
-    With --tier method or twin there are no mutants of behaviour. Of a method, each mutant that is rejected must change
+    With --tier method or twin, there are no mutants of behaviour. With --tier method, each rejected mutant must change
     the logged results, or break a sentence that decided/TASK.toml names.
 
-    With --tier forensic each published draw is tried, or with --fresh some new ones: a draw must be fair, and the same
-    on two threads. Nothing is written.
+    With --tier forensic, each published draw (with --fresh, each new one) must be fair and give the same results on two
+    threads. Nothing is written.
 
-    A line says where a workspace answers a task of another tier of the same paper; that is no shortfall.
+    If a workspace holds the answer to a task of another tier of the same paper, this is pointed out, but is no
+    shortfall.
 
     Exits with 1 if a task falls short.
     """
     where = executor_of(executor, address)
     if where != LOCAL and (tier == "forensic" or adversary is not None):
-        raise UsageError("--executor ray is for neither --adversary nor --tier forensic")
+        raise UsageError("--executor ray can't be used with --adversary or --tier forensic")
     if tier == "forensic":
         failed = _audit_draws(patterns or [], fresh, workers, suite, sandbox, json)
         raise typer.Exit(int(failed))
@@ -125,7 +127,7 @@ def _print(
 def _attack(
     tasks: Selection, model: str, wrong: int, right: int, file: Path, workers: int | None, sandbox: str, json: bool
 ) -> bool:
-    """Let a model attack tasks and print its versions; return whether one asks for a change of its task."""
+    """Let a model attack tasks and print its versions; return whether one shows that a task needs work."""
     found = []
     number = len(tasks.chosen) * (wrong + right)
     with open_pool(sandbox, suite_folders(tasks.suite), workers) as pool, staged("versions", number) as (finished, _):

@@ -53,7 +53,7 @@ def new(
         ),
     ] = None,
     command: Annotated[
-        str, Option("--command", help="Run in the repository to see how the target is called.")
+        str, Option("--command", help="Command to run in the repository, which records calls of the target.")
     ] = "python experiment.py",
     beside: Annotated[
         list[Path] | None,
@@ -129,11 +129,11 @@ def results(
     sandbox: options.Sandbox = DEFAULT_SANDBOX,
     suite: options.Suite = None,
 ) -> None:
-    """Write results.json: what the reference's experiment logs.
+    """Write results.json, the logged results of the reference's experiment.
 
-    That is what run(seed) of its experiment.py returns under the published seeds. The experiment runs in a sandbox, on
-    one thread and in double precision. Solvers of the method tier see the file; their work is graded under other
-    seeds. `lmrbench task audit --tier method` says if the file is out of date.
+    The file holds what run(seed) of experiment.py returns under the published seeds. The experiment runs in a sandbox,
+    on one thread and in double precision. Solvers of the method tier see the file; their work is graded under other
+    seeds. `lmrbench task audit --tier method` fails if the file is out of date.
     """
     folder = suite_folder(suite)
     every_task = load_suite(folder)
@@ -148,7 +148,7 @@ def results(
 def forge(
     paper: Annotated[str, Argument(metavar="PAPER", help="A paper with a pool of deviations, such as dpo.")],
     deviations: Annotated[
-        int | None, Option("--deviations", "-k", min=1, help="Number to draw; by default the pool is tried.")
+        int | None, Option("--deviations", "-k", min=1, help="Number of deviations; by default the pool is tried.")
     ] = None,
     seed: Annotated[int, Option(min=0, max=2**31 - 1, help="Random seed of the draw.")] = 0,
     sandbox: options.Sandbox = DEFAULT_SANDBOX,
@@ -158,13 +158,13 @@ def forge(
 ) -> None:
     """Draw deviations for a forensic task, or try the pool of deviations.
 
-    Without --deviations each deviation of the paper's deviations.toml is run alone, and the logged metrics that it
-    moves are counted. Exits with 1 if one does not run or train, moves nothing, or can't be told from another.
+    Without --deviations, each deviation of the paper's deviations.toml is run alone, and the logged metrics that it
+    changes are counted. Exits with 1 if one does not run or train, changes no metric, or gives the logs of another.
 
-    With --deviations K the first fair draw is looked for: the changed program trains, each of its changes alone moves
-    the metrics well above the tolerance, and no part of the draw, no draw with one change exchanged, and no single
-    change gives the same logs. The output is the answer of the task; a draw is a function of the pool, the repository,
-    K, the seed and the attempt, so it can be computed by everyone who has the suite.
+    With --deviations K, the first fair draw is printed, which is the answer of the task. A draw is fair if the changed
+    program trains, each of its changes alone moves the metrics well above the tolerance, and no part of the draw, no
+    draw with one change exchanged, and no single change gives the same logs. A draw depends only on the pool, the
+    repository, K, the seed and the attempt, so everyone who has the suite can compute it.
     """
     folder = suite_folder(suite)
     task = paper_task(load_suite(folder), paper)
@@ -192,9 +192,9 @@ def forge(
 
 def accept(
     file: Annotated[Path, Argument(help="The file that `lmrbench task audit --adversary` wrote.")],
-    task: Annotated[str, Argument(metavar="TASK", help="The task, as dpo/preference_loss.")],
+    task: Annotated[str, Argument(metavar="TASK", help="The task, such as dpo/preference_loss.")],
     number: Annotated[int, Argument(min=0, help="The number of the version in the list of findings.")],
-    name: Annotated[str, Argument(help="The new name of the version, as beta_ignored.")],
+    name: Annotated[str, Argument(help="The new name of the version, such as beta_ignored.")],
     suite: options.Suite = None,
 ) -> None:
     """Add a version that an adversary wrote to the wrong versions or rewrites.
@@ -218,12 +218,11 @@ def import_(
 ) -> None:
     """Make a suite from a clone of the public edition of LMR-BENCH.
 
-    Each golden is put into the research code, so that masks are computed; goldens, unit tests and bytecode are not
-    copied. Nothing of the clone is run. All commands then read the suite with --suite SUITE.
+    Each golden is put into the research code, from which masks are computed; goldens, unit tests and bytecode are not
+    copied. No code of the clone is run. All commands then read the suite with --suite SUITE.
 
-    A task gets a check of ordinary cases if its function can be observed without its repository: `lmrbench grade`
-    grades it. The others can be listed, shown, exported, collected and judged. What was left out is listed with the
-    reason.
+    A task gets a check of ordinary cases, and can be graded, if its function can be observed without its repository.
+    The others can be listed, shown, exported, collected and judged. What was left out is listed with the reason.
 
     Exits with 1, and writes nothing, if no task could be made.
     """

@@ -19,8 +19,8 @@ _ADVANCED = ("model_args", "base_url", "connections", "retries", "patience")
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command an option for each field of each dataclass among its parameters.
 
-    A command with a parameter `settings` has an option for each field of `Settings`, too, and gets those that were
-    given as a dictionary. A parameter of its own takes the place of the field of its name.
+    A command with a parameter `settings` also has an option for each field of `Settings`, and receives the given ones
+    as a dictionary. A parameter of the command replaces the field of the same name.
     """
     own = inspect.signature(command, eval_str=True).parameters
     records: dict[str, Any] = {name: item.annotation for name, item in own.items() if is_dataclass(item.annotation)}

@@ -32,7 +32,7 @@ from lmrbench.text import counted
 
 @dataclass(frozen=True)
 class GradeArguments:
-    """The answers that are graded."""
+    """Arguments that choose the answers."""
 
     path: Annotated[
         Path | None,
@@ -46,7 +46,7 @@ class GradeArguments:
     rewrites: Annotated[bool, Option("--rewrites", help="Grade the suite's rewrites; they must pass.")] = False
     wrong: Annotated[bool, Option("--wrong", help="Grade the suite's wrong versions; they must fail.")] = False
     nearest: Annotated[
-        bool, Option("--nearest", help="Grade a solver without a model, which copies the most similar function.")
+        bool, Option("--nearest", help="Grade copies of the most similar function, a baseline without a model.")
     ] = False
     most: Annotated[
         int | None, Option(min=1, help="Grade at most this many rewrites, and wrong versions, of each task.")
@@ -67,7 +67,7 @@ class GradeArguments:
 
 @dataclass(frozen=True)
 class GradingOptions:
-    """How answers are graded."""
+    """Options of the grading."""
 
     seed: options.Seed = None
     seeds: Annotated[
@@ -77,7 +77,7 @@ class GradingOptions:
         bool,
         options.advanced(
             "--blind",
-            help="Write no reasons, logs and names of cases, and draw a fresh seed: for grades that submitters get.",
+            help="Write no reasons, logs or case names, and draw a fresh seed; for grades shown to submitters.",
         ),
     ] = False
     fail_fast: Annotated[
@@ -98,12 +98,12 @@ class GradingOptions:
 
     @property
     def fresh_seeds(self) -> int | None:
-        """How many fresh seeds are drawn; None for a known seed."""
+        """The number of fresh seeds to draw; None for a known seed."""
         return 1 if self.blind and self.seed is None and self.seeds is None else self.seeds
 
 
 class Answers(NamedTuple):
-    """The answers to grade, the tasks that they are to, the run folder, and the source that run.json names."""
+    """The answers to grade, their tasks, the run folder, and the source for run.json."""
 
     tasks: Selection
     submissions: list[Submission]
@@ -119,7 +119,7 @@ def grade(asked: GradeArguments, way: GradingOptions, json: options.Json = False
     {"system": "me", "task": "dpo/preference_loss", "code": "def preference_loss(...): ..."}
 
     Grades are written to the run folder as they are made. The same command resumes a grading that was killed. Exits
-    with 1 if a built-in system (golden, mask, rewrites, wrong) was graded otherwise than it must be.
+    with 1 if a built-in system (golden, mask, rewrites, wrong) passes or fails unexpectedly.
     """
     if (asked.path is None) == (not asked.built_in):
         raise UsageError(
@@ -129,7 +129,7 @@ def grade(asked: GradeArguments, way: GradingOptions, json: options.Json = False
         raise UsageError("--seed and --seeds can't be used together")
     executor_of(way.executor, way.address)
     if way.blind and way.speed:
-        raise UsageError("--blind and --speed can't be used together: why an answer has no speed tells of the check")
+        raise UsageError("--blind and --speed can't be used together: the reason for a missing speed reveals the check")
     tasks = select(asked.suite, asked.task, asked.tier, asked.fresh, way.sandbox)
     answers = _built_in(asked, tasks) if asked.path is None else _submitted(asked.path, asked, tasks, way.sandbox)
     names = answers.tasks.names
@@ -164,7 +164,7 @@ def _built_in(asked: GradeArguments, tasks: Selection) -> Answers:
 
 
 def _submitted(path: Path, asked: GradeArguments, tasks: Selection, sandbox: str) -> Answers:
-    """Read a file of submissions, and choose the tasks that have answers unless some are named."""
+    """Read a file of submissions. Without --task, choose all tasks that have a submission."""
     submitted = read_predictions(path, tasks.by_id) if holds_predictions(path) else read_submissions(path)
     if not asked.task:
         tasks = tasks.with_tiers_of(submitted, sandbox, staged)

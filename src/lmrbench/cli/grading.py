@@ -48,7 +48,7 @@ def grade_with_progress(
 ) -> Iterator[Grade]:
     """Grade submissions into a run folder and yield the grades as they are made; see `grade_run`."""
     if folder.is_dir() and (changed := changed_tasks(folder, tasks.every)):
-        warn(f"{folder}: graded before these tasks changed, the grades no longer hold: {', '.join(changed)}")
+        warn(f"{folder}: these tasks changed after grading, so their grades are outdated: {', '.join(changed)}")
     with Grader(tasks.by_id, plan) as grader, progress() as bars:
         needed = {item.task for item in submissions}
         goldens = bars.add_task("golden", total=len(needed) * len(grader.seeds))
@@ -69,8 +69,8 @@ def warn_set_aside(folder: Path, count: int) -> None:
     """Warn that grades of a run folder were not made by this installation."""
     grades = "1 grade was" if count == 1 else f"{count} grades were"
     warn(
-        f"{folder}: {grades} not made by this installation, or changed since; moved to {UNVERIFIED}, and graded anew "
-        "where asked for"
+        f"{folder}: {grades} not made by this installation, or changed since; moved to {UNVERIFIED}; the selected "
+        "answers are graded again"
     )
 
 
@@ -81,8 +81,8 @@ def time_with_progress(
     known = tasks.by_id
     due = [item for item in grades if item.robust and has_timed_inputs(known[item.task])]
     if not due:
-        warn("no answer that passes is to a task with timed inputs; there is no speed to measure")
-    # One worker, when nothing else is graded.
+        warn("no task with timed inputs has a passing answer; there is no speed to measure")
+    # With a single worker, nothing else runs during a measurement.
     with open_pool(sandbox, suite_folders(tasks.suite), 1) as pool, staged("speed", len(due)) as (finished, _):
         for item in time_run(folder, due, submissions, known, pool):
             finished()

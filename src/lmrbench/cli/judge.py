@@ -24,9 +24,9 @@ def judge(
     run: Annotated[Path, Argument(metavar="RUN", help="A run folder with submissions.jsonl.")],
     model: Annotated[
         list[str] | None,
-        Option("--model", "-m", metavar="MODEL", help="A judge, as Inspect names it. May be repeated."),
+        Option("--model", "-m", metavar="MODEL", help="A judge in Inspect's notation. May be repeated."),
     ] = None,
-    votes: Annotated[int, Option(min=1, help="Votes of each judge on each answer.")] = 1,
+    votes: Annotated[int, Option(min=1, help="Number of votes of each judge on each answer.")] = 1,
     swap: Annotated[
         bool, Option("--swap", help="Ask for each vote twice: reference first, and candidate first.")
     ] = False,
@@ -37,10 +37,12 @@ def judge(
         bool, Option("--strip-comments", help="Show the code without comments and docstrings.")
     ] = False,
     prices: options.Prices = None,
-    connections: Annotated[int, options.advanced(min=1, help="Concurrent requests of each judge.")] = 10,
-    retries: Annotated[int, options.advanced(min=0, help="Retries of a failed call, with growing waits.")] = 7,
+    connections: Annotated[int, options.advanced(min=1, help="Maximum number of concurrent requests.")] = 10,
+    retries: Annotated[
+        int, options.advanced(min=0, help="Number of retries of a failed call, with exponential backoff.")
+    ] = 7,
     patience: Annotated[
-        int, options.advanced(min=1, help="Seconds after which a call without an answer is given up.")
+        int, options.advanced(min=1, help="Seconds until a call that hangs or keeps failing is abandoned.")
     ] = 900,
     task: options.Tasks = None,
     suite: options.Suite = None,
@@ -53,13 +55,13 @@ def judge(
     faulty) or LI (logic incorrect).
 
     Votes are appended to judgements.jsonl in the run folder. The same command resumes after a kill, and asks for no
-    vote twice. Refusals and answers of another form are unjudged. If a provider failed, the command exits with 4; the
+    vote twice. Refusals and malformed answers are unjudged. If a provider failed, the command exits with 4; the
     same command then asks again.
     """
     if not model:
-        raise UsageError("--model is needed: the judge, such as openai/gpt-5")
+        raise UsageError("--model: required; name the judge, such as openai/gpt-5")
     if twice := [name for name in model if model.count(name) > 1]:
-        raise UsageError(f"--model {twice[0]}: is named twice; more votes are asked for with --votes")
+        raise UsageError(f"--model {twice[0]}: is named twice; use --votes to ask for more votes")
     if not run.is_dir():
         raise UsageError(f"{run}: there is no such run folder")
     tasks = select(suite, task)

@@ -61,6 +61,6 @@ class LazyGroup(TyperGroup):
 def group(text: str) -> typer.Typer:
     """Return an app for a group of commands with this help."""
     app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode="markdown", help=text)
-    # Without a callback, Typer takes an app with one command for that command.
+    # Without a callback, Typer turns an app with one command into that command.
     app.callback()(lambda: None)
     return app

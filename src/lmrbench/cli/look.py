@@ -33,7 +33,7 @@ def report(
     json: options.Json = False,
     as_markdown: options.Markdown = False,
     html: Annotated[
-        Path | None, Option(metavar="FILE", help="Also write a page: all tables, explained, and figures.")
+        Path | None, Option(metavar="FILE", help="Also write an HTML page with all tables, notes and figures.")
     ] = None,
     csv: Annotated[Path | None, Option(metavar="DIR", help="Also write each table to a CSV file.")] = None,
     as_latex: Annotated[
@@ -47,9 +47,9 @@ def report(
     timed answers, comparisons of systems, the smallest difference that the tasks can detect, and the ratings of judges
     and people compared with the tests.
 
-    Runs may be finished, killed half-way or made elsewhere; nothing is asked, graded or changed. Several run folders
-    are shown side by side. Samples without an answer, because a provider or an agent's program failed, are listed
-    apart and omitted from the rates.
+    Runs may be finished, killed half-way or made elsewhere; no model is called, and nothing is graded or changed.
+    Several run folders are shown side by side. Samples without an answer, because a provider or an agent's program
+    failed, are listed separately and omitted from the rates.
     """
     findings = together([read_run(folder) for folder in run_folders(runs)], suite, labels or ())
     for warning in findings.warnings:
@@ -84,8 +84,8 @@ def why(
 ) -> None:
     """List the answers of a run that fail, or show why one fails.
 
-    For one answer the failed cases are shown, and the code that was taken of it next to the masked function. If no
-    code could be taken, the answer is shown as it came.
+    For one answer, the failed cases are shown, and the code that was taken from it next to the masked function. If no
+    code could be taken, the whole answer is shown.
     """
     held = read_run(run)
     if task is None:
@@ -136,8 +136,8 @@ def view(
 ) -> None:
     """Browse runs: tasks by systems, and the code and failures of each answer.
 
-    Pages also show votes and costs. They are made on this machine and load nothing from elsewhere. A run that is still
-    going is followed. Ctrl-C ends the server.
+    Pages also show votes and costs. They are made on this machine and load nothing from elsewhere. The page of an
+    unfinished run is kept up to date. Ctrl-C ends the server.
     """
     from lmrbench.web.app import Viewer, application
     from lmrbench.web.serving import listening, serve

@@ -13,7 +13,7 @@ from typer import Argument, Option
 from lmrbench.tasks.model import Tier
 
 ADVANCED = "Advanced"
-# An option in the panel of advanced ones.
+# An option that the help lists under "Advanced".
 advanced = partial(Option, rich_help_panel=ADVANCED)
 Suite = Annotated[
     Path | None,
@@ -41,7 +41,7 @@ Fresh = Annotated[
 ]
 Seed = Annotated[
     int | None,
-    Option("--seed", min=0, max=2**31 - 1, help="Draw the cases from this seed, not from this machine's own."),
+    Option("--seed", min=0, max=2**31 - 1, help="Random seed of the cases; by default this machine's own seed."),
 ]
 Sandbox = Annotated[
     str,
@@ -65,15 +65,17 @@ Address = Annotated[
     advanced(
         "--address",
         metavar="HOST:PORT",
-        help="With --executor ray: the cluster; by default RAY_ADDRESS, or a cluster of this machine alone.",
+        help="With --executor ray: the cluster; by default RAY_ADDRESS, or a cluster on this machine.",
     ),
 ]
-Prices = Annotated[Path | None, Option("--prices", metavar="FILE", help="JSON: dollars per million tokens, by model.")]
+Prices = Annotated[
+    Path | None, Option("--prices", metavar="FILE", help="JSON file with the dollars per million tokens, by model.")
+]
 LabelFiles = Annotated[
     list[Path] | None,
     Option("--labels", metavar="FILE", help="Labels of the answers, from `lmrbench labels`. May be repeated."),
 ]
-RUNS_HELP = "Run folders of `lmrbench run` or `grade`, or folders that hold some."
+RUNS_HELP = "Run folders of `lmrbench run` or `grade`, or folders that contain run folders."
 Runs = Annotated[list[Path], Argument(metavar="RUN...", help=RUNS_HELP)]
 Patterns = Annotated[list[str] | None, Argument(metavar="[TASK]...", help=PATTERN_HELP)]
 Papers = Annotated[list[str] | None, Argument(metavar="[PAPER]...", help=PATTERN_HELP)]

@@ -59,8 +59,8 @@ def annotate(
 ) -> None:
     """Have people label answers in a browser.
 
-    Answers are blinded, and each annotator has a personal link and queue. The lead's link shows progress, agreement and
-    disagreements, which are settled there. Each label is stored before the next page is shown. The same command
+    Answers are blinded, and each annotator has a personal link and queue. The lead's link shows progress and agreement,
+    and the lead settles disagreements there. Each label is stored before the next page is shown. The same command
     resumes. DIR/labels.jsonl is always up to date, for `lmrbench labels`, `analyse agreement`, `report` and
     `view --labels`. Ctrl-C ends the server.
     """
@@ -81,7 +81,7 @@ def annotate(
     with locked(to), closing(open_store(to, asked, queues, calibrations)) as store, listening(host, port) as server:
         annotation = Annotation(to, store, items, tasks)
         if server.names == ["*"]:
-            warn("this server has no TLS: its traffic shows the links below, and who has a link can label with it")
+            warn("this server has no TLS: its traffic shows the links below, and anyone with a link can label")
         counts = f"{counted(len(items) - len(calibrations), 'answer')}, {len(calibrations)} calibration items"
         say(f"{server.address}: {counts}, in {to}")
         say("Give each annotator only their own link. Ctrl-C ends the server; the same command resumes.")
@@ -133,7 +133,7 @@ def import_sheets(
 ) -> None:
     """Check filled sheets and write labels with the names of the systems.
 
-    If rows can't be used, all of them are listed and nothing is written. Rows that are not filled in are left out.
+    If any rows are invalid, all of these are listed and nothing is written. Rows that are not filled in are left out.
     """
     if out.exists():
         raise UsageError(f"{out}: exists already; write to another file, and combine them with labels merge")
@@ -170,7 +170,7 @@ def adjudicate(
     a sheet, OUT-disputed.csv, for a third person, and read with --decisions.
     """
     if out.exists() and out.samefile(file):
-        raise UsageError(f"{out}: holds the labels themselves; name another file with --out")
+        raise UsageError(f"{out}: is the file of labels; name another file with --out")
     found, items = read_labels([file]), read_keys(key)
     open_ = disputed(found)
     decided = read_sheets([decisions], items)[0] if decisions else []
@@ -181,6 +181,4 @@ def adjudicate(
     write_labels(out, verdicts)
     say(f"{counted(len(verdicts), 'verdict')} in {out}")
     if left := len(open_) - len({item.answer for item in decided}):
-        say(
-            f"{left} disputed answers have no verdict; have a third person fill in {sheet} and name it with --decisions"
-        )
+        say(f"{left} disputed answers are undecided; have a third person fill in {sheet} and name it with --decisions")

@@ -62,7 +62,7 @@ def export(
     """
     write = exporter(format, goldens)
     tasks = select(suite, patterns, tier, fresh).chosen
-    if warning := tiers_warning(tasks, "do not give what is written here to solvers of their tasks of another tier"):
+    if warning := tiers_warning(tasks, "do not give these files to solvers of the same papers' tasks of another tier"):
         warn(warning)
     with staged("tasks", len(tasks)) as (finished, _):
         for place in write(tasks, to, inputs, **({"goldens": True} if goldens else {})):
@@ -106,8 +106,8 @@ def submit(
     """Pack a run for others to grade again.
 
     `lmrbench verify` grades a pack. It holds the answers, which of them pass, the conditions, and the cost of each
-    answer; no reasons, and nothing of this machine: no folders, addresses or commands, and not its secret seed. The
-    same run gives the same bytes.
+    answer. It holds no reasons, and no folders, addresses, commands or secret seed of this machine. The same run gives
+    the same bytes.
     """
     manifest = write_pack(run, to, with_logs)
     say(f"{to}: {', '.join(manifest.files)}")

@@ -17,5 +17,5 @@ def print_report(made: Report) -> None:
 
 
 def print_report_as_json(made: Report) -> None:
-    """Print the numbers of all tables, and the records that they were made of."""
+    """Print the numbers of all tables, and the records behind them."""
     print_json(to_jsonable_python(made.numbers))

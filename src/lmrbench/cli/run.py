@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunArguments:
-    """The tasks that are asked, and where their answers are graded and kept."""
+    """The tasks to solve, and where answers are graded and stored."""
 
     task: options.Tasks = None
     limit: Annotated[int | None, Option("--limit", metavar="N", min=1, help="Run only the first N of the tasks.")] = (
@@ -68,7 +68,7 @@ def run(
             "--model",
             "-m",
             metavar="MODEL",
-            help="As Inspect names it: openai/gpt-5, anthropic/..., vllm/..., ollama/... May be repeated.",
+            help="Model in Inspect's notation: openai/gpt-5, anthropic/..., vllm/..., ollama/... May be repeated.",
         ),
     ] = None,
     no_report: Annotated[
@@ -84,15 +84,15 @@ def run(
     function of the workspace.
 
     A run folder holds submissions.jsonl, grades.jsonl, usage.jsonl and Inspect's logs (`inspect view --log-dir
-    DIR/logs`). The same command resumes a run that was stopped, and asks nothing twice. Answers that are missing
+    DIR/logs`). The same command resumes a run that was stopped, and repeats nothing. Answers that are missing
     because a provider or an agent's program failed are not counted, and the command exits with 4; the same command
     asks for them again. If one of several models fails, the others still run.
     """
     models = model or []
     if twice := [name for name in models if models.count(name) > 1]:
-        raise UsageError(f"--model {twice[0]}: is named twice")
+        raise UsageError(f"--model {twice[0]}: is named twice; name each model once")
     if len(models) > 1 and settings.get("system"):
-        raise UsageError(f"--system {settings['system']}: names one model; leave it out with several")
+        raise UsageError(f"--system {settings['system']}: can't be used with several models; leave it out")
     done = [] if models else [_built_ins(settings, asked)]
     failures: list[LmrbenchError] = []
     for name in models:
@@ -140,7 +140,7 @@ def _require_finished(run: Run) -> None:
 
 
 def _solved(settings: Settings, asked: RunArguments, folder: Path) -> Run:
-    """Ask a model for every task, and return its run."""
+    """Let a model solve every task, and return its run."""
     from lmrbench.solving.starting import solve_with
 
     shown = sys.stderr.isatty() and sys.stdout.isatty() and not is_quiet()

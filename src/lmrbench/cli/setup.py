@@ -51,9 +51,9 @@ def doctor(json: options.Json = False) -> None:
 
 
 def fetch(patterns: options.Papers = None, suite: options.Suite = None) -> None:
-    """Download the packages, commits and archives that tasks are set on.
+    """Download the packages, commits and archives that tasks use.
 
-    Each is verified before it is used, unpacked once into the cache, and never asked for again. Packages come from the
+    Each is verified before it is used, unpacked into the cache, and never downloaded again. Packages come from the
     indexes that pip is configured for. No downloaded code is run. The same command resumes after an interruption.
 
     Exits with 1 if a download failed.
@@ -84,7 +84,7 @@ def fetch(patterns: options.Papers = None, suite: options.Suite = None) -> None:
 
 @env.command("build")
 def build_env(patterns: options.Papers = None, suite: options.Suite = None) -> None:
-    """Build the environments that papers need in the user's cache, with pip and from wheels alone.
+    """Build environments for papers in the user's cache, with pip and from wheels only.
 
     A paper's `requirements` are met by the packages that lmrbench is installed with, or by an environment that papers
     with the same requirements share. Checks run in it, and agents work in it. Its lock file names what was installed,
@@ -113,7 +113,7 @@ def build_images(
         str | None,
         Option(
             metavar="IMAGE",
-            help="The base image: any with this version of Python. By default LMRBENCH_BASE_IMAGE, that of the newest "
+            help="A base image with this version of Python; by default LMRBENCH_BASE_IMAGE, the base of the newest "
             "image here, or the public one.",
         ),
     ] = None,
@@ -172,10 +172,12 @@ def list_papers(suite: options.Suite = None, json: options.Json = False) -> None
 @papers.command("fetch")
 def fetch_papers(
     patterns: options.Papers = None,
-    form: Annotated[Literal["pdf", "latex"], Option(help="latex is arXiv's source, which keeps formulas.")] = "pdf",
+    form: Annotated[
+        Literal["pdf", "latex"], Option(help="Form of the paper; latex (arXiv's source) preserves formulas.")
+    ] = "pdf",
     suite: options.Suite = None,
 ) -> None:
-    """Download papers into the cache, with their checksums. Papers that are there are kept.
+    """Download papers into the cache, with their checksums. Papers that the cache already holds are kept.
 
     Exits with 1 if a download failed.
     """
@@ -204,7 +206,7 @@ def add_paper(
     """Copy a paper from a file into the cache instead of downloading it."""
     found = _papers(select(suite, [paper]).chosen)
     if len(found) != 1:
-        raise UsageError(f"{paper!r} names {len(found)} papers: {', '.join(item.slug for item in found)}")
+        raise UsageError(f"{paper!r} names {len(found)} papers: {', '.join(item.slug for item in found)}; name one")
     form, copy = add(found[0], file)
     say(f"{found[0].slug}: {copy.bytes:,} bytes of {form} from {file}")
 

@@ -37,11 +37,11 @@ def list_tasks(
 ) -> None:
     """List the tasks of a suite, or summarize them.
 
-    The digest of the suite covers what every task asks and how it is graded: results under another digest are of
-    another suite.
+    The digest of the suite covers what every task asks and how it is graded. Results under different digests are not
+    comparable.
     """
     if figure is not None and not summary:
-        raise UsageError("--figure goes with --summary")
+        raise UsageError("--figure needs --summary")
     found = select(suite, patterns, tier)
     if summary:
         counts = summarized(found.every, found.chosen, load_facts(found.suite))
@@ -105,9 +105,9 @@ def collect(
 ) -> None:
     """Collect answers into a file of submissions.
 
-    Only the targets will be taken from an answer when it is graded. It replaces an earlier one of the same system, task
-    and sample. Workspaces in which nothing was filled in are left out; if there are no others, the file stays as it is
-    and the command exits with 2.
+    Grading takes only the targets from an answer. An answer replaces an earlier one of the same system, task and
+    sample. Workspaces in which nothing was filled in are left out; if there are no others, the file stays as it is and
+    the command exits with 2.
     """
     exported = [] if task else exported_workspaces(path)
     filled_in = []
@@ -125,5 +125,5 @@ def collect(
         raise UsageError(f"{path}: {what} filled in; nothing was written to {to}")
     replaced = put(to, filled_in)
     for item in filled_in:
-        done = f"replaced in {to}; --sample keeps several" if item.answer in replaced else f"appended to {to}"
+        done = f"replaced in {to}; use --sample to keep both" if item.answer in replaced else f"appended to {to}"
         say(f"{item.task} of {item.system} {done}")

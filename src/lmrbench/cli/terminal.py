@@ -1,4 +1,4 @@
-"""Output on a terminal. Names, labels and reasons come from others, so control characters in them are escaped."""
+"""Output on a terminal. Names, labels and reasons are untrusted, so control characters in them are escaped."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def staged(
 
     Args:
         what: The name of the items; "" for a single piece of work.
-        total: How many items there are.
+        total: The number of items.
 
     Yields:
         A function to call when an item is done, and one to call with a stage, the amount done in it, and its total.

@@ -1,1 +1,1 @@
-"""The unit-test axis: observe golden and candidate in separate sandboxes, compare outside, write down verdicts."""
+"""Unit tests: observe golden and candidate in separate sandboxes, compare outside, and record verdicts."""

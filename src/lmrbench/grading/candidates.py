@@ -19,12 +19,12 @@ class Candidate:
     """A submission made ready to run.
 
     Attributes:
-        submission: what the solver submitted.
-        task: what it answers.
+        submission: the submission.
+        task: its task.
         files: the repository to observe, by path; None if the submission can't be used.
         refusal: why it can't be used; empty if it can.
         warnings: edits that were left out.
-        digest: of the repository, or of the unusable code.
+        digest: the digest of the repository, or of the unusable code.
     """
 
     submission: Submission
@@ -44,8 +44,8 @@ def prepare(submission: Submission, task: Task) -> Candidate:
     """Transplant a submission into a fresh mask.
 
     Args:
-        submission: what the solver submitted.
-        task: what it answers.
+        submission: the submission, usable or not.
+        task: its task.
 
     Returns:
         The candidate, without files if the submission can't be used.
@@ -56,7 +56,7 @@ def prepare(submission: Submission, task: Task) -> Candidate:
     try:
         files, warnings = read_submission(task, submission)
     except Exception as error:
-        # A reason from collecting says more than "there is no code".
+        # A warning from collecting says more than "there is no code".
         refusal = refusal_of(error) if submission.code or not submission.warnings else submission.warnings[0]
         text = json.dumps({"code": submission.code, "refusal": refusal}, sort_keys=True)
         return Candidate(submission, task, None, refusal, submission.warnings, files_digest({"": text.encode()}))

@@ -28,8 +28,8 @@ def compare(
     Args:
         golden: what the reference returned, decoded.
         observed: what the candidate returned, decoded.
-        tolerance: of floats.
-        tolerances: of keys at the top level, instead of `tolerance`.
+        tolerance: the tolerance of floats.
+        tolerances: tolerances of top-level keys, which replace `tolerance`.
     """
     if isinstance(golden, dict) and isinstance(observed, dict) and tolerances:
         if difference := _keys_differ(golden, observed, ""):
@@ -45,8 +45,8 @@ def margin(
 ) -> float | None:
     """Return the smallest multiple of the tolerance at which the observations agree, at least 1e-6.
 
-    Below 1 they agree with room to spare. None: they differ in kind or shape, or by more than 1e6 times the tolerance.
-    Arguments are those of `compare`.
+    Returns None if they differ in kind or shape, or by more than 1e6 times the tolerance. The arguments are those of
+    `compare`.
     """
 
     def agree(factor: float) -> bool:
@@ -133,7 +133,7 @@ def _close(golden: Any, observed: Any, rtol: float, atol: float) -> Any:
 
 
 def _floats_close(golden: float, observed: float, rtol: float, atol: float) -> bool:
-    """Return what `_close` says of two numbers, without the cost of arrays."""
+    """Return what `_close` returns for two numbers, without the cost of arrays."""
     if math.isfinite(golden):
         return abs(observed - golden) <= atol + rtol * abs(golden)
     return golden == observed or (math.isnan(golden) and math.isnan(observed))
@@ -170,7 +170,7 @@ def _shown(value: Any) -> str:
     try:
         text = repr(value)
     except ValueError:
-        # Python refuses to print integers of some thousand digits.
+        # Python refuses to print integers of thousands of digits.
         text = f"an integer of {value.bit_length()} bits" if isinstance(value, int) else f"a {type(value).__name__}"
     return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 3]}..."
 

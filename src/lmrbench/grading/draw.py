@@ -1,7 +1,4 @@
-"""Seeds, and the cases that a check draws under them.
-
-The check alone draws the cases, in a worker that no candidate ever enters.
-"""
+"""Seeds, and the cases that a check draws under them, in a worker that no candidate ever enters."""
 
 from __future__ import annotations
 
@@ -21,12 +18,12 @@ from lmrbench.tasks.checks import drawing, observing
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.workspace import third_party_imports
 
-# Megabytes that the drawn cases of one check may take.
+# Limit on the size of the drawn cases of one check.
 MOST_CASES_MB = 256
 
 
 def installation_seed() -> int:
-    """Return the seed of every run that names none: drawn once on this machine, then kept.
+    """Return the default seed of all runs, which is drawn once for this machine.
 
     The seed is secret, so answers that are hard-coded for some seed fail by default. It stays the same, so the outputs
     of references can be cached.
@@ -48,9 +45,9 @@ def fresh_seed() -> int:
 
 @cache
 def random_seed_of(seed: int) -> int:
-    """Return what random number generators are seeded with under a seed.
+    """Derive the seed of random number generators from a seed.
 
-    A candidate can read this number, and must not find the seed by trying all of them: each try takes milliseconds.
+    A candidate can read the result. So that it can't find the seed by trying all of them, each try takes milliseconds.
     """
     return int.from_bytes(hashlib.pbkdf2_hmac("sha256", str(seed).encode(), b"random numbers", 10_000, 4), "big")
 
@@ -62,8 +59,8 @@ def drawn_cases(
 
     Args:
         wanted: tasks and seeds.
-        pool: where they are drawn; no candidate shares its worker.
-        function: of the check, that draws them.
+        pool: the workers, which no candidate shares.
+        function: the name of the check's function that draws cases.
 
     Returns:
         The cases by task id and seed.
@@ -124,5 +121,5 @@ def observing_of(task: Task) -> str:
 
 
 def why_lost(outcome: Outcome) -> str:
-    """Return what ended a worker that was lost."""
+    """Return the reason why a worker was lost."""
     return next((case.message for case in outcome.cases if case.status == "died"), "the worker was lost")

@@ -53,10 +53,10 @@ def forged(task: Task, count: int, seed: int, workers: WorkerPool, advance: Adva
 
     Args:
         task: any task of the paper.
-        count: number of deviations.
-        seed: of the draw.
-        workers: where programs are run.
-        advance: called with a stage's name, the runs that are done, and their number.
+        count: the number of deviations.
+        seed: the seed of the draw.
+        workers: the workers that run the programs.
+        advance: called with a stage's name, the number of finished runs, and the number of all.
 
     Raises:
         TaskError: no draw is fair.
@@ -91,9 +91,9 @@ def fair_draw(
     Args:
         task: any task of the paper.
         pool: the paper's deviations.
-        count: number of deviations.
-        seed: of the draw.
-        workers: where programs are run.
+        count: the number of deviations.
+        seed: the seed of the draw.
+        workers: the workers that run the programs.
         advance: see `forged`.
         refused: called with each unfair draw and the reason.
 
@@ -150,8 +150,8 @@ def audited_draws(
 
     Args:
         task: any task of the paper.
-        draws: number of deviations and seed of each.
-        workers: where programs are run.
+        draws: number of deviations and seed of each draw.
+        workers: the workers that run the programs.
         advance: see `forged`.
 
     Raises:
@@ -171,16 +171,16 @@ def audited_draws(
 
 
 class Effect(Record):
-    """What one deviation of a pool does alone.
+    """The effect of one deviation of a pool alone.
 
     Attributes:
-        name: of the deviation.
-        file: that it changes.
-        why: someone might write it.
-        moved: metrics that it moves.
+        name: name of the deviation.
+        file: the file that it changes.
+        why: why someone might write it.
+        moved: number of metrics that it changes.
         metrics: number of all metrics.
-        fault: why it is of no use: it does not run, does not train, moves nothing, or can't be told from another;
-            empty if it is of use.
+        fault: why it can't be used: it does not run or train, changes no metric, or gives the same logs as another;
+            empty if it can be used.
     """
 
     name: str
@@ -192,14 +192,14 @@ class Effect(Record):
 
 
 def effects(task: Task, workers: WorkerPool, advance: Advance = lambda *_: None) -> list[Effect]:
-    """Run each deviation of a paper's pool alone. task: any task of the paper."""
+    """Run each deviation of a paper's pool alone, given any task of the paper."""
     pool = deviation_pool(task)
     return _Laboratory(task, pool, workers, advance).effects()
 
 
 @dataclass
 class _Laboratory:
-    """Runs changed programs of one paper under the first published seed, each once."""
+    """Runs each changed program of one paper once, under the first published seed."""
 
     task: Task
     pool: DeviationPool
@@ -208,7 +208,7 @@ class _Laboratory:
     _logs: dict[frozenset[str], Metrics | None] = field(default_factory=dict)
 
     def effects(self) -> list[Effect]:
-        """Return what each deviation does alone."""
+        """Return the effect of each deviation alone."""
         faithful, found = frozenset[str](), []
         alone = {name: frozenset({name}) for name in self.pool.deviation}
         self._run("single deviations", [faithful, *alone.values()])
@@ -267,7 +267,7 @@ class _Laboratory:
         return None if one is None or two is None else margin(one, two, self.pool.tolerance)
 
     def separable(self, draw: frozenset[str]) -> float:
-        """Return the share of a draw's deviations that alone give some metric the draw's value."""
+        """Return the share of a draw's deviations that each give some metric its value under the whole draw."""
         whole, faithful = self._logs[draw], self._logs[frozenset()]
         assert whole is not None
         assert faithful is not None

@@ -21,15 +21,15 @@ def empty_jobs(task: Task, reference: Job) -> Iterator[Job]:
     """Yield the jobs of a task's empty answers.
 
     Args:
-        task: what they answer.
-        reference: the job of its reference, whose cases they get.
+        task: a task with a check.
+        reference: the job of the task's reference, which gives the cases.
     """
     for files in _empty_answers(task):
         yield replace(reference, files=files, confirmed=False)
 
 
 def matches(task: Task, wanted: Sequence[Any], outcome: Outcome) -> list[bool]:
-    """Return for each case whether an empty answer returned what the reference did; wanted: the latter, decoded."""
+    """Return for each case whether an empty answer's outcome agrees with `wanted`, the reference's decoded results."""
     return [
         case.status == "observed" and not compare(item, decode(case.payload), task.tolerance, task.tolerances)
         for item, case in zip(wanted, outcome.cases, strict=True)

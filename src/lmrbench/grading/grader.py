@@ -1,7 +1,7 @@
 """Grading: the class that turns submissions into grades for every caller.
 
 Each submission is transplanted, observed in a sandbox, and compared with what the reference returned for the same
-cases. Whatever a candidate does is a verdict; only a task's or the machine's fault raises.
+cases. Whatever a candidate does becomes a verdict; only faults of a task or of the machine raise errors.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.tiers.forensic import share_found
 
-# The system of candidates that a policy wrote.
+# The system name of candidates that a policy wrote.
 POLICY = "policy"
-# Submissions that are held ready at once. At the end of each batch some workers wait for the others.
+# Batch size. At the end of each batch, some workers wait for the others.
 _WINDOW = 1000
 
 _References = Mapping[tuple[str, int], ReferenceOutputs]
@@ -49,8 +49,8 @@ _References = Mapping[tuple[str, int], ReferenceOutputs]
 class Grader:
     """Grades submissions with its own warm workers. A context manager: leaving it ends all workers.
 
-    Calls may come from any thread, at the same time. A process that is forked from this one gets workers of its own at
-    its first call, and leaves its parent's alone.
+    Threads may call it concurrently. A forked process opens workers of its own at its first call, and leaves its
+    parent's alone.
 
     Args:
         suite: `core`, `real`, `all`, the folder of a suite, or tasks by id.
@@ -58,7 +58,7 @@ class Grader:
         pool: workers that the caller opened and closes; by default the grader opens its own at the first call.
 
     Raises:
-        TaskError: something is wrong with the suite.
+        TaskError: the suite is malformed.
     """
 
     def __init__(
@@ -96,22 +96,22 @@ class Grader:
         A policy that is graded under the same cases again and again may learn them. So each call draws a seed,
         observes the reference under it, and keeps neither.
 
-        Whatever a candidate is and does comes back as a grade: `share`, of the ordinary cases that match, is a shaped
-        reward; `correct` and `robust` are strict ones. A case that took too long has the verdict `timeout`. Reasons and
-        logs quote what the reference returned: show a policy nothing but `grade.blinded()`.
+        Every candidate gets a grade. Its `share` of matching ordinary cases is a shaped reward; `correct` and `robust`
+        are strict ones. A case that took too long has the verdict `timeout`. Reasons and logs quote what the reference
+        returned: show a policy only `grade.blinded()`.
 
         Args:
-            task: its id.
+            task: the task's id.
             candidate: a response as a model printed it, the bare functions, or a text for each goal file.
 
         Raises:
-            UsageError: there is no such task, the candidate is neither a text nor texts by goal file, or the grader is
-                closed.
+            UsageError: there is no such task, the candidate is neither a text nor a mapping from goal files to texts,
+                or the grader is closed.
             TaskError: the reference fails its own check.
             SandboxError: this machine can't run the sandbox, or the grader was closed meanwhile.
         """
         if task not in self.tasks:
-            raise UsageError(f"there is no task {task!r} in this suite; `tasks` holds them all")
+            raise UsageError(f"there is no task {task!r} in this suite; see `Grader.tasks`")
         ((_, found),) = self._graded([_of_policy(task, candidate)], (fresh_seed(),), keep=False)
         return found
 
@@ -128,13 +128,13 @@ class Grader:
         """Grade submissions under the plan's seeds. Equal content is graded once.
 
         Args:
-            submissions: each of a task of the suite.
-            known: grades of an earlier run; those that hold for the same candidate, task, seeds, sandbox and
-                environment are given back at once.
-            observed: called after each reference.
+            submissions: submissions to tasks of the suite.
+            known: grades of an earlier run; those for the same candidate, task, seeds, sandbox and environment are
+                reused.
+            observed: called with the task and the seed after each observation of a reference.
 
         Yields:
-            The number of each submission with its grade, in the order in which they are done.
+            The index of each submission with its grade, as grades are made.
 
         Raises:
             UsageError: the grader is closed.
@@ -221,7 +221,7 @@ class Grader:
             first_grades = {content: first for content, first in first_grades.items() if left[content]}
 
     def _terms(self, candidate: Candidate, seeds: tuple[int, ...]) -> GradeTerms:
-        """Return what the grade of a candidate would hold for."""
+        """Return the terms under which the grade of a candidate is valid."""
         submission = candidate.submission
         task_digest, environment = self._digests(submission.task)
         return GradeTerms(
@@ -246,8 +246,8 @@ def _of_policy(task: str, candidate: str | Mapping[str, str]) -> Submission:
     try:
         return Submission(system=POLICY, task=task, code=code)
     except ValidationError as error:
-        given = "a mapping of other things" if isinstance(code, dict) else type(candidate).__name__
-        raise UsageError(f"{task}: a candidate is a text, or a text for each goal file, not {given}") from error
+        given = "another mapping" if isinstance(code, dict) else type(candidate).__name__
+        raise UsageError(f"{task}: expected a text, or a mapping from goal files to texts, got {given}") from error
 
 
 def _packed(item: Grade) -> bytes:
@@ -259,7 +259,7 @@ def _unpacked(data: bytes) -> Grade:
 
 
 def _content(submission: Submission) -> str:
-    """Return a name for what is graded: submissions with the same name are graded once."""
+    """Return a digest of what is graded. Submissions with equal digests are graded once."""
     why_empty = () if submission.code else submission.warnings
     return files_digest({submission.task: json.dumps([submission.code, why_empty], sort_keys=True).encode()})
 
@@ -353,7 +353,7 @@ def _share_found(candidate: Candidate) -> float:
 
 
 _graders: weakref.WeakSet[Grader] = weakref.WeakSet()
-# A child never gives its parent's workers up: closing them would write what is left in their buffers.
+# A forked child keeps references to its parent's workers: closing them would flush their buffers.
 _inherited: list[object] = []
 
 

@@ -26,11 +26,11 @@ def grade(
     """Run each submission in a sandbox and compare what it returns with what the reference returns.
 
     Args:
-        submissions: each names its task. A submission that can't be used gets a failed grade, not an error.
-        tasks: of your own suite, loaded by `load_suite`; by default those that come with lmrbench.
-        seeds: of the cases, all of which must match; by default this installation's own secret seed.
-        sandbox: the back end, `bubblewrap`, `process` or one of another package.
-        workers: warm workers side by side; by default one per core.
+        submissions: the submissions. One that can't be used gets a failed grade, not an error.
+        tasks: the tasks of your own suite, as `load_suite` returns them; by default those that come with lmrbench.
+        seeds: the seeds of the cases, all of which must match; by default this installation's own secret seed.
+        sandbox: the back end: `bubblewrap`, `process`, or one of another package.
+        workers: number of warm workers; by default one per core.
         isolate: never run the code of two systems at the same time.
 
     Returns:

@@ -28,7 +28,7 @@ def body(node: FunctionNode) -> str:
 
 
 def with_bodies(task: Task, system: str, bodies: Mapping[Target, str], label: str = "") -> Submission:
-    """Make a submission whose targets have these bodies; a target without one returns None."""
+    """Make a submission whose targets have these bodies. All other targets return None."""
     files = masked_files(task)
     code: dict[str, str] = {}
     for target in task.targets:

@@ -1,7 +1,7 @@
-"""What references return, by grading digest, seed and environment, observed once and kept in the cache.
+"""Outputs of references, observed once for each grading digest, seed and environment, and cached.
 
 A reference observes drawn cases as any candidate does. Cache entries are signed: one that is damaged, or that another
-installation wrote, is made anew. A reference that can't be observed is the task's fault (`TaskError`) or the machine's
+installation wrote, is replaced. A reference that can't be observed is the task's fault (`TaskError`) or the machine's
 (`SandboxError`), never a candidate's.
 """
 
@@ -31,7 +31,7 @@ from lmrbench.tasks.digests import grading_digest
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.workspace import third_party_imports
 
-# References that are observed, and kept, before the next ones are begun.
+# Number of references that are observed, and then cached, together.
 _AT_ONCE = 16
 
 
@@ -39,9 +39,9 @@ class ReferenceOutputs(Record):
     """Drawn cases, and the reference's observations of them under one seed.
 
     Attributes:
-        names: of the cases.
-        cases: all of them, encoded.
-        observations: encoded, one for each case.
+        names: names of the cases.
+        cases: all cases, encoded.
+        observations: the encoded observation of each case.
         case_seconds: processor seconds of each case.
         seconds: processor seconds of all of them together.
         given: for each case, whether an answer that only raises ValueError, or returns None, matches it too.
@@ -60,7 +60,7 @@ class ReferenceOutputs(Record):
 
     @property
     def drawn(self) -> Cases:
-        """The cases, as a job takes them."""
+        """The cases, in the form that a job takes."""
         return Cases(self.names, self.cases, self.edge)
 
     @cached_property
@@ -70,7 +70,7 @@ class ReferenceOutputs(Record):
 
 
 def environment_digest(task: Task) -> str:
-    """Return a short digest of what a task's observations depend on besides task and seed, on this machine.
+    """Return a short digest of the environment on this machine that a task's observations depend on.
 
     Raises:
         SandboxError: a package that the task imports is not installed.
@@ -96,11 +96,11 @@ def reference_outputs(
     """Return the reference's outputs for each task id and seed, from the cache or observed now.
 
     Args:
-        tasks: each with a check.
-        seeds: of the cases.
-        pool: where cases are drawn and references observed.
+        tasks: the tasks, each with a check.
+        seeds: the seeds of the cases.
+        pool: the workers that draw cases and observe references.
         observed: called after each task and seed.
-        keep: whether what is observed now is kept in the cache.
+        keep: whether to cache new observations.
 
     Raises:
         TaskError: a check can't draw its cases, a reference fails its own check, or a task has none.

@@ -1,4 +1,4 @@
-"""What a grading is asked for."""
+"""The conditions of a grading."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ class GradingPlan:
     """The conditions of a grading.
 
     Attributes:
-        seeds: of the cases; a submission passes if every case under every seed matches. Empty: this installation's
-            own seed.
-        fresh_seeds: the seeds were drawn for this grading alone.
-        keep_references: keep what the references return in the cache.
+        seeds: seeds of the cases; a submission passes if every case under every seed matches. Empty for this
+            installation's own seed.
+        fresh_seeds: whether the seeds were drawn for this grading alone.
+        keep_references: whether to cache the outputs of references.
         fail_fast: skip the cases that follow the first failure under a seed.
         blind: write no reasons, logs and names of cases into the run folder.
         sandbox: name of the back end.

@@ -1,7 +1,7 @@
 """The program that reads submissions: `python -m lmrbench.grading.reader`, with a socket as standard input.
 
-Each byte that arrives brings the descriptor of another socket, for one request. A fork takes the socket, sets its own
-limits, sends one byte to say that it runs, reads the request to its end and writes the reply. A fork that is killed
+Each byte on this socket carries the descriptor of another socket, for one request. A fork takes that socket, sets its
+own limits, sends one byte to say that it runs, reads the request to its end and writes the reply. A fork that is killed
 writes no reply.
 """
 
@@ -28,7 +28,7 @@ from lmrbench.tasks.workspace import texts_of
 
 SECONDS = 5
 MEGABYTES = 512
-# Takes effect only on a machine that is busy with other things.
+# Reached before SECONDS of processor time only on a busy machine.
 WALL_SECONDS = 8 * SECONDS
 STARTED = b"\x01"
 
@@ -45,8 +45,8 @@ class Request(Record):
     Attributes:
         unsolved: the unsolved goal files.
         masked: the masked goal files.
-        targets: of the task.
-        code: what the targets are taken from.
+        targets: the targets of the task.
+        code: the code to take the targets from.
         excerpts: reply only with what was transplanted, with or without comments and docstrings.
         located: reply also with the text of each target and the number of its first line.
         diff: a unified diff against the masked goal files.
@@ -66,7 +66,7 @@ class Request(Record):
 
 
 class Reply(Record):
-    """The goal files to grade, or the decoded texts; or why there are none, and whose fault that is.
+    """The goal files to grade, or the decoded texts, or the reason why there are none.
 
     Attributes:
         files: the goal files with the targets in place.
@@ -90,7 +90,7 @@ def answer(request: Request) -> Reply:
 
     Raises:
         SubmissionError: the submission can't be used.
-        TaskError: something is wrong with the task.
+        TaskError: the task is malformed.
     """
     if request.code is not None:
         files, warnings = transplanted(request.unsolved, request.masked, request.targets, request.code)
@@ -113,7 +113,7 @@ def main() -> None:
     gc.freeze()
     with socket.socket(fileno=0) as control:
         control.send(STARTED)
-        # The host reads the errors of the start, and no later ones.
+        # The host reads standard error only until the program has started.
         with open(os.devnull, "wb") as nowhere:
             os.dup2(nowhere.fileno(), 2)
         while True:
@@ -134,7 +134,7 @@ def _serve(host: socket.socket) -> None:
     memory = MEGABYTES << 20
     for name, limit in (("CPU", SECONDS), ("AS", memory), ("CORE", 0), ("FSIZE", 0)):
         resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (limit, limit))
-    # The process ends at once, so collecting cycles is a waste.
+    # The process ends after one request, so there is no need to collect cycles.
     gc.disable()
     host.sendall(STARTED)
     with host.makefile("rb") as stream:

@@ -42,7 +42,7 @@ def read_submission(task: Task, submission: Submission) -> tuple[dict[str, bytes
 
     Raises:
         SubmissionError: the submission can't be used, or can't be read within the limits.
-        TaskError: something is wrong with the task.
+        TaskError: the task is malformed.
     """
     reply = _ask(_transplantation(task, submission))
     if reply.files.keys() != set(task.goal_files):
@@ -57,7 +57,7 @@ def read_targets(task: Task, submission: Submission) -> tuple[dict[str, bytes], 
         The goal files with the targets in place, and line and text of each target, as `target_texts` gives them.
 
     Raises:
-        SubmissionError: as `read_submission` does.
+        SubmissionError: see `read_submission`.
     """
     reply = _ask(_transplantation(task, submission).model_copy(update={"located": True}))
     if reply.files.keys() != set(task.goal_files) or len(reply.located) != len(task.targets):
@@ -66,7 +66,7 @@ def read_targets(task: Task, submission: Submission) -> tuple[dict[str, bytes], 
 
 
 def read_in_one_layout(files: Mapping[str, bytes]) -> dict[str, str]:
-    """Return files of a candidate without comments and in one layout; {} if one of them can't be read."""
+    """Return files of a candidate without comments and in a normalized layout; {} if one of them can't be read."""
     try:
         return _ask(Request(files=dict(files), one_layout=True)).code
     except SubmissionError:
@@ -77,12 +77,12 @@ def read_excerpts(task: Task, submission: Submission, stripped: bool) -> dict[st
     """Return, by goal file, a submission's targets and what is transplanted with them.
 
     Args:
-        task: what was answered.
+        task: the task that was answered.
         submission: the answer.
-        stripped: leave comments and docstrings out.
+        stripped: whether to leave out comments and docstrings.
 
     Raises:
-        SubmissionError: as `read_submission` does.
+        SubmissionError: see `read_submission`.
     """
     request = _transplantation(task, submission)
     reply = _ask(request.model_copy(update={"excerpts": "stripped" if stripped else "whole"}))
@@ -101,10 +101,10 @@ def _transplantation(task: Task, submission: Submission) -> Request:
 
 
 def collect(task: Task, path: Path, system: str, sample: int = 0) -> Submission:
-    """Make a submission of what a solver left.
+    """Make a submission from the files or the response of a solver.
 
     Args:
-        task: what the solver was asked for.
+        task: the task that was solved.
         path: an edited workspace (a folder), a `.diff` or `.patch` against one, or a file that holds Python or a
             response as a model printed it.
         system: the solver's name in tables.
@@ -124,21 +124,21 @@ def collect(task: Task, path: Path, system: str, sample: int = 0) -> Submission:
 
 
 def collect_workspace(task: Task, folder: Path, system: str, sample: int = 0) -> Submission:
-    """Make a submission of an edited workspace, of the form that `export_workspace` writes."""
+    """Make a submission from an edited workspace that `export_workspace` wrote."""
     files, warnings = workspace_answer(task, folder)
     code = _ask(Request(files=files)).code
     return Submission(system=system, task=task.id, sample=sample, code=code, warnings=warnings)
 
 
 def collect_diff(task: Task, data: bytes, system: str, sample: int = 0) -> Submission:
-    """Make a submission of a unified diff against the workspace or the masked repository."""
+    """Make a submission from a unified diff against the workspace or the masked repository."""
     masked = masked_files(task)
     reply = _ask(Request(masked={name: masked[name] for name in task.goal_files}, diff=_bounded(data, "the diff")))
     return Submission(system=system, task=task.id, sample=sample, code=reply.code, warnings=reply.warnings)
 
 
 def collect_text(task: Task, data: bytes, name: str, system: str, sample: int = 0) -> Submission:
-    """Make a submission of a Python file or a model's response, which messages call `name`."""
+    """Make a submission from a Python file or a model's response, which messages call `name`."""
     reply = _ask(Request(files={name: _bounded(data, name)}))
     return Submission(system=system, task=task.id, sample=sample, code=reply.code.get(name, ""))
 
@@ -153,7 +153,7 @@ _LOST = f"the code can't be read within {SECONDS} s and {MEGABYTES} MB"
 
 
 class _Reader:
-    """The process that reads. Raises SandboxError if it does not start."""
+    """The process that reads submissions. Raises SandboxError if it does not start."""
 
     def __init__(self) -> None:
         self._control, theirs = socket.socketpair()
@@ -187,7 +187,7 @@ class _Reader:
         return ours
 
     def close(self) -> None:
-        """End the process; forks of it go on."""
+        """End the process; its forks continue."""
         self._control.close()
         self._process.kill()
         self._process.communicate()
@@ -213,7 +213,7 @@ def _ask(request: Request) -> Reply:
 
 
 def _fork() -> socket.socket:
-    """Return the socket of a fork, after starting the process if it is missing, or once more if it is gone."""
+    """Return the socket of a fork. The process is started if it is missing, and restarted once if it is gone."""
     global _reader
     for again in (False, True):
         with _changing:

@@ -1,4 +1,4 @@
-"""Select the tasks of a suite that a command is called for, and make the forensic ones among them."""
+"""Select the tasks of a suite for a command, and make the forensic ones among them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.tiers.forensic import Drawn, is_forensic
 
 Advance = Callable[[str, int, int | None], None]
-# Opened with the name of some items and their number, it gives a function to call when one of them is done, and one to
-# call with the stage that the current item is in.
+# A context for some items, made from their name and number. It gives a function to call when an item is done, and one
+# to call with the stage of the current item.
 Stages = Callable[[str, int], AbstractContextManager[tuple[Callable[[], None], Advance]]]
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The tasks of a suite that a command is called for.
+    """The tasks of a suite that a command works on.
 
     Attributes:
         every: All tasks of the suite, and the forensic tasks that were made for the command.
@@ -63,7 +63,7 @@ class Selection:
         return Selection(self.every, tuple(task for task in self.chosen if task.files.check), self.suite)
 
     def with_tiers_of(self, submissions: Iterable[Submission], sandbox: str, stages: Stages) -> Selection:
-        """Choose the tiers that have answers, and make the forensic tasks that do."""
+        """Choose the tasks of all tiers that have answers, and make the answered forensic tasks."""
         answered = {item.task for item in submissions}
         drawn = sorted(filter(is_forensic, answered))
         made = _forged(select_with_draws(self.every, drawn)[1] if drawn else (), self.suite, sandbox, stages)
@@ -90,9 +90,13 @@ def select(
         fresh: The seed to draw new forensic tasks from.
         sandbox: Where forensic tasks are run, to record what they log.
         most: The largest number of forensic tasks to make.
+
+    Raises:
+        UsageError: There is a seed, and the tier is not forensic.
+        TaskError: A pattern selects nothing, or the suite is malformed.
     """
     if fresh is not None and tier != "forensic":
-        raise UsageError("--fresh is for --tier forensic")
+        raise UsageError("--fresh needs --tier forensic")
     folder = suite_folder(suite)
     every = load_suite(folder)
     chosen, draws = select_with_draws(every, patterns or (), tier, fresh)

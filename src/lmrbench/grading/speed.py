@@ -1,7 +1,7 @@
 """Speed and memory of answers that pass, relative to the reference.
 
-A check may define `timed(seed)`, which yields inputs of realistic size. Reference and candidate observe them in turns,
-in one worker that grades nothing. Each round draws other inputs, and what the candidate returns must be right.
+A check may define `timed(seed)`, which yields inputs of realistic size. Reference and candidate observe them in turn,
+in one worker that grades nothing. Each round draws new inputs, and the candidate's results must be right.
 
 A candidate can forge what its own process reports. So it is charged the seconds of its whole job as the host sees them,
 minus what the reference's job of the same round took outside of its cases. Memory is the peak that the kernel reports,
@@ -62,9 +62,9 @@ def measure(candidate: Candidate, seed: int, pool: WorkerPool) -> Timing:
     `LEAST_ROUNDS`.
 
     Args:
-        candidate: of a task with timed inputs.
-        seed: of the first round.
-        pool: of a single worker, so that nothing else runs meanwhile.
+        candidate: an answer to a task with timed inputs.
+        seed: the seed of the first round.
+        pool: a pool with a single worker, so that nothing else runs meanwhile.
 
     Raises:
         TaskError: the reference fails on its own timed inputs.
@@ -140,7 +140,7 @@ def _speed(rounds: Sequence[_Round]) -> Ratio:
 
 
 def _ratio(values: Sequence[float]) -> Ratio:
-    """Return the median with its interval by order statistics, which needs no distribution and resists outliers."""
+    """Return the median with its interval by order statistics, which assumes no distribution and resists outliers."""
     from scipy.stats import quantile_test
 
     interval = quantile_test(values, p=0.5).confidence_interval(0.95)

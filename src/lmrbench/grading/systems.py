@@ -42,7 +42,7 @@ def submissions_of(system: BuiltIn, tasks: Sequence[Task]) -> Iterator[Submissio
 
 
 def unexpected(results: Sequence[Result], built_in: Collection[str], tasks: Mapping[str, Task]) -> list[str]:
-    """Return a message for each result of a built-in system that differs from what it must be.
+    """Return a message for each unexpected result of a built-in system.
 
     Args:
         results: The results of a grading.

@@ -43,7 +43,7 @@ _AGENT_SECONDS, _BUILD_SECONDS = 3600, 3600
 _ENVIRONMENT = """\
 ARG BASE=python:{python}-slim
 FROM ${{BASE}}
-# Further options of pip, such as an index with builds of torch for processors alone.
+# Further options of pip, such as an index with CPU-only builds of torch.
 ARG PIP_OPTIONS=
 COPY requirements.txt /tmp/requirements.txt
 RUN pip install --no-cache-dir ${{PIP_OPTIONS}} -r /tmp/requirements.txt
@@ -54,7 +54,7 @@ _VERIFIER = """\
 ARG BASE=python:{python}-slim
 FROM ${{BASE}}
 ARG PIP_OPTIONS=
-# A release of lmrbench, or a wheel that lies beside this file, with the same extra.
+# A release of lmrbench, or a wheel next to this file, with the same extra.
 ARG LMRBENCH='lmrbench{extra}=={version}'
 RUN apt-get update && apt-get install -y --no-install-recommends bubblewrap && rm -rf /var/lib/apt/lists/*
 RUN pip install --no-cache-dir ${{PIP_OPTIONS}} "${{LMRBENCH}}"
@@ -83,7 +83,7 @@ cp -r "$(dirname "$0")/answer/." {workspace}
 
 
 def folder_name(task: Task) -> str:
-    """Return the folder's name, as `dpo__preference_loss`: Harbor reads the tasks of a dataset from one folder."""
+    """Return a task's folder name, such as `dpo__preference_loss`. Harbor needs all tasks in a single folder."""
     return f"{task.paper.slug}__{task.name}"
 
 
@@ -98,12 +98,12 @@ def write_harbor(task: Task, folder: Path, inputs: Inputs = "full") -> None:
     Harbor's oracle gets a reward of 1, and an agent that does nothing a reward of 0.
 
     Args:
-        task: of any tier but `forensic`.
-        folder: new or empty.
-        inputs: what the agent is shown.
+        task: a task of any tier but `forensic`.
+        folder: a new or empty folder.
+        inputs: the view of the code that the agent gets.
 
     Raises:
-        UsageError: the folder is not empty, or the task is forensic: those are drawn on the machine that grades.
+        UsageError: the folder is not empty, or the task is forensic and thus drawn on the machine that grades.
         SandboxError: the packages of the task are not installed.
     """
     if task.tier == "forensic":
@@ -140,7 +140,7 @@ def write_harbor(task: Task, folder: Path, inputs: Inputs = "full") -> None:
 
 
 def _requirements(task: Task) -> str:
-    """Return the versions of the task's packages here, on which the agent tries its work and is graded."""
+    """Return the installed versions of the task's packages, for the containers of the agent and of the verifier."""
     found = versions(third_party_imports(task), environment_of(task.paper.requirements))
     return "".join(f"{name}=={version.partition('+')[0]}\n" for name, version in found.items())
 

@@ -24,9 +24,9 @@ def verify(task_id: str, suite: Path, workspace: Path, logs: Path) -> bool:
     """Grade a workspace and write the reward. A workspace that can't be used fails.
 
     Args:
-        task_id: the task that was answered.
-        suite: its folder.
-        workspace: what the agent left.
+        task_id: the id of the answered task.
+        suite: the folder of the suite.
+        workspace: the folder in which the agent worked.
         logs: the folder that `reward.txt` and `grade.json` are written to.
 
     Returns:
@@ -49,7 +49,7 @@ def verify(task_id: str, suite: Path, workspace: Path, logs: Path) -> bool:
 
 
 def main() -> None:
-    """Read the command line."""
+    """Run the verifier on the arguments of the command line."""
     task_id, *folders = sys.argv[1:]
     try:
         verify(task_id, *map(Path, folders))

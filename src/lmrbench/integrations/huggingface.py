@@ -39,7 +39,7 @@ class Row(Record):
 
     Attributes:
         other_tiers: the paper's tasks of other tiers, whose answers the files may hold.
-        digest: of everything that a verdict depends on; it tells two editions of a task apart.
+        digest: the digest of everything that a verdict depends on; two editions of a task have different ones.
     """
 
     id: str
@@ -61,7 +61,7 @@ class Row(Record):
 
 
 class GoldenRow(Record):
-    """The reference of one task: its goal files, complete but for other tasks' targets."""
+    """The reference of one task: its goal files, complete except for other tasks' targets."""
 
     id: str
     files: tuple[File, ...]
@@ -71,7 +71,7 @@ def row_of(task: Task, inputs: Inputs = "full") -> Row:
     """Return the row of a task.
 
     Args:
-        task: the task.
+        task: a task of any tier.
         inputs: with `full` the row has goal files and context, with `paper+file` goal files, with `paper` no files.
     """
     masked = masked_files(task)
@@ -122,7 +122,7 @@ def write_rows(tasks: Sequence[Task], to: Path, inputs: Inputs) -> Iterator[Path
 def write_jsonl(tasks: Iterable[Task], file: Path, inputs: Inputs = "full") -> None:
     """Write a row for each task. Raises UsageError if the file exists."""
     if file.exists():
-        raise UsageError(f"{file}: is there already")
+        raise UsageError(f"{file}: exists already; name a new file")
     file.parent.mkdir(parents=True, exist_ok=True)
     write_whole(file, _lines(row_of(task, inputs) for task in tasks))
 
@@ -132,15 +132,15 @@ def write_dataset(tasks: Sequence[Task], folder: Path, inputs: Inputs = "full", 
 
     Args:
         tasks: the tasks, one row each.
-        folder: new or empty.
+        folder: a new or empty folder.
         inputs: see `row_of`.
-        goldens: also write the answers, as a separate configuration, and a card by which the hub gates the dataset.
+        goldens: whether to write the answers, too, as a separate configuration, and to ask the hub to gate the dataset.
 
     Raises:
-        UsageError: the folder is not empty, or a task is set on a published package, whose code may not be published.
+        UsageError: the folder is not empty, or a task uses a published package, whose code may not be redistributed.
     """
     if theirs := [task for task in tasks if isinstance(task.files.repository, Tree)]:
-        raise UsageError(f"{theirs[0].id}: is set on a published package, whose code can't go into a dataset of ours")
+        raise UsageError(f"{theirs[0].id}: uses a published package, whose code can't be redistributed; leave it out")
     if folder.exists() and any(folder.iterdir()):
         raise UsageError(f"{folder}: is not empty; a dataset needs a folder of its own")
     (folder / "data").mkdir(parents=True, exist_ok=True)
@@ -160,19 +160,20 @@ _TEXT = """
 
 Tasks of lmrbench: can language models and agents reproduce the key functions of papers on language models? Each row is
 a task: a summary of the paper, an instruction, and the goal files with the functions masked. Answers are graded by
-`lmrbench grade`, which runs them in a sandbox beside the reference; nothing in these rows says how.
+`lmrbench grade`, which runs them in a sandbox and compares their results with those of the reference. The rows do not
+contain the checks.
 
 | category | tasks |
 |---|---|
 {counts}
 
-`files` holds the masked goal files and those shown as context, `targets` the functions to write, and `digest` says
-which edition of a task a result is of.
+`files` holds the masked goal files and those shown as context, and `targets` the functions to write. `digest`
+identifies the edition of the task.
 
 {tiers}
 {more}"""
 _ABOUT_GOLDENS = """
-The configuration `goldens` holds the references. Whoever publishes this folder should have the hub gate it.
+The configuration `goldens` holds the references. If you publish this folder, let the hub gate it.
 """
 
 

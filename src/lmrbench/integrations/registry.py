@@ -22,7 +22,7 @@ class Exporter:
 
     Attributes:
         about: one line for the help, in which PATH is that of --to.
-        place: its function, as an entry point names it.
+        place: "module:name" of the function that writes it.
         goldens: whether the function takes `goldens=True`, and writes the answers too.
     """
 
@@ -47,20 +47,20 @@ def exporter(name: str, goldens: bool = False) -> Callable[..., Iterator[Path]]:
     """Return the function that writes a format.
 
     Args:
-        name: of the format.
-        goldens: whether it is to write the answers too.
+        name: the name of the format.
+        goldens: whether the format must be able to write the answers too.
 
     Raises:
         UsageError: there is no such format, or it writes no answers.
     """
     if goldens and not (name in EXPORTERS and EXPORTERS[name].goldens):
-        raise UsageError(f"--goldens goes with --format {WITH_GOLDENS}")
+        raise UsageError(f"--goldens needs --format {WITH_GOLDENS}")
     if name in EXPORTERS:
         entry = EntryPoint(name, EXPORTERS[name].place, GROUP)
     else:
         foreign = {item.name: item for item in entry_points(group=GROUP)}
         if name not in foreign:
-            raise UsageError(f"--format {name}: unknown format; there are {', '.join([*EXPORTERS, *sorted(foreign)])}")
+            raise UsageError(f"--format {name}: unknown format; use {', '.join([*EXPORTERS, *sorted(foreign)])}")
         entry = foreign[name]
     found: Callable[..., Iterator[Path]] = entry.load()
     return found

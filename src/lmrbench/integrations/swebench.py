@@ -1,9 +1,9 @@
 """Read predictions in SWE-bench's format, a patch for each instance, as submissions.
 
-A file holds objects with `instance_id`, `model_name_or_path` and `model_patch`, as JSON lines or as one JSON list; or
-one JSON object from instance to such an object or to the patch, in which case the model is named after the file. An
-instance is a task's id, with `__` or a slash. A patch that can't be applied becomes a submission without code, which
-fails.
+A file holds objects with `instance_id`, `model_name_or_path` and `model_patch`, as JSON lines or as one JSON list. It
+may also be one JSON object that maps each instance to such an object or to the patch alone; the model is then named
+after the file. An instance is a task's id, with `__` or a slash. A patch that can't be applied becomes a submission
+without code, which fails.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from lmrbench.records import Record, parsed_json, validated
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission, Text
 
-# The size of a file that is one JSON text.
+# The maximum size of a file that is one JSON text, and so is parsed as a whole.
 MAX_BYTES = 16 * MAX_LINE_BYTES
 
 
@@ -46,14 +46,14 @@ def holds_predictions(path: Path) -> bool:
 
 
 def read_predictions(path: Path, tasks: Mapping[str, Task]) -> list[Submission]:
-    """Read the predictions of a file. Several of one model for one instance become its samples, in order.
+    """Read the predictions of a file. Several predictions of a model for an instance become its samples, in order.
 
     Args:
-        path: the file.
+        path: a file of JSON lines or of one JSON text.
         tasks: the tasks by id.
 
     Raises:
-        RecordError: a prediction is damaged, or of an unknown task.
+        RecordError: a prediction is malformed, or names an unknown task.
     """
     samples: Counter[tuple[str, str]] = Counter()
     found = []
@@ -69,14 +69,14 @@ def read_predictions(path: Path, tasks: Mapping[str, Task]) -> list[Submission]:
 
 
 def _values(path: Path) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield each prediction of a file as an object, with its place in the file, or each line of another JSON file."""
+    """Yield each prediction of a file, or each line of another JSON Lines file, with its place in the file."""
     first = next(submitted_lines(path), None)
     if first is None:
         return
     try:
         values = parsed_json(first[1], str(path))
     except RecordError:
-        # The first line of a JSON text of several lines.
+        # The file is one JSON text of several lines.
         values = None
     if isinstance(values, dict) and not _is_mapping(values):
         for number, line in submitted_lines(path):
@@ -87,7 +87,7 @@ def _values(path: Path) -> Iterator[tuple[dict[str, Any], str]]:
     values = parsed_json(b"".join(line for _, line in submitted_lines(path)), str(path))
     if isinstance(values, dict):
         if not _is_mapping(values):
-            raise RecordError(f"{path}: is neither a prediction for each instance nor a list of them")
+            raise RecordError(f"{path}: expected a list of predictions, or an object with one for each instance")
         for name, item in values.items():
             record = item if isinstance(item, dict) else {"model_patch": item}
             yield _object({"model_name_or_path": path.stem, "instance_id": name} | record, f"{path}: {name}")

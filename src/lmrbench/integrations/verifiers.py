@@ -1,8 +1,8 @@
 """Tasksets for the library `verifiers` and the trainers that use it.
 
-There are two, which the packages in `environments/` export: in one a model answers one message with a function, in the
-other an agent works in a container. Answers are graded on the trainer's machine, in lmrbench's sandbox, under cases
-that are drawn for each answer.
+In `LmrBenchTaskset`, a model answers one message with a function. In `LmrBenchAgentTaskset`, an agent works in a
+container. The packages in `environments/` export them. Answers are graded on the trainer's machine, in lmrbench's
+sandbox, with cases that are drawn for each answer.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MOST_BYTES = 1 << 20
 
 
 class LmrBenchTaskConfig(vf.TaskConfig):
-    """How answers are graded.
+    """Settings of the grading.
 
     Attributes:
         reward: `correct` (1 if all ordinary cases match, else 0), `robust` (1 if all cases match, else 0), or `share`
@@ -52,7 +52,7 @@ class LmrBenchConfig(vf.TasksetConfig):
         suite: core, real, all, or a folder.
         tasks: ids, papers, categories or globs; all tasks if empty.
         inputs: the part of the repository that is shown.
-        max_characters: the length of a prompt.
+        max_characters: the maximum length of a prompt.
     """
 
     suite: str = "core"
@@ -66,8 +66,8 @@ class LmrBenchData(vf.TaskData):
     """One task.
 
     Attributes:
-        suite: of the configuration.
-        inputs: of the configuration.
+        suite: `LmrBenchConfig.suite`.
+        inputs: `LmrBenchConfig.inputs`.
         goal_files: the files from which an agent's answer is read.
     """
 
@@ -96,11 +96,11 @@ class _Graded(vf.Task[LmrBenchData, vf.State, LmrBenchTaskConfig]):
 
     @vf.reward
     async def solved(self, trace: vf.Trace, runtime: vf.Runtime | None = None) -> float:
-        """The reward. A fault of the suite or of the machine is an error, and never a reward of 0."""
+        """Return the reward. A fault of the suite or of the machine is an error, and never a reward of 0."""
         return float((await self._grade(trace, runtime))[self.config.reward])
 
     async def _grade(self, trace: vf.Trace, runtime: vf.Runtime | None) -> dict[str, float]:
-        """Grade a rollout once: what is kept tells nothing of expected values."""
+        """Grade a rollout once, and store a summary that reveals no expected values in its trace."""
         if _GRADE not in trace.info:
             grader = _grader(self.data.suite, self.config.sandbox, self.config.workers)
             grade = await grader.grade_async(str(self.data.id), await self.candidate(trace, runtime))
@@ -124,7 +124,7 @@ class LmrBenchTask(_Graded):
 
 
 class LmrBenchAgentTask(_Graded):
-    """An agent implements the function in its workspace, in a container: on this machine it would find the answers."""
+    """An agent implements the function in a container, because this machine holds the answers."""
 
     NEEDS_CONTAINER = True
 
@@ -135,7 +135,7 @@ class LmrBenchAgentTask(_Graded):
             await runtime.write(f"{_WORKSPACE}/{path}", bytes(data))
 
     async def candidate(self, trace: vf.Trace, runtime: vf.Runtime | None) -> dict[str, str]:
-        """The goal files as the agent left them; one that is gone or too large is no answer."""
+        """Return the goal files as the agent left them, without those that are missing or too large."""
         found = {}
         for name in self.data.goal_files:
             try:
@@ -148,7 +148,7 @@ class LmrBenchAgentTask(_Graded):
 
 
 class LmrBenchTaskset(vf.Taskset[LmrBenchTask, LmrBenchConfig]):
-    """Tasks of one message each."""
+    """Tasks that a model answers in one message."""
 
     def load(self) -> Iterable[LmrBenchTask]:
         """The tasks that the configuration names."""
@@ -158,7 +158,7 @@ class LmrBenchTaskset(vf.Taskset[LmrBenchTask, LmrBenchConfig]):
 
 
 class LmrBenchAgentTaskset(vf.Taskset[LmrBenchAgentTask, LmrBenchConfig]):
-    """Tasks with a workspace each."""
+    """Tasks that an agent solves in a workspace."""
 
     def load(self) -> Iterable[LmrBenchAgentTask]:
         """The tasks that the configuration names."""
@@ -190,7 +190,7 @@ def _tasks(suite: str) -> dict[str, Task]:
 
 @cache
 def _grader(suite: str, sandbox: str, workers: int | None) -> Grader:
-    """One for all rollouts of this process, whose workers are warm after the first."""
+    """Return the grader of all rollouts in this process, so that its workers stay warm."""
     grader = Grader(suite, GradingPlan(sandbox=sandbox, workers=workers, kept=KEPT_IN_TRAINING))
     atexit.register(grader.close)
     return grader

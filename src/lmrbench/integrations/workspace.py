@@ -10,8 +10,8 @@ from lmrbench.tasks.model import Inputs, Task
 from lmrbench.tasks.workspace import export_workspace
 
 ABOUT_TIERS = """\
-A paper may have tasks of several tiers. What a task of one tier shows may hold the functions that a task of another
-tier asks for: don't train on one, or show it to a solver, and evaluate on the other. {fields} names a task's others.
+A paper may have tasks of several tiers. A task of one tier may show functions that a task of another tier asks for. Do
+not train on one, or show it to a solver, and then evaluate on the other. {fields} lists the other tiers of each task.
 """
 
 
@@ -29,7 +29,7 @@ def write_each(
 ) -> Iterator[Path]:
     """Write each task to a folder below `to`, and yield the folder.
 
-    A README.md beside them names the tasks that may answer tasks of other tiers, if there are any.
+    If folders may hold answers to tasks of other tiers, a README.md in `to` lists them.
     """
     for task in tasks:
         folder = to / name_of(task)

@@ -118,7 +118,7 @@ def agreement(
         second: the second rater's category of each item.
         papers: the paper of each item.
         scale: the categories, in order.
-        seed: of the 2,000 bootstrap draws.
+        seed: seed of the 2,000 bootstrap draws.
 
     Raises:
         ValueError: the lengths differ, or a label is not on the scale.
@@ -166,7 +166,7 @@ def reliability(
         ratings: the category of each item by each rater, (items, raters); None for a missing label.
         papers: the paper of each item.
         scale: the categories, in order.
-        seed: of the 2,000 bootstrap draws.
+        seed: seed of the 2,000 bootstrap draws.
 
     Raises:
         ValueError: the lengths differ, or a label is not on the scale.
@@ -212,7 +212,7 @@ def _statistic(
             paper is drawn, (draws, papers). It returns one value for each draw, NaN if the statistic is not defined.
         scale: the categories, in order.
         missing: the reason that is given if there are no items.
-        seed: of the draws.
+        seed: seed of the draws.
     """
     if not len(said):
         return Statistic(value=None, low=None, high=None, why=missing)
@@ -263,7 +263,7 @@ def _tables(first: Sequence[str], second: Sequence[str], papers: Sequence[str], 
 
 
 def _drawn(tables: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
-    """Tables of as many papers, drawn with replacement, (draws, categories, categories)."""
+    """Sum the tables of as many papers, drawn with replacement, (draws, categories, categories)."""
     drawn: NDArray[np.int64] = np.tensordot(paper_draws(len(tables), seed), tables, axes=1)
     return drawn
 

@@ -23,7 +23,7 @@ def answers_to_label(
         named: The ids of the tasks whose answers are to be labelled.
 
     Raises:
-        UsageError: An answer is in two runs or of an unknown task, or there is nothing to label.
+        UsageError: An answer is in two runs or belongs to an unknown task, or there is nothing to label.
     """
     folders = list(folders)
     answers: dict[Answer, Submission] = {}
@@ -54,7 +54,7 @@ def answers_to_judge(
         named: The ids of the tasks whose answers are to be judged.
 
     Raises:
-        RecordError: An answer is of an unknown task.
+        RecordError: An answer belongs to an unknown task.
         UsageError: There is nothing to judge.
     """
     # Forensic tasks have no target that could be compared with a reference.

@@ -26,7 +26,7 @@ from lmrbench.tasks.workspace import repository_files, unsolved_files
 
 
 class JudgingPlan(Record):
-    """The conditions under which judges are asked.
+    """The number of votes, and the content of the prompts.
 
     Attributes:
         votes: number of votes of each judge on each submission in each order.
@@ -68,7 +68,7 @@ def judge_prompts(
         task: the task that was solved.
         submission: the submission to judge.
         candidate: the submission's code, as `read_excerpts` returns it.
-        plan: the conditions.
+        plan: the content of the prompts.
         evidence: the verdicts on all cases; None to leave them out.
     """
     goals = {name: unsolved_files(task)[name] for name in task.goal_files}
@@ -105,7 +105,7 @@ def judgement(prompt: JudgePrompt, key: VoteKey, plan: JudgingPlan, vote: Vote) 
     Args:
         prompt: the prompt that was asked.
         key: judge, number and digest of the vote.
-        plan: the conditions.
+        plan: the content of the prompt.
         vote: the judge's vote.
     """
     opinion = vote.opinion

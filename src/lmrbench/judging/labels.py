@@ -42,7 +42,7 @@ def read_labels(files: Iterable[Path]) -> list[Label]:
                     f"{place} and {getattr(label, differing[0])!r} in {file}"
                 )
     if contradictions:
-        raise RecordError("annotators contradict themselves:\n" + "\n".join(contradictions))
+        raise RecordError("different labels by one annotator; remove one of each two:\n" + "\n".join(contradictions))
     return [label for label, _ in found.values()]
 
 
@@ -90,7 +90,7 @@ def adjudicated(labels: Sequence[Label], decisions: Iterable[Label] = ()) -> lis
         decisions: labels of third persons for disputed answers.
 
     Returns:
-        A label of the annotator `ADJUDICATED` for each answer that is settled or decided.
+        A label of the annotator `ADJUDICATED` for each answer that is undisputed or has a decision.
 
     Raises:
         UsageError: a decision is about an answer that is not disputed, comes from one of its annotators, or
@@ -126,7 +126,7 @@ def _decided(open_: Mapping[Answer, Sequence[Label]], decisions: Iterable[Label]
     decided: dict[Answer, Label] = {}
     for item in decisions:
         if item.answer not in open_:
-            raise UsageError(f"{item.answer}: {item.annotator} decided on this answer, but it is not disputed")
+            raise UsageError(f"{item.answer}: this answer is not disputed; remove the decision of {item.annotator}")
         if item.annotator in {label.annotator for label in open_[item.answer]}:
             raise UsageError(f"{item.answer}: {item.annotator} has labelled this answer; another person must decide")
         earlier = decided.setdefault(item.answer, item)

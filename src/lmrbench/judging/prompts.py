@@ -64,7 +64,7 @@ def judge_message(
         task: the task that was solved.
         reference: the code of the reference, by goal file.
         candidate: the code of the candidate, by goal file.
-        order: which of both comes first.
+        order: whether the reference or the candidate comes first.
         evidence: the verdicts on all cases of the candidate; None to leave them out.
     """
     failed = [case for case in evidence or () if case.verdict != "match"]

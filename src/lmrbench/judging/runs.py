@@ -1,7 +1,7 @@
-"""Judging of a run folder: every vote is a line in judgements.jsonl, written as soon as it arrives.
+"""Judge a run folder: every vote becomes a line in judgements.jsonl as soon as it arrives.
 
-The key of a vote consists of the judge, the vote's number and the digest of the prompt. A stored vote is never asked
-for again and is reused for every submission with the same prompt, unless the provider failed.
+The key of a vote consists of the judge, the vote's number and the digest of the prompt. A stored vote is reused for
+every submission with the same prompt. A vote is asked for again only if the provider failed.
 """
 
 from __future__ import annotations
@@ -80,11 +80,14 @@ def judge_run(
         chosen: the submissions to judge.
         tasks: the tasks by id.
         models: the judges.
-        plan: the conditions.
+        plan: the number of votes and the content of the prompts.
         config: settings of the requests.
         connections: maximum number of concurrent requests to each judge.
         planned: called once with the number of stored votes and of all votes.
         voted: called with each new vote after it is written to disk.
+
+    Returns:
+        Stored and new votes on the chosen submissions.
 
     Raises:
         RecordError: another process is writing to the folder, or it holds an invalid judgement.

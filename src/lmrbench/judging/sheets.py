@@ -31,7 +31,7 @@ FILLED_IN = ("category", "error_class", "reason", "seconds")
 
 
 class BlindedItem(StoredRecord):
-    """A line of a key: an item's name, and the answer that it is."""
+    """A line of a key: an item's name, and the answer behind it."""
 
     item: str
     system: str
@@ -107,7 +107,7 @@ def write_sheet(file: Path, rows: Sequence[Mapping[str, str]], replace: bool = F
         replace: whether to overwrite an existing file.
 
     Raises:
-        UsageError: the suffix is another one, or the file exists and must not be overwritten.
+        UsageError: the suffix is not .csv or .jsonl, or the file exists and must not be overwritten.
     """
     check_suffix(file)
     if file.exists() and not replace:
@@ -136,7 +136,7 @@ def read_scale(text: str) -> dict[str, Category]:
     """Parse a scale such as `0=LI,1=LC,2=CC`.
 
     Raises:
-        UsageError: the text has another form, or a value occurs twice.
+        UsageError: the text is malformed, or a value occurs twice.
     """
     found: dict[str, Category] = {}
     for part in text.split(","):
@@ -371,18 +371,21 @@ def write_export(
 
 
 def write_disputed(sheet: Path, items: Mapping[str, Answer], labels: Mapping[Answer, Sequence[Label]]) -> None:
-    """Write a sheet of disputed answers, with what was said of each, for a third person to fill in.
+    """Write a sheet of disputed answers, with the labels of each, for a third person to fill in.
 
     Args:
         sheet: The sheet, which does not exist.
         items: Answers by opaque name, from the keys of all exports.
         labels: The labels of each disputed answer.
+
+    Raises:
+        UsageError: The sheet exists, or an answer is in no key.
     """
     if sheet.exists():
         raise UsageError(f"{sheet}: exists already; name it with --decisions, or move it away")
     names = {answer: name for name, answer in items.items()}
     if unnamed := [answer for answer in labels if answer not in names]:
-        raise UsageError(f"{unnamed[0]} is in no key; name the keys of all exports with --key")
+        raise UsageError(f"{unnamed[0]}: is in no key; name the keys of all exports with --key")
     rows = []
     for answer, its in labels.items():
         said = "; ".join(sorted(f"{item.category} {item.reason}".strip() for item in its))

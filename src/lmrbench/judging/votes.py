@@ -104,7 +104,7 @@ async def cast(model: Model, message: str, config: GenerateConfig) -> Vote:
         try:
             output = await model.generate(message, tools=[_FORM], tool_choice=ToolFunction(TOOL), config=config)
         except Exception as error:
-            # The message of Inspect's error quotes the whole request, that of the provider does not.
+            # Inspect's error message quotes the whole request, the provider's does not.
             reason = one_line(getattr(error, "provider_message", None) or str(error) or repr(error))
             return Vote("unparsable" if too_long(reason) else "provider_error", None, reason, attempt, usage)
         usage += output.usage or ModelUsage()
@@ -116,7 +116,7 @@ def read_opinion(output: ModelOutput) -> tuple[VoteStatus, Opinion | None, str]:
     """Read a judge's answer.
 
     Returns:
-        The status, the opinion if there is one, and the reason why there is none ("" if there is one).
+        The status, the opinion or None, and the reason if it is None ("" otherwise).
     """
     ending = output_ending(output)
     if ending.status == "refused" or not output.choices:

@@ -1,4 +1,4 @@
-"""How an answer ended, and whose fault the end is.
+"""Classify how an answer ended, and who is at fault.
 
 A fault of the model is scored; a fault of the provider, the agent's program or this machine never is.
 `answer_ending` describes an answer that is graded: refused, filtered, empty and truncated answers count against the

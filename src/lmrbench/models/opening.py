@@ -1,4 +1,4 @@
-"""Opening a model through Inspect: provider, prices and address."""
+"""Open a model through Inspect: provider, prices and address."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def set_prices(file: Path, model: str) -> dict[str, float]:
         The prices of `model`, by kind; empty if the file does not list the model.
 
     Raises:
-        RecordError: the file can't be read or has another form.
+        RecordError: the file can't be read or is malformed.
     """
     known: dict[str, dict[str, float]] = {}
     try:

@@ -1,4 +1,4 @@
-"""A report: all measures of some findings, each computed once, for every form in which a report is shown."""
+"""Reports: all measures of some findings, each computed once for all output formats."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ReportPart:
     Attributes:
         where: Text that distinguishes the part from the others; empty for the only one.
         findings: What the part is computed over.
-        numbers: As of `Measured`.
+        numbers: See `Measured`.
     """
 
     where: str

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from lmrbench.report.measures.rates import Rate
 
-# More systems than these cannot be distinguished in a figure: by their places, and by their colours.
+# The most systems that a figure can distinguish by their places, and by their colours.
 MOST_PLACES, MOST_COLOURS = 30, 10
 
 
@@ -32,7 +32,7 @@ def drawings(numbers: Mapping[str, Any]) -> list[Drawing]:
     """Draw the figures of one part of a report; none if no system has a rate.
 
     Args:
-        numbers: As of `lmrbench.report.build.ReportPart`.
+        numbers: `lmrbench.report.build.ReportPart.numbers`.
     """
     from lmrbench.report.figures import draw_progress
 
@@ -65,7 +65,7 @@ def draw_overall(rates: Mapping[str, Rate], most: int | None = None) -> list[Dra
 
     Args:
         rates: Rates that are defined, by system.
-        most: How many systems are drawn, the first ones; all if None.
+        most: The number of systems to draw, from the first on; None for all.
     """
     from lmrbench.report.figures import draw_rates
 
@@ -85,9 +85,9 @@ def draw_prices(
     """Draw the costs of some systems against their rates; no figure without known costs.
 
     Args:
-        rates: As of `draw_overall`.
+        rates: See `draw_overall`.
         dollars: The cost per answer, by system; None if unknown.
-        most: As of `draw_overall`.
+        most: See `draw_overall`.
     """
     from lmrbench.report.figures import draw_costs
 
@@ -110,9 +110,9 @@ def draw_groups(
     """Draw the rates of some systems in each category; no figure without any.
 
     Args:
-        rates: As of `draw_overall`.
+        rates: See `draw_overall`.
         groups: Rates that are defined, by category and system.
-        most: As of `draw_overall`.
+        most: See `draw_overall`.
     """
     from lmrbench.report.figures import draw_categories
 

@@ -1,7 +1,7 @@
 """Familiarity of a model with the goal files of tasks, and its correlation with success.
 
 A text is familiar if the model finds its tokens probable. Conventional code is probable as well, so the level means
-little; the evidence is the difference to the same file with other local names and another layout.
+little; the evidence is the difference from the same file with other local names and another layout.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Correlation(Record):
 
 
 def familiarities(task: Task, probabilities: Probabilities) -> list[Familiarity]:
-    """Measure each goal file of a task, as the reference has it."""
+    """Measure each goal file of a task's reference."""
     files = repository_files(task)
     found = []
     for name in task.goal_files:

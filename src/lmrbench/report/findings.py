@@ -1,4 +1,4 @@
-"""Findings: the results of several runs, which reports and analyses are computed from."""
+"""Findings: the results of several runs, the basis of reports and analyses."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def systems_of(run: Run) -> list[str]:
 
 
 def unique(names: Iterable[str]) -> list[str]:
-    """Return names of which the repeated ones end in a number."""
+    """Return names, with a number added to repeated ones."""
     found: dict[str, None] = {}
     for name in names:
         numbered = (name if number == 1 else f"{name} {number}" for number in count(1))
@@ -86,9 +86,9 @@ def system_names(runs: Sequence[Run], labels: Sequence[str], shown: Callable[[st
     """Name the systems of several runs so that no two have the same name.
 
     Args:
-        runs: The runs.
+        runs: Runs of any systems.
         labels: A name of each run, which is added to the name of a system that several runs hold.
-        shown: Applied to the names in the runs.
+        shown: A function that is applied to the names in the runs.
 
     Returns:
         For each run, the new name of each of its systems.
@@ -109,7 +109,7 @@ def together(runs: Sequence[Run], suite: Path | None, label_files: Sequence[Path
     """Combine several runs. A system that occurs in more than one folder is named with its folder.
 
     Args:
-        runs: The runs.
+        runs: Runs of any systems.
         suite: The folder of the suite; a task that it lacks has the category of its grades, or else "unknown".
         label_files: Files of labels of the answers.
 

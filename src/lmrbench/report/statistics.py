@@ -16,7 +16,7 @@ ASSUMED_DISCORDANT = 0.3
 
 
 class Estimate(Record):
-    """A mean over tasks with its 95% interval, whose ends are None where `paper_interval` is None."""
+    """A mean over tasks with its 95% interval. The ends are None if `paper_interval` returns None."""
 
     mean: float
     low: float | None
@@ -158,11 +158,11 @@ def detectable_difference(tasks: int, discordant: float) -> float | None:
     """Return the smallest difference of two rates that McNemar's exact test detects with a power of 0.8.
 
     Args:
-        tasks: As in `mcnemar_power`.
-        discordant: As in `mcnemar_power`.
+        tasks: See `mcnemar_power`.
+        discordant: See `mcnemar_power`.
 
     Returns:
-        The difference; None if the power is lower even where one system wins every differing task. A correction for
+        The difference; None if the power is lower even if one system wins every differing task. A correction for
         several comparisons makes it larger.
     """
     from scipy.optimize import brentq

@@ -24,8 +24,8 @@ def of_local_model(name: str, window: int, batch: int, device: str) -> Probabili
         name: A folder with model and tokenizer, or a name on the Hugging Face hub.
         window: Context length in tokens, at most that of the model. A longer text is read in windows that overlap by
             half, so that each later token has at least window / 2 tokens before it.
-        batch: How many windows are read at once.
-        device: Device, as of torch.
+        batch: The number of windows that are read at once.
+        device: Name of a torch device.
 
     Raises:
         SandboxError: transformers is not installed.
@@ -70,7 +70,11 @@ def of_local_model(name: str, window: int, batch: int, device: str) -> Probabili
 def of_server(url: str, model: str) -> Probabilities:
     """Return the probabilities of a model on a server.
 
-    The function that is returned raises ServiceError if the server fails or returns none of them.
+    The returned function raises ServiceError if the server fails or returns no log-probabilities of the text.
+
+    Args:
+        url: Address of an OpenAI-compatible API.
+        model: The server's name for the model.
     """
     from openai import OpenAI, OpenAIError
 

@@ -77,7 +77,7 @@ def require_known(path: Path, submissions: Iterable[Submission], tasks: Mapping[
         tasks: The tasks of the suite by id.
 
     Raises:
-        RecordError: A submission belongs to another task. The message names the first one.
+        RecordError: A submission belongs to no task of the suite. The message names the first such submission.
     """
     for number, item in enumerate(submissions, 1):
         if item.task not in tasks:

@@ -118,7 +118,7 @@ class RunIndex:
         """Read the grade of an answer.
 
         Args:
-            answer: The answer.
+            answer: The key of the grade.
 
         Returns:
             The grade with its cases, or None if the answer has no grade.

@@ -1,4 +1,4 @@
-"""Safe reading of the Inspect logs in a run folder, which may come from an untrusted source.
+"""Read the Inspect logs in a run folder safely, because they may come from an untrusted source.
 
 Symbolic links are not followed, and the size and number of values of a file are bounded before it is parsed. Inspect
 parses one sample at a time.
@@ -105,7 +105,7 @@ def answered_in(folder: Path, task: str, sample: int) -> str | None:
     Raises:
         RecordError: A log is damaged or too large.
     """
-    importlib.import_module("inspect_ai.log")  # It teaches zipfile the compression of its logs.
+    importlib.import_module("inspect_ai.log")  # Registers the compression of its logs with zipfile.
     for name in reversed(log_files(folder)):
         if name.endswith(".eval"):
             with _one_line(folder / name), _opened(folder, name) as archive:

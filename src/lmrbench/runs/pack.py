@@ -73,7 +73,7 @@ class Claim(StoredRecord):
 
     @property
     def answer(self) -> Answer:
-        """The answer that the verdict is on."""
+        """The answer that the pack makes the claim about."""
         return Answer(self.system, self.task, self.sample)
 
 
@@ -307,6 +307,6 @@ def _distinct(answers: Iterable[Answer], place: str) -> set[Answer]:
     found: set[Answer] = set()
     for answer in answers:
         if answer in found:
-            raise RecordError(f"{place}: {answer} is in the file twice")
+            raise RecordError(f"{place}: {answer} is in the file twice; a pack has one line for each answer")
         found.add(answer)
     return found

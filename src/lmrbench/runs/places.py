@@ -64,7 +64,7 @@ def seeds_of(folder: Path, seed: int | None, fresh: int | None) -> tuple[int, ..
     Args:
         folder: The run folder. A killed run is resumed under the fresh seeds that it had drawn.
         seed: A given seed.
-        fresh: How many fresh seeds to draw. Without it and without `seed`, the installation's own seed is used.
+        fresh: The number of fresh seeds to draw. If this and `seed` are None, the installation's own seed is used.
     """
     if fresh is None:
         return (installation_seed() if seed is None else seed,)

@@ -267,7 +267,7 @@ class Label(StoredRecord):
         category: The category.
         error_class: The error class, if the person chose one.
         reason: The person's explanation.
-        seconds: How long labelling took, or None if it was not measured.
+        seconds: The time that labelling took, or None if it was not measured.
     """
 
     system: str = Field(min_length=1)

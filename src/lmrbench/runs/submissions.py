@@ -21,7 +21,7 @@ class Collected(NamedTuple):
 
     Attributes:
         submission: The answer.
-        warnings: What is odd about it.
+        warnings: Warnings about the answer.
         untouched: Whether the masked functions are as they were exported.
     """
 
@@ -52,7 +52,7 @@ def exported_workspaces(folder: Path) -> list[Path]:
 
 
 def put(file: Path, submissions: Sequence[Submission]) -> set[Answer]:
-    """Write submissions to a file, each in the place of an earlier one, and return the answers that were replaced."""
+    """Write submissions to a file, and return the answers of which an earlier submission was replaced."""
     kept = {item.answer: item for item in (line.submission() for line in read_lines(file, ForeignSubmission))}
     replaced = {item.answer for item in submissions if item.answer in kept}
     if replaced:

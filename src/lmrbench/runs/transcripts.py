@@ -1,4 +1,4 @@
-"""Export of the conversations in Inspect's logs, without information about the machine.
+"""Export the conversations in Inspect's logs without information about the machine.
 
 Inspect's logs also contain the folder and the command of the run, and errors with local paths. Only the messages are
 exported, and folders of this machine and likely secrets are replaced in them.

@@ -1,4 +1,4 @@
-"""Verification of a pack: its answers are graded again in a new run folder and compared with its claims.
+"""Verify a pack: grade its answers again in a new run folder, and compare the results with its claims.
 
 `verification.json` names the pack that the run folder verifies and counts the differences from the pack's claims. It is
 signed like grades, so only verifications by this installation are accepted.
@@ -163,7 +163,7 @@ def read_verification(run: Run) -> Verification | None:
     """Read the verification of a run.
 
     Args:
-        run: The run.
+        run: A run of a pack, or any other run.
 
     Returns:
         The verification, or None if there is none, if this installation did not sign it, or if the run's grades

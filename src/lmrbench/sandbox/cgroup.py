@@ -1,8 +1,8 @@
 """A control group (cgroup version 2) around a worker, on machines where lmrbench may create one.
 
 A control group accounts for memory that no rlimit counts: sockets, pipes and kernel tables. Groups are created inside
-the group that lmrbench runs in, if that one delegates memory and processes. Otherwise they are created next to it,
-provided that it has no memory limit, which a worker would escape there. If neither works, workers have no group.
+the group of lmrbench, if that one delegates memory and processes. Otherwise they are created next to it, unless it has
+a memory limit, which a worker would escape there. If neither works, workers have no group.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _try_to_enter(group: ControlGroup) -> None:
     """Check that a child process can enter the group.
 
     Raises:
-        OSError: It cannot.
+        OSError: The child cannot enter.
     """
     child = os.posix_spawn("/bin/sh", group.command(["/bin/true"]), {}, file_actions=[(os.POSIX_SPAWN_CLOSE, 2)])
     if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 0:

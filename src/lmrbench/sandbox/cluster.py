@@ -1,6 +1,6 @@
 """A pool of workers on a Ray cluster: one actor for each core, each with a warm worker of its own.
 
-`ClusterPool` has the interface of `LocalPool` and leads to the same records. Jobs are sent in batches that belong to
+`ClusterPool` has the interface of `LocalPool` and gives the same results. Jobs are sent in batches that belong to
 one owner, and each outcome is returned as soon as it is known. A node sees the code that it runs, which includes the
 reference; the expected observations stay with the caller, who compares. If a node is lost, its jobs without an outcome
 run again on another.
@@ -81,7 +81,7 @@ class _Batch:
 
     Attributes:
         jobs: The jobs and their numbers.
-        losses: How often these jobs were lost with a node.
+        losses: The number of times that these jobs were lost with a node.
         arrived: The numbers of the jobs whose outcomes have arrived.
     """
 
@@ -220,7 +220,7 @@ def _require_answer(address: str) -> None:
     """Check that HOST:PORT accepts connections, because Ray would end this process if it does not.
 
     Raises:
-        OSError: It does not.
+        OSError: Nothing accepts connections at this address.
         ValueError: The port is not a number.
     """
     host, _, port = address.rpartition(":")

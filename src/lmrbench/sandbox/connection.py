@@ -1,4 +1,4 @@
-"""Connections from the host to a started worker program: the protocol, and the one to a process of this machine."""
+"""Connections from the host to a worker program: the protocol, and its implementation for a process of this machine."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class WorkerBounds(Protocol):
     """A limit of the kernel on what a worker and its children hold together."""
 
     def held(self) -> int:
-        """Return the bytes of memory that they hold now."""
+        """Return the bytes of memory that worker and children hold now."""
         ...
 
     def bound(self, limits: Limits, held: int) -> None:
-        """Limit them to what a job may use.
+        """Limit worker and children to what a job may use.
 
         Args:
             limits: The limits of the job.
@@ -84,7 +84,7 @@ class ProcessConnection:
         Args:
             process: The worker program, with all three standard streams piped.
             scratch: A folder to remove when the connection is closed.
-            bounds: The control group that the process runs in, also removed then.
+            bounds: The control group of the process, which is removed, too.
         """
         self.process = process
         self.scratch = scratch

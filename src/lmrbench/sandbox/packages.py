@@ -24,7 +24,7 @@ from lmrbench.tasks.workspace import third_party_imports
 
 # The worker itself needs these. If an environment lacks one, that of the installation is shown.
 _WORKER_NEEDS = ("numpy", "safetensors")
-# By the name in suite.toml: what the suite is called, and the extra of lmrbench that brings what its tasks import.
+# By the name in suite.toml: the suite's short name, and the extra of lmrbench that installs what its tasks import.
 _EXTRAS = {"lmr_bench": ("core", "suite"), "real": ("real", "real")}
 
 
@@ -55,7 +55,7 @@ def _top_level(file: PurePath) -> str | None:
 def require_installed(task: Task) -> None:
     """Raise SandboxError if lmrbench's installation lacks what a task imports; the message says what to install.
 
-    A task with requirements of its own may have an environment of its own, which is not looked at.
+    A task with requirements of its own is not checked, because it may have an environment of its own.
     """
     if task.paper.requirements:
         return
@@ -74,7 +74,7 @@ def required_distributions(imports: Iterable[str], environment: Path | None = No
     """Return the distributions that provide these top-level imports and all their requirements, sorted by name.
 
     Raises:
-        SandboxError: No installed distribution provides one of them.
+        SandboxError: One of them is not installed.
     """
     return _required(tuple(imports), environment)
 
@@ -104,14 +104,16 @@ def _require(names: Iterable[str], environment: Path | None, found: dict[str, Di
         if name in found:
             continue
         if (item := installed(name, environment)) is None:
-            raise SandboxError(f"the package {name!r} is required by the tasks' packages, but not installed")
+            raise SandboxError(
+                f"the package {name!r} is required by the tasks' packages, but not installed; pip install {name}"
+            )
         found[name] = item
         requirements = [Requirement(text) for text in item.requires or ()]
         queue += [each.name for each in requirements if each.marker is None or each.marker.evaluate({"extra": ""})]
 
 
 def with_worker_needs(imports: Iterable[str]) -> tuple[str, ...]:
-    """Return these imports and those of the worker itself, sorted. Jobs with equal results can share a worker."""
+    """Return these imports and those of the worker itself, sorted. Jobs for which they are equal can share a worker."""
     return tuple(sorted({*imports, *_WORKER_NEEDS}))
 
 
@@ -133,7 +135,7 @@ def importable_paths(imports: Iterable[str], environment: Path | None = None) ->
 
 def paths_of(distribution: Distribution) -> dict[str, Path]:
     """Return every file or folder of site-packages that belongs to a distribution, by its name there."""
-    # `..` leads to scripts. Bytecode of packages lies in their own folders.
+    # `..` is the start of paths to scripts. `__pycache__` holds the bytecode of single modules, not of packages.
     names = {file.parts[0] for file in distribution.files or ()} - {"..", "__pycache__"}
     places = {name: Path(str(distribution.locate_file(name))) for name in names if not name.endswith(".pth")}
     return {name: path for name, path in places.items() if path.exists()}

@@ -70,7 +70,7 @@ class LocalPool:
             size: The number of threads, each with one running worker; by default the number of cores.
             isolate: Whether jobs of two owners never run at the same time.
             shared: Whether owners share workers. Only for code that comes with the suite.
-            kept: For how many kinds of jobs a thread keeps a worker, including the running one.
+            kept: The number of kinds of jobs for which a thread keeps a worker, including the running one.
         """
         self.isolate = isolate
         self.shared = shared
@@ -119,7 +119,7 @@ class LocalPool:
             The number of each job and its outcome, in the order in which jobs end.
 
         Raises:
-            SandboxError: No worker can be started, or the pool is closed meanwhile.
+            SandboxError: No worker can be started, or the pool is closed before the end.
         """
         # Each call has a queue of its own, so that outcomes of an abandoned call do not appear in the next.
         results: _Results = queue.SimpleQueue()
@@ -205,7 +205,7 @@ class LocalPool:
             return None
 
     def _is_worth_a_start(self, kind: _Kind) -> bool:
-        """Whether the threads that serve this kind need more than twice the time of a worker's start for its queue."""
+        """Return whether the threads of this kind need more than twice the time of a worker's start for its queue."""
         if any(kind in self._workers[thread] for thread in self._idle):
             return False
         pace = self._paces.get(kind)
@@ -303,5 +303,5 @@ def _failed(job: Job, error: Exception) -> Outcome | Exception:
 
 
 def _died_first(outcome: Outcome) -> bool:
-    """Whether the candidate died in the first case that was run."""
+    """Return whether the candidate died in the first case that was run."""
     return next((case.status for case in outcome.cases if case.status != "missing"), "") == "died"

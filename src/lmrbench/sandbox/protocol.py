@@ -103,7 +103,7 @@ class Outcome:
         broken: Why `observe` could not be loaded; None if it could.
         lost: Whether the worker ended during the job.
         fault: What ended the job before any code of the candidate ran; empty if nothing did.
-        log: The end of what was printed.
+        log: The end of the printed output.
         seconds: Wall-clock seconds, as measured by the host.
         processor_seconds: Processor seconds of all processes, from when the candidate could start.
         peak_mb: The most memory that a process of the job held, in megabytes.
@@ -129,7 +129,7 @@ class Worker(Protocol):
 
     @property
     def alive(self) -> bool:
-        """Whether it can take another job."""
+        """Whether the worker can take another job."""
         ...
 
     def run(self, job: Job) -> Outcome:
@@ -146,7 +146,7 @@ class Worker(Protocol):
         ...
 
     def kill(self) -> None:
-        """End the worker at once; its job comes back as lost. May be called from any thread."""
+        """End the worker at once, so that its job is lost. May be called from any thread."""
         ...
 
     def close(self) -> None:

@@ -58,7 +58,7 @@ def make_sandbox(name: str, secrets: Sequence[Path]) -> Sandbox:
     if name in _OWN:
         return _OWN[name](secrets)
     if name not in sandbox_names():
-        raise SandboxError(f"there is no sandbox {name!r}; there are {', '.join(sandbox_names())}")
+        raise SandboxError(f"there is no sandbox {name!r}; use one of {', '.join(sandbox_names())}")
     (found, *_) = entry_points(group=GROUP, name=name)
     try:
         sandbox: Sandbox = found.load()(secrets)
@@ -126,11 +126,11 @@ def open_executor(
 
 
 def executor_of(kind: str, address: str | None) -> Executor:
-    """Return what --executor and --address ask for. Raises UsageError if they do not fit."""
+    """Return the executor that --executor and --address name. Raises UsageError if they do not fit together."""
     if kind == "ray":
         return Executor("ray", address)
     if kind != "local":
-        raise UsageError(f"--executor {kind}: there are local and ray")
+        raise UsageError(f"--executor {kind}: unknown executor; use local or ray")
     if address is not None:
-        raise UsageError("--address is for --executor ray")
+        raise UsageError("--address needs --executor ray")
     return LOCAL

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from lmrbench.sandbox.protocol import CaseOutcome, Job, Outcome
 
-# If the worker kills a process, the message says why. Otherwise the kernel did, as it does when memory runs out.
+# The message if the kernel killed the process, for example when memory runs out. The worker gives a reason instead.
 _KILLED = "the process was killed by SIGKILL"
 
 

@@ -93,7 +93,7 @@ def lock_digest(environment: Path) -> str:
 
 
 def is_built(folder: Path) -> bool:
-    """Whether the environment in this folder is complete. Its lock file is written last."""
+    """Return whether the environment in this folder is complete. Its lock file is written last."""
     return (folder / _LOCK).is_file()
 
 

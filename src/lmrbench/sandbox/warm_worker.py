@@ -147,7 +147,7 @@ class WarmWorker:
         )
 
     def kill(self) -> None:
-        """End the worker at once; its job comes back as lost. May be called from any thread."""
+        """End the worker at once, so that its job is lost. May be called from any thread."""
         self.connection.kill()
 
     def close(self) -> None:
@@ -159,7 +159,7 @@ class WarmWorker:
         """Have the worker import modules, for all later children.
 
         Raises:
-            WorkerLostError: It does not answer.
+            WorkerLostError: The worker does not answer.
         """
         self._send(PRELOAD, modules)
         if self._receive(time.monotonic() + START_SECONDS).kind != READY:

@@ -33,7 +33,7 @@ from lmrbench.models.endings import (
 from lmrbench.models.reachability import Reachability
 
 _TICK_SECONDS = 1.0
-# Messages of shells, Python, Node and the kernel about files that the namespace does not contain.
+# Messages of shells, Python, Node and the kernel about files that are missing from the agent's mount namespace.
 _NOT_THERE = re.compile(
     "not found|no such file or directory|no module named|cannot find module|can't open file|cannot open", re.I
 )
@@ -114,7 +114,7 @@ class Attendance:
                 raise
             except Exception as error:
                 _raise_provider_fault(error)
-                # A last call that failed without a provider fault had an input that was too long: the answer counts.
+                # If the last call failed only because its input was too long, what the solver did until then counts.
                 if not (calls := model_calls(transcript().events)) or not calls[-1].error:
                     raise
             _raise_provider_fault()
@@ -187,7 +187,7 @@ def program_ended(command: str, returncode: int, stderr: str) -> None:
     if returncode and not model_calls(transcript().events):
         last = " / ".join(line.strip() for line in stderr.strip().splitlines()[-3:])
         said = f"exit code {returncode}" + (f": {last}" if last else f" of {command}")
-        hint = "; --mount FOLDER shows the agent a folder of this machine" if _NOT_THERE.search(last) else ""
+        hint = "; if a file of this machine is missing, add --mount FOLDER" if _NOT_THERE.search(last) else ""
         raise AgentCrashError(said + hint)
 
 

@@ -52,8 +52,8 @@ def paper_text(task: Task, form: Form) -> str:
     """Return the text of a task's paper.
 
     Args:
-        task: the task.
-        form: the form of the paper.
+        task: the task whose paper is read.
+        form: the form to read: `summary`, `pdf` or `latex`.
 
     Raises:
         PaperError: the paper is not in the cache, or its file has changed since it was stored.
@@ -91,8 +91,11 @@ def fetch(paper: Paper, form: Fetched) -> PaperCopy:
     """Download a paper into the cache.
 
     Args:
-        paper: the paper.
+        paper: the paper to download.
         form: the form to download.
+
+    Returns:
+        The stored copy.
 
     Raises:
         PaperError: the paper is not available in this form, or the download failed.

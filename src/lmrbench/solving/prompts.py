@@ -175,7 +175,7 @@ def beginning(text: str, room: int) -> str:
     """Return the beginning of a text, cut at the end of a paragraph if one ends in its second half.
 
     Args:
-        text: the text.
+        text: the text to cut.
         room: maximum number of characters, including the note about the cut.
     """
     head = text[: max(0, room - len(CUT))]

@@ -2,7 +2,8 @@
 
 The run folder holds the files that `lmrbench grade` writes, `usage.jsonl`, `progress.jsonl` if agents were traced,
 Inspect's logs in `logs/`, and every model answer in `cache/`, so that a resumed run repeats no request. Samples left
-unanswered by a fault of the machinery have a line in `usage.jsonl` and no grade; the same command asks for them again.
+unanswered by a fault of the provider or this machine have a line in `usage.jsonl` and no grade; the same command asks
+for them again.
 """
 
 from __future__ import annotations
@@ -160,7 +161,7 @@ def _evaluate(folder: Path, settings: Settings, model: Model, chosen: Sequence[T
         )
     except PrerequisiteError as error:
         raise RecordError(reason_of(error)) from error
-    return next((one_line(log.error.message) for log in logs if log.error), "it was not asked")
+    return next((one_line(log.error.message) for log in logs if log.error), "the sample was not run")
 
 
 def _check_conditions(folder: Path, settings: Settings) -> None:

@@ -1,8 +1,8 @@
 """Inspect's scorer: it collects the solver's answer and grades it by `lmrbench.grading`.
 
 Neither the solver nor a log sees anything of a check. A score holds the number of cases that match, number and verdict
-of the first one that does not, and how the answer ended. A fault of the machinery raises an error, so that the sample
-can be run again.
+of the first one that does not, and how the answer ended. A fault of the provider or this machine raises an error, so
+that the sample can be run again.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class SampleGrader:
     Attributes:
         grader: the grader of the whole suite.
         folder: the run folder; None to write nothing.
-        graded: the folder's grades that may still hold, as JSON by answer.
+        graded: the folder's grades that may still be valid, as JSON by answer.
     """
 
     grader: Grader
@@ -78,7 +78,7 @@ class SampleGrader:
     _writing: threading.Lock = field(default_factory=threading.Lock)
 
     def grade(self, submission: Submission) -> Grade:
-        """Grade a submission, or take over its earlier grade, and write both to the run folder."""
+        """Grade a submission, or reuse its earlier grade, and write both to the run folder."""
         data = self.graded.get(submission.answer)
         earlier = [] if data is None else [read_record(data, Grade, f"{self.folder}")]
         ((_, result),) = self.grader.grade_all([submission], earlier)
@@ -94,7 +94,7 @@ class SampleGrader:
 
         Args:
             submission: the answer as it was after some turn.
-            known: grades that are taken over if they hold for this submission.
+            known: grades that are reused if they are valid for this submission.
         """
         ((_, result),) = self.grader.grade_all([submission], known)
         return result
@@ -159,7 +159,7 @@ def unit_tests(
 def _require_answer(limit: str) -> None:
     """Raise ProviderError if the provider failed, or never responded before a time limit.
 
-    Inspect's own limits skip the rest of the solver and go on with the scorer, so `Attendance` does not see this end.
+    Inspect's own limits skip the rest of the solver and continue with the scorer, so `Attendance` does not notice.
     """
     events = transcript().events
     if fault := provider_fault(events) or (silence(events) if limit in ("time", "working") else ""):
@@ -173,7 +173,7 @@ async def _read_answer(task: Task, state: TaskState, in_workspace: bool, system:
     refusal, untouched = "", False
     try:
         if in_workspace:
-            # An agent that was given no code has changed nothing if the goal file is missing.
+            # With inputs `paper`, the workspace has no goal file. If it is still missing, the agent changed nothing.
             untouched = state.metadata.get("inputs") == "paper"
             submission = await _from_sandbox(task, system, submission.sample)
             untouched = is_untouched(task, submission)

@@ -1,9 +1,9 @@
 """A namespace that an agent works in: it runs any number of commands and holds files until it is closed.
 
 It is built like the sandbox for grading (see `sandbox.backends.bubblewrap`): no network except its own loopback
-interface, no home, no suite; of this machine only the system, the interpreter and the packages that the task imports,
-all read-only. The folders that an agent may write to are private and in memory. Inside runs `inside.session`, which
-serves requests on a Unix socket.
+interface, no home and no suite. It shows the system, the interpreter and the packages that the task imports, all
+read-only. The folders that an agent may write to are private and in memory. Inside runs `inside.session`, which serves
+requests on a Unix socket.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class SessionLimits:
 
 @dataclass(frozen=True)
 class Completed:
-    """The result of a command. Of an output stream that is too long, only the end is kept."""
+    """The result of a command. Only the end of a long output stream is kept."""
 
     returncode: int
     stdout: bytes
@@ -161,7 +161,7 @@ class AgentSession:
             limit: bytes kept of each output stream.
 
         Raises:
-            OSError: the command can't be started; of the types that `subprocess.run` raises.
+            OSError: the command can't be started; the type is that of `subprocess.run`.
             SessionError: the namespace has ended.
         """
         request = {
@@ -187,7 +187,7 @@ class AgentSession:
             data: the content.
 
         Raises:
-            OSError: the file can't be written; of the types that `open` raises.
+            OSError: the file can't be written; the type is that of `open`.
             SessionError: the namespace has ended.
         """
         async with self._request({"kind": "write", "path": _absolute(path)}, data) as frames:
@@ -260,7 +260,7 @@ async def _frames(stream: SocketStream) -> AsyncIterator[tuple[int, bytes]]:
 
 
 def _other_names(python: Path) -> list[tuple[str, str]]:
-    """Return the links beside an interpreter, such as python3, by which virtual environments refer to it.
+    """Return the links next to an interpreter, such as python3, through which virtual environments refer to it.
 
     The system's interpreters need none, because /usr is shown as a whole.
     """

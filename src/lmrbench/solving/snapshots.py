@@ -1,4 +1,4 @@
-"""Snapshots of the answer in a workspace after each turn, taken so that the agent can't tell.
+"""Snapshots of the answer in a workspace after each turn, taken without the agent's knowledge.
 
 A turn is a successful model call and the agent's actions until the next one. Taking a snapshot adds no event to the
 transcript, runs no command in the sandbox, and counts as waiting. Snapshots stay in memory until the agent has ended

@@ -29,9 +29,9 @@ def solve_with(
     """Open the model of some settings and have it solve the chosen tasks; see `lmrbench.solving.run.solve`.
 
     Args:
-        settings: Who is asked, and how.
+        settings: The model or agent, and its conditions.
         prices: The file of prices, as `set_prices` reads it.
-        tasks: The tasks.
+        tasks: The tasks to solve.
         folder: The run folder.
         plan: The conditions of the grading.
         display: Inspect's display.

@@ -60,8 +60,8 @@ def without_reasoning(text: str, code: Sequence[tuple[int, int]]) -> str:
     """Empty the lines of a model's reasoning: up to the last end tag, and from a start tag that has no end tag.
 
     Args:
-        text: The text, with newlines as by `cleaned`.
-        code: Spans (start, end) of the text that are certainly code, in which a tag is part of a string.
+        text: The text, as `cleaned` returns it.
+        code: Spans (start, end) of the text that are certainly code. A tag in them is part of a string.
     """
 
     def is_tag(match: re.Match[str]) -> bool:
@@ -79,13 +79,9 @@ def may_hold_reasoning(text: str) -> bool:
 
 
 def unwrapped(text: str) -> str | None:
-    """Return the code that a JSON object contains.
+    """Return the code in a text that is a JSON object: its only value, or the value of a key such as `code`.
 
-    Args:
-        text: The text.
-
-    Returns:
-        The only value of the object, or that of a key such as `code`. None if the text is not such an object.
+    Returns None if the text is not such an object.
     """
     stripped = text.strip()
     if not (stripped.startswith("{") and stripped.endswith("}")):

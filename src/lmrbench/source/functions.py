@@ -99,7 +99,7 @@ def mask(data: bytes, qualnames: Iterable[str]) -> bytes:
 def definitions_named(tree: ast.Module, qualname: str) -> list[Definition]:
     """Return the real definitions of a qualified name in the order of the text.
 
-    There are several if branches or later lines define the name again.
+    There are several definitions if other branches or later lines define the name again.
     """
     found: list[Definition] = [
         (node, parents, siblings)
@@ -133,7 +133,7 @@ def _only(source: ParsedSource, qualname: str) -> Function:
             kind = {ast.ClassDef: "a class", ast.Assign: "a lambda", ast.AnnAssign: "a lambda"}.get(type(node))
             raise TaskError(f"{qualname}: is {kind or 'only an @overload stub'}; a target must be a function or method")
     near = near_misses(source, qualname)
-    raise TaskError(f"{qualname}: no such function" + (f"; near: {', '.join(near)}" if near else ""))
+    raise TaskError(f"{qualname}: no such function" + (f"; similar: {', '.join(near)}" if near else ""))
 
 
 def _definitions(

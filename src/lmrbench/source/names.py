@@ -41,7 +41,7 @@ def used(*nodes: ast.AST, deferred: bool = True) -> set[str]:
     """Return the names that nodes take from the scope that contains them.
 
     Args:
-        nodes: The nodes.
+        nodes: Statements or expressions of one scope.
         deferred: Whether to include names that are looked up only when a function is called.
     """
     names: set[str] = set()
@@ -95,7 +95,7 @@ def attributes(node: ast.AST, roots: Iterable[str]) -> set[str]:
     """Return the attributes that a node reads or sets on objects of certain names.
 
     Args:
-        node: The node.
+        node: A statement or expression.
         roots: The names, such as `self`. `type(self).x` and `self.__class__.x` count as `self.x`.
     """
     roots = set(roots)

@@ -102,7 +102,7 @@ def unparsable(error: SyntaxError, line: int | None = None) -> str:
     """Return the message for code that Python cannot parse.
 
     Args:
-        error: The error.
+        error: The error of the parser.
         line: The number of the line at fault, if it differs from the error's.
     """
     number = error.lineno if line is None else line
@@ -130,12 +130,12 @@ class _ResponsePart:
 
     @property
     def is_other(self) -> bool:
-        """Whether its fence names another language than Python."""
+        """Whether the fence names another language than Python."""
         return self.block is not None and bool(self.block.language) and not self.block.is_python
 
     @property
     def is_sure(self) -> bool:
-        """Whether it is certainly code: marked as Python, or with definitions or imports, which output lacks."""
+        """Whether the part is certainly code: marked as Python, or with definitions or imports, which output lacks."""
         marked = self.block is not None and self.block.is_python
         kinds = (DefinitionNode, ast.Import, ast.ImportFrom)
         return marked or bool(self.tree and any(isinstance(node, kinds) for node in self.tree.body))
@@ -147,7 +147,7 @@ class _ResponsePart:
         return SubmissionError(unparsable(SyntaxError(reason), self.first + index + 1))
 
     def span(self) -> str:
-        """Return its lines in words, such as `lines 3 to 5`."""
+        """The line numbers in words, such as `lines 3 to 5`."""
         return _span(self.first, self.first + len(self.passage.lines) - 1)
 
     @property

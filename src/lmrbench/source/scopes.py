@@ -50,7 +50,7 @@ class ScopeEntry:
 
     @property
     def is_import(self) -> bool:
-        """Whether it is `import x` or `from x import y` itself, not a `try` around one."""
+        """Whether the entry is `import x` or `from x import y` itself, not a `try` around one."""
         return isinstance(self.node, ast.Import | ast.ImportFrom)
 
 

@@ -95,7 +95,7 @@ def splice(text: str, edits: Iterable[TextEdit]) -> str:
     """Apply edits to a text.
 
     Args:
-        text: The text.
+        text: The text to edit.
         edits: Triples of start, end and replacement. They must not overlap; insertions at the same offset keep their
             order.
     """

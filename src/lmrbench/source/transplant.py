@@ -134,9 +134,9 @@ def _pair(mask: ParsedSource, new: ParsedSource, qualname: str) -> TargetPair:
             wanted = f"`def {ours[0].node.name}(...)`"
             raise SubmissionError(f"{qualname} is assigned on line {line}, not defined by def; write {wanted}")
         near = near_misses(new, qualname)
-        hint = f"; near: {', '.join(near)}" if near else ""
+        hint = f"; similar: {', '.join(near)}" if near else ""
         raise SubmissionError(f"the candidate does not define {qualname}{hint}")
-    # Of consecutive definitions, the last that is not a stub counts.
+    # The last of consecutive definitions that is not a stub counts.
     chosen = next((entry for entry in reversed(theirs) if not is_stub(entry[0])), theirs[-1])
     if any(_is_alternative(new, entry, chosen) for entry in theirs):
         lines = ", ".join(str(node.lineno) for node, _, _ in theirs)

@@ -52,7 +52,7 @@ def transplanted(
     Args:
         unsolved: The goal files without the bodies of the targets, by path.
         shown: The goal files as the solver saw them.
-        targets: The targets.
+        targets: The targets in these files.
         code: The code of each goal file, or one text with all targets.
 
     Returns:
@@ -84,7 +84,7 @@ def transplanted(
         files[file] = result.data
         left_out.append((*response.warnings, *seen.warnings))
     for said in left_out[:1] if one_text else left_out:
-        # Of one text for all files, only what no file uses is left out.
+        # A part of one text for all files is left out only if no file uses it.
         warnings += [line for line in said if not one_text or all(line in others for others in left_out)]
     return files, shortened(warnings, MAX_WARNINGS)
 
@@ -106,7 +106,7 @@ def excerpts(
     Args:
         unsolved: The goal files without the bodies of the targets, by path.
         answered: The goal files after the transplant.
-        targets: The targets.
+        targets: The targets in these files.
         stripped: Whether to remove comments and docstrings.
     """
     found = {}
@@ -127,7 +127,7 @@ def workspace_answer(task: Task, folder: Path) -> tuple[dict[str, bytes], tuple[
     """Read the goal files of an edited workspace.
 
     Args:
-        task: The task.
+        task: The task of the workspace.
         folder: The workspace, as written by `export_workspace` with any inputs.
 
     Returns:

@@ -15,8 +15,8 @@ from lmrbench.tasks.model import Limits, Task
 from lmrbench.tasks.sources.origin import Tree
 from lmrbench.tasks.workspace import PYTHON, instruction
 
-# These limits are part of every digest, so that it changes with their defaults. A limit that is introduced later counts
-# only for tasks that set it.
+# These limits are part of every digest, which thus changes with their defaults. A limit that is introduced later is
+# part of the digest only if a task sets it, so that other digests stay the same.
 _LIMITS_OF_A_GRADE = frozenset({"memory_mb", "processes", "output_mb", "disk_mb", "open_files"})
 
 

@@ -91,7 +91,7 @@ def place_of(base: str, edit: LineEdit, where: str) -> tuple[int, int]:
 
     Args:
         base: The text.
-        edit: The edit.
+        edit: An edit of this text.
         where: The prefix of error messages, which names file and key.
 
     Raises:

@@ -26,8 +26,8 @@ def read_text(file: Path, suite: Path) -> str:
     A suite may be of foreign origin, so symbolic links are not followed and only regular files are read.
 
     Args:
-        file: The file.
-        suite: The folder of the suite, which contains the file.
+        file: The file, inside the suite.
+        suite: The folder of the suite.
 
     Raises:
         TaskError: The file does not exist, is not a regular file, or is not UTF-8.
@@ -79,7 +79,7 @@ def validated(model: type[Model], value: object, file: Path, key: str) -> Model:
 
     Args:
         model: The type of the record.
-        value: The value.
+        value: What `parsed_table` returns, or a part of it.
         file: The file, for messages.
         key: The key of the value in the file; "" for the whole file.
 
@@ -109,7 +109,7 @@ def pdf_pages(file: Path) -> Iterator[str]:
 
 
 def readable(text: str) -> str:
-    """Normalize newlines in the text of a page by pdfium, and join words that were hyphenated at a line end."""
+    """Normalize newlines in text that pdfium extracted, and join words that are hyphenated at a line end."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
     # pdfium replaces a hyphen at the end of a line by U+FFFE.
     return re.sub("\ufffe\n?", "", lines)

@@ -41,9 +41,9 @@ def read_foreign(folder: Path, path: str, most: int) -> bytes | None:
     """Read a file below a folder.
 
     Args:
-        folder: The folder.
+        folder: The folder of foreign origin.
         path: The path of the file, relative to the folder.
-        most: The maximal size in bytes.
+        most: The maximum size in bytes.
 
     Returns:
         The content. None if there is no such file.
@@ -74,7 +74,7 @@ def entries(folder: Path) -> Iterator[tuple[str, str]]:
     """Yield everything below a folder except folders and litter.
 
     Args:
-        folder: The folder.
+        folder: The folder of foreign origin.
 
     Yields:
         The path of an entry, and a description if it is not a regular file ("" if it is). A folder deeper than
@@ -121,7 +121,7 @@ def _listed(folder: Path, path: str) -> Iterator[tuple[str, str]]:
 
 @contextmanager
 def _opened(folder: Path, parts: Sequence[str]) -> Iterator[int]:
-    """Open a folder below another one as a descriptor; a link on the way is an OSError."""
+    """Open a folder below another one as a descriptor. A link in its path raises OSError."""
     within = os.open(folder, _FOLDER)
     try:
         for part in parts:

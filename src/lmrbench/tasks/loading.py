@@ -84,7 +84,7 @@ def _joined(folder: Path, papers: Sequence[Path]) -> tuple[Task, ...]:
             raise TaskError(f"{file}: suites: {part} combines suites itself; name these instead")
     tasks = tuple(task for part in parts for task in load_suite(part))
     if twice := [name for name, count in Counter(task.id for task in tasks).items() if count > 1]:
-        raise TaskError(f"{file}: suites: two of them contain the task {twice[0]!r}")
+        raise TaskError(f"{file}: suites: two suites contain the task {twice[0]!r}; remove one of these suites")
     return tasks
 
 
@@ -123,7 +123,7 @@ def load_paper(folder: Path, suite: Suite | None = None) -> tuple[Task, ...]:
             raise TaskError(f"{file}: task[{index}].category: {entry.category!r} is unknown; expected one of: {known}")
     names = [entry.name for entry in checked]
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise TaskError(f"{file}: task.name: {twice[0]!r} is used twice")
+        raise TaskError(f"{file}: task.name: {twice[0]!r} is used twice; rename one of the tasks")
     beside: dict[Tier, tuple[str, ...]] = {}
     for entry in checked:
         beside[entry.tier] = (*beside.get(entry.tier, ()), f"{paper.slug}/{entry.name}")
@@ -143,7 +143,11 @@ def load_paper(folder: Path, suite: Suite | None = None) -> tuple[Task, ...]:
 
 
 def load_repository(folder: Path) -> Mapping[str, bytes]:
-    """Load the files of a paper's `repo/`, or those of its source with the files of `overlay/` on top."""
+    """Load the files of a paper's `repo/`, or those of its source with the files of `overlay/` on top.
+
+    Raises:
+        TaskError: A folder is a link, both `repo/` and a source exist, or task.toml is malformed.
+    """
     file = folder / "task.toml"
     source = read_table(file, folder.parent).get("source")
     for place in (folder / "repo", folder / "overlay"):
@@ -223,7 +227,7 @@ def _files(entry: TaskEntry, folder: Path, key: str, repository: Mapping[str, by
 def _siblings(entry: TaskEntry, entries: Iterable[TaskEntry]) -> tuple[Target, ...]:
     """Return the targets of the tier's other tasks that can be masked together with those of this task.
 
-    A target inside another masked function disappears with that, and one that contains a target of this task cannot be
+    A target inside another masked function disappears with it, and a target that contains one of this task cannot be
     masked.
     """
     others = dict.fromkeys(

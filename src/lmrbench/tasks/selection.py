@@ -25,7 +25,7 @@ def select(tasks: Iterable[Task], patterns: Iterable[str], tier: Tier = "functio
         tasks: The tasks to select from.
         patterns: Slugs of papers, categories, or globs over task ids. Without patterns, all tasks of the tier are
             selected. The id of a task selects it in any tier.
-        tier: The tier.
+        tier: The tier that patterns other than ids select from.
 
     Raises:
         TaskError: A pattern selects nothing, or there are no patterns and no tasks of the tier.
@@ -56,8 +56,8 @@ def select_with_draws(
 
     Args:
         tasks: The tasks to select from.
-        patterns: As for `select`. In the forensic tier, they select papers.
-        tier: The tier.
+        patterns: See `select`. In the forensic tier, they select papers.
+        tier: The tier that patterns other than ids select from.
         fresh: In the forensic tier, the seed of new draws of 1, 3, 5 and 8 deviations, in place of the published draws.
 
     Returns:
@@ -122,7 +122,7 @@ def gradable(tasks: Sequence[Task]) -> tuple[tuple[Task, ...], str]:
 
 
 def of_answered_tiers(tasks: Iterable[Task], answered: Collection[str]) -> tuple[Task, ...]:
-    """Return the tasks of every tier that has an answer. answered: task ids."""
+    """Return the tasks of every tier that has a task in `answered`, which holds ids."""
     tasks = tuple(tasks)
     tiers = {task.tier for task in tasks if task.id in answered}
     return tuple(task for task in tasks if task.tier in tiers)

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, model_validator
 from lmrbench.records import StoredRecord
 from lmrbench.text import printable
 
-# The maximal size of the code of a submission, over all files.
+# The maximum size of the code of a submission, over all files.
 MAX_CODE_BYTES = 1 << 20
 
 # JSON from a provider may contain lone surrogates, which cannot be encoded as UTF-8; they are replaced.

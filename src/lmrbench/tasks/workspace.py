@@ -1,8 +1,8 @@
 """Compute the workspace that a solver sees.
 
 There are three views of the code: `full` (the masked repository), `paper+file` (only its goal files) and `paper` (only
-the signatures of the targets). Each comes with the summary of the paper and an instruction, and is computed: the same
-task yields the same bytes. No view contains the body of a target of any task of the paper, a check, version history,
+the signatures of the targets). Each comes with the summary of the paper and an instruction, and the same task always
+yields the same bytes. No view contains the body of a target of any task of the paper, a check, version history,
 bytecode or the output of a notebook.
 """
 
@@ -123,7 +123,7 @@ def workspace_files(task: Task, inputs: Inputs) -> dict[str, bytes]:
     """Return all files of a workspace by path. Those of the repository are in `repo/`.
 
     Args:
-        task: The task.
+        task: A task of any tier.
         inputs: The view of the code.
     """
     masked = masked_files(task)
@@ -141,7 +141,7 @@ def export_workspace(task: Task, folder: Path, inputs: Inputs = "full") -> None:
     """Write the workspace of a task.
 
     Args:
-        task: The task.
+        task: A task of any tier.
         folder: A folder that is empty or does not exist yet.
         inputs: The view of the code: `full` (the masked repository), `paper+file` (only its goal files) or `paper`
             (only the signatures of the targets).
@@ -178,7 +178,7 @@ def texts_of(targets: Iterable[Target], files: Mapping[str, bytes]) -> dict[Targ
     """Return the number of the first line and the dedented text of each target.
 
     Args:
-        targets: The targets.
+        targets: The functions to find.
         files: A version of the repository, by path.
 
     Raises:
@@ -198,7 +198,7 @@ def one_text(repository: Mapping[str, bytes], task: Task) -> str:
 
     Args:
         repository: A version of the repository, by path.
-        task: The task.
+        task: The task whose goal files are joined.
     """
     return "\n\n".join(decode(repository[path])[0] for path in task.goal_files)
 
@@ -209,7 +209,7 @@ def _below(folder: Path, root: Path) -> Iterator[Path]:
         if is_litter(PurePosixPath(path.relative_to(root).as_posix())):
             continue
         if path.is_symlink() and not path.resolve().is_relative_to(root.resolve()):
-            raise TaskError(f"{path}: is a link that leaves the folder")
+            raise TaskError(f"{path}: is a link that leaves the folder; remove it")
         yield path
         if path.is_dir():
             yield from _below(path, root)
@@ -232,7 +232,7 @@ def instruction(task: Task, inputs: Inputs) -> str:
     """Return the instruction for a solver in Markdown: the task's own, and the rules that apply to every task.
 
     Args:
-        task: The task.
+        task: A task of any tier.
         inputs: The view of the code.
     """
     packages = ", ".join(third_party_imports(task)) or "none"

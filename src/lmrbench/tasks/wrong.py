@@ -61,7 +61,7 @@ def breaks_only_edge_cases(text: str) -> bool:
 def _edited_versions(table: dict[str, Any], file: Path) -> dict[str, str]:
     base = table.pop("base", None)
     if not isinstance(base, str):
-        raise TaskError(f"{file}: base: expected the text that the versions are edits of")
+        raise TaskError(f"{file}: base: missing; give the text that the versions edit")
     return {
         name: _text(validated(EditedVersion, entry, file, name), base, f"{file}: {name}")
         for name, entry in table.items()

@@ -78,7 +78,7 @@ class Viewer:
 
         Args:
             request: A request whose query contains `system`, `task` and `sample`.
-            run: The run.
+            run: The run of the URL.
             key: A prefix of the names `system` and `sample` in the query.
 
         Returns:
@@ -231,7 +231,7 @@ def application(viewer: Viewer, hosts: Sequence[str]) -> Starlette:
     """Make the web application of a viewer.
 
     Args:
-        viewer: The viewer.
+        viewer: The endpoints to serve.
         hosts: The host names that requests may use.
 
     Returns:

@@ -32,7 +32,7 @@ class TranscriptServers:
 
         Args:
             run: The run folder.
-            answer: The answer.
+            answer: The answer whose transcript is shown.
 
         Returns:
             The URL of the transcript in Inspect's viewer.

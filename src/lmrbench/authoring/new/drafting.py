@@ -94,7 +94,7 @@ def files_beside(places: Sequence[Path], repository: Mapping[str, bytes]) -> dic
         repository: The repository, by path.
 
     Returns:
-        The files by name, those of a folder below its name.
+        The files by path; the paths of a folder's files begin with its name.
 
     Raises:
         UsageError: A file does not exist, or the repository has one of the same name.
@@ -117,7 +117,7 @@ def described(tree: Tree, calls: Sequence[Call]) -> Source:
 
     Args:
         tree: The fetched repository.
-        calls: Recorded calls of the target, which tell the modules that were imported by then.
+        calls: Recorded calls of the target, which list the imported modules.
     """
     loaded = {name for call in calls for name in call.loaded}
     imports = tuple(sorted(imported_from_elsewhere(tree) & loaded))

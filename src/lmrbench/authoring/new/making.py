@@ -26,11 +26,11 @@ Advance = Callable[[str, int, int | None], None]
 
 @dataclass(frozen=True)
 class NewTask:
-    """What a new task is made from.
+    """The ingredients of a new task.
 
     Attributes:
         suite: The suite's folder.
-        slug: The paper's short name, which its folder has.
+        slug: The short name of the paper and of its folder.
         category: The task's category.
         target: The function to mask.
         repository: The folder to copy the code from; None with `source`.
@@ -57,16 +57,23 @@ class NewTask:
 
     @property
     def name(self) -> str:
-        """The name of the task, made from that of the function."""
+        """The name of the task, derived from the name of the function."""
         return re.sub(r"\W", "_", self.target.qualname.rpartition(".")[2]).strip("_").lower()
 
 
 def parsed(places: Sequence[str], source: str | None) -> tuple[Path | None, Target]:
-    """Return the repository and the target that the arguments of a command name.
+    """Parse the positional arguments of `lmrbench task new`.
 
     Args:
-        places: A repository and a target; a target alone with `source`.
-        source: Published code to take the place of a repository.
+        places: A repository and a target; with `source`, only a target.
+        source: Published code to use instead of a repository.
+
+    Returns:
+        The repository, or None with `source`, and the target.
+
+    Raises:
+        UsageError: The number of arguments is wrong.
+        TaskError: The target is malformed.
     """
     if len(places) != (1 if source else 2):
         expected = "TARGET alone with --source" if source else "REPOSITORY and TARGET, or --source and TARGET"
@@ -75,7 +82,7 @@ def parsed(places: Sequence[str], source: str | None) -> tuple[Path | None, Targ
 
 
 def parsed_target(text: str) -> Target:
-    """Return the target that a text names. Raises TaskError for another text."""
+    """Parse a target such as `losses.py::Trainer.loss`. Raises TaskError if the text is not of this form."""
     try:
         return Target.parse(text)
     except ValueError as error:
@@ -83,18 +90,22 @@ def parsed_target(text: str) -> Target:
 
 
 def make(wanted: NewTask, say: Say, advance: Advance) -> tuple[Task, list[str]]:
-    """Write the task's folder and return the task, with the decisions that are left to a person.
+    """Write the task's folder, and return the task and the decisions that are left to the author.
 
     Files that exist are kept, so that the same call continues after an interruption or a change.
 
     Args:
         wanted: What to make.
         say: Called with each line for the user.
-        advance: Called with a stage's name, the amount done, and the total where it is known.
+        advance: Called with a stage's name, the amount done, and the total if it is known.
+
+    Raises:
+        UsageError: The slug or the category is not a valid name.
+        TaskError: The target does not exist, no check can be proposed for it, or the folder has other tasks.
     """
     for option, given in (("slug", wanted.slug), ("category", wanted.category)):
         if not re.fullmatch(r"[a-z0-9][a-z0-9_]*", given):
-            raise UsageError(f"--{option} {given}: small letters, digits and underscores are allowed")
+            raise UsageError(f"--{option} {given}: not a valid name; use lower-case letters, digits and underscores")
     text = drafting.read_paper(wanted.paper) if wanted.paper is not None else ""
     table, check = wanted.folder / "task.toml", wanted.folder / "checks" / f"{wanted.name}.py"
     if wanted.repository is None:
@@ -118,7 +129,7 @@ def make(wanted: NewTask, say: Say, advance: Advance) -> tuple[Task, list[str]]:
     of_paper = load_paper(wanted.folder, load_facts(wanted.suite))
     task = next((item for item in of_paper if item.name == wanted.name), None)
     if task is None:
-        raise TaskError(f"{table}: it holds no task named {wanted.name!r}; add one, or name another target")
+        raise TaskError(f"{table}: has no task named {wanted.name!r}; add one, or name another target")
     for draft in (table, wanted.folder / "paper.md"):
         if "TODO" in draft.read_text("utf-8"):
             decisions.append(f"{draft}: fill in what is marked TODO")
@@ -126,7 +137,7 @@ def make(wanted: NewTask, say: Say, advance: Advance) -> tuple[Task, list[str]]:
 
 
 def _recorded(wanted: NewTask, files: Mapping[str, bytes], say: Say, advance: Advance) -> tuple[Call, ...]:
-    advance(f"{wanted.command} runs, and {wanted.target} is watched", 0, None)
+    advance(f"{wanted.command}: recording calls of {wanted.target}", 0, None)
     calls = record({**files, **drafting.files_beside(wanted.beside, files)}, wanted.target, wanted.command)
     most = f" ({MOST_CALLS} is the limit; later calls are ignored)" if len(calls) == MOST_CALLS else ""
     say(f"{wanted.command}: {len(calls)} calls of the target recorded{most}")
@@ -156,7 +167,7 @@ def _fetched(wanted: NewTask, say: Say, advance: Advance) -> Tree:
         known = load_repository(wanted.folder)
         if not isinstance(known, Tree):
             raise TaskError(
-                f"{table}: it has no [source]; --source begins a folder, or continues one that has a source"
+                f"{table}: has no [source]; name the repository instead of --source, or choose another --slug"
             )
         tree = known
     else:

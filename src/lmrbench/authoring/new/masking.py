@@ -26,7 +26,7 @@ def require_files(files: Mapping[str, bytes], targets: Sequence[Target], reposit
 
 
 def masked(files: Mapping[str, bytes], targets: Sequence[Target]) -> dict[str, bytes]:
-    """Return a repository's files with the targets masked."""
+    """Return a repository's files with the targets masked. Raises TaskError if one cannot be masked."""
     found = dict(files)
     for name in dict.fromkeys(target.file for target in targets):
         try:

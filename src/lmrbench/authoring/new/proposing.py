@@ -1,7 +1,6 @@
-"""Proposed checks: from recorded calls to a check that runs, with inputs of the same shapes and ranges drawn by seed.
+"""Propose a check from recorded calls. It draws inputs of the same shapes and ranges from a seed.
 
-If arguments are not plain data, the check only runs the repository's command. Decisions that need a person are listed
-for the author.
+If arguments are not plain data, the check only runs the repository's command. Decisions are left to the author.
 """
 
 from __future__ import annotations
@@ -227,7 +226,7 @@ def _rounded(value: float) -> float:
 
 
 def _shape(spec: list[Any]) -> Any:
-    """Return everything of a specification except its ranges."""
+    """Return a specification without its ranges."""
     kind, *rest = spec
     if kind == "list":
         return [_shape(item) for item in rest[0]]

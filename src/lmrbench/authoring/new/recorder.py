@@ -1,7 +1,7 @@
 """A decorator that records the calls of one function, applied to it in a copy of its repository.
 
 Each call becomes a JSON line with the arguments before the call, the result, the names of the arguments that the call
-changed, and whose random numbers it drew. A value that is not plain data is recorded as the name of its type.
+changed, and the libraries whose random numbers it drew. For a value that is not plain data, only its type is recorded.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FILE = "LMRBENCH_RECORDINGS"
 
 
 def record(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Append the first calls of a function to the file that the variable LMRBENCH_RECORDINGS names."""
+    """Append the first calls of a function to the file that the environment variable LMRBENCH_RECORDINGS names."""
     signature = inspect.signature(function)
     calls = 0
 

@@ -1,4 +1,4 @@
-"""Recorded calls: run a command of a repository with one function instrumented, and read what was recorded."""
+"""Record the calls of one function while a command of its repository runs, and read the records."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ class Call(Record):
 
     Attributes:
         arguments: The arguments before the call, by name.
-        result: What it returned.
+        result: The value that it returned.
         changed: The names of the arguments that it changed.
         drawn: The libraries whose random numbers it drew.
         globals: The names of data in its module that it reads.
-        loaded: The top-level modules that were imported by then.
+        loaded: The top-level modules that were imported at that time.
         seconds: The wall-clock seconds that it took.
     """
 

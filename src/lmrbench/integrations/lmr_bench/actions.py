@@ -115,7 +115,7 @@ def sessions_of_run(run: Run) -> list[LoggedSession]:
     """Read the sessions in the logs of a run.
 
     Args:
-        run: The run.
+        run: A run of agents.
 
     Returns:
         A session for each sample; the last one if a sample was retried.
@@ -176,10 +176,10 @@ def sessions_of_events(*folders: Path) -> list[LoggedSession]:
 
 
 def sessions_of(runs: Sequence[Run], events: Sequence[Path], outcomes: Path | None) -> list[LoggedSession]:
-    """Return the sessions of runs and of folders of events; without any, those of the published records.
+    """Return the sessions of runs and of folders of events, or the published sessions if neither is given.
 
     Args:
-        runs: The runs.
+        runs: Runs of agents.
         events: Folders of OpenHands events.
         outcomes: A CSV file that says which sessions of `events` solved their task.
 
@@ -187,7 +187,7 @@ def sessions_of(runs: Sequence[Run], events: Sequence[Path], outcomes: Path | No
         UsageError: There are outcomes without events, or no sessions.
     """
     if outcomes is not None and not events:
-        raise UsageError("--outcomes: says which sessions of --events solved their task; name their folder, too")
+        raise UsageError("--outcomes needs --events, the folder of the sessions whose outcomes it lists")
     if not runs and not events:
         return published_sessions()
     logged = sessions_of_events(*events)
@@ -195,7 +195,9 @@ def sessions_of(runs: Sequence[Run], events: Sequence[Path], outcomes: Path | No
         logged = with_outcomes(logged, outcomes)
     found = [item for run in runs for item in sessions_of_run(run)] + logged
     if not found:
-        raise UsageError(f"{', '.join(str(run.folder) for run in runs)}: holds no logs of an agent")
+        raise UsageError(
+            f"{', '.join(str(run.folder) for run in runs)}: no logs of an agent; name run folders of agents"
+        )
     return found
 
 
@@ -206,7 +208,7 @@ def with_outcomes(sessions: Iterable[LoggedSession], file: Path) -> list[LoggedS
     or no) and optionally `system`. A session with several rows is solved if all rows say so.
 
     Args:
-        sessions: The sessions.
+        sessions: Sessions, as `sessions_of_events` returns them.
         file: The CSV file.
 
     Returns:
@@ -252,7 +254,7 @@ def distributions(sessions: Iterable[LoggedSession]) -> list[Distribution]:
     """Return the distributions of actions by system and outcome.
 
     Args:
-        sessions: The sessions.
+        sessions: Sessions of any systems.
 
     Returns:
         For each system, the distributions over all sessions and over those of each outcome, without repeated sessions.
@@ -274,7 +276,7 @@ def contrasts(sessions: Iterable[LoggedSession], seed: int = 0) -> list[Contrast
     """Run a permutation test for each system. Sessions without actions or without an outcome are ignored.
 
     Args:
-        sessions: The sessions.
+        sessions: Sessions of any systems.
         seed: The seed of the permutations.
 
     Returns:

@@ -183,7 +183,7 @@ def _address(url: str) -> str:
 
 
 def _takes(node: FunctionNode, names: Sequence[str], is_method: bool) -> bool:
-    """Whether a function can be called with these positional arguments. A single parameter may have any name."""
+    """Return whether a function takes these positional arguments. A single parameter may have any name."""
     arguments = node.args
     own = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)][int(is_method) :]
     required = len(own) - len(arguments.defaults)

@@ -1,4 +1,4 @@
-"""Reading of the folders of the public edition of LMR-BENCH.
+"""Read the folders of the public edition of LMR-BENCH.
 
 A clone of the edition's repository has a folder for each paper in `benchmark`, or in `benchmark/datasets` if its
 archive was unpacked as the edition's README says. A folder contains `info.json`, the research code (possibly with
@@ -146,8 +146,8 @@ def read_paper(benchmark: Benchmark, slug: str) -> Paper:
     """Read the paper of a benchmark from `info.json`.
 
     Args:
-        benchmark: The benchmark.
-        slug: The slug of the paper.
+        benchmark: The folder of the paper, as `read_benchmark` returns it.
+        slug: The short name to give to the paper.
 
     Returns:
         The paper, with the host of its URL as the venue.
@@ -176,8 +176,8 @@ def read_summary(benchmark: Benchmark, paper: Paper) -> str:
     """Read the text of the paper from `paper.json` as Markdown.
 
     Args:
-        benchmark: The benchmark.
-        paper: The paper.
+        benchmark: The folder of the paper.
+        paper: The paper, as `read_paper` returns it.
 
     Returns:
         The text.
@@ -200,11 +200,11 @@ def paper_files(benchmark: Benchmark) -> list[str]:
 
 
 def read_target(benchmark: Benchmark, item: Mapping[str, Any], code: Mapping[str, bytes]) -> Target:
-    """Read the target of an implementation.
+    """Read the target that an entry of `info.json` describes.
 
     Args:
-        benchmark: The benchmark.
-        item: The implementation.
+        benchmark: The folder of the paper.
+        item: The entry of the function in `info.json`.
         code: The research code by path.
 
     Returns:
@@ -244,10 +244,10 @@ def with_golden(benchmark: Benchmark, item: Mapping[str, Any], target: Target, g
     """Insert a golden into a goal file.
 
     Args:
-        benchmark: The benchmark.
-        item: The implementation.
-        target: The target of the implementation.
-        goal: The goal file.
+        benchmark: The folder of the paper.
+        item: The entry of the function in `info.json`.
+        target: The target that `read_target` returned for the entry.
+        goal: The content of the goal file.
 
     Returns:
         The goal file with the golden's function and the helpers that it needs.
@@ -319,7 +319,7 @@ def paths_in_code(benchmark: Benchmark, names: Sequence[str] | Mapping[str, str]
 
 
 def _is_stub(node: FunctionNode) -> bool:
-    """Whether a body contains only constants, `pass` and `raise NotImplementedError`."""
+    """Return whether a body contains only constants, `pass` and `raise NotImplementedError`."""
     return all(
         isinstance(part, ast.Pass)
         or (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant))

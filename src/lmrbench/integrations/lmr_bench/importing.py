@@ -1,7 +1,7 @@
-"""Import of the public edition of LMR-BENCH as a suite, with a report of everything that was not imported.
+"""Import the public edition of LMR-BENCH as a suite, and report everything that was not imported.
 
 Each golden is inserted into the research code, from which the mask is then computed. Goldens, tests and bytecode are
-not copied. A task gets a check if one can observe its function (see `adapting`). Tasks without a check can be solved
+not copied. A task gets a check if its function can be observed (see `adapting`). Tasks without a check can be solved
 but not graded.
 """
 
@@ -65,7 +65,7 @@ class Remark(Record):
 
     Attributes:
         where: The benchmark, file, function or task.
-        reason: The remark.
+        reason: The text of the remark.
     """
 
     where: str
@@ -181,15 +181,15 @@ def _require_new(benchmark: Benchmark, instances: dict[str, str]) -> None:
 def _make(
     benchmark: Benchmark, paper: Paper, place: Path, suite: Suite, core: Sequence[Task], left_out: list[Remark]
 ) -> tuple[list[ImportedTask], list[Remark]]:
-    """Write the folder of a paper and load its tasks. Raise TaskError, and leave no folder, if it has none.
+    """Write the folder of a paper and load its tasks. Raise TaskError, and leave no folder, if it has no task.
 
     Args:
         benchmark: The benchmark.
         paper: The paper.
         place: The folder to write.
-        suite: The suite that is imported into.
+        suite: The new suite.
         core: The tasks of the suite `core`.
-        left_out: A list to append what is left out to.
+        left_out: The list to which omissions are added.
 
     Returns:
         The tasks, and remarks on them.
@@ -266,9 +266,9 @@ def _wanted(
     Args:
         benchmark: The benchmark.
         code: The research code by path; it is modified.
-        suite: The suite that is imported into.
+        suite: The new suite.
         known: The tasks of the paper in `core`.
-        left_out: A list to append what is left out to.
+        left_out: The list to which omissions are added.
 
     Returns:
         The functions.
@@ -370,7 +370,7 @@ def _table(paper: Paper, wanted: Sequence[_Wanted], checks: Mapping[str, Adapted
         }
         if check is not None:
             entry["imports"] = check.imports
-            # In single precision, as the edition's own tests compare.
+            # The tolerance of single precision, which the edition's own tests use.
             entry["tolerance"] = {"rtol": 1e-4, "atol": 1e-5}
         tasks.append(entry)
     return tomli_w.dumps({"paper": facts, "task": tasks}, multiline_strings=True)

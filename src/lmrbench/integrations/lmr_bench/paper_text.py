@@ -1,4 +1,4 @@
-"""Conversion of a parsed paper from JSON of various forms to Markdown.
+"""Convert a parsed paper from JSON of various forms to Markdown.
 
 The JSON may be a text, a list of paragraphs or sections, an object with title, abstract and sections, an object from
 headings to texts, pages by number, or paragraphs that each name their section. Values of other forms are ignored.

@@ -137,7 +137,7 @@ def annotators() -> list[str]:
 
 
 def raters() -> dict[str, Agreement]:
-    """Return how far judge, people and unit tests agree, by the names of the two."""
+    """Return how far judge, people and unit tests agree, by the names of the two raters."""
     return {
         "judge and people": against("judge", "human"),
         **{f"judge and annotator {name}": against("judge", "human", name) for name in annotators()},

@@ -1,4 +1,4 @@
-"""Reading of the research code of the public edition of LMR-BENCH, without goldens and unit tests."""
+"""Read the research code of the public edition of LMR-BENCH, without goldens and unit tests."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def read_code(benchmark: Benchmark) -> tuple[dict[str, bytes], dict[str, list[st
     modules that these import.
 
     Args:
-        benchmark: The benchmark.
+        benchmark: The folder of the paper.
 
     Returns:
         The files by path in the research code (or in the benchmark, if a goal file is outside of it), and the paths of

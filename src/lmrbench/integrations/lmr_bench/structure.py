@@ -70,7 +70,7 @@ def structure(task: Task) -> dict[str, float]:
     files below each entry. Goal length is the number of lines that the mask removes.
 
     Args:
-        task: The task.
+        task: A task with targets.
 
     Returns:
         The measures by the names in `MEASURES`.
@@ -97,7 +97,7 @@ def paper_structure(task: Task) -> dict[str, float]:
     subfolders of a non-empty folder, including the root. Goal length is the number of lines of all goal files.
 
     Args:
-        task: The task.
+        task: A task with targets.
 
     Returns:
         The measures by the names in `MEASURES`.
@@ -167,7 +167,7 @@ def _problem(frame: pd.DataFrame, passed: np.ndarray, papers: np.ndarray) -> str
 
 
 def _separated(rows: np.ndarray, passed: np.ndarray) -> bool:
-    """Whether a non-zero weight vector puts no row on the wrong side (Albert and Anderson 1984).
+    """Return whether a non-zero weight vector puts no row on the wrong side (Albert and Anderson 1984).
 
     A linear program maximizes the sum of the signed distances over weights in [-1, 1] that put no row on the wrong
     side. The data are separated if the maximum is positive.

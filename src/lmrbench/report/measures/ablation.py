@@ -25,7 +25,7 @@ class Ablation(Record):
     """One system under several inputs, on the tasks to which it has an answer under each of them.
 
     Attributes:
-        differences: All pairs of inputs, the one that shows more first.
+        differences: All pairs of inputs; in each pair, the inputs that show more come first.
         differing: The other settings in which the runs differ.
         problem: Why rates and differences are undefined; empty if they are defined.
     """
@@ -49,6 +49,7 @@ def ablations(runs: Iterable[Run]) -> list[Ablation]:
 
     Raises:
         UsageError: The inputs of a run are unknown, or two runs have the same system and inputs.
+        RecordError: The settings of a run are malformed.
     """
     known = [(_settings(run), run) for run in runs]
     found = [_ablation(system, of_system) for system, of_system in grouped(known, lambda item: item[0].name).items()]
@@ -99,7 +100,7 @@ def _ablation(system: str, runs: Sequence[tuple[Settings, Run]]) -> Ablation:
 
 
 def _differing(of_runs: Sequence[Settings]) -> tuple[str, ...]:
-    """Return the settings other than the inputs that change answers and differ between the runs."""
+    """Return the settings, inputs excluded, that change answers and differ between the runs."""
     first = of_runs[0].conditions
     names = [name for name in first if name not in ("inputs", "samples")]
     return tuple(name for name in names if any(item.conditions[name] != first[name] for item in of_runs))

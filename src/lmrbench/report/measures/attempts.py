@@ -42,7 +42,7 @@ def pass_at_k(answers: int, passes: int, k: int) -> float:
     Args:
         answers: n, the number of answers.
         passes: c, the number of passing answers.
-        k: How many answers are drawn.
+        k: The number of answers that are drawn.
 
     Raises:
         ValueError: Unless 1 <= k <= n and 0 <= c <= n.

@@ -39,10 +39,10 @@ class Comparison(Record):
     Attributes:
         difference: The rate of the first minus that of the second, with its interval over papers; None without a
             common task.
-        wins: On how many tasks the first has the larger share of passing answers.
-        losses: On how many tasks the second has.
-        p: The p of `test`; None if the test is not defined.
-        p_holm: The p after Holm's correction for all pairs that have one.
+        wins: The number of tasks on which the first has the larger share of passing answers.
+        losses: The number of tasks on which the second has the larger share.
+        p: The p value of `test`; None if the test is not defined.
+        p_holm: The p value after Holm's correction for all pairs that have one.
         one_differs: The systems differ on a single one of several papers, so neither interval nor test is defined.
     """
 
@@ -86,7 +86,7 @@ def comparisons(grades: Iterable[Grade]) -> list[Comparison]:
 
 
 def corrected(found: Sequence[Comparison]) -> list[Comparison]:
-    """Return comparisons with `p_holm` set, corrected for all of those that have a p."""
+    """Return comparisons with `p_holm` set, corrected for all of those that have a p value."""
     ps = iter(holm([item.p for item in found if item.p is not None]))
     return [item if item.p is None else item.model_copy(update={"p_holm": next(ps)}) for item in found]
 

@@ -1,4 +1,4 @@
-"""What systems spend: per sample, and per passing answer with the failures included."""
+"""Spending of systems, per sample and per passing answer (failures included)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Spending(Record):
-    """What all samples of a system took.
+    """The spending of a system on all its samples.
 
     Attributes:
         dollars: The sum of the known prices; None if no price is known.
@@ -37,13 +37,13 @@ class Spending(Record):
 
 
 class Effort(Record):
-    """What all answers of a system took, divided by the number of passing ones.
+    """The spending of a system on all its answers, divided by the number of passing ones.
 
     With one answer per task this is the effort per solved task. The quotients are None if no answer passes.
 
     Attributes:
         answers: Answers that have both a usage and a grade.
-        dollars_per_answer: The same sum of dollars, divided by all answers.
+        dollars_per_answer: The same sum of dollars, divided by the number of all answers.
         dollars: None also if the price of any answer is unknown.
     """
 
@@ -58,7 +58,7 @@ class Effort(Record):
 
 
 def costs(usages: Iterable[Usage]) -> dict[str, Spending]:
-    """Return what all samples of each system took, unanswered ones included."""
+    """Return the spending of each system on all its samples, unanswered ones included."""
     found = {}
     for system, items in grouped(usages, lambda item: item.system).items():
         known = [item.dollars for item in items if item.dollars is not None]
@@ -106,7 +106,7 @@ def _each(values: Iterable[float | None], count: int) -> float | None:
 
 @measure()
 def measured_effort(findings: Findings) -> Measured:
-    """Measure what systems spend."""
+    """Measure the spending of systems."""
     found = effort(findings.grades, findings.usages)
     rows = [
         [

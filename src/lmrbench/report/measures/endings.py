@@ -1,4 +1,4 @@
-"""How answers ended, and which samples were left unanswered."""
+"""Endings of answers, and unanswered samples."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def statuses(usages: Iterable[Usage]) -> dict[str, dict[AnswerStatus, int]]:
-    """Count the samples of each system by how they ended, the most frequent ending first."""
+    """Count the samples of each system by their ending, the most frequent ending first."""
     return {
         system: dict(Counter(item.status for item in items).most_common())
         for system, items in grouped(usages, lambda item: item.system).items()
@@ -25,14 +25,14 @@ def statuses(usages: Iterable[Usage]) -> dict[str, dict[AnswerStatus, int]]:
 
 @measure()
 def measured_endings(findings: Findings) -> Measured:
-    """Measure how answers ended."""
+    """Count answers by their ending."""
     usages = findings.usages
     tables = [
         _table(
             [item for item in usages if item.status not in UNANSWERED],
             "Endings of answers",
             "endings",
-            "How many answers ended in which way. An ending does not tell whether an answer is correct: an answer that "
+            "The number of answers by ending. An ending does not tell whether an answer is correct: an answer that "
             "a limit cut short is graded on the code that was there.",
         ),
         _table(

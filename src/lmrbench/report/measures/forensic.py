@@ -1,4 +1,4 @@
-"""Changes found in forensic tasks, by the number of changes that there are to find."""
+"""Changes found in forensic tasks, by the number of changes in the task."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ChangesFound(Record):
-    """The answers of one system to forensic tasks with one number of changes.
+    """The answers of one system to the forensic tasks with a certain number of changes.
 
     Attributes:
         found: The mean share of changes that answers name.

@@ -26,7 +26,7 @@ ORIGINALS, TWINS = "originals", "twins"
 
 
 class PairedEffect(Record):
-    """One system under two conditions, which are compared like two systems."""
+    """A system under two conditions, which are compared like two systems."""
 
     system: str
     comparison: Comparison
@@ -67,9 +67,9 @@ def repository_effects(
         papers: The paper of each task id; equal names mean the same paper.
 
     Returns:
-        The first suite minus the second, with Holm's correction over systems and suites. What is compared is papers:
-        the rate of a paper is the mean over all answers to its tasks of one suite, and its sign is flipped as a whole.
-        If every paper has one answer in either suite, the test is McNemar's.
+        The first suite minus the second, with Holm's correction over systems and suites. Papers are compared: the rate
+        of a paper is the mean over all answers to its tasks in one suite, and its sign is flipped as a whole. If every
+        paper has one answer in either suite, the test is McNemar's.
     """
     found = []
     for system, items in grouped(grades, lambda item: item.system).items():

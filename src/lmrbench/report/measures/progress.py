@@ -1,4 +1,4 @@
-"""When traced agents were first right, what they spent until then and afterwards, and what they spoiled.
+"""Progress of traced agents: when they were first right, what they spent before and after, and what they spoiled.
 
 The numbers come from the snapshots of traced samples, which hold verdicts of the run itself. Unanswered samples have no
 snapshots.
@@ -35,9 +35,9 @@ class FirstRight(Record):
     """The traced answers of one system.
 
     Attributes:
-        spoiled: How many answers were right after some turn and wrong at the end.
-        until: What the passing answers took until they were first right; None if no answer passes.
-        after: What they took from then on; None if no answer passes.
+        spoiled: The number of answers that were right after some turn and wrong at the end.
+        until: Spending on the passing answers until they were first right; None if no answer passes.
+        after: Spending on the passing answers from then on; None if no answer passes.
     """
 
     answers: int
@@ -67,7 +67,7 @@ def first_right(snapshots: Iterable[Snapshot]) -> dict[str, FirstRight]:
 def curves(snapshots: Iterable[Snapshot]) -> dict[str, list[float]]:
     """Return the share of cases that match after turns 0, 1, ..., as a mean over tasks, by system.
 
-    The initial workspace counts as 0, and an answer keeps its value after its last turn.
+    The initial workspace counts as turn 0, and an answer keeps its value after its last turn.
     """
     found = {}
     for system, items in grouped(snapshots, lambda item: item.system).items():
@@ -90,7 +90,7 @@ def _first_right(answer: Sequence[Snapshot]) -> Snapshot | None:
 
 
 def _medians(spans: Sequence[tuple[Snapshot | None, Snapshot]]) -> Spent | None:
-    """Return the medians of what was spent between two snapshots each; None as the first one means the beginning."""
+    """Return the median spending between two snapshots of each answer; None as the first one means the beginning."""
     if not spans:
         return None
 

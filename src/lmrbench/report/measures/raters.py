@@ -1,8 +1,8 @@
 """Agreement of people, judges and unit tests on the same answers.
 
-An answer that the unit tests call correct counts as CC, another as LI. A judge with several votes says what most of
-them say; people together give the adjudicated label, or else the label of most of them. An answer without such a
-majority is a tie and is left out.
+An answer that the unit tests call correct counts as CC, another as LI. The category of a judge is the majority
+of its votes. The category of people together is the adjudicated label, or else the majority of their labels. An answer
+without a majority is a tie and is left out.
 """
 
 from __future__ import annotations

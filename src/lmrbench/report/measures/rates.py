@@ -33,13 +33,13 @@ class Rate(Record):
         robust: The mean over tasks of the share of robust answers.
         low: Lower end of Wilson's interval, which takes tasks as independent. It counts tasks: more answers to the
             same task make the rate steadier but tell nothing about other tasks.
-        high: Its upper end.
-        paper_low: Lower end of the interval over papers; None if `paper_interval` is.
-        paper_high: Its upper end.
+        high: Upper end of Wilson's interval.
+        paper_low: Lower end of the interval over papers; None if `paper_interval` is None.
+        paper_high: Upper end of the interval over papers.
         cases: The mean share of cases that match.
-        unanswered: How many samples were left unanswered.
-        correct_with_unanswered: The rate if all of these were wrong.
-        correct_with_unanswered_right: The rate if all of these were right.
+        unanswered: The number of unanswered samples.
+        correct_with_unanswered: The rate if all unanswered samples were wrong.
+        correct_with_unanswered_right: The rate if all unanswered samples were right.
     """
 
     tasks: int
@@ -59,7 +59,7 @@ class Rate(Record):
 
     @property
     def is_pooled(self) -> bool:
-        """Whether the mean over tasks equals the share of all answers, as it does with equally many for each task."""
+        """Whether the mean over tasks equals the share of all answers, as if all tasks have equally many."""
         return self.correct is not None and abs(self.correct - self.passes / self.answers) < 1e-9
 
     def __str__(self) -> str:
@@ -111,8 +111,8 @@ def rates(grades: Iterable[Grade], usages: Iterable[Usage], group: Callable[[str
 
     Args:
         grades: Graded answers of any systems.
-        usages: Samples of any systems, of which the unanswered ones count.
-        group: Gives the group of a task id.
+        usages: Samples of any systems; only unanswered ones count.
+        group: A function that returns the group of a task id.
     """
     results: list[Grade | Usage] = [*grades, *(item for item in usages if item.status in UNANSWERED)]
     return {

@@ -1,7 +1,7 @@
 """Ratings by judges and people: categories, error classes, and agreement with the unit tests.
 
-A rater is a judge, an annotator, or all of either together. A judge says what most of its votes say; all judges, what
-most of their votes together say; people together, the adjudicated label, or else what most of them say.
+A rater is a judge, an annotator, all judges together, or all people together. The category of one or all judges is the
+majority of their votes; that of people together is the adjudicated label, or else the majority of their labels.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ Name = TypeVar("Name", bound=str)
 
 
 class Rating(Record):
-    """What one rater says about one answer.
+    """The rating of one answer by one rater.
 
     Attributes:
-        category: None without a majority.
+        category: The category; None without a majority.
         error_class: The class that most votes or labels of the majority name; None if none is named, or on ties.
     """
 
@@ -50,13 +50,13 @@ class Rating(Record):
 
 
 class Tally(Record):
-    """How often one rater says what about the answers of one system.
+    """Counts of one rater's ratings of the answers of one system.
 
     Attributes:
         answers: All rated answers.
         undecided: Rated answers without a category.
-        error_classes: How many of the answers rated LC or LI have each class.
-        unclassed: How many of them have no class.
+        error_classes: Answers rated LC or LI, by class.
+        unclassed: Answers rated LC or LI that have no class.
     """
 
     system: str
@@ -132,7 +132,7 @@ def ratings(judgements: Iterable[Judgement], labels: Sequence[Label]) -> list[Ra
 
 
 def tallies(found: Iterable[Rating]) -> list[Tally]:
-    """Count what each rater says, by system and rater."""
+    """Count the ratings, by system and rater."""
     return [
         Tally(
             system=system,
@@ -148,7 +148,7 @@ def tallies(found: Iterable[Rating]) -> list[Tally]:
 
 
 def beside_tests(found: Iterable[Rating], grades: Iterable[Grade]) -> list[BesideTests]:
-    """Compare each rater with the unit tests, by system and rater; over no answers if none has both."""
+    """Compare each rater with the unit tests, by system and rater, on the answers with both a category and a grade."""
     passed = _passed(grades)
     counted = []
     for system, rater, items in _by_system_and_rater(found):
@@ -232,7 +232,7 @@ def _counts(values: Iterable[Name | None], known: Iterable[Name]) -> dict[Name, 
 
 @measure()
 def measured_ratings(findings: Findings) -> Measured:
-    """Measure what judges and people say. The tables need at least one rating."""
+    """Compute the ratings of judges and people. The tables need at least one rating."""
     rated = ratings(findings.judgements, findings.labels)
     counted, beside, contrary = tallies(rated), beside_tests(rated, findings.grades), opposites(rated, findings.grades)
     commands = [findings.commands[item.answer] for item in contrary]
@@ -301,7 +301,7 @@ def _categories(counted: Sequence[Tally]) -> Sheet:
         note="The category of each answer by most votes of a judge, or by an annotator's label: completely correct "
         "(CC), logic correct (LC), logic incorrect (LI); none means that no category has more than half of the votes. "
         "The last judgement counts if a vote was repeated. People together give the adjudicated label, or else the "
-        "label of most of them. A judge reads code and does not run it.",
+        "majority of their labels. A judge reads code and does not run it.",
     )
 
 

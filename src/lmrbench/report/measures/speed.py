@@ -22,10 +22,11 @@ class Speeds(Record):
     """Geometric means over the tasks of one system, each task's value being the geometric mean of its answers.
 
     Attributes:
-        answers: Answers that have a speed, to so many tasks.
+        tasks: Tasks with an answer that has a speed.
+        answers: Answers that have a speed.
         void: Answers that were timed and have no speed.
         speed: The reference's time over the answers' time; None if no answer has a speed.
-        memory: The reference's memory over the answers' memory; None likewise.
+        memory: The reference's memory over the answers' memory; None if no answer has a speed.
     """
 
     tasks: int

@@ -1,1 +1,1 @@
-"""Rendering of reports for the terminal, Markdown, CSV, LaTeX and HTML."""
+"""Render reports for the terminal and as Markdown, CSV, LaTeX and HTML."""

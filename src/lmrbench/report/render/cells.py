@@ -44,8 +44,8 @@ def number(value: float | None, form: str, absent: str = UNDEFINED) -> NumberedT
     """Format a number; one that is rounded to 0 has no minus sign.
 
     Args:
-        value: The number.
-        form: Format specification, as of `format`.
+        value: The number, or None if it is missing.
+        form: Format specification for `format`.
         absent: Text for None.
     """
     sign, rest = ("+", form[1:]) if form.startswith("+") else ("", form)
@@ -79,7 +79,7 @@ def count_and_share(count: int, total: int) -> NumberedText:
 
 
 def passes(count: int, answers: int) -> NumberedText:
-    """Format how many answers pass."""
+    """Format the number of answers that pass."""
     return NumberedText(f"{count}/{answers}", {"passes": count, "answers": answers})
 
 

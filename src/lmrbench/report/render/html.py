@@ -35,7 +35,7 @@ def environment(package: str, folder: str) -> Environment:
 
 
 def page(report: Report) -> str:
-    """Return the page of a report. Its figures are of the first part, which is the headline tier."""
+    """Return the page of a report. Its figures show the first part, which is the headline tier."""
     from lmrbench.report.drawings import drawings
 
     template = environment("lmrbench.report", "render").get_template("report.html.jinja")

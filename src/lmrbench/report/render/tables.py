@@ -26,7 +26,7 @@ class Sheet:
         rows: The cells, of which some are `NumberedText`.
         numbers: The columns that are aligned to the right.
         spare: The columns that a narrow terminal omits, the last one first.
-        totals: How many of the last rows are set apart.
+        totals: The number of last rows that are set apart.
         name: Name in files and links.
         note: What the numbers show and do not show, in sentences.
         by_system: All columns but the first are systems, which may not fit side by side.
@@ -75,10 +75,10 @@ def show(item: Sheet, out: Console) -> None:
 
     Args:
         item: The table.
-        out: The console, whose width counts.
+        out: The console, which sets the width.
     """
     shown = list(range(len(item.columns)))
-    # A system may be named like one of the spare columns, which come last.
+    # A system may have the name of a spare column. Spare columns come last, so the last column of a name is meant.
     last = {name: place for place, name in enumerate(item.columns)}
     spare = [last[name] for name in item.spare if name in last]
     while spare and _width(item, shown) > out.width:
@@ -144,13 +144,13 @@ def in_one_line(reason: str, most: int = 120) -> str:
 
 
 def first_failure(case: CaseVerdict | None) -> str:
-    """Describe the first failed case of an answer in one line; None if the check has no cases."""
+    """Describe the first failed case of an answer in one line. The case is None if the check has no cases."""
     if case is None:
         return "the check has no cases"
     return in_one_line(f"{case.name or case.case}: {case.verdict}: {case.reason}")
 
 
 def _width(item: Sheet, shown: Sequence[int]) -> int:
-    """Return the width of the columns at these places in characters, without folded cells."""
+    """Return the width in characters that the columns at these places need if no cell is folded."""
     cells = [[line for row in (item.columns, *item.rows) for line in row[place].split("\n")] for place in shown]
     return sum(max(map(len, lines)) + 2 for lines in cells)

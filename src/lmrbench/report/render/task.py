@@ -1,4 +1,4 @@
-"""One task, and one answer to it, as what a terminal shows."""
+"""One task, and one answer to it, for a terminal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import goal_signatures, target_texts, unsolved_files
 from lmrbench.text import printable
 
-# The columns that each of two pieces of code needs to be shown side by side.
+# The width that each of two pieces of code needs to be shown side by side.
 SIDE_BY_SIDE = 84
 
 
@@ -65,7 +65,7 @@ def task_parts(task: Task, certificate: Certificate | None) -> Iterator[Renderab
 
 def _certified(certificate: Certificate | None) -> str:
     if certificate is None:
-        return "none that holds for the task as it is; see `lmrbench task audit`"
+        return "missing or outdated; see `lmrbench task audit`"
     cost, mutation = certificate.cost, certificate.mutation
     lines = [
         f"golden: {certificate.golden.flakes} flakes in {certificate.golden.cases} cases of {certificate.seeds} seeds",
@@ -81,19 +81,19 @@ def _certified(certificate: Certificate | None) -> str:
 
 
 def answer_parts(task: Task, submission: Submission, width: int) -> Iterator[RenderableType]:
-    """Yield each masked function and what was taken of an answer, with the lines of their files.
+    """Yield each masked function and the code that was taken from an answer, with line numbers.
 
-    Of files that are submitted whole, the changes are shown; of an answer that can't be used, the answer as it came.
+    For files that are submitted whole, the changes are shown. An answer that can't be used is shown as submitted.
 
     Args:
-        task: The task.
+        task: The task that was answered.
         submission: The answer.
         width: The width of the terminal; a wide one shows both pieces of code side by side.
     """
     try:
         answered, taken = read_targets(task, submission)
     except SubmissionError as error:
-        yield cell(f"nothing was taken of this answer: {error}")
+        yield cell(f"nothing was taken from this answer: {error}")
         code = submission.code if isinstance(submission.code, str) else "\n\n".join(submission.code.values())
         yield _code(code, 1)
         return

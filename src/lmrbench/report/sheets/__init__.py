@@ -1,1 +1,1 @@
-"""The tables that single commands print; `report/tables.py` has those of a report."""
+"""The tables that single commands print. The tables of a report are in `report/measures`."""

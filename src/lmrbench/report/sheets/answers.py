@@ -38,10 +38,10 @@ class Chosen:
     """One answer to a task.
 
     Attributes:
-        grade: Its grade.
+        grade: The grade of the answer.
         submission: The answer itself; None if the run does not hold it.
-        samples: How many graded samples of the system there were to choose from.
-        failing: How many of them fail in a case.
+        samples: The number of graded samples of the system.
+        failing: The number of these that fail in a case.
     """
 
     grade: Grade
@@ -54,7 +54,7 @@ def choose(run: Run, task: str, system: str | None, sample: int | None) -> Chose
     """Return an answer to a task: the first that fails in a case, or else the first.
 
     Args:
-        run: What the run folder holds.
+        run: The content of the run folder.
         task: The id of the task.
         system: The system; needed if several have answers to the task.
         sample: The sample of the system.

@@ -76,7 +76,7 @@ def _survivor(item: Survivor) -> str:
 
 
 def fixed_inputs(found: Mapping[str, Certificate | None]) -> Iterator[str]:
-    """Yield a sentence for each task of which too many cases have the same observation under any seed."""
+    """Yield a sentence for each task in which too many cases have the same observation under every seed."""
     for name, item in found.items():
         if item and item.fixed_inputs is not None and item.fixed_inputs > MOST_FIXED:
             yield f"{name}: {item.fixed_inputs:.0%} of its cases are fixed, more than {MOST_FIXED:.0%}"
@@ -98,7 +98,7 @@ def draws_sheet(found: Sequence[AuditedDraw]) -> Sheet:
 
 
 def draw_lines(paper: str, draw: Draw, refused: Iterable[tuple[Draw, str]]) -> Iterator[str]:
-    """Yield the first fair draw of a paper's deviations, and the attempts before it with what is not fair in them."""
+    """Yield the lines on the attempts that were not fair, and on the first fair draw of a paper's deviations."""
     for item, why in refused:
         yield f"attempt {item.attempt} is not fair: {why}"
     yield f"{paper}/{forensic_name(draw.count, draw.seed)}: {', '.join(draw.deviations)}"
@@ -135,7 +135,7 @@ def adversary_sheet(found: Sequence[Finding]) -> Sheet:
 
 
 def adversary_texts(found: Sequence[Finding]) -> Iterator[str]:
-    """Yield a text for each version that asks for a change of its task."""
+    """Yield a text for each version that shows that its task needs work."""
     for item in found:
         if item.amiss:
             name = f"{item.task} {item.proposal.kind} {item.number}"

@@ -35,7 +35,7 @@ def votes_sheets(found: Sequence[Shares]) -> list[Sheet]:
 
 
 def votes_facts(found: Sequence[Shares], judgements: Sequence[Judgement]) -> dict[str, object]:
-    """Return the votes, and what they come to for each answer and system, for JSON."""
+    """Return the votes, and their counts for each answer and system, for JSON."""
     from lmrbench.judging.ballots import ballots
 
     return {
@@ -59,7 +59,7 @@ def judges_costs(found: Sequence[Shares], judges: Iterable[str]) -> Iterator[str
 
 
 def agreement_sheets(found: RaterAgreement) -> list[Sheet]:
-    """Return how far each two raters agree, and how far all annotators and all judges do."""
+    """Return how far each pair of raters agrees, and how far all annotators and all judges do."""
     sheets = []
     if found.pairs:
         names = {f"{item.first} and {item.second}": item.agreement for item in found.pairs}
@@ -73,7 +73,7 @@ def agreement_sheets(found: RaterAgreement) -> list[Sheet]:
 
 
 def pairs_sheet(pairs: Mapping[str, Agreement], collapsed: Iterable[Agreement] = ()) -> Sheet:
-    """Return how far each two raters agree.
+    """Return how far each pair of raters agrees.
 
     Args:
         pairs: The agreement on the three categories, by the names of the raters.

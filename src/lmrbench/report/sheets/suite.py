@@ -17,7 +17,7 @@ from lmrbench.text import counted
 
 
 def tasks_sheet(tasks: Sequence[Task], tier: Tier) -> Sheet:
-    """Return some tasks of a tier."""
+    """Return the table of some tasks of a tier."""
     rows = []
     for task in tasks:
         first, *others = task.targets or task.goal_files
@@ -42,14 +42,14 @@ def tiers_warning(tasks: Sequence[Task], what: str) -> str:
 
     Args:
         tasks: Tasks of which some may have siblings in other tiers.
-        what: What a solver of another tier must not be given.
+        what: The advice, which is followed by the names of the papers.
     """
     papers = sorted({task.paper.slug for task in tasks if task.other_tiers})
     return f"Tiers of one paper answer each other: {what}: {', '.join(papers)}" if papers else ""
 
 
 def tasks_facts(tasks: Sequence[Task]) -> list[dict[str, object]]:
-    """Return some tasks, for JSON."""
+    """Return the facts about some tasks, for JSON."""
     return [
         {
             "id": task.id,
@@ -65,7 +65,7 @@ def tasks_facts(tasks: Sequence[Task]) -> list[dict[str, object]]:
 
 @dataclass(frozen=True)
 class Summary:
-    """How many tasks a suite has, and how large they are.
+    """The number of tasks of a suite, and their sizes.
 
     Attributes:
         suite: The name and version of the suite; "" if it has none.
@@ -130,9 +130,9 @@ def summary(every_task: Sequence[Task], tasks: Sequence[Task], facts: Suite | No
     """Summarize some tasks of a suite.
 
     Args:
-        every_task: All tasks, which the digest is of.
+        every_task: All tasks, which the digest covers.
         tasks: The tasks to count.
-        facts: What suite.toml says.
+        facts: The content of suite.toml, if there is one.
     """
     return Summary(
         suite=suite_name(tasks),

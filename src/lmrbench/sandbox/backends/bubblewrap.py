@@ -87,7 +87,7 @@ def refuse_secret(shown: Iterable[Path], secrets: Iterable[Path]) -> None:
         secrets: The folders to hide.
 
     Raises:
-        UsageError: One does.
+        UsageError: A shown folder lies inside a secret one.
     """
     for path in shown:
         for secret in secrets:

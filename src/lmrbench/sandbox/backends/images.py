@@ -52,8 +52,8 @@ class Image:
 
     Attributes:
         tag: Its tag.
-        created: When it was built.
-        size: Its bytes, including layers that it shares with others.
+        created: The time at which it was built.
+        size: Its size in bytes, including layers that it shares with others.
         base: The name of its base image.
         packages: Name and version of each package in it.
     """
@@ -66,7 +66,7 @@ class Image:
 
 
 def connect() -> Any:
-    """Connect to the Docker Engine at DOCKER_HOST, or to that of this machine.
+    """Connect to the Docker Engine at DOCKER_HOST, or to the one on this machine.
 
     Returns:
         A client of the `docker` package.
@@ -85,12 +85,12 @@ def connect() -> Any:
 
 
 def is_podman(client: Any) -> bool:
-    """Whether the Docker Engine is podman."""
+    """Return whether the Docker Engine is podman."""
     return "podman" in str(client.version().get("Components", "")).lower()
 
 
 def default_base(client: Any) -> str:
-    """Return the default base image: that in LMRBENCH_BASE_IMAGE, or that of the newest image, or the public one."""
+    """Return the default base image: LMRBENCH_BASE_IMAGE, the base of the newest image, or the public one."""
     if named := os.environ.get(BASE_VARIABLE):
         return named
     return next((item.base for item in images(client)), f"python:{_python()}-slim")
@@ -109,7 +109,7 @@ def image_for(
         client: The result of `connect`.
         imports: The packages that the tasks import.
         environment: The folder that the packages come from; None for the installation of lmrbench.
-        base: The base image; by default that of `default_base`.
+        base: The base image; by default the result of `default_base`.
         told: Called with a line of text before each slow step.
 
     Raises:
@@ -171,7 +171,7 @@ def remove(client: Any, tag: str) -> None:
 def _described(
     client: Any, imports: Sequence[str], environment: Path | None, base: str | None, told: Callable[[str], object]
 ) -> tuple[str, dict[str, Any]]:
-    """Return the tag of an image, and the facts about its content that the tag is a hash of."""
+    """Return the tag of an image, and the facts about its content, of which the tag is a hash."""
     base = base or default_base(client)
     texts = [file.read_text() for file in sorted(_IMAGE.iterdir()) if file.is_file()]
     facts = {
@@ -253,7 +253,7 @@ def _build(client: Any, tag: str, imports: Sequence[str], environment: Path | No
 
 
 def _layers(imports: Sequence[str], environment: Path | None) -> list[dict[str, Path]]:
-    """Return the paths of each layer, by name: one for each large distribution, largest first, and one for the rest."""
+    """Return the layers, as paths by name: one for each large distribution, largest first, and one for the rest."""
     sized = []
     small: dict[str, Path] = {}
     for item in required_distributions(imports, environment):

@@ -1,4 +1,4 @@
-"""Observations as data: how they leave the sandbox, which is never as a pickle.
+"""Observations as data, the only form in which they leave the sandbox. Nothing is pickled.
 
 An observation is a tree of dicts and lists whose leaves are tensors, arrays, numbers, strings, bytes, booleans and
 None. It is encoded as one safetensors file: the tree as JSON in the tensor `tree`, each leaf array in a tensor of its
@@ -50,7 +50,7 @@ class Encoder:
         Args:
             value: What to encode.
             path: The place of the value, for error messages.
-            depth: How deeply the value is nested.
+            depth: The depth at which the value is nested.
 
         Raises:
             TypeError: A value is not plain data, or there are too many.
@@ -183,5 +183,5 @@ def as_complex(pairs: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """
     wide = pairs if pairs.dtype.itemsize >= 4 else pairs.astype(np.float32)
     if wide.dtype.kind != "f" or wide.shape[-1] != 2:
-        raise ValueError("complex numbers are no pairs of reals")
+        raise ValueError("complex numbers are not pairs of reals")
     return np.ascontiguousarray(wide).view(np.complex64 if wide.dtype.itemsize == 4 else np.complex128)[..., 0]

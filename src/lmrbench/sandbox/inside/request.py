@@ -73,7 +73,7 @@ class RequestRun:
         self.peak_kb = 0
 
     def needs_child(self) -> bool:
-        """Whether another child is due: cases and time are left, and the host has not sent STOP."""
+        """Return whether another child is due: cases and time are left, and the host has not sent STOP."""
         return not self._ended and self._case < self._count and self._seconds_left() > 0
 
     def run_child(self) -> None:
@@ -125,7 +125,7 @@ class RequestRun:
     def _become_child(self, out: int) -> None:
         self._host.close()
         os.setsid()
-        # Opened anew: flags belong to the open file, and a candidate's would stay for the next task.
+        # Each child opens it anew, because flags that a candidate sets belong to the open file and would stay.
         nothing = os.open(os.devnull, os.O_RDONLY)
         os.dup2(nothing, 0)
         os.close(nothing)
@@ -242,9 +242,9 @@ class RequestRun:
         elif kind == FAULT and not self._started:
             self._fault = relay.payload().decode("utf-8", "replace")
         elif kind == BROKEN and self._started and self._case:
-            # An earlier child could load it, so something left behind is to blame; it costs the present case only. The
+            # An earlier child could load it, so something left behind is to blame; only the present case is lost. The
             # payload is the candidate's, and must not stay in this process, where later children could find it.
-            raise ValueError("the code can't be loaded again after an earlier process of it has died")
+            raise ValueError("the code can't be loaded again after one of its processes has died")
         elif kind == BROKEN and self._started and not self._ended:
             self._ended = True
             relay.forward(self._host.answers)

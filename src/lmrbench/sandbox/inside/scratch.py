@@ -13,7 +13,7 @@ _INODE_BYTES = 1024
 
 
 class Scratch:
-    """The writable folders of a worker; `start` is the one that children start in."""
+    """The writable folders of a worker. Children start in the folder `start`."""
 
     def __init__(self, folders: Sequence[Path], own_file_systems: bool) -> None:
         """Remember the folders and their modes.

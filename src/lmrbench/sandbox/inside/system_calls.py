@@ -1,7 +1,7 @@
 """System-call filters: the calls that the kernel refuses to a process and to everything that it starts.
 
 A filter consists of a table of refused calls, and of rules on the arguments of others. A call is refused if any of the
-filters in force refuses it. Numbers of calls are given for x86_64 and aarch64, with None if the machine lacks the call.
+filters in force refuses it. A call is identified by its numbers on x86_64 and aarch64; None if the machine lacks it.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ class Rule(NamedTuple):
     Attributes:
         argument: The position of the argument.
         values: The values that it is compared with.
-        only: Whether the call is refused unless the argument is one of the values; otherwise it is refused if it is.
+        only: True to refuse all other values, False to refuse these.
         mask: The bits of the argument that are compared.
-        answer: The error to answer with; with 0 the call seems to succeed.
-        when: Another argument and its value; the rule is for calls with this value only.
+        answer: The error that the call returns; with 0 it seems to succeed.
+        when: Position and value of another argument; the rule applies only to calls with this value.
     """
 
     argument: int
@@ -75,17 +75,20 @@ def compiled(
     """Compile a filter to a program for this machine.
 
     Args:
-        refused: The calls to answer with EPERM.
+        refused: The calls that return EPERM.
         rules: Conditions on the arguments of further calls.
-        unknown: The calls to answer with ENOSYS, after which libraries fall back to older calls.
-        newest: The allowed calls from FIRST_SHARED_NUMBER on; all others, including those of future kernels, are
-            answered with ENOSYS. None allows all.
+        unknown: The calls that return ENOSYS, after which libraries fall back to older calls.
+        newest: The allowed calls from FIRST_SHARED_NUMBER on; all others, including those of future kernels, return
+            ENOSYS. None allows all.
+
+    Returns:
+        The BPF program, for `install`.
 
     Raises:
         OSError: The machine is neither x86_64 nor aarch64.
     """
     if platform.machine() not in _MACHINES:
-        raise OSError(errno.ENOSYS, f"no system-call filter is written for {platform.machine()}")
+        raise OSError(errno.ENOSYS, f"system-call filters support x86_64 and aarch64, not {platform.machine()}")
     machine, architecture = _MACHINES[platform.machine()]
     program: list[_Instruction] = [
         (_LOAD, 0, 0, _ARCHITECTURE),
@@ -95,7 +98,7 @@ def compiled(
         (_AT_LEAST, 0, 1, _X32_BIT),
         (_RETURN, 0, 0, _ERRNO | errno.EPERM),
     ]
-    # The kernel runs the program only for calls that it can refuse; the common ones come first.
+    # The kernel skips the program for calls that it always allows. Of the others, those with rules are the most common.
     for numbers, its_rules in rules.items():
         block = [instruction for rule in its_rules for instruction in _block(rule)]
         program += _if_equal(numbers[machine], [*block, (_RETURN, 0, 0, _ALLOW)])
@@ -133,7 +136,7 @@ def _if_equal(number: int | None, block: Sequence[_Instruction]) -> list[_Instru
 
 
 def _block(rule: Rule) -> list[_Instruction]:
-    """Return instructions that answer if the rule refuses the call, and fall through otherwise."""
+    """Return instructions that return the rule's error if it refuses the call, and fall through otherwise."""
     count = len(rule.values)
     tests: list[_Instruction] = []
     for number, value in enumerate(rule.values, start=1):

@@ -1,10 +1,10 @@
 """The worker program: imports the packages of the tasks once, then forks a child for each request.
 
 It reads frames from its standard input and answers on its standard output. A request is followed by its body
-(`observe`, the drawn cases and the files of a repository), which only the child reads: whatever the worker held in
-memory, later children could find. The answer consists of the child's frames, passed on unread as they arrive, and of
-the worker's own frames for cases whose child died. After each request every process of the child is dead and every
-file that it wrote is removed; if that fails, the worker exits and the host starts another.
+(`observe`, the drawn cases and the files of a repository), which only the child reads, because later children could
+find whatever the worker holds in memory. The answer consists of the child's frames, passed on unread as they arrive,
+and of the worker's own frames for cases whose child died. After each request, every process of the child is dead and
+every file that it wrote is removed; if that fails, the worker exits and the host starts another.
 
 Time limits count the processor time of all processes of the child. A limit on wall-clock time, several times as long,
 catches a child that sleeps.

@@ -1,4 +1,4 @@
-"""Fetch the code that tasks are set on: verify it, unpack it once into the cache, and make it read-only.
+"""Fetch the published code that tasks use: verify it, unpack it once into the cache, and make it read-only.
 
 Packages come from the indexes of pip's configuration. Nothing that is fetched is run.
 """
@@ -84,7 +84,7 @@ def _downloaded(source: Source, progress: Progress) -> Path:
 
 
 def _load(address: str, part: Path, progress: Progress) -> None:
-    """Download a file, continuing after the part that is there."""
+    """Download a file, continuing after the part that was downloaded earlier."""
     done = part.stat().st_size if part.exists() else 0
     request = urllib.request.Request(address, headers={"Range": f"bytes={done}-"} if done else {})
     try:

@@ -20,10 +20,10 @@ class IndexedFile:
     """A file of a package.
 
     Attributes:
-        name: of the file.
-        address: its URL.
-        sha256: its digest, or None if the index does not state it.
-        yanked: the reason why it was withdrawn, or None if it was not.
+        name: the name of the file.
+        address: the URL of the file.
+        sha256: the digest of the file, or None if the index does not state it.
+        yanked: the reason why the file was withdrawn, or None if it was not.
     """
 
     name: str

@@ -42,7 +42,7 @@ class Source(Record):
         commit: a commit of it, with all 40 digits.
         archive: the address of a .tar.gz or .zip.
         sha256: the digest of the package's file or of the archive.
-        licence: of the code.
+        licence: the licence of the code.
         keep: globs over paths. A file counts if one of them and none of `drop` matches.
         drop: globs over paths.
         also_mask: further functions that contain a task's answer. They are masked in every copy.
@@ -102,7 +102,7 @@ class Kept(bytes):
         return kept
 
     def __reduce__(self) -> tuple[Callable[[Path], Kept], tuple[Path]]:
-        """Pickle the place alone. Unpickling reads the file, and fails if the source was not fetched there."""
+        """Pickle only the place. Unpickling reads the file, and fails if the source was not fetched there."""
         return _kept_at, (self.place,)
 
 
@@ -117,9 +117,9 @@ class Tree(Mapping[str, bytes]):
     Access raises TaskError, with the command that fetches the source, if it is not in the cache.
 
     Attributes:
-        folder: of the paper, in its suite.
-        source: what is pinned.
-        overlay: content by path.
+        folder: the folder of the paper, in its suite.
+        source: the pinned source.
+        overlay: the content of each overlay file, by path.
     """
 
     def __init__(self, folder: Path, source: Source, overlay: Mapping[str, bytes]) -> None:
@@ -164,7 +164,7 @@ class Tree(Mapping[str, bytes]):
 
     @property
     def digest(self) -> str:
-        """SHA-256 over what the source is, which of its files count, and the overlay."""
+        """The SHA-256 of the pinned source, the selection of its files, and the overlay."""
         masked = [str(target) for target in self.source.also_mask]
         pinned = [self.source.key, self.source.keep, self.source.drop, *([masked] if masked else [])]
         digest = hashlib.sha256(json.dumps(pinned).encode())

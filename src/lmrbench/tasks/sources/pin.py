@@ -33,7 +33,7 @@ def pinned(text: str) -> Source:
     to the author.
 
     Raises:
-        UsageError: the text has another form.
+        UsageError: the text is malformed.
         SourceError: the version or the archive is not available.
     """
     table: dict[str, str]

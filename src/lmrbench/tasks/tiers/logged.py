@@ -131,7 +131,7 @@ def published_check(imports: tuple[str, ...], seeds: tuple[int, ...] = PUBLISHED
 
     Args:
         imports: The top-level imports of the repository.
-        seeds: The seeds.
+        seeds: The seeds that the experiment runs under.
         threads: The number of threads.
     """
     return _CASES.format(logged=_logged(imports, threads), seeds=list(seeds))

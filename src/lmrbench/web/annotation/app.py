@@ -58,7 +58,7 @@ class Annotation:
     """The endpoints of an annotation and the data that they show and store."""
 
     def __init__(self, folder: Path, store: Store, items: Mapping[str, Item], tasks: Mapping[str, Task]) -> None:
-        """Create an annotation, and write the result files anew.
+        """Create an annotation, and rewrite the result files.
 
         Args:
             folder: The folder of the annotation.
@@ -342,7 +342,7 @@ def application(annotation: Annotation, hosts: Sequence[str]) -> Starlette:
     """Make the web application of an annotation.
 
     Args:
-        annotation: The annotation.
+        annotation: The endpoints to serve.
         hosts: The host names that requests may use.
 
     Returns:

@@ -105,7 +105,7 @@ def read_known(
         else:
             raise RecordError(f"{place}: {answer} is not in these runs; add its run, or put the code in the line")
         if answer in found:
-            raise RecordError(f"{place}: {answer} is in the file twice")
+            raise RecordError(f"{place}: {answer} is in the file twice; remove one of the lines")
         found[answer] = (item, submission)
     if not found:
         raise RecordError(f"{file}: holds no calibration items")
@@ -149,7 +149,7 @@ def check_annotators(annotators: Sequence[str], overlap: int) -> None:
         if name == ADJUDICATED:
             raise UsageError(f"--annotator {name}: reserved for adjudicated labels; choose another name")
         if annotators.count(name) > 1:
-            raise UsageError(f"--annotator {name}: given twice")
+            raise UsageError(f"--annotator {name}: given twice; name each annotator once")
     if overlap > len(annotators):
         raise UsageError(f"--overlap {overlap}: exceeds the number of annotators ({len(annotators)})")
 
@@ -195,8 +195,8 @@ def conditions(
 
     Args:
         annotators: The names of the annotators.
-        overlap: How many of them label each answer.
-        seed: What the queues are drawn from.
+        overlap: The number of annotators that label each answer.
+        seed: The seed that the queues are drawn from.
         items: The items, by opaque name.
         answers: All answers of the runs.
         chosen: The answers to label.

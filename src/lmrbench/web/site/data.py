@@ -1,4 +1,4 @@
-"""Construction of a site's data: boards of systems, tasks, and runs with how they were graded.
+"""Build the data of a site: boards of systems, tasks, and runs with the way in which they were graded.
 
 The data reveals no expected values, and nothing about the machine or who ran it: no reasons, logs, code, folders or
 addresses. User-supplied names are truncated and never used as file names.
@@ -37,7 +37,7 @@ from lmrbench.web.site.records import Audited, Board, BoardCell, RunInfo, Site, 
 
 # The length to which user-supplied names are truncated.
 _LONGEST = 120
-# How many systems of a board are compared in pairs: those with the highest rates.
+# The number of systems of a board that are compared in pairs: those with the highest rates.
 MOST_COMPARED = 20
 # The name that findings give to the suite of unknown tasks.
 OTHER_SUITE = "another suite"
@@ -46,7 +46,7 @@ MOST_CELLS, MOST_PAGES = 50_000, 12_000
 
 
 class Way(NamedTuple):
-    """How a run was graded. Runs that were graded in different ways are on different boards."""
+    """The way in which a run was graded. Runs that were graded in different ways are on different boards."""
 
     suite: str
     suite_digest: str
@@ -65,7 +65,7 @@ class Named:
 
     @property
     def way(self) -> Way:
-        """How the run was graded."""
+        """The way in which the run was graded."""
         facts = self.run.facts
         if facts is None:
             return Way("", "", "", "")
@@ -226,7 +226,7 @@ def _suite_title(way: Way, suite: str) -> str:
 
 
 def _distinct(boards: Sequence[Board]) -> list[Board]:
-    """Return boards whose titles name what boards of the same title differ in."""
+    """Extend equal titles of boards by what distinguishes the boards."""
     found = []
     for item in boards:
         others = [other for other in boards if other.title == item.title]

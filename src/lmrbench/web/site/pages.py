@@ -20,7 +20,7 @@ from lmrbench.web.prose import prose
 from lmrbench.web.site.data import short
 from lmrbench.web.site.records import Board, BoardCell, Site, Standing
 
-# Not within the text of an escaped letter.
+# Characters that do not occur in HTML escapes such as `&#39;`.
 _SIGN = re.compile(r"([/_.-])")
 UNRECORDED = "not recorded"
 STATIC = ("style.css", "site.css", "site.js", "icon.svg")
@@ -132,7 +132,7 @@ def _ways(site: Site) -> int:
 
 
 def _breakable(name: str) -> Markup:
-    """Return a name with line-break opportunities after its signs."""
+    """Return a name with line-break opportunities after its punctuation."""
     return Markup(_SIGN.sub(r"\1<wbr>", str(Markup.escape(name))))
 
 
@@ -153,7 +153,7 @@ def _dollars(item: Standing) -> str:
 
 
 def _each(item: Standing, form: Any, name: str) -> str:
-    """Format what a passing answer takes, or say why it is no number."""
+    """Format the cost of a passing answer, or the reason why it is unknown."""
     if item.effort is None:
         return UNRECORDED
     text: str = form(getattr(item.effort, name)) if item.effort.passes else formats.UNDEFINED

@@ -19,8 +19,8 @@ class RunInfo(Record):
 
     Attributes:
         number: The number by which pages and boards refer to the run.
-        updated: When its folder got its last grade.
-        made_here: How many of its grades were made by the installation that made the site.
+        updated: The time of the last grade in its folder.
+        made_here: The number of its grades that were made by the installation that made the site.
         seeds: Empty if the seeds are kept secret.
         verification: None if the run was not graded again here from a pack.
     """
@@ -79,8 +79,8 @@ class Board(Record):
     Attributes:
         harness: The digest of the program that runs checks.
         standings: The highest rate first.
-        listed: How many tasks the suite has in this tier; the number of `tasks` if the suite is not here.
-        compared: How many of the standings are in `comparisons`.
+        listed: The number of tasks that the suite has in this tier; the length of `tasks` if the suite is unknown.
+        compared: The number of standings that are in `comparisons`.
     """
 
     page: str
@@ -102,9 +102,9 @@ class Audited(Record):
     """The figures of a task's certificate.
 
     Attributes:
-        wrong_rejected: How many of the wrong versions the check rejects.
-        mutants_rejected: How many of the mutants of expressions it rejects.
-        behavioural_rejected: How many of the mutants of behaviour it rejects.
+        wrong_rejected: The number of wrong versions that the check rejects.
+        mutants_rejected: The number of mutants of expressions that it rejects.
+        behavioural_rejected: The number of mutants of behaviour that it rejects.
     """
 
     seeds: int
@@ -121,11 +121,11 @@ class Audited(Record):
 
 
 class TaskInfo(Record):
-    """A task. What is not known about a task that is in no suite here is None.
+    """A task. If no suite here has the task, the unknown fields are None.
 
     Attributes:
-        instruction: Its own text, as Markdown.
-        outdated: How many of its answers were graded by another version of it.
+        instruction: The task's own instruction, as Markdown.
+        outdated: The number of its answers that were graded by another version of the task.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""Writing of a site's folder: atomically, and only over an earlier site.
+"""Write the folder of a site atomically, and only over an earlier site.
 
 The files are written to a temporary folder that is then moved into place, so an interruption leaves the old site. The
 folder lists its files; a folder that holds other files is not replaced.
@@ -29,20 +29,20 @@ def require_place(folder: Path) -> None:
     try:
         ours = {str(name) for name in json.loads((folder / MARKER).read_text("utf-8"))["files"]}
     except (OSError, ValueError, KeyError, TypeError):
-        raise UsageError(f"{folder}: not empty and no site of lmrbench; name another folder with --to") from None
+        raise UsageError(f"{folder}: not empty and not a site of lmrbench; name another folder with --to") from None
     if others := sorted(there - ours - {MARKER}):
-        raise UsageError(f"{folder}: {others[0]} is no file of the site and would be lost; move it elsewhere")
+        raise UsageError(f"{folder}: {others[0]} is not a file of the site and would be lost; move it elsewhere")
 
 
 def write_site(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Replace a folder by one with these files.
+    """Replace the content of a folder by these files.
 
     Args:
         folder: The folder; it need not exist.
         files: The contents by name.
 
     Raises:
-        UsageError: As `require_place`.
+        UsageError: See `require_place`.
     """
     require_place(folder)
     # A link stays; its target is replaced.
