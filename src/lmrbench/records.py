@@ -151,16 +151,10 @@ def _by_the_wall_clock(grade: dict[str, Any]) -> dict[str, Any]:
     return grade | {"clock": "wall"}
 
 
-def _without_edge_cases(grade: dict[str, Any]) -> dict[str, Any]:
-    """Call a grade correct and robust if it passed: up to schema 3 no case was an edge case."""
-    others = {key: value for key, value in grade.items() if key != "passed"}
-    return others | {"correct": grade.get("passed"), "robust": grade.get("passed")}
-
-
-def _verified_without_edge_cases(result: dict[str, Any]) -> dict[str, Any]:
-    """Do the same for the counts of a verification."""
+def _without_edge_cases(record: dict[str, Any]) -> dict[str, Any]:
+    """Call what passed correct and robust, which is the same up to schema 3: there were no edge cases."""
     names = {"passed": ("correct", "robust"), "claimed_passed": ("claimed_correct", "claimed_robust")}
-    return {new: value for key, value in result.items() for new in names.get(key, (key,))}
+    return {new: value for key, value in record.items() for new in names.get(key, (key,))}
 
 
 def _correct(state: dict[str, Any]) -> dict[str, Any]:
@@ -175,7 +169,7 @@ MIGRATIONS: Mapping[tuple[str, int], Callable[[dict[str, Any]], dict[str, Any]]]
     ("Grade", 3): _without_edge_cases,
     ("GradeHead", 3): _without_edge_cases,
     ("Claim", 3): _without_edge_cases,
-    ("Verification", 3): _verified_without_edge_cases,
+    ("Verification", 3): _without_edge_cases,
     ("Snapshot", 3): _correct,
 }
 

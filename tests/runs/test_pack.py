@@ -90,11 +90,12 @@ def test_a_pack_holds_answers_verdicts_and_costs_and_nothing_that_tells(packed, 
     files = files_of(packed)
     assert list(files) == ["manifest.json", "grades.jsonl", "run.json", "submissions.jsonl", "usage.jsonl"]
     assert json.loads(files["grades.jsonl"]) == {
-        "schema_version": 3,
+        "schema_version": 4,
         "system": "me",
         "task": "toy/blend",
         "sample": 0,
         "correct": False,
+        "robust": False,
     }
     for told in (b"alice", b"hunter2", b"acme", b"10.0.0.7", b"is not", str(tmp_path).encode(), b"signature"):
         assert not [name for name, data in files.items() if told in data], told
@@ -140,7 +141,7 @@ def test_a_run_that_holds_nothing_or_goes_on_is_refused(tmp_path):
 
 
 def claim(**changed):
-    said = {"system": "me", "task": "toy/blend", "sample": 0, "correct": True} | changed
+    said = {"system": "me", "task": "toy/blend", "sample": 0, "correct": True, "robust": True} | changed
     return json.dumps(said).encode() + b"\n"
 
 
@@ -263,8 +264,8 @@ def test_a_run_is_packed_graded_again_and_shown_as_verified(toy_suite, tmp_path)
     other = lmrbench("verify", "run.zip", "--to", "other", "--seed", 3, "--suite", toy_suite, cwd=tmp_path)
     assert other.returncode == 1, other.stderr
     rows = [line.split() for line in other.stdout.splitlines()]
-    assert ["me", "2", "2", "1"] in rows
-    assert ["me", "toy/blend", "1", "passed", "failed"] in rows
+    assert ["me", "2", "2", "2", "1", "1"] in rows
+    assert ["me", "toy/blend", "1", "correct", "and", "robust", "not", "correct"] in rows
 
     rewrite(tmp_path / "run.zip", submissions__jsonl=b"no pack\n")
     bad = lmrbench("verify", "run.zip", "--to", "bad", "--suite", toy_suite, cwd=tmp_path)

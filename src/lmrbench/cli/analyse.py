@@ -35,8 +35,8 @@ def agreement(
     """Measure how far judges, people and unit tests agree on the same answers.
 
     For each two raters: how often they agree, how often one says CC and the other LI, and Cohen's kappa. For all
-    annotators and for all judges: Fleiss' kappa and Krippendorff's alpha. A passed test counts as CC, a failed one as
-    LI. Intervals come from resampling papers. The reason is given for what is not defined.
+    annotators and for all judges: Fleiss' kappa and Krippendorff's alpha. A correct answer by the tests counts as CC,
+    any other as LI. Intervals come from resampling papers. The reason is given for what is not defined.
     """
     from lmrbench.judging.labels import read_labels
     from lmrbench.report.measures.raters import compare_runs

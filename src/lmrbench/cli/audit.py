@@ -57,8 +57,9 @@ def audit(
 ) -> None:
     """Measure whether the checks of tasks pass right answers and reject wrong ones.
 
-    The golden is repeated over seeds, processes and threads, and rewrites must pass. The mask, the wrong versions,
-    cheats and at least 95% of the golden's mutants must fail, those of one expression and those of behaviour. What a
+    The golden is repeated over seeds, processes and threads. Rewrites must pass all cases, `plain` the ordinary ones.
+    The mask, cheats, wrong versions (of `Edge: ...` by an edge case) and at least 95% of the golden's mutants must
+    fail, those of one expression and those of behaviour. "by ordinary" is the score of ordinary cases alone. What a
     solver sees must not hold the answer, and must state every constant. The check must hold no oracle, a name that
     gives the target's result. "fixed" is the share of cases with the same observation under any seed; above a third, a
     line says so. The result is stored with the task as its certificate, and holds until the task or the audit changes.
@@ -118,7 +119,7 @@ def _print(
     for name in found:
         for text in others.get(name, ()):
             say(f"{name}: {text}")
-    for line in tables.fixed_inputs(found):
+    for line in (*tables.edge_failures(found), *tables.fixed_inputs(found)):
         say(line)
 
 

@@ -106,9 +106,9 @@ def submit(
 ) -> None:
     """Pack a run for others to grade again.
 
-    `lmrbench verify` grades a pack. It holds the answers, which of them pass, the conditions, and the cost of each
-    answer; no reasons, and nothing of this machine: no folders, addresses or commands, and not its secret seed. The
-    same run gives the same bytes.
+    `lmrbench verify` grades a pack. It holds the answers, which of them are correct and robust, the conditions, and the
+    cost of each answer; no reasons, and nothing of this machine: no folders, addresses or commands, and not its secret
+    seed. The same run gives the same bytes.
     """
     manifest = write_pack(run, to, with_logs)
     say(f"{to}: {', '.join(manifest.files)}")

@@ -15,7 +15,7 @@ class GradingPlan:
     """The conditions of a grading.
 
     Attributes:
-        seeds: of the cases; a submission passes if every case under every seed matches. Empty: this installation's
+        seeds: of the cases; a submission is graded by its cases under every seed. Empty: this installation's
             own seed.
         fresh_seeds: the seeds were drawn for this grading alone.
         keep_references: keep what the references return in the cache.
