@@ -262,6 +262,19 @@ def test_one_system_of_one_paper_has_no_comparison_and_no_interval_over_papers(g
     assert "comparisons" not in Page(html.read_text("utf-8")).tables
 
 
+def test_tables_have_robust_answers_beside_correct_ones(grade, report, write_run, tmp_path):
+    edge = grade("me", "a/one", True).model_copy(update={"robust": False})
+    run = write_run(tmp_path / "run", [edge, grade("me", "a/two", True)])
+
+    tables = {}
+    for part in report(run, "--markdown").output.split("**")[1:]:
+        lines = [line.strip("| ").split(" | ") for line in part.splitlines() if line.startswith("|")]
+        tables.update({row[0]: dict(zip(lines[0], row, strict=True)) for row in lines[2:]})
+
+    assert (tables["all"]["correct"], tables["all"]["robust"]) == ("100.0%", "50.0%")
+    assert (tables["me"]["correct"], tables["me"]["robust"]) == ("100.0%", "50.0%")
+
+
 @pytest.mark.parametrize("passed", [True, False])
 def test_all_passed_and_all_failed(grade, usage, report, write_run, tmp_path, passed, recwarn):
     tasks = [f"p{number}/x" for number in range(6)]

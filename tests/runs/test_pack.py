@@ -14,6 +14,7 @@ from lmrbench.errors import RecordError, UsageError
 from lmrbench.grading.draw import installation_seed
 from lmrbench.grading.records import Result
 from lmrbench.grading.signatures import signed
+from lmrbench.report.sheets.grading import verification_sheets
 from lmrbench.runs import pack
 from lmrbench.runs.folder import read_run, write_facts
 from lmrbench.runs.records import RunFacts
@@ -197,12 +198,13 @@ def test_what_is_no_pack_or_too_large_is_not_unpacked(packed, tmp_path, monkeypa
     assert "is a symbolic link" in message()
 
 
-def graded_again(found, folder, passed, seeds=(5,)):
+def graded_again(found, folder, passed, seeds=(5,), **more):
     """Write what `verify` leaves in a folder, without running a sandbox."""
     begin(found, folder)
     facts = RunFacts.model_validate({**FACTS, "seeds": seeds, "fresh_seeds": True})
     write_facts(folder, facts)
-    line = grade("me", "toy/blend", verdicts=("match" if passed else "mismatch",), seeds=seeds).model_dump_json()
+    result = grade("me", "toy/blend", verdicts=("match" if passed else "mismatch",), seeds=seeds)
+    line = result.model_copy(update=more).model_dump_json()
     (folder / "grades.jsonl").write_bytes(signed(line) + b"\n")
     return end(found, folder, compare_claims(found, [Result.of(item) for item in read_run(folder).grades]))
 
@@ -220,6 +222,22 @@ def test_a_verification_holds_for_what_was_graded_here_and_for_nothing_else(pack
     file.write_text(honest)
     write_facts(folder, RunFacts.model_validate({**FACTS, "seeds": (6,)}))
     assert read_verification(read_run(folder)) is None
+
+
+def test_an_answer_that_is_correct_as_claimed_and_not_robust_differs(packed, tmp_path):
+    rewrite(packed, grades__jsonl=claim())
+    folder = tmp_path / "verified"
+    result = graded_again(pack.read_pack(packed), folder, passed=True, robust=False)
+
+    assert (result.claimed_correct, result.claimed_robust) == (1, 1)
+    assert (result.correct, result.robust, result.differ) == (1, 0, 1)
+    found = read_run(folder)
+    assert read_verification(found) == result
+    sheets = verification_sheets(compare_claims(pack.read_pack(packed), [Result.of(item) for item in found.grades]))
+    assert [item.rows for item in sheets] == [
+        (("me", "1", "1", "1", "1", "0"),),
+        (("me", "toy/blend", "0", "correct and robust", "correct, not robust"),),
+    ]
 
 
 def test_another_pack_and_a_second_verification_need_a_folder_of_their_own(packed, tmp_path):
