@@ -77,7 +77,7 @@ def test_the_examples_of_the_page_run_as_they_stand(tmp_path, monkeypatch):
     ]
 
     first, second, third = printed
-    assert first == "passed\n"
+    assert first == "correct\n"
     assert second.startswith("False ")
     assert third == "golden dpo/preference_loss True\n"
     # An answer is graded in six lines, its imports included.

@@ -55,7 +55,7 @@ def test_a_cheat_that_knows_one_seed_is_right_under_that_seed_alone(paper, pool)
     task = load_suite(paper.parent)[0]
     (known,) = (item for item in cheats(task, known_seed=3) if item.label == "knows one seed")
 
-    passed = [next(iter(graded([known], {task.id: task}, (seed,), pool))).passed for seed in (3, 4)]
+    passed = [next(iter(graded([known], {task.id: task}, (seed,), pool))).correct for seed in (3, 4)]
 
     assert passed == [True, False]
 
@@ -202,7 +202,7 @@ def test_a_wrong_version_that_is_right_and_a_rewrite_that_is_wrong(paper, pool):
 
     shortfalls = measured(paper, pool).shortfalls
 
-    assert f"the wrong version {wrong.stem} passes" in shortfalls
+    assert f"the wrong version {wrong.stem} is robust" in shortfalls
     assert any(text.startswith(f"the rewrite {rewrite.stem} fails in") for text in shortfalls)
 
 

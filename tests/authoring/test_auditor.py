@@ -26,6 +26,8 @@ def findings(certificate):
     found = certificate.model_dump(mode="json", exclude={"digest", "runs", "auditor"})
     for mutation in (found["mutation"], found["behavioural"]):
         del mutation["per_second"]
+    for rewrite in found["rewrites"]:
+        del rewrite["seconds"]
     for name in ("seconds", "peak_mb"):
         del found["cost"][name]
     return found

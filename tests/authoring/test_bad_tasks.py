@@ -113,7 +113,7 @@ def uses_the_network(paper):
 
 
 FINDINGS = {
-    compares_with_itself: r"the wrong version unscaled passes",
+    compares_with_itself: r"the wrong version unscaled is robust",
     imports_the_golden: r"the mask passes",
     accepts_a_stub: r"the cheat that returns one zero passes",
     ships_bytecode: r"repo/blending\.dat holds 100% of the answer",
@@ -121,7 +121,7 @@ FINDINGS = {
     ships_a_renamed_copy: r"repo/old_version\.py::mix holds 100% of the answer",
     draws_without_a_seed: r"the check draws different cases under the same seed",
     withholds_a_constant: r"nothing states the constant 0\.8125",
-    tolerates_too_much: r"the wrong version un\w+ passes",
+    tolerates_too_much: r"the wrong version un\w+ is robust",
     ignores_an_output: r"mutation score 0\.",
     fails_its_own_check: r"toy/blend: the golden fails its own check in case 0 \(0 values\)",
     names_a_target_that_is_not_there: r"task\[0\]\.targets: blending\.py: Blender\.mix: no such function",

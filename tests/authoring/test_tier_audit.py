@@ -103,7 +103,7 @@ def test_answers_are_graded_by_the_experiment_too_and_a_deviation_of_a_masked_fu
     assert "deviation_fewer" not in task.files.wrong
     systems = [*submissions_of("golden", [task]), *submissions_of("wrong", [task])]
     grades = list(graded(systems, {task.id: task}, [0], pool))
-    assert {(item.system, item.passed) for item in grades} == {("golden", True), ("wrong", False)}
+    assert {(item.system, item.correct) for item in grades} == {("golden", True), ("wrong", False)}
     names = [case.name for case in grades[0].cases]
     assert [name for name in names if name.startswith("experiment")] == ["experiment, seed 3", "experiment, seed 4"]
 

@@ -195,7 +195,7 @@ def test_why_shows_the_failed_cases_and_both_pieces_of_code_with_their_lines(gra
     result = run(*arguments, "--sample", 1, cwd=graded.parent)
 
     assert result.returncode == 0, result.stderr
-    assert "sample 1 of me: failed" in result.stdout
+    assert "sample 1 of me: not correct" in result.stdout
     assert "mismatch" in result.stdout
     goal = (toy_suite / "toy" / "repo" / "blending.py").read_text().splitlines()
     (number,) = [number for number, line in enumerate(goal, 1) if line.lstrip().startswith("def blend(")]
@@ -226,10 +226,10 @@ def test_why_asks_which_answer_is_meant(graded, toy_suite):
 def test_why_shows_the_first_sample_that_fails_and_says_so(graded, toy_suite):
     result = run("why", graded, "toy/blend", "--system", "me", "--suite", toy_suite, cwd=graded.parent)
     assert result.returncode == 0, result.stderr
-    line = "toy/blend, sample 1 of me: failed (the first that fails; 2 of 3 samples do); 3 of 4 cases failed"
+    line = "toy/blend, sample 1 of me: not correct (the first that fails; 2 of 3 samples do); 3 of 4 cases failed"
     assert result.stdout.splitlines()[0] == line
     passed = run("why", graded, "toy/blend", "--system", "you", "--suite", toy_suite, cwd=graded.parent)
-    assert passed.stdout.startswith("toy/blend, sample 0 of you: passed; 0 of 4 cases failed\n")
+    assert passed.stdout.startswith("toy/blend, sample 0 of you: correct and robust; 0 of 4 cases failed\n")
 
 
 def test_why_without_a_task_lists_the_failures_of_the_run(graded):
@@ -237,13 +237,13 @@ def test_why_without_a_task_lists_the_failures_of_the_run(graded):
     assert result.returncode == 0, result.stderr
     rows = [line.split() for line in result.stdout.splitlines()]
     assert [row[:3] for row in rows if "toy/blend" in row] == [["me", "toy/blend", "1"], ["me", "toy/blend", "2"]]
-    assert result.stdout.endswith("2 of 4 answers failed\n")
+    assert result.stdout.endswith("2 of 4 answers failed in a case\n")
     found = json.loads(run("why", graded, "--json", "--sample", 2, cwd=graded.parent).stdout)["failures"]
     assert [(item["system"], item["sample"], item["first_failure"]["verdict"]) for item in found] == [
         ("me", 2, "missing")
     ]
     none = run("why", graded, "--system", "you", cwd=graded.parent)
-    assert (none.returncode, none.stdout) == (0, "0 of 1 answer failed\n")
+    assert (none.returncode, none.stdout) == (0, "0 of 1 answer failed in a case\n")
 
 
 def test_why_works_where_the_answers_themselves_are_not_there(graded, toy_suite, tmp_path):

@@ -63,6 +63,6 @@ def test_speeds_are_shown_with_the_grades_and_in_the_report(timed):
 
 def test_what_can_not_be_timed_is_said(toy_suite, tmp_path):
     none = run("grade", "--golden", "--speed", "--suite", toy_suite, "--out", tmp_path / "none")
-    assert none.stderr.startswith("lmrbench: no task with timed inputs has a passing answer")
+    assert none.stderr.startswith("lmrbench: no task with timed inputs has a robust answer")
     with pytest.raises(UsageError, match="--blind and --speed can't be used together"):
         run("grade", "--golden", "--speed", "--blind", "--suite", toy_suite)

@@ -295,7 +295,7 @@ def test_the_whole_way_on_the_command_line(suite, tmp_path, monkeypatch):
         file.write_text(file.read_text().replace(item.old, item.new))
     run("collect", workspace, "--system", "me")
     assert "100.0%" in run("grade", "submissions.jsonl", "--out", "run")
-    assert "passed" in run("why", "run", "toy/forensic_2_4")
+    assert "correct and robust" in run("why", "run", "toy/forensic_2_4")
     assert "Forensic tasks by number of changes" in run("report", "run", "--markdown")
     assert "1/1" in run("grade", "--golden", "--mask", "--tier", "forensic", "--out", "built-in")
     refused = CliRunner().invoke(app, ["export", "toy", "--fresh", "3", "--to", "x", "--suite", str(suite)])

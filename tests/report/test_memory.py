@@ -32,6 +32,6 @@ def test_the_report_has_a_table_of_its_own(grade, tmp_path):
     (tmp_path / "grades.jsonl").write_text("\n".join(lines) + "\n")
     shown = CliRunner().invoke(app, ["report", str(tmp_path), "--markdown"])
     assert shown.exit_code == 0, shown.output
-    assert "twin tier: Passing answers by task" in shown.output
+    assert "twin tier: Correct answers by task" in shown.output
     assert "Originals minus twins" in shown.output
     assert "+100.0" in shown.output

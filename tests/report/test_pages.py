@@ -266,8 +266,21 @@ def test_one_system_of_one_paper_has_no_comparison_and_no_interval_over_papers(g
     assert result.exit_code == 0
     assert "Paired comparisons" not in result.output
     (row,) = [line.split() for line in result.output.splitlines() if line.startswith("me ") and "not defined" in line]
-    assert row == ["me", "2", "1", "50.0%", "9%", "to", "91%", "not", "defined"]
+    assert row == ["me", "2", "1", "50.0%", "9%", "to", "91%", "not", "defined", "50.0%"]
     assert "comparisons" not in Page(html.read_text("utf-8")).tables
+
+
+def test_tables_have_robust_answers_beside_correct_ones(grade, report, write_run, tmp_path):
+    edge = grade("me", "a/one", True).model_copy(update={"robust": False})
+    run = write_run(tmp_path / "run", [edge, grade("me", "a/two", True)])
+
+    tables = {}
+    for part in report(run, "--markdown").output.split("**")[1:]:
+        lines = [line.strip("| ").split(" | ") for line in part.splitlines() if line.startswith("|")]
+        tables.update({row[0]: dict(zip(lines[0], row, strict=True)) for row in lines[2:]})
+
+    assert (tables["all"]["correct"], tables["all"]["robust"]) == ("100.0%", "50.0%")
+    assert (tables["me"]["correct"], tables["me"]["robust"]) == ("100.0%", "50.0%")
 
 
 @pytest.mark.parametrize("passed", [True, False])
@@ -293,7 +306,10 @@ def test_no_task_in_common_and_a_model_without_any_answer(grade, usage, report, 
 
     assert "| me | you | 0 | not defined | not defined | 0/0 | McNemar | not defined | not defined |" in result.output
     assert "| me and you | 0 | 30.0% (assumed) | not defined |" in result.output
-    assert "| silent | 0 | 0 | not defined | not defined | not defined | 1 | 0.0% | 100.0% |" in result.output
+    assert (
+        "| silent | 0 | 0 | not defined | not defined | not defined | not defined | 1 | 0.0% | 100.0% |"
+        in result.output
+    )
 
 
 def test_a_run_without_grades_is_said_and_has_a_page_that_says_so(grade, report, tmp_path, toy_suite):

@@ -125,7 +125,7 @@ def test_a_rater_beside_the_tests_is_a_table_of_two_by_two(votes, labels, grades
 
 def test_opposites_name_everyone_who_says_so(votes, labels, grades, vote):
     rated = ratings([*votes, vote("me", "p4/t", "CC"), vote("me", "p5/t", "LI")], labels)
-    found = {item.task: (item.correct, item.category, item.raters) for item in opposites(rated, grades)}
+    found = {item.task: (item.passed, item.category, item.raters) for item in opposites(rated, grades)}
     assert found == {
         "p0/t": (True, "LI", ("judge k", "annotator bob")),
         "p1/t": (True, "LI", ("judge j", "all judges", "annotator ann", "annotator bob", "people")),
@@ -190,7 +190,7 @@ def test_the_command_of_an_opposite_shows_that_answer(grade, vote, write_run, to
     (found,) = json.loads(call("report", run, "--json", "--suite", toy_suite))["opposites"]
     program, *arguments = shlex.split(found["command"])
     assert program == "lmrbench"
-    assert "sample 1 of -- 'you': passed" in call(*arguments)
+    assert "sample 1 of -- 'you': correct and robust" in call(*arguments)
     alone = write_run(tmp_path / "alone", grades[:1], votes=[vote("me", "toy/blend", "LI")])
     (found,) = json.loads(call("report", alone, "--json"))["opposites"]
     assert found["command"] == f"lmrbench why {alone} toy/blend"

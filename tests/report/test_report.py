@@ -27,6 +27,19 @@ def test_a_rate_is_a_mean_over_tasks_and_not_over_answers(grade, usage):
     assert [found.low, found.high] == pytest.approx([0.0945, 0.9055], abs=1e-4)
 
 
+def test_robust_answers_have_a_rate_beside_that_of_correct_ones(grade, usage):
+    edge = grade("me", "a/two", True).model_copy(update={"robust": False})
+    grades = [grade("me", "a/one", True), edge, grade("me", "b/one", False)]
+
+    found = rates(grades, [usage("you", "a/one", "provider_error")], lambda task: task[0])
+
+    assert (found["a"]["me"].correct, found["a"]["me"].robust) == (1, 0.5)
+    assert (found["b"]["me"].correct, found["b"]["me"].robust) == (0, 0)
+    assert found["a"]["you"].robust is None
+    # An answer that fails edge cases alone is no failure.
+    assert [(item.answers, item.example.task) for item in failures(grades)] == [(1, "b/one")]
+
+
 def test_a_group_of_which_nothing_was_answered_has_no_rate(grade, usage):
     found = rates([grade("me", "a/one", True)], [usage("me", "b/one", "provider_error")], lambda task: task[0])
     assert found["a"]["me"].correct == 1

@@ -58,8 +58,8 @@ def test_a_run_over_two_suites_is_graded_at_once_and_reported_apart(joined, tmp_
     graded = command.invoke(app, ["grade", *arguments])
     assert graded.exit_code == 0, graded.output
     shown = command.invoke(app, ["report", str(out), "--suite", str(joined), "--markdown"])
-    assert "core: Passing answers by task" in shown.output
-    assert "real: Passing answers by task" in shown.output
+    assert "core: Correct answers by task" in shown.output
+    assert "real: Correct answers by task" in shown.output
     assert "Papers shared by two suites" in shown.output
 
     numbers = json.loads(command.invoke(app, ["report", str(out), "--suite", str(joined), "--json"]).stdout)

@@ -94,7 +94,7 @@ def test_coefficients_and_errors_as_statsmodels_has_them(grades_of):
         for place, task in enumerate(TASKS.values()):
             shape = structure(task)
             passed = noise[0, place] + 0.02 * (shape["goal length"] - 25) > 0 if row == 0 else noise[1, place] > -0.5
-            rows.append({**shape, "two": float(system == "two"), "paper": task.paper.slug, "passed": float(passed)})
+            rows.append({**shape, "two": float(system == "two"), "paper": task.paper.slug, "correct": float(passed)})
     frame = pd.DataFrame(rows)
     measures = frame[["directory depth", "branching", "imbalance", "goal length"]]
     inputs = sm.add_constant(pd.concat([(measures - measures.mean()) / measures.std(ddof=0), frame["two"]], axis=1))

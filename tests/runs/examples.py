@@ -4,10 +4,11 @@ from lmrbench.grading.records import CaseVerdict, Grade
 from lmrbench.runs.records import Usage
 
 
-def grade(system="one", task="toy/blend", sample=0, verdicts=("match", "mismatch"), **more):
-    """Make a grade whose cases have these verdicts."""
+def grade(system="one", task="toy/blend", sample=0, verdicts=("match", "mismatch"), edge=(), **more):
+    """Make a grade whose cases have these verdicts. edge: The numbers of the edge cases."""
+    reason = 'is not "a match"'
     cases = tuple(
-        CaseVerdict(seed=1, case=number, name=f"case {number}", verdict=verdict, reason='is not "a match"')
+        CaseVerdict(seed=1, case=number, name=f"case {number}", verdict=verdict, reason=reason, edge=number in edge)
         for number, verdict in enumerate(verdicts)
     )
     facts = {
@@ -23,9 +24,10 @@ def grade(system="one", task="toy/blend", sample=0, verdicts=("match", "mismatch
         "sandbox": "bubblewrap",
         "environment": "e",
     }
-    passed = set(verdicts) == {"match"}
+    correct = all(case.matches for case in cases if not case.edge)
+    robust = all(case.matches for case in cases)
     key = {"system": system, "task": task, "sample": sample}
-    return Grade.model_validate({**key, "cases": cases, "correct": passed, "robust": passed, **facts, **more})
+    return Grade.model_validate({**key, "cases": cases, "correct": correct, "robust": robust, **facts, **more})
 
 
 def usage(**more):

@@ -14,6 +14,7 @@ from lmrbench.errors import RecordError, UsageError
 from lmrbench.grading.draw import installation_seed
 from lmrbench.grading.records import Result
 from lmrbench.grading.signatures import signed
+from lmrbench.report.sheets.grading import verification_sheets
 from lmrbench.runs import pack
 from lmrbench.runs.folder import read_run, write_facts
 from lmrbench.runs.records import RunFacts
@@ -90,11 +91,12 @@ def test_a_pack_holds_answers_verdicts_and_costs_and_nothing_that_tells(packed, 
     files = files_of(packed)
     assert list(files) == ["manifest.json", "grades.jsonl", "run.json", "submissions.jsonl", "usage.jsonl"]
     assert json.loads(files["grades.jsonl"]) == {
-        "schema_version": 3,
+        "schema_version": 4,
         "system": "me",
         "task": "toy/blend",
         "sample": 0,
         "correct": False,
+        "robust": False,
     }
     for told in (b"alice", b"hunter2", b"acme", b"10.0.0.7", b"is not", str(tmp_path).encode(), b"signature"):
         assert not [name for name, data in files.items() if told in data], told
@@ -140,7 +142,7 @@ def test_a_run_that_holds_nothing_or_goes_on_is_refused(tmp_path):
 
 
 def claim(**changed):
-    said = {"system": "me", "task": "toy/blend", "sample": 0, "correct": True} | changed
+    said = {"system": "me", "task": "toy/blend", "sample": 0, "correct": True, "robust": True} | changed
     return json.dumps(said).encode() + b"\n"
 
 
@@ -196,12 +198,13 @@ def test_what_is_no_pack_or_too_large_is_not_unpacked(packed, tmp_path, monkeypa
     assert "is a symbolic link" in message()
 
 
-def graded_again(found, folder, passed, seeds=(5,)):
+def graded_again(found, folder, passed, seeds=(5,), **more):
     """Write what `verify` leaves in a folder, without running a sandbox."""
     begin(found, folder)
     facts = RunFacts.model_validate({**FACTS, "seeds": seeds, "fresh_seeds": True})
     write_facts(folder, facts)
-    line = grade("me", "toy/blend", verdicts=("match" if passed else "mismatch",), seeds=seeds).model_dump_json()
+    result = grade("me", "toy/blend", verdicts=("match" if passed else "mismatch",), seeds=seeds)
+    line = result.model_copy(update=more).model_dump_json()
     (folder / "grades.jsonl").write_bytes(signed(line) + b"\n")
     return end(found, folder, compare_claims(found, [Result.of(item) for item in read_run(folder).grades]))
 
@@ -219,6 +222,22 @@ def test_a_verification_holds_for_what_was_graded_here_and_for_nothing_else(pack
     file.write_text(honest)
     write_facts(folder, RunFacts.model_validate({**FACTS, "seeds": (6,)}))
     assert read_verification(read_run(folder)) is None
+
+
+def test_an_answer_that_is_correct_as_claimed_and_not_robust_differs(packed, tmp_path):
+    rewrite(packed, grades__jsonl=claim())
+    folder = tmp_path / "verified"
+    result = graded_again(pack.read_pack(packed), folder, passed=True, robust=False)
+
+    assert (result.claimed_correct, result.claimed_robust) == (1, 1)
+    assert (result.correct, result.robust, result.differ) == (1, 0, 1)
+    found = read_run(folder)
+    assert read_verification(found) == result
+    sheets = verification_sheets(compare_claims(pack.read_pack(packed), [Result.of(item) for item in found.grades]))
+    assert [item.rows for item in sheets] == [
+        (("me", "1", "1", "1", "1", "0"),),
+        (("me", "toy/blend", "0", "correct and robust", "correct, not robust"),),
+    ]
 
 
 def test_another_pack_and_a_second_verification_need_a_folder_of_their_own(packed, tmp_path):
@@ -263,8 +282,8 @@ def test_a_run_is_packed_graded_again_and_shown_as_verified(toy_suite, tmp_path)
     other = lmrbench("verify", "run.zip", "--to", "other", "--seed", 3, "--suite", toy_suite, cwd=tmp_path)
     assert other.returncode == 1, other.stderr
     rows = [line.split() for line in other.stdout.splitlines()]
-    assert ["me", "2", "2", "1"] in rows
-    assert ["me", "toy/blend", "1", "passed", "failed"] in rows
+    assert ["me", "2", "2", "2", "1", "1"] in rows
+    assert ["me", "toy/blend", "1", "correct", "and", "robust", "not", "correct"] in rows
 
     rewrite(tmp_path / "run.zip", submissions__jsonl=b"no pack\n")
     bad = lmrbench("verify", "run.zip", "--to", "bad", "--suite", toy_suite, cwd=tmp_path)

@@ -273,6 +273,20 @@ def test_numbers_are_those_of_the_report_and_nothing_of_checks_or_machines_is_to
             assert told not in written, (file, told)
 
 
+def test_a_leaderboard_shows_robust_answers_beside_correct_ones(tmp_path, toy_suite):
+    run = make(tmp_path / "run", {"one": 4}, TASKS[:4])
+    first = grade("one", TASKS[0], verdicts=("match", "mismatch"), edge=(1,))
+    write(run / "grades.jsonl", first)
+    site = build(run, to=tmp_path / "site", suite=toy_suite)
+
+    ((standing,),) = [board["standings"] for board in json.loads((site / "data.json").read_text())["boards"]]
+    assert (standing["rate"]["correct"], standing["rate"]["robust"]) == (1.0, 0.75)
+    (row,) = re.findall(r"<tr data-graded.*?</tr>", (site / "index.html").read_text(), re.DOTALL)
+    assert re.findall(r"\d+\.\d%", re.sub(r"<[^>]*>", " ", row))[:2] == ["100.0%", "75.0%"]
+    (page,) = site.glob("system*.html")
+    assert "4 of 4, 100.0% over tasks; robust: 75.0%" in page.read_text()
+
+
 def test_a_leaderboard_names_setting_inputs_and_date_and_no_settings_of_the_other_setting(tmp_path, toy_suite):
     solving = {"model": "org/one", "setting": "prompt", "inputs": "paper", "turns": 50, "agent": "react", "repairs": 1}
     run = make(tmp_path / "run", {"one": 2}, solving=solving)

@@ -1,5 +1,6 @@
 """The viewer in a browser, by keyboard and mouse, with runs from untrusted sources."""
 
+import re
 import socket
 import urllib.error
 import urllib.request
@@ -25,10 +26,35 @@ def test_the_first_failed_case_is_two_clicks_from_the_overview(page, serve, tmp_
     page.get_by_role("link", name="✗").click()
 
     failure = page.locator("#first-failure")
-    assert failure.inner_text().split("\t")[:3] == ["case 1", "mismatch", 'is not "a match"']
+    assert failure.inner_text().split("\t")[:4] == ["case 1", "ordinary", "mismatch", 'is not "a match"']
     assert "def blend" in page.locator("table.beside").first.inner_text()
     page.get_by_text("All changes in").click()
     assert "def helper" in page.locator("details table.beside").inner_text()
+
+
+def test_a_robust_answer_is_told_from_one_that_is_only_correct(serve, tmp_path):
+    edge = grade(system="edge", verdicts=("match", "mismatch"), edge=(1,))
+    whole = grade(system="whole", verdicts=("match", "match"), edge=(1,))
+    write(tmp_path / "run" / "grades.jsonl", edge, whole, grade(system="wrong"))
+    address = serve(tmp_path / "run")
+
+    def text(place):
+        with urllib.request.urlopen(address + place) as response:
+            found = re.sub(r"<style.*?</style>|<[^>]*>", " ", response.read().decode(), flags=re.DOTALL)
+        return " ".join(found.split())
+
+    assert "answers correct robust tasks" in text("/")
+    assert "3 2 1 1 edge, whole, wrong" in text("/")
+    run = text("/run/0")
+    assert "1 task 1/1 0 robust 1/1 0/1 toy/blend ✓ edge ✗ ✓ ✗" in run
+    assert "status any robust correct wrong unanswered" in run
+    assert "1 task" in text("/run/0?status=correct")
+    assert "No task matches" in text("/run/0?status=unanswered")
+    answer = text("/run/0/answer?system=edge&task=toy/blend&sample=0")
+    assert "✓ edge ✗ correct, not robust 1 of 2 cases match" in answer
+    assert "case 1 edge mismatch" in answer
+    assert "✓ correct and robust 2 of 2" in text("/run/0/answer?system=whole&task=toy/blend&sample=0")
+    assert "✗ not correct 1 of 2" in text("/run/0/answer?system=wrong&task=toy/blend&sample=0")
 
 
 def test_the_keyboard_is_enough(page, serve, tmp_path):

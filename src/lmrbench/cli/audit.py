@@ -57,8 +57,10 @@ def audit(
 ) -> None:
     """Measure whether the checks of tasks pass right answers and reject wrong ones.
 
-    The golden must pass under all seeds, in other processes and on other threads, and so must rewrites. The mask, wrong
-    versions and cheats must fail, and at least 95% of the golden's mutants, both of one expression and of behaviour.
+    The golden must pass under all seeds, in other processes and on other threads, and rewrites under many; `plain` must
+    pass the ordinary cases. The mask, wrong versions (those of `Edge: ...` by an edge case) and cheats must fail, and at
+    least 95% of the golden's mutants, both of one expression and of behaviour. "by ordinary" is the score of ordinary
+    cases alone.
     What a solver sees must not hold the answer, and must state every constant. The check must contain no oracle, a name
     that gives the target's result. "fixed" is the share of cases with the same observation under every seed; a share
     above a third is pointed out. The result is stored with the task as its certificate, and is valid until the task or
@@ -120,7 +122,7 @@ def _print(
     for name in found:
         for text in others.get(name, ()):
             say(f"{name}: {text}")
-    for line in tables.fixed_inputs(found):
+    for line in (*tables.edge_failures(found), *tables.fixed_inputs(found)):
         say(line)
 
 

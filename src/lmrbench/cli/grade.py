@@ -41,10 +41,19 @@ class GradeArguments:
             "format of SWE-bench (JSON lines with instance_id, model_name_or_path, model_patch)."
         ),
     ] = None
-    golden: Annotated[bool, Option("--golden", help="Grade the reference itself; it must pass.")] = False
-    mask: Annotated[bool, Option("--mask", help="Grade the masked repository without an answer; it must fail.")] = False
-    rewrites: Annotated[bool, Option("--rewrites", help="Grade the suite's rewrites; they must pass.")] = False
-    wrong: Annotated[bool, Option("--wrong", help="Grade the suite's wrong versions; they must fail.")] = False
+    golden: Annotated[bool, Option("--golden", help="Grade the reference itself; it must be robust.")] = False
+    mask: Annotated[
+        bool, Option("--mask", help="Grade the masked repository without an answer; it must not be correct.")
+    ] = False
+    rewrites: Annotated[
+        bool, Option("--rewrites", help="Grade the suite's rewrites; they must be robust, and `plain` correct.")
+    ] = False
+    wrong: Annotated[
+        bool,
+        Option(
+            "--wrong", help="Grade the suite's wrong versions; they must not be correct, or not robust (`Edge: ...`)."
+        ),
+    ] = False
     nearest: Annotated[
         bool, Option("--nearest", help="Grade copies of the most similar function, a baseline without a model.")
     ] = False
@@ -71,7 +80,7 @@ class GradingOptions:
 
     seed: options.Seed = None
     seeds: Annotated[
-        int | None, options.advanced(min=1, max=100, help="Draw this many fresh seeds; an answer must pass under each.")
+        int | None, options.advanced(min=1, max=100, help="Draw this many fresh seeds; cases must match under each.")
     ] = None
     blind: Annotated[
         bool,
@@ -83,12 +92,12 @@ class GradingOptions:
     fail_fast: Annotated[
         bool,
         options.advanced(
-            "--fail-fast", help="Stop each answer at its first failed case: faster, if only passed or failed matters."
+            "--fail-fast", help="Stop each answer at its first failed case. Ordinary cases run before edge cases."
         ),
     ] = False
     speed: Annotated[
         bool,
-        Option("--speed", help="Also compare the speed of passing answers with the reference's, on timed inputs."),
+        Option("--speed", help="Also compare the speed of robust answers with the reference's, on timed inputs."),
     ] = False
     sandbox: options.Sandbox = DEFAULT_SANDBOX
     workers: options.Workers = None

@@ -77,11 +77,11 @@ def warn_set_aside(folder: Path, count: int) -> None:
 def time_with_progress(
     folder: Path, grades: Iterable[Grade], submissions: Sequence[Submission], tasks: Selection, sandbox: str
 ) -> Iterator[Grade]:
-    """Time the answers that pass and whose tasks have timed inputs, and yield their grades with timings."""
+    """Time the robust answers whose tasks have timed inputs, and yield their grades with timings."""
     known = tasks.by_id
     due = [item for item in grades if item.robust and has_timed_inputs(known[item.task])]
     if not due:
-        warn("no task with timed inputs has a passing answer; there is no speed to measure")
+        warn("no task with timed inputs has a robust answer; there is no speed to measure")
     # With a single worker, nothing else runs during a measurement.
     with open_pool(sandbox, suite_folders(tasks.suite), 1) as pool, staged("speed", len(due)) as (finished, _):
         for item in time_run(folder, due, submissions, known, pool):

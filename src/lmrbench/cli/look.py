@@ -42,10 +42,10 @@ def report(
 ) -> None:
     """Report runs in tables, as a page, or for a paper.
 
-    The tables have rates by task and by category with 95% intervals, failures by kind, how answers ended, costs,
-    pass@k if tasks have several answers, costs per passing answer, when traced agents were first right, the speed of
-    timed answers, comparisons of systems, the smallest difference that the tasks can detect, and the ratings of judges
-    and people compared with the tests.
+    The tables have rates of correct and robust answers by task and by category with 95% intervals, failures by kind,
+    how answers ended, costs, pass@k if tasks have several answers, costs per passing answer, when traced agents were
+    first right, the speed of timed answers, comparisons of systems, the smallest difference that the tasks can detect,
+    and the ratings of judges and people compared with the tests.
 
     Runs may be finished, killed half-way or made elsewhere; no model is called, and nothing is graded or changed.
     Several run folders are shown side by side. Samples without an answer, because a provider or an agent's program
@@ -82,7 +82,7 @@ def why(
     suite: options.Suite = None,
     json: options.Json = False,
 ) -> None:
-    """List the answers of a run that fail, or show why one fails.
+    """List the answers of a run that fail in a case, or show why one fails.
 
     For one answer, the failed cases are shown, and the code that was taken from it next to the masked function. If no
     code could be taken, the whole answer is shown.
@@ -97,7 +97,7 @@ def why(
             show(failing_grades_sheet(failed))
             say(f"`lmrbench why {run} TASK` shows all failed cases of an answer")
         of_all = sum(system in (None, item.system) and sample in (None, item.sample) for item in held.grades)
-        say(f"{len(failed)} of {counted(of_all, 'answer')} failed")
+        say(f"{len(failed)} of {counted(of_all, 'answer')} failed in a case")
         return
     found = select_one(suite, task)
     answer = choose(held, found.id, system, sample)

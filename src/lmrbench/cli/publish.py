@@ -105,7 +105,7 @@ def submit(
 ) -> None:
     """Pack a run for others to grade again.
 
-    `lmrbench verify` grades a pack. It holds the answers, which of them pass, the conditions, and the cost of each
+    `lmrbench verify` grades a pack. It holds the answers, which of them are correct and robust, the conditions, and the cost of each
     answer. It holds no reasons, and no folders, addresses, commands or secret seed of this machine. The same run gives
     the same bytes.
     """

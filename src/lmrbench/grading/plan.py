@@ -15,8 +15,7 @@ class GradingPlan:
     """The conditions of a grading.
 
     Attributes:
-        seeds: seeds of the cases; a submission passes if every case under every seed matches. Empty for this
-            installation's own seed.
+        seeds: seeds of the cases; every case under every seed counts. Empty for this installation's own seed.
         fresh_seeds: whether the seeds were drawn for this grading alone.
         keep_references: whether to cache the outputs of references.
         fail_fast: skip the cases that follow the first failure under a seed.

@@ -193,8 +193,8 @@ class Grade(StoredRecord):
 
     @property
     def first_failure(self) -> CaseVerdict | None:
-        """The first case that does not match."""
-        return next((case for case in self.cases if not case.matches), None)
+        """The first case that does not match, and an ordinary one if there is any."""
+        return min((case for case in self.cases if not case.matches), key=lambda case: case.edge, default=None)
 
 
 class Result(NamedTuple):

@@ -49,7 +49,8 @@ def drawings(numbers: Mapping[str, Any]) -> list[Drawing]:
                 "Progress over turns",
                 draw_progress(curves, list(answered)),
                 "The mean over tasks of the share of cases that match after each turn of the traced agents. A finished "
-                "answer keeps its value. Matching cases give no partial credit: an answer passes if all of them match.",
+                "answer keeps its value. Matching cases give no partial credit: an answer is correct if all ordinary "
+                "cases match.",
             )
         )
     return [*found, *draw_groups(answered, {name: rated(items) for name, items in rates.items() if rated(items)})]

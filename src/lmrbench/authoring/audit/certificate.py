@@ -206,7 +206,7 @@ class Certificate(StoredRecord):
         seeds: The number of seeds.
         sandbox: The name of the back end.
         golden: The repeated runs of the golden.
-        mask_rejected: Whether the check rejects the masked repository.
+        mask_rejected: Whether an ordinary case rejects the masked repository.
         rewrites: The correct versions.
         wrong: The wrong versions.
         cheats: The answers that need no understanding of the task.
@@ -271,7 +271,7 @@ class Certificate(StoredRecord):
             for item in self.wrong
             if item.correct and not item.passed and not item.edge
         ]
-        found += [f"the cheat that {item.name} passes" for item in self.cheats if item.passed]
+        found += [f"the cheat that {item.name} passes" for item in self.cheats if item.correct]
         found += [f"the check is an oracle: {name} gives the target's result" for name in self.oracles or ()]
         if self.tier != "twin" and len(self.rewrites) < 3:
             found.append(f"{len(self.rewrites)} rewrites, fewer than 3")

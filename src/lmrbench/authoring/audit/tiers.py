@@ -62,7 +62,7 @@ def audit_of_tier(
         seeds=len(seeds),
         sandbox=pool.sandbox.name,
         golden=golden_runs(runs, None),
-        mask_rejected=not laboratory.variants("mask", {"mask": unsolved_files(task)}, seeds[:1])[0].passed,
+        mask_rejected=not laboratory.variants("mask", {"mask": unsolved_files(task)}, seeds[:1])[0].correct,
         rewrites=rewrites,
         wrong=wrong,
         cheats=tried_cheats(laboratory),

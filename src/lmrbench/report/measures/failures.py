@@ -32,7 +32,7 @@ class Failures(Record):
 
 
 def failures(grades: Iterable[Grade]) -> list[Failures]:
-    """Group failing answers by system and by the verdict on the first case that does not match.
+    """Group answers that are not correct by system and by the verdict on the first ordinary case that does not match.
 
     Returns:
         The groups, the largest first. An answer without any case counts as missing.
@@ -65,7 +65,8 @@ def measured_failures(findings: Findings) -> Measured:
         numbers=["answers"],
         spare=["system"],
         name="failures",
-        note="Each failing answer counts once, by the verdict on the first case that does not match. The reason is "
-        "that of one example; other answers with the same verdict may have failed for another reason.",
+        note="Each answer that is not correct counts once, by the verdict on the first ordinary case that does not "
+        "match. The reason is that of one example; other answers with the same verdict may have failed for another "
+        "reason.",
     )
     return Measured({"failures": found}, [table] if found else [])

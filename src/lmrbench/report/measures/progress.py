@@ -129,10 +129,10 @@ def first_right_sheets(found: Mapping[str, FirstRight]) -> list[Sheet]:
         numbers=[name for name in columns if name not in ("system", "spent")],
         spare=["tokens out", "correct", "tool calls", "tokens in"],
         name="first-right",
-        note="Medians over the traced answers that pass: what was spent up to the turn after which every case matched "
-        "for the first time, and from then on. Spoiled answers were right after some turn and wrong at the end. An "
-        "agent does not learn when it is right, so what it spends afterwards is checking as well as waste. Answers "
-        "that are never right are in no median, so compare only systems that pass about as many.",
+        note="Medians over the correct traced answers: what was spent up to the turn after which every ordinary case "
+        "matched for the first time, and from then on. Spoiled answers were right after some turn and wrong at the "
+        "end. An agent does not learn when it is right, so what it spends afterwards is checking as well as waste. "
+        "Answers that are never right are in no median, so compare only systems with about as many correct answers.",
     )
     return [table] if rows else []
 

@@ -147,7 +147,8 @@ def first_failure(case: CaseVerdict | None) -> str:
     """Describe the first failed case of an answer in one line. The case is None if the check has no cases."""
     if case is None:
         return "the check has no cases"
-    return in_one_line(f"{case.name or case.case}: {case.verdict}: {case.reason}")
+    kind = "edge case " if case.edge else ""
+    return in_one_line(f"{kind}{case.name or case.case}: {case.verdict}: {case.reason}")
 
 
 def _width(item: Sheet, shown: Sequence[int]) -> int:

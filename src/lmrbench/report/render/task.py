@@ -72,7 +72,7 @@ def _certified(certificate: Certificate | None) -> str:
         f"rejected: {mutation.rejected} of {mutation.mutants} mutants "
         f"({mutation.ordinary_score:.1%} by ordinary cases), "
         f"{sum(not item.passed for item in certificate.wrong)} of {len(certificate.wrong)} wrong versions, "
-        f"{sum(not item.passed for item in certificate.cheats)} of {len(certificate.cheats)} cheats",
+        f"{sum(not item.correct for item in certificate.cheats)} of {len(certificate.cheats)} cheats",
         f"leak: {certificate.leak.share:.0%} {certificate.leak.place}".rstrip(),
         f"cost: {cost.cases} cases, {cost.edge} of them edge, {cost.seconds:.2f} s, {cost.peak_mb:.0f} MB, "
         f"{cost.output_bytes:,} bytes",

@@ -81,7 +81,7 @@ def verdict_line(answer: Chosen) -> str:
     grade, which = answer.grade, ""
     if answer.samples > 1:
         one = f"the first that fails; {answer.failing} of {answer.samples} samples do"
-        which = f" ({one if answer.failing else 'all samples do'})"
+        which = f" ({one if answer.failing else 'all samples are'})"
     failed = len(grade.cases) - grade.matched
     count = f"{failed} of {counted(len(grade.cases), 'case')} failed"
     return f"{grade.task}, sample {grade.sample} of {grade.system}: {grade.word}{which}; {count}"

@@ -82,6 +82,14 @@ def fixed_inputs(found: Mapping[str, Certificate | None]) -> Iterator[str]:
             yield f"{name}: {item.fixed_inputs:.0%} of its cases are fixed, more than {MOST_FIXED:.0%}"
 
 
+def edge_failures(found: Mapping[str, Certificate | None]) -> Iterator[str]:
+    """Yield a sentence for each rewrite that is correct and fails edge cases, such as `plain`."""
+    for name, item in found.items():
+        for rewrite in item.rewrites if item else ():
+            if rewrite.correct and not rewrite.passed:
+                yield f"{name}: the rewrite {rewrite.name} is correct and fails edge cases: {', '.join(rewrite.fails)}"
+
+
 def draws_sheet(found: Sequence[AuditedDraw]) -> Sheet:
     """Return whether forensic draws are fair, and what two threads change."""
     rows = [

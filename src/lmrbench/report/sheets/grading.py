@@ -59,7 +59,7 @@ def failures_sheet(results: Sequence[Result], built_in: Collection[str]) -> Shee
     if not failed:
         return None
     columns = ("system", "task", "cases", "first failure")
-    return sheet("Answers that fail", columns, map(_failure, failed), numbers=["cases"], spare=["cases"])
+    return sheet("Answers that fail in a case", columns, map(_failure, failed), numbers=["cases"], spare=["cases"])
 
 
 def _failure(item: Result) -> tuple[str, ...]:
@@ -74,7 +74,9 @@ def failing_grades_sheet(failed: Sequence[Grade]) -> Sheet:
     """Return the answers of a run that fail, each with its first failure."""
     rows = [[*item.answer, f"{item.matched}/{len(item.cases)}", first_failure(item.first_failure)] for item in failed]
     columns = ["system", "task", "sample", "cases", "first failure"]
-    return sheet("Answers that fail", columns, rows, numbers=["sample", "cases"], spare=["cases", "sample", "system"])
+    return sheet(
+        "Answers that fail in a case", columns, rows, numbers=["sample", "cases"], spare=["cases", "sample", "system"]
+    )
 
 
 def failed_cases_sheet(grade: Grade) -> Sheet | None:

@@ -76,7 +76,7 @@ def _of_leaves(case: dict[str, Any]) -> Iterator[Variation]:
 
 
 def _leaves(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    if path == ("name",) or path == ("seed",):
+    if path in (("name",), ("seed",), ("edge",)):
         return
     if isinstance(value, dict):
         for key, item in value.items():

@@ -1,0 +1,98 @@
+"""What the audit finds of a check with edge cases."""
+
+import pytest
+from tests.edges import EDGE_NAME, PLAIN, edge_suite, rewrite, wrong
+
+from lmrbench.authoring.audit.auditing import audit
+from lmrbench.authoring.audit.certificate import Certificate, Variant
+from lmrbench.report.sheets.audit import certificates_sheet, edge_failures
+from lmrbench.sandbox.pool import LocalPool
+from lmrbench.sandbox.registry import make_sandbox
+from lmrbench.tasks.loading import load_suite
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    """The certificate of a task of which one rewrite and one wrong version fail the edge case, unannounced."""
+    suite = edge_suite(tmp_path_factory.mktemp("edges") / "suite")
+    rewrite(suite, "short", "Needs a value, too.")
+    wrong(suite, "short", "Needs a value, too.")
+    wrong(suite, "scaled_twice", "Edge: says this, and scales twice.", PLAIN.replace("scale *", "scale * self.scale *"))
+    with LocalPool(make_sandbox("bubblewrap", [suite]), size=1) as pool:
+        return audit(load_suite(suite)[0], (0, 1), pool)
+
+
+def test_plain_is_correct_and_the_edge_cases_that_it_fails_are_listed(found):
+    variants = {item.name: item for item in found.rewrites}
+    plain = variants["plain"]
+
+    assert (plain.correct, plain.passed, plain.fails) == (True, False, (EDGE_NAME,))
+    assert (variants["loop"].correct, variants["loop"].passed, variants["loop"].fails) == (True, True, ())
+    assert f"toy/blend: the rewrite plain is correct and fails edge cases: {EDGE_NAME}" in [
+        *edge_failures({"toy/blend": found, "toy/other": None})
+    ]
+    assert not [text for text in found.shortfalls if "plain" in text]
+    assert f"the rewrite short fails in {EDGE_NAME}" in found.shortfalls
+
+
+def test_a_wrong_version_may_be_correct_if_it_breaks_edge_cases_alone(found):
+    variants = {item.name: (item.edge, item.correct, item.passed) for item in found.wrong}
+
+    assert variants == {
+        "empty": (True, True, False),
+        "scaled_twice": (True, False, False),
+        "short": (False, True, False),
+        "unscaled": (False, False, False),
+        "unweighted": (False, False, False),
+    }
+    assert [text for text in found.shortfalls if "wrong version " in text] == [
+        "the wrong version short is correct, though it breaks more than edge cases"
+    ]
+
+
+def test_mutants_that_edge_cases_alone_reject_are_counted_apart(found):
+    mutation = found.mutation
+
+    # A mutant of what is returned if there are no values.
+    assert 0 < mutation.by_ordinary < mutation.rejected <= mutation.mutants
+    assert found.behavioural.by_ordinary <= found.behavioural.rejected
+    assert mutation.ordinary_score < mutation.score
+    assert (found.cost.cases, found.cost.edge) == (4, 1)
+    table = certificates_sheet({"toy/blend": found})
+    shown = dict(zip(table.columns, table.rows[0], strict=True))
+    assert (shown["score"], shown["by ordinary"]) == (f"{mutation.score:.3f}", f"{mutation.ordinary_score:.3f}")
+    assert (shown["cases"], shown["edge"]) == ("4", "1")
+
+
+@pytest.mark.parametrize(
+    ("kind", "variant", "shortfall"),
+    [
+        ("rewrites", {"name": "plain", "correct": False}, "the rewrite plain fails in a case"),
+        ("wrong", {"name": "it", "passed": True, "correct": True, "edge": True}, "the wrong version it is robust"),
+        ("cheats", {"name": "guesses", "correct": True}, "the cheat that guesses passes"),
+        ("rewrites", {"name": "slow", "passed": True, "seconds": 0.5}, "the rewrite slow needs 0.50 of a time limit"),
+    ],
+)
+def test_what_falls_short(found, kind, variant, shortfall):
+    item = Variant.model_validate({"passed": False, "rejected_by": "a case", "margin": 0.0, **variant})
+    other = found.model_copy(update={kind: (item,)})
+
+    assert shortfall in other.shortfalls
+    assert shortfall not in found.shortfalls
+
+
+def test_a_certificate_from_before_there_were_edge_cases_is_read(found):
+    values = found.model_dump(mode="json")
+    for item in (*values["rewrites"], *values["wrong"], *values["cheats"]):
+        for name in ("correct", "fails", "edge", "seconds"):
+            del item[name]
+    for name in ("mutation", "behavioural"):
+        del values[name]["by_ordinary"]
+    del values["cost"]["edge"]
+
+    old = Certificate.model_validate({**values, "schema_version": 3})
+
+    assert [item.correct for item in old.rewrites] == [item.passed for item in found.rewrites]
+    assert old.mutation.ordinary_score == old.mutation.score
+    table = certificates_sheet({"toy/blend": old})
+    assert dict(zip(table.columns, table.rows[0], strict=True))["by ordinary"] == "-"
