@@ -126,7 +126,7 @@ test-lowest: .venv/installed system
 test-verifiers: system
 	$(PYTHON) -m venv .venv/verifiers
 	.venv/verifiers/bin/pip install --quiet $(PIP_OPTIONS) -e '.[suite,verifiers]' pytest
-	.venv/verifiers/bin/pytest tests/test_verifiers_tasks.py
+	.venv/verifiers/bin/pytest tests/integrations/test_verifiers.py
 
 clean:
 	rm -rf .venv runs site dist

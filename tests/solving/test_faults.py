@@ -13,17 +13,12 @@ from typing import Any
 
 import pytest
 from inspect_ai import eval
-from inspect_ai.event import ModelEvent
-from inspect_ai.model import GenerateConfig, ModelOutput, get_model
+from inspect_ai.model import get_model
 from tests.solving.helpers import MODEL, TASKS, asked_for, environment, fenced, golden, lines, lmrbench, mock
 from tests.solving.server import Reply, serving
 
 from lmrbench import cli, progress
 from lmrbench.grading.draw import installation_seed
-from lmrbench.grading.records import Grade
-from lmrbench.models.endings import answer_ending, provider_fault
-from lmrbench.report.measures.rates import rate
-from lmrbench.runs.records import Usage
 from lmrbench.solving import run as runs
 from lmrbench.solving.task import OptionError, lmr_bench
 
@@ -335,45 +330,6 @@ def test_a_wrong_command_is_one_line(tmp_path, monkeypatch, capfd, arguments, wo
     assert words in said.err
     assert "[bold]" not in said.err
     assert not said.out
-
-
-def call(error=None, **output):
-    made = ModelOutput.from_content("model", **{"content": "", **output})
-    event = ModelEvent(
-        model="model", input=[], tools=[], tool_choice="none", config=GenerateConfig(), output=made, error=error
-    )
-    event.pending = None
-    return event
-
-
-def test_errors_that_speak_of_tokens_are_not_all_about_the_input():
-    too_long = [
-        "prompt is too long: 9 tokens > 8 maximum",
-        "The input token count (9) exceeds the maximum number of tokens",
-    ]
-    others = [
-        "Error code: 429 - this would exceed the rate limit of 40,000 input tokens per minute",
-        "max_tokens is too large",
-    ]
-
-    assert [answer_ending([call(error)], "", "nothing", False).status for error in too_long] == ["limit"] * 2
-    assert not any(provider_fault([call(error)]) for error in too_long)
-    assert all(provider_fault([call(error)]) for error in others)
-
-
-def test_a_call_that_failed_and_was_made_again_is_no_fault():
-    assert not provider_fault([call("500"), call(content="x")])
-    assert provider_fault([call(content="x"), call("500")]) == "500"
-
-
-def test_rates_leave_the_machinerys_failures_out_and_say_what_they_would_be():
-    grade = Grade.model_construct
-    grades = [grade(task=str(n), system="s", passed=n < 12, cases=()) for n in range(15)]
-
-    assert str(rate(grades)) == "12/15 = 80.0%"
-    missing = [Usage.model_construct(task="15", system="s", status="provider_error")]
-    assert str(rate(grades, missing)) == "12/15 = 80.0% [75.0% with 1 unanswered counted wrong]"
-    assert str(rate([], missing)) == "none [1 unanswered]"
 
 
 def test_without_a_terminal_a_line_of_progress_comes_now_and_then(tmp_path, monkeypatch):

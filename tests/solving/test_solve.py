@@ -23,8 +23,6 @@ from tests.solving.helpers import (
 )
 from tests.solving.server import COMPLETION_TOKENS, PROMPT_TOKENS, Reply, serving
 
-from lmrbench.errors import RecordError
-from lmrbench.models.opening import set_prices
 from lmrbench.runs.places import folders_of_models
 from lmrbench.solving.task import lmr_bench
 
@@ -331,21 +329,6 @@ def test_prices_make_costs(tmp_path):
 
     dollars = json.loads(result.stdout)["costs"][MODEL]["dollars"]
     assert dollars == pytest.approx(2 * (PROMPT_TOKENS * 1.0 + COMPLETION_TOKENS * 10.0) / 1e6)
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("{", "Expecting property name"),
-        ('{"m": {"input": 1}}', "m: output is missing"),
-        ('{"m": {"input": 1, "output": 2, "inptu": 3}}', "m: inptu: unknown"),
-    ],
-)
-def test_prices_that_can_not_be_read(tmp_path, text, words):
-    (tmp_path / "prices.json").write_text(text)
-
-    with pytest.raises(RecordError, match=words):
-        set_prices(tmp_path / "prices.json", MODEL)
 
 
 def test_without_a_model_the_systems_that_need_none(tmp_path):

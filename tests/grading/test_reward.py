@@ -131,7 +131,7 @@ def test_a_task_that_is_not_there_is_the_callers_fault(grader):
 
 
 def test_the_example_of_the_page_keeps_what_passes():
-    page = Path(__file__).parents[1] / "docs" / "train-a-policy.md"
+    page = Path(__file__).parents[2] / "docs" / "train-a-policy.md"
     (example,) = re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
 
     printed = subprocess.run([sys.executable, "-c", example], check=True, capture_output=True, text=True).stdout

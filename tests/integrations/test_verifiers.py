@@ -114,5 +114,5 @@ def test_a_machine_that_cannot_grade_is_an_error_and_no_reward(toy_suite, golden
 def test_the_environment_of_one_message_sends_it_without_tools(monkeypatch):
     from verifiers.v1.utils.loaders import default_harness_id, harness_class
 
-    monkeypatch.syspath_prepend(Path(__file__).parents[1] / "environments" / "lmr_bench")
+    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "environments" / "lmr_bench")
     assert not harness_class(default_harness_id("lmr-bench")).EXECUTES_CODE

@@ -7,7 +7,7 @@ import shutil
 from types import SimpleNamespace
 
 import pytest
-from tests.authoring.edition import ANSWERS, POINTER, write_edition
+from tests.integrations.edition import ANSWERS, POINTER, write_edition
 from tests.running import lmrbench
 
 from lmrbench.authoring.audit import auditing, fuzzing, mutation
