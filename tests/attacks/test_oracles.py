@@ -3,12 +3,13 @@
 import ast
 
 import pytest
+from tests import core
 from tests.graded import graded
 
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.checks import observing
-from lmrbench.tasks.loading import default_suite, load_suite, suite_folder
+from lmrbench.tasks.loading import default_suite
 from lmrbench.tasks.submission import Submission
 
 # By task: helpers of its check that hold the method, or the larger part of it.
@@ -47,7 +48,7 @@ def probing(features_pos, features_neg, labels_pos, labels_neg, n_layers):
 
 @pytest.fixture(scope="module")
 def tasks():
-    return {task.id: task for folder in (default_suite(), suite_folder("real")) for task in load_suite(folder)}
+    return {task.id: task for task in (*core.ALL, *core.real())}
 
 
 @pytest.mark.parametrize("name", HELPERS)

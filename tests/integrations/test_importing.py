@@ -7,6 +7,7 @@ import shutil
 from types import SimpleNamespace
 
 import pytest
+from tests import core
 from tests.integrations.edition import ANSWERS, POINTER, write_edition
 from tests.running import lmrbench
 
@@ -19,7 +20,7 @@ from lmrbench.integrations.lmr_bench.inside.adapter import instance, loaded, rea
 from lmrbench.integrations.lmr_bench.paper_text import paper_markdown
 from lmrbench.solving.task import OptionError, lmr_bench
 from lmrbench.source.names import bound
-from lmrbench.tasks.loading import default_suite, load_suite
+from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import workspace_files
 
@@ -480,7 +481,7 @@ def test_a_check_asks_for_no_option_that_the_instruction_waives_or_does_not_name
 
 @pytest.fixture(scope="module")
 def papers():
-    return {task.paper.slug: task.paper for task in load_suite(default_suite())}
+    return {task.paper.slug: task.paper for task in core.ALL}
 
 
 @pytest.fixture(scope="module")

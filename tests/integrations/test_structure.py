@@ -7,16 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
+from tests.core import TASKS
 from tests.runs.examples import grade
 from typer.testing import CliRunner
 
 from lmrbench.cli import app
 from lmrbench.integrations.lmr_bench.structure import _separated, paper_structure, regression, structure
-from lmrbench.tasks.loading import default_suite, load_suite
 from lmrbench.tasks.model import Target
-from lmrbench.tasks.selection import select
-
-TASKS = {task.id: task for task in select(load_suite(default_suite()), [])}
 
 
 def grades_of(outcomes):

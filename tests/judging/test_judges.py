@@ -9,6 +9,7 @@ import time
 
 import pytest
 from inspect_ai.model import ModelOutput
+from tests import core
 from tests.judging.helpers import (
     ARGUES,
     KIND,
@@ -31,7 +32,7 @@ from lmrbench.judging.ballots import Ballot
 from lmrbench.judging.prompts import TOOL, judge_message
 from lmrbench.judging.votes import ATTEMPTS, read_opinion
 from lmrbench.source.excerpt import bare
-from lmrbench.tasks.loading import default_suite, load_suite
+from lmrbench.tasks.loading import load_suite
 
 
 def run_folder(folder, **codes):
@@ -327,7 +328,7 @@ def test_code_without_comments_means_the_same():
         'x = [  # a\n    # b\n    1,\n]\r\nif x:\n    """a\n    b"""\n    # c\nelse: "no"\n',
         "f'no # comment'\nx = '# none'\n",
     ]
-    for task in load_suite(default_suite()):
+    for task in core.ALL:
         texts += [data.decode() for name, data in task.files.repository.items() if name.endswith(".py")][:3]
     for text in texts:
         assert without_idle(bare(text)) == without_idle(text)

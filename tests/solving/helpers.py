@@ -6,13 +6,11 @@ import threading
 
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from tests import running
+from tests.core import TASKS
 from tests.solving.server import Reply
 
 from lmrbench.models.reachability import SMALL_REQUEST
-from lmrbench.tasks.loading import default_suite, load_suite
-from lmrbench.tasks.selection import select
 
-TASKS = {task.id: task for task in select(load_suite(default_suite()), [])}
 MODEL = "openai-api/local/model"
 USAGE = ModelUsage(input_tokens=10, output_tokens=5, total_tokens=15)
 

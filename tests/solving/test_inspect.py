@@ -8,6 +8,7 @@ import yaml
 from inspect_ai import eval
 from inspect_ai.agent import is_agent
 from inspect_ai.log import list_eval_logs, read_eval_log
+from tests import core
 from tests.solving.helpers import MODEL, TASKS, asked_for, environment, fenced, golden, mock
 from tests.solving.server import Reply, serving
 
@@ -15,7 +16,6 @@ from lmrbench.errors import SandboxError
 from lmrbench.grading.grader import Grader
 from lmrbench.solving.agents import COMMANDS, command_agent, solver_agent
 from lmrbench.solving.task import lmr_bench
-from lmrbench.tasks.loading import load_suite
 
 
 def evaluate(tmp_path, texts, **options):
@@ -92,7 +92,7 @@ def test_by_its_name_from_the_command_line_of_inspect(tmp_path):
 
     (info,) = list_eval_logs(str(tmp_path / "logs"))
     logged = read_eval_log(info)
-    assert logged.eval.task_version == load_suite()[0].suite.version
+    assert logged.eval.task_version == core.ALL[0].suite.version
     assert logged.samples[0].scores["unit_tests"].value == {"passed": 1, "cases": 1}
     assert len(log.requests) == 1
 

@@ -1,17 +1,16 @@
 """The pools of deviations that come with lmrbench, and one of the forensic tasks that are made of them."""
 
 import pytest
+from tests import core
 from tests.graded import graded
 
 from lmrbench.grading.forging import forged
 from lmrbench.grading.systems import submissions_of
 from lmrbench.sandbox.registry import open_pool
-from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.model import Draw
-from lmrbench.tasks.selection import select
 from lmrbench.tasks.tiers.forensic import chosen, deviation_pool
 
-PAPERS = {task.paper.slug: task for task in select(load_suite(), []) if task.files.deviations}
+PAPERS = {task.paper.slug: task for task in core.TASKS.values() if task.files.deviations}
 
 
 @pytest.mark.parametrize("task", PAPERS.values(), ids=PAPERS)

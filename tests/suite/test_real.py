@@ -1,16 +1,17 @@
 """The tasks on published packages: audited as they are, and one of them fetched and graded."""
 
 import pytest
+from tests import core
 from typer.testing import CliRunner
 
 from lmrbench.authoring.audit.certificate import read_certificate, why_none
 from lmrbench.cli import app
 from lmrbench.errors import SourceError
-from lmrbench.tasks.loading import default_suite, load_suite, suite_folder
+from lmrbench.tasks.loading import default_suite, suite_folder
 from lmrbench.tasks.sources.fetch import fetch
 from lmrbench.tasks.sources.origin import Tree
 
-TASKS = {task.id: task for task in load_suite(suite_folder("real"))}
+TASKS = {task.id: task for task in core.real()}
 
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
