@@ -1,10 +1,10 @@
-"""What many tests share: a suite of one task without torch, and a cache folder that is not the user's."""
-
-from pathlib import Path
+"""What many tests share: the toy suite, a warm sandbox for it, and a cache folder that is not the user's."""
 
 import pytest
+from tests import toy
 
-TOY_SUITE = Path(__file__).parent / "toy_suite"
+from lmrbench.sandbox.registry import open_pool
+from lmrbench.tasks.loading import load_suite
 
 
 @pytest.fixture(autouse=True)
@@ -16,4 +16,36 @@ def own_cache(monkeypatch, tmp_path_factory):
 @pytest.fixture(scope="session")
 def toy_suite():
     """The folder of the toy suite."""
-    return TOY_SUITE
+    return toy.FOLDER
+
+
+@pytest.fixture(scope="session")
+def tasks(toy_suite):
+    """The tasks of the toy suite by id."""
+    return {task.id: task for task in load_suite(toy_suite)}
+
+
+@pytest.fixture
+def suite(tmp_path):
+    """A copy of the toy suite, to change."""
+    return toy.copy_to(tmp_path / "suite")
+
+
+@pytest.fixture
+def paper(suite):
+    """The paper of a copy of the toy suite, to change."""
+    return suite / "toy"
+
+
+@pytest.fixture
+def two_papers(suite):
+    """A suite of two papers with one task each."""
+    toy.add_paper(suite)
+    return suite
+
+
+@pytest.fixture(scope="session")
+def pool(toy_suite):
+    """One warm worker in a bubblewrap sandbox, which sees nothing of the toy suite."""
+    with open_pool("bubblewrap", [toy_suite], 1) as pool:
+        yield pool

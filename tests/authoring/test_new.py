@@ -1,19 +1,17 @@
 """`lmrbench task new` makes a folder that grades, from unchanged repositories."""
 
-import functools
 import hashlib
-import http.server
 import json
 import os
 import runpy
 import subprocess
 import sys
 import tarfile
-import threading
 import tomllib
 import zipfile
 
 import pytest
+from tests.http_server import serving_files
 from tests.running import lmrbench
 
 from lmrbench.errors import SourceError, UsageError
@@ -139,11 +137,8 @@ def site(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     folder = tmp_path / "site"
     folder.mkdir()
-    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(folder))
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield folder, f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
+    with serving_files(folder) as address:
+        yield folder, address
 
 
 def new(repository, target, *options):

@@ -1,15 +1,9 @@
 """`lmrbench task audit` as a user meets it."""
 
 import json
-import shutil
 
 import pytest
 from tests.running import lmrbench
-
-
-@pytest.fixture
-def suite(toy_suite, tmp_path):
-    return shutil.copytree(toy_suite, tmp_path / "suite")
 
 
 def test_what_falls_short_is_named_and_the_exit_code_says_no(suite):

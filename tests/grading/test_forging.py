@@ -1,7 +1,6 @@
 """Forensic tasks: what a changed program logs tells which changes it holds, and an answer that makes them passes."""
 
 import json
-import shutil
 
 import pytest
 from tests.graded import graded
@@ -95,11 +94,10 @@ new = "        self.scale = scale * 100"
 
 
 @pytest.fixture
-def suite(toy_suite, tmp_path):
-    folder = shutil.copytree(toy_suite, tmp_path / "suite")
-    (folder / "toy" / "repo" / "experiment.py").write_text(EXPERIMENT)
-    (folder / "toy" / "deviations.toml").write_text(POOL)
-    return folder
+def suite(suite):
+    (suite / "toy" / "repo" / "experiment.py").write_text(EXPERIMENT)
+    (suite / "toy" / "deviations.toml").write_text(POOL)
+    return suite
 
 
 def task_of(suite, pool=POOL):

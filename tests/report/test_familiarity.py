@@ -2,11 +2,11 @@
 
 import json
 import math
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from http.server import BaseHTTPRequestHandler
 
 import pytest
 import torch
+from tests.http_server import serving
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 from typer.testing import CliRunner
@@ -95,10 +95,8 @@ class Completions(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server():
-    with ThreadingHTTPServer(("127.0.0.1", 0), Completions) as found:
-        Thread(target=found.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{found.server_port}/v1"
-        found.shutdown()
+    with serving(Completions) as address:
+        yield f"{address}/v1"
 
 
 def test_a_server_is_asked_for_the_prompt_alone(server):

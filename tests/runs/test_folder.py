@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 from tests.graded import graded_run
+from tests.toy import RIGHT
 
 from lmrbench.errors import RecordError
 from lmrbench.files import append_whole, cache_folder, locked
@@ -13,28 +14,9 @@ from lmrbench.grading.draw import installation_seed
 from lmrbench.grading.observe import reference_outputs
 from lmrbench.grading.signatures import signed, unsigned, verified
 from lmrbench.runs.folder import drawn_seeds, read_facts, read_run, read_submissions
-from lmrbench.sandbox.pool import LocalPool
-from lmrbench.sandbox.registry import make_sandbox
-from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.submission import Submission
 
-RIGHT = """
-def blend(self, values):
-    factors = weights(len(values))
-    return self.scale * sum(map(float.__mul__, factors, values)) / max(sum(factors), 1.0)
-"""
 WRONG = "def blend(self, values):\n    return 0.5\n"
-
-
-@pytest.fixture(scope="module")
-def pool(toy_suite):
-    with LocalPool(make_sandbox("bubblewrap", [toy_suite]), size=1) as pool:
-        yield pool
-
-
-@pytest.fixture(scope="module")
-def tasks(toy_suite):
-    return {task.id: task for task in load_suite(toy_suite)}
 
 
 @pytest.fixture

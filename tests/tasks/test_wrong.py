@@ -1,7 +1,5 @@
 """Wrong versions as whole files and as edits of one text: what is graded, and what an author is told of a mistake."""
 
-import shutil
-
 import pytest
 from tests import core
 
@@ -57,9 +55,9 @@ edits = [{ old = '''
 
 
 @pytest.fixture
-def folder(toy_suite, tmp_path):
+def folder(paper):
     """Where the wrong versions of a copy of the toy suite lie; two of them are whole files."""
-    return shutil.copytree(toy_suite, tmp_path / "suite") / "toy" / "wrong"
+    return paper / "wrong"
 
 
 def loaded(folder):
