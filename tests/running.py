@@ -14,10 +14,23 @@ _FORKS.set_forkserver_preload(
         *(f"lmrbench.cli.{name}" for name in ("audit", "authoring", "grade", "judge", "look")),
         *(f"lmrbench.cli.{name}" for name in ("people", "publish", "run", "setup", "tasks")),
         "lmrbench.solving.run",
-        "lmrbench.report.measures.rates",
+        "lmrbench.solving.starting",
+        "lmrbench.integrations.inspect",
         "lmrbench.judging.scoring",
-        "inspect_ai.model._providers.openai_compatible",
+        *(f"lmrbench.report.{name}" for name in ("build", "figures", "render.files", "render.html")),
         "statsmodels.api",
+        # What Inspect imports at its first evaluation; names that another version lacks are skipped.
+        "inspect_ai.model._providers.openai_compatible",
+        "inspect_ai.hooks",
+        "inspect_ai.agent._acp.server",
+        "inspect_ai.agent._acp.transport_live",
+        *(
+            f"inspect_ai._control.{name}"
+            for name in ("config_record", "current_server", "disconnect", "scoring", "strict")
+        ),
+        "fastapi",
+        "opentelemetry.trace",
+        *(f"uvicorn.{name}" for name in ("config", "lifespan.on", "protocols.http.auto")),
     ]
 )
 

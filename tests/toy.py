@@ -17,11 +17,16 @@ def copy_to(folder):
     return shutil.copytree(FOLDER, folder, ignore=shutil.ignore_patterns("__pycache__"))
 
 
+def class_of(slug):
+    """Return the name of the class that the task of a paper is about."""
+    return "Blender" if slug == "toy" else slug.capitalize()
+
+
 def add_paper(suite, slug="other"):
-    """Add a copy of a suite's paper to it under another slug, which its class has as a name; return the folder."""
+    """Add a copy of a suite's paper to it under another slug, with another name of its class; return the folder."""
     folder = shutil.copytree(suite / "toy", suite / slug)
     for file in filter(Path.is_file, folder.rglob("*")):
-        file.write_text(file.read_text().replace("Blender", slug.capitalize()))
+        file.write_text(file.read_text().replace("Blender", class_of(slug)))
     table = folder / "task.toml"
     table.write_text(table.read_text().replace('slug = "toy"', f'slug = "{slug}"'))
     return folder

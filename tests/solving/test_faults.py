@@ -4,7 +4,6 @@ import io
 import json
 import os
 import re
-import shlex
 import subprocess
 import sys
 import time
@@ -14,7 +13,19 @@ from typing import Any
 import pytest
 from inspect_ai import eval
 from inspect_ai.model import get_model
-from tests.solving.helpers import MODEL, TASKS, asked_for, environment, fenced, golden, lines, lmrbench, mock
+from tests.solving.helpers import (
+    MODEL,
+    SLUGS,
+    asked_for,
+    chosen,
+    environment,
+    fenced,
+    golden,
+    lines,
+    lmrbench,
+    mock,
+    target_of,
+)
 from tests.solving.server import Reply, serving
 
 from lmrbench import cli, progress
@@ -25,9 +36,9 @@ from lmrbench.solving.task import OptionError, lmr_bench
 CONTEXT = "This model's maximum context length is 10 tokens."
 
 
-def ended(kind, task):
-    """Return the reply of a server to a task, by kind, and the status that the answer should get."""
-    code = fenced(golden(task))
+def ended(kind, slug):
+    """Return the reply of a server to a paper's task, by kind, and the status that the answer should get."""
+    code = fenced(golden(slug))
     return {
         "right": (Reply(code), "answered"),
         "slow": (Reply(code, seconds=4), "answered"),
@@ -47,41 +58,48 @@ def ended(kind, task):
     }[kind]
 
 
-# Papers whose checks are quick and load no torch. Answers to the first kinds are graded.
-_QUICK = ("concept_depth", "emoji_prompt", "empathy_gaps", "syn_chain", "step_length", "decision_boundary")
 KINDS = dict(
     zip(
-        sorted(TASKS, key=lambda name: name.split("/")[0] not in _QUICK),
+        SLUGS,
         [
             *("right", "slow", "errors", "hangs", "truncates late", "cut", "busy"),
             *("context", "context of another server", "refuses", "filters", "empty", "truncates", "chats"),
         ],
-        strict=False,
+        strict=True,
     )
 )
 PASS = ("right", "slow", "truncates late")
 
 
-def test_only_what_the_machinery_failed_at_is_unanswered_and_asked_again(tmp_path):
+def test_only_what_the_machinery_failed_at_is_unanswered_and_asked_again(papers, tmp_path):
     run = tmp_path / "run"
     recovered: list[bool] = []
 
     def script(request):
-        task = asked_for(request)
-        return Reply(fenced(golden(task))) if recovered else ended(KINDS[task.id], task)[0]
+        slug = asked_for(request)
+        return Reply(fenced(golden(slug))) if recovered else ended(KINDS[slug], slug)[0]
 
     patience = ("--retries", 1, "--patience", 25, "--time-limit", 2, "--connections", len(KINDS))
-    chosen = [word for task in KINDS for word in ("--task", task)]
-    arguments = ("run", "--model", MODEL, *chosen, "--out", run, "-M", "stream=true", *patience)
+    arguments = (
+        "run",
+        "--model",
+        MODEL,
+        *chosen(papers, *KINDS),
+        "--out",
+        run,
+        "-M",
+        "stream=true",
+        *patience,
+    )
     with serving(script) as (base, log):
         first = lmrbench(base, *arguments)
         before, asked = lines(run / "usage.jsonl"), len(log.requests)
         recovered.append(True)
         second = lmrbench(base, *arguments, "--json")
 
-    wanted = {task: ended(kind, TASKS[task])[1] for task, kind in KINDS.items()}
-    assert {item["task"]: item["status"] for item in before} == wanted
-    details = {KINDS[item["task"]]: item["detail"] for item in before}
+    wanted = {slug: ended(kind, slug)[1] for slug, kind in KINDS.items()}
+    assert {item["task"]: item["status"] for item in before} == {f"{slug}/blend": wanted[slug] for slug in wanted}
+    details = {KINDS[item["task"].removesuffix("/blend")]: item["detail"] for item in before}
     assert "maximum context length" in details["context"]
     assert "no code in the answer: 'I would rather not.'" in details["chats"]
     assert details["refuses"] == "I'm sorry, I can't."
@@ -108,7 +126,7 @@ def test_only_what_the_machinery_failed_at_is_unanswered_and_asked_again(tmp_pat
     assert report["rates"]["all"][MODEL]["unanswered"] == 0
     assert report["statuses"][MODEL]["answered"] == 6
     grades = {item["task"]: item["passed"] for item in report["grades"]}
-    assert all(grades[task] == (kind in PASS or wanted[task] == "provider_error") for task, kind in KINDS.items())
+    assert grades == {f"{slug}/blend": kind in PASS or wanted[slug] == "provider_error" for slug, kind in KINDS.items()}
     facts = json.loads((run / "run.json").read_text())["solving"]
     assert (facts["base_url"], facts["model_args"], facts["time_limit"]) == (base, {"stream": True}, 2)
 
@@ -120,13 +138,13 @@ def test_only_what_the_machinery_failed_at_is_unanswered_and_asked_again(tmp_pat
     assert str(installation_seed()) not in logs
 
 
-def test_nothing_is_asked_where_a_small_request_fails_and_the_folder_is_free_for_another_model(tmp_path):
+def test_nothing_is_asked_where_a_small_request_fails_and_the_folder_is_free_for_another_model(papers, tmp_path):
     fault = [Reply(status=401, message="wrong key")]
 
     def right(request):
         return Reply(fenced(golden(asked_for(request))))
 
-    arguments = ("run", "--no-report", "--task", "concept_depth", "--task", "emoji_prompt", "--out", tmp_path / "run")
+    arguments = ("run", "--no-report", *chosen(papers, "toy", "other"), "--out", tmp_path / "run")
     with serving(right, small=lambda: fault[0] if fault else Reply("OK")) as (base, log):
         first = lmrbench(base, *arguments, "--model", MODEL)
         asked = len(log.requests), log.small
@@ -154,54 +172,49 @@ sys.exit(3)
 """
 
 
-def test_an_agents_program_that_never_ran_is_no_score(tmp_path):
-    names = [
-        "emoji_prompt/mean_cosine_similarity",
-        "concept_depth/probing",
-        "empathy_gaps/get_delta",
-        "syn_chain/syntax_and_opinions",
-    ]
-    crash, missing, locked_out, works = (TASKS[name] for name in names)
+def test_an_agents_program_that_never_ran_is_no_score(papers, tmp_path):
+    ways = ("crash", "missing", "locked_out", "works")
+    names = dict(zip(ways, SLUGS, strict=False))
     folder = tmp_path / "tools"
     folder.mkdir()
     (folder / "agent.py").write_text(AGENT)
     program, script_file = folder / "agent.py", folder / "agent.sh"
 
-    def cases(**ways):
-        body = "".join(f"*'{task.targets[0]}'*) {ways[way]};;\n" for way, task in tasks.items())
+    def cases(**commands):
+        body = "".join(f"*'{target_of(names[way])}'*) {command};;\n" for way, command in commands.items())
         script_file.write_text(f'case "$(cat instruction.md)" in\n{body}esac\n')
 
-    tasks = {"crash": crash, "missing": missing, "locked_out": locked_out, "works": works}
-    runs_ = {way: f"exec python3 {program} repo/{shlex.quote(task.goal_files[0])}" for way, task in tasks.items()}
+    runs_ = dict.fromkeys(ways, f"exec python3 {program} repo/blending.py")
     for path in (tmp_path, folder):
         path.chmod(0o755)
     cases(**runs_ | {"crash": "exec python3 -c 'import nothing_there'", "missing": "exec no-such-agent"})
     healthy: list[bool] = []
 
     def script(request):
-        task = asked_for(request)
-        if task.id == locked_out.id and not healthy:
+        slug = asked_for(request)
+        if slug == names["locked_out"] and not healthy:
             return Reply(status=401, message="wrong key")
-        return Reply(fenced(golden(task)))
+        return Reply(fenced(golden(slug)))
 
     run = tmp_path / "run"
-    arguments = ("--model", MODEL, *(word for name in names for word in ("--task", name)), "--setting", "agent")
+    arguments = ("--model", MODEL, *chosen(papers, *names.values()), "--setting", "agent")
     arguments = (*arguments, "--agent-command", f"bash {script_file}", "--mount", folder, "--out", run)
     with serving(script) as (base, log):
         first = lmrbench(base, "run", "--no-report", *arguments)
-        before = {item["task"]: item for item in lines(run / "usage.jsonl")}
+        by_task = {item["task"]: item for item in lines(run / "usage.jsonl")}
+        before = [by_task[f"{slug}/blend"] for slug in names.values()]
         healthy.append(True)
         cases(**runs_)
         second = lmrbench(base, "run", "--no-report", *arguments)
 
     assert first.returncode == 4
     assert "3 of 4 samples have no answer" in first.stderr
-    assert [before[name]["status"] for name in names] == ["agent_crash", "agent_crash", "provider_error", "answered"]
-    assert "No module named 'nothing_there'" in before[names[0]]["detail"]
-    assert "exit code 127" in before[names[1]]["detail"]
-    assert "--mount FOLDER" in before[names[1]]["detail"]
-    assert "--mount" not in before[names[2]]["detail"]
-    assert "wrong key" in before[names[2]]["detail"]
+    assert [item["status"] for item in before] == ["agent_crash", "agent_crash", "provider_error", "answered"]
+    assert "No module named 'nothing_there'" in before[0]["detail"]
+    assert "exit code 127" in before[1]["detail"]
+    assert "--mount FOLDER" in before[1]["detail"]
+    assert "--mount" not in before[2]["detail"]
+    assert "wrong key" in before[2]["detail"]
     # A program that fails after its first model call has answered.
     assert "1 of 1 answers pass" in first.stdout
     assert second.returncode == 0, second.stderr
@@ -209,9 +222,11 @@ def test_an_agents_program_that_never_ran_is_no_score(tmp_path):
     assert log.answered.total() == 4
 
 
-def test_an_answer_that_is_paid_for_is_taken_whatever_the_limit(tmp_path):
-    model = mock([fenced(golden(TASKS["concept_depth/probing"]))])
-    (log,) = eval(lmr_bench(tasks="concept_depth"), model=model, token_limit=5, log_dir=str(tmp_path), display="none")
+def test_an_answer_that_is_paid_for_is_taken_whatever_the_limit(papers, tmp_path):
+    model = mock([fenced(golden("toy"))])
+    (log,) = eval(
+        lmr_bench(suite=str(papers), tasks="toy"), model=model, token_limit=5, log_dir=str(tmp_path), display="none"
+    )
 
     score = log.samples[0].scores["unit_tests"]
     assert score.as_dict()["passed"] == 1
@@ -219,24 +234,24 @@ def test_an_answer_that_is_paid_for_is_taken_whatever_the_limit(tmp_path):
 
 
 @pytest.mark.parametrize("limit", ["time_limit", "working_limit"])
-def test_silence_until_a_limit_of_inspects_own_is_no_score(tmp_path, monkeypatch, limit):
+def test_silence_until_a_limit_of_inspects_own_is_no_score(papers, tmp_path, monkeypatch, limit):
     with serving(lambda request: Reply("late", seconds=20)) as (base, _):
         for name, value in environment(base).items():
             monkeypatch.setenv(name, value)
         # Inspect memoizes the clients of models; this server needs a new one.
         model = get_model(MODEL, memoize=False)
         limited: dict[str, Any] = {limit: 3}
-        (log,) = eval(lmr_bench(tasks="concept_depth"), model=model, log_dir=str(tmp_path), display="none", **limited)
+        (log,) = eval(
+            lmr_bench(suite=str(papers), tasks="toy"), model=model, log_dir=str(tmp_path), display="none", **limited
+        )
 
     assert not log.samples[0].scores
     assert "no model call returned" in log.samples[0].error.message
 
 
-def test_tasks_come_split_at_commas():
-    assert {sample.id.split("/")[0] for sample in lmr_bench(tasks=["concept_depth", "emoji_prompt"]).dataset} == {
-        "concept_depth",
-        "emoji_prompt",
-    }
+def test_tasks_come_split_at_commas(papers):
+    found = lmr_bench(suite=str(papers), tasks=["toy", "other"]).dataset
+    assert {sample.id for sample in found} == {"toy/blend", "other/blend"}
 
 
 @pytest.mark.parametrize(
@@ -272,7 +287,7 @@ ENGINE = """echo '{"Server": {"Version": "%s"}}'"""
     ],
     ids=["no engine", "an old engine", "no compose", "an old compose"],
 )
-def test_what_agents_need_under_docker_is_one_line(tmp_path, monkeypatch, engine, compose, words):
+def test_what_agents_need_under_docker_is_one_line(papers, tmp_path, monkeypatch, engine, compose, words):
     program = tmp_path / "bin" / "docker"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nif [ "$1" = compose ]; then {compose}; else {engine}; fi\n')
@@ -280,9 +295,7 @@ def test_what_agents_need_under_docker_is_one_line(tmp_path, monkeypatch, engine
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
 
     docker = ("--setting", "agent", "--agent-sandbox", "docker", "--out", tmp_path / "run")
-    result = lmrbench(
-        "http://127.0.0.1:1/v1", "run", "--no-report", "--model", MODEL, "--task", "concept_depth", *docker
-    )
+    result = lmrbench("http://127.0.0.1:1/v1", "run", "--no-report", "--model", MODEL, *chosen(papers, "toy"), *docker)
 
     assert result.returncode == 2
     assert result.stderr.count("\n") == 1
@@ -314,11 +327,11 @@ AS_AGENT = ("--setting", "agent")
         (("--model", MODEL, "--cost-limit", "1"), "--cost-limit needs --prices"),
     ],
 )
-def test_a_wrong_command_is_one_line(tmp_path, monkeypatch, capfd, arguments, words):
+def test_a_wrong_command_is_one_line(toy_suite, tmp_path, monkeypatch, capfd, arguments, words):
     monkeypatch.setenv("LOCAL_API_KEY", "key")
     monkeypatch.setenv("LOCAL_BASE_URL", "http://127.0.0.1:1/v1")
     monkeypatch.setattr(
-        sys, "argv", ["lmrbench", "run", "--task", "concept_depth", "--out", str(tmp_path / "run"), *arguments]
+        sys, "argv", ["lmrbench", "run", "--suite", str(toy_suite), "--out", str(tmp_path / "run"), *arguments]
     )
 
     with pytest.raises(SystemExit) as caught:

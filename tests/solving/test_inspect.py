@@ -9,7 +9,7 @@ from inspect_ai import eval
 from inspect_ai.agent import is_agent
 from inspect_ai.log import list_eval_logs, read_eval_log
 from tests import core
-from tests.solving.helpers import MODEL, TASKS, asked_for, environment, fenced, golden, mock
+from tests.solving.helpers import MODEL, environment, fenced, golden, mock
 from tests.solving.server import Reply, serving
 
 from lmrbench.errors import SandboxError
@@ -32,10 +32,10 @@ def metrics(log):
     }
 
 
-def test_metrics_are_accuracy_with_its_error_per_category_and_the_share_of_cases(tmp_path):
-    right, wrong = fenced(golden(TASKS["emoji_prompt/mean_cosine_similarity"])), "no"
+def test_metrics_are_accuracy_with_its_error_per_category_and_the_share_of_cases(papers, tmp_path):
+    right, wrong = fenced(golden("toy")), "no"
 
-    found = metrics(evaluate(tmp_path, [wrong, right], tasks="concept_depth,emoji_prompt"))
+    found = metrics(evaluate(tmp_path, [wrong, right], suite=str(papers), tasks="toy,other"))
 
     assert found["passed/mean/accuracy"] == 0.5
     assert found["passed/mean/stderr"] == 0.5
@@ -44,22 +44,26 @@ def test_metrics_are_accuracy_with_its_error_per_category_and_the_share_of_cases
     assert found["cases/mean/mean"] == 0.5
 
 
-def test_epochs_give_pass_at_k(tmp_path):
-    right = fenced(golden(TASKS["concept_depth/probing"]))
+def test_epochs_give_pass_at_k(papers, tmp_path):
+    right = fenced(golden("toy"))
 
-    found = metrics(evaluate(tmp_path, ["no", right, "no"], tasks="concept_depth", samples=3))
+    found = metrics(evaluate(tmp_path, ["no", right, "no"], suite=str(papers), tasks="toy", samples=3))
 
     assert found["passed/mean/accuracy"] == 1 / 3
     assert found["passed/pass_at_3/accuracy"] == 1
 
 
-def test_a_fault_of_the_machinery_raises_and_is_no_score(tmp_path, monkeypatch):
+def test_a_fault_of_the_machinery_raises_and_is_no_score(papers, tmp_path, monkeypatch):
     def broken(*_):
         raise SandboxError("no sandbox today")
 
     monkeypatch.setattr(Grader, "grade_all", broken)
     (log,) = eval(
-        lmr_bench(tasks="concept_depth"), model=mock(["x"]), log_dir=str(tmp_path), display="none", fail_on_error=False
+        lmr_bench(suite=str(papers), tasks="toy"),
+        model=mock(["x"]),
+        log_dir=str(tmp_path),
+        display="none",
+        fail_on_error=False,
     )
 
     assert not log.samples[0].scores
@@ -67,11 +71,9 @@ def test_a_fault_of_the_machinery_raises_and_is_no_score(tmp_path, monkeypatch):
 
 
 def test_by_its_name_from_the_command_line_of_inspect(tmp_path):
-    def script(request):
-        return Reply(fenced(golden(asked_for(request))))
-
+    task = core.TASKS["concept_depth/probing"]
     inspect = Path(sys.executable).with_name("inspect")
-    with serving(script) as (base, log):
+    with serving(lambda request: Reply(fenced(task.files.repository["probing.py"].decode()))) as (base, log):
         command = [
             inspect,
             "eval",
@@ -106,4 +108,4 @@ def test_agents_by_name():
 def test_what_listings_of_evaluations_read():
     listed = yaml.safe_load((Path(__file__).parents[2] / "src" / "lmrbench" / "solving" / "eval.yaml").read_text())
 
-    assert listed["tasks"] == [{"name": "lmr_bench", "dataset_samples": len(TASKS)}]
+    assert listed["tasks"] == [{"name": "lmr_bench", "dataset_samples": len(core.TASKS)}]

@@ -6,9 +6,9 @@ import tarfile
 
 import pytest
 from pydantic import HttpUrl
+from tests.core import TASKS
 from tests.http_server import serving_files
 from tests.running import lmrbench
-from tests.solving.helpers import TASKS
 
 from lmrbench.solving.papers import PaperError, address, latex_text
 from lmrbench.solving.prompts import prompt_message
