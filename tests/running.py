@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import sys
 import tempfile
+import time
 from pathlib import Path
 from subprocess import CompletedProcess, TimeoutExpired
 
@@ -49,6 +50,24 @@ class Running:
         pid = self._process.pid
         assert pid is not None
         os.kill(pid, number)
+
+    def first_lines(self, count, timeout=120):
+        """Wait until the command has printed so many lines, and return them."""
+        end = time.monotonic() + timeout
+        while time.monotonic() < end:
+            # Also what it prints before it ends is read.
+            running = self._process.is_alive()
+            lines = self._files[0].read_text().splitlines(keepends=True) if self._files[0].exists() else []
+            if sum(line.endswith("\n") for line in lines) >= count:
+                return [line.rstrip("\n") for line in lines[:count]]
+            assert running, self.wait()
+            time.sleep(0.01)
+        raise TimeoutExpired("lmrbench", timeout)
+
+    def end(self):
+        """End the command, if it still runs."""
+        self._process.terminate()
+        self.wait(120)
 
     def wait(self, timeout=None):
         """What it ended with: its exit code, what it printed, and its errors."""

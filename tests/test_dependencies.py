@@ -64,6 +64,7 @@ def test_commands_that_grade_nothing_need_no_extra(arguments):
     assert command(EXTRAS, *arguments).returncode == 0
 
 
+@pytest.mark.sandbox
 def test_grading_and_its_report_need_no_extra_and_figures_name_theirs(toy_suite, tmp_path):
     graded = command(EXTRAS, "grade", "--golden", "--suite", toy_suite, "--out", tmp_path / "run", cwd=tmp_path)
     assert graded.returncode == 0, graded.stderr

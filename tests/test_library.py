@@ -47,6 +47,7 @@ def test_importing_it_loads_nothing_heavy():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.sandbox
 def test_grades_come_in_the_order_of_the_answers_and_of_any_number_of_them(toy_suite):
     tasks = load_suite(toy_suite)
     answers = [Submission(system="me", task="toy/blend", code=code) for code in (UNSCALED, RIGHT, UNSCALED, "no code")]
@@ -60,6 +61,8 @@ def test_grades_come_in_the_order_of_the_answers_and_of_any_number_of_them(toy_s
         grade([Submission(system="me", task="toy/other", code="")], tasks=tasks)
 
 
+@pytest.mark.torch
+@pytest.mark.sandbox
 def test_the_examples_of_the_page_run_as_they_stand(tmp_path, monkeypatch):
     examples = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
     (task,) = [task for task in core.ALL if task.id == "dpo/preference_loss"]

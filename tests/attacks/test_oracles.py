@@ -62,6 +62,7 @@ def test_what_observes_has_no_helper_that_holds_the_method(tasks, name):
     assert not observed.intersection(HELPERS[name])
 
 
+@pytest.mark.sandbox
 def test_a_candidate_that_looks_for_the_checks_own_probe_finds_none(tasks):
     task = tasks["concept_depth/probing"]
     with LocalPool(make_sandbox("bubblewrap", [default_suite()]), size=1) as pool:

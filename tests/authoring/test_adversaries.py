@@ -2,11 +2,14 @@
 
 import json
 
+import pytest
 from tests import running
 from tests.solving.helpers import environment
 from tests.solving.server import Reply, serving
 
 from lmrbench.authoring.adversaries import Finding, Proposal, proposals_in
+
+pytestmark = pytest.mark.sandbox
 
 BLEND = """from weighting import weights
 

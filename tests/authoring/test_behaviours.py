@@ -100,6 +100,8 @@ MISSED = (
 )
 
 
+@pytest.mark.torch
+@pytest.mark.sandbox
 def test_a_weak_check_misses_mistakes_of_behaviour(suite):
     expressions, weak = tried(suite, CHECK.format(more="", sees_everything=False))
 
@@ -117,6 +119,8 @@ def test_a_weak_check_misses_mistakes_of_behaviour(suite):
     assert weak.indistinguishable
 
 
+@pytest.mark.torch
+@pytest.mark.sandbox
 def test_a_strong_check_rejects_them_all(suite):
     _, strong = tried(suite, CHECK.format(more=MORE, sees_everything=True))
 

@@ -18,6 +18,8 @@ from lmrbench.errors import SourceError, UsageError
 from lmrbench.tasks.sources.fetch import fetch
 from lmrbench.tasks.sources.pin import licence_of, pinned
 
+pytestmark = pytest.mark.sandbox
+
 LOSS = '''
 """A loss and a report."""
 import random
@@ -149,6 +151,7 @@ def run(*arguments):
     return lmrbench("task", "new", "--slug", "mine", *arguments)
 
 
+@pytest.mark.torch
 def test_a_folder_that_grades_and_a_list_of_what_is_left(repository, tmp_path):
     paper = tmp_path / "paper.txt"
     paper.write_text(PAPER)

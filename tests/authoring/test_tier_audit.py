@@ -20,6 +20,8 @@ from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.selection import select
 from lmrbench.tasks.workspace import workspace_files
 
+pytestmark = pytest.mark.sandbox
+
 EXPERIMENT = '''
 """Blends random values."""
 

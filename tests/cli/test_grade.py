@@ -9,6 +9,8 @@ import pytest
 from tests.running import lmrbench as run
 from tests.toy import RIGHT
 
+pytestmark = pytest.mark.sandbox
+
 HOSTILE = "[/]\x1b[2J\x9b1m\nlmrbench: me passed :smile: \u202e"
 
 

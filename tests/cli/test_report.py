@@ -164,6 +164,7 @@ def test_a_task_that_nobody_answered_has_its_category(tmp_path):
     assert set(found["rates"]) == {"all", "training_objectives"}
 
 
+@pytest.mark.sandbox
 def test_what_needs_no_model_runs_in_any_sandbox(toy_suite, tmp_path):
     arguments = ("--quiet", "run", "--suite", toy_suite, "--sandbox", "process", "--workers", 1, "--out", "run")
     result = run(*arguments, cwd=tmp_path)

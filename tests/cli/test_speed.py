@@ -11,6 +11,8 @@ from lmrbench.cli import app
 from lmrbench.errors import UsageError
 from lmrbench.grading import speed
 
+pytestmark = pytest.mark.sandbox
+
 TIMED = """
 
 def timed(seed):

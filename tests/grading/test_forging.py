@@ -20,6 +20,8 @@ from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.tiers.forensic import chosen, deviation_pool, share_found
 from lmrbench.tasks.workspace import workspace_files
 
+pytestmark = pytest.mark.sandbox
+
 EXPERIMENT = '''
 """Blends random values."""
 

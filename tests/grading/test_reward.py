@@ -18,6 +18,8 @@ from lmrbench.files import cache_folder
 from lmrbench.grading.grader import Grader
 from lmrbench.grading.plan import GradingPlan
 
+pytestmark = pytest.mark.sandbox
+
 SLOW = "def blend(self, values):\n    import time\n    time.sleep(60 if len(values) == 1 else 0)\n    return 0.0\n"
 
 
@@ -125,6 +127,7 @@ def test_a_task_that_is_not_there_is_the_callers_fault(grader):
         grader.grade("toy/other", RIGHT)
 
 
+@pytest.mark.torch
 def test_the_example_of_the_page_keeps_what_passes():
     page = Path(__file__).parents[2] / "docs" / "train-a-policy.md"
     (example,) = re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)

@@ -10,6 +10,8 @@ from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.submission import Submission
 
+pytestmark = pytest.mark.sandbox
+
 BORROWS = RIGHT.replace("    factors", "    import scipy\n    factors")
 
 

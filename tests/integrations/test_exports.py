@@ -135,6 +135,7 @@ def verified(folder, workspace, tmp_path):
     return passed, json.loads((logs / "grade.json").read_text())
 
 
+@pytest.mark.sandbox
 def test_harbors_oracle_gets_one_and_who_does_nothing_zero(tasks, tmp_path):
     folder, workspace = tmp_path / "task", tmp_path / "workspace"
     write_harbor(next(task for task in tasks if task.id == "toy/blend"), folder)
@@ -150,6 +151,7 @@ def test_harbors_oracle_gets_one_and_who_does_nothing_zero(tasks, tmp_path):
     assert verified(folder, workspace, tmp_path)[0]
 
 
+@pytest.mark.sandbox
 @pytest.mark.parametrize("spoil", ["deleted", "a folder", "not Python", "empty"])
 def test_a_workspace_that_can_not_be_used_gets_zero(tasks, tmp_path, spoil):
     folder, workspace = tmp_path / "task", tmp_path / "workspace"
@@ -164,6 +166,7 @@ def test_a_workspace_that_can_not_be_used_gets_zero(tasks, tmp_path, spoil):
     assert not verified(folder, workspace, tmp_path)[0]
 
 
+@pytest.mark.sandbox
 def test_the_script_of_the_verifier_writes_no_reward_where_nothing_can_be_graded(tasks, tmp_path):
     folder = tmp_path / "task"
     write_harbor(tasks[0], folder)

@@ -391,6 +391,8 @@ def preferences(clone, old="", new=""):
     return benchmark(clone, "24-DPO", [one], {"trainers.py": masked}, {"loss.py": golden}, paper_url=address)
 
 
+@pytest.mark.torch
+@pytest.mark.sandbox
 def test_a_check_of_ours_observes_their_function_without_the_packages_of_their_repository(clone, tmp_path):
     preferences(clone)
 
@@ -458,6 +460,8 @@ SHORT = """loss = F.logsigmoid(beta * (policy_chosen_logps - reference_chosen_lo
         policy_rejected_logps - reference_rejected_logps)"""
 
 
+@pytest.mark.torch
+@pytest.mark.sandbox
 @pytest.mark.parametrize(
     ("instruction", "passes"), [(IGNORE, True), (LIST, True), ("Implement the loss.", True), (WHOLE, False)]
 )
@@ -625,6 +629,8 @@ def test_an_empty_folder_is_a_submodule(clone, tmp_path):
     assert "4-Linked: is empty; it may be a submodule" in reasons(found)
 
 
+@pytest.mark.torch
+@pytest.mark.sandbox
 def test_goldens_pass_and_masks_fail_in_every_check_of_the_edition(edition, tmp_path):
     _, suite = edition
     graded = lmrbench("grade", "--golden", "--mask", "--suite", suite, "--out", "run", "--json", cwd=tmp_path)
@@ -636,6 +642,8 @@ def test_goldens_pass_and_masks_fail_in_every_check_of_the_edition(edition, tmp_
         assert len(item["cases"]) >= 5
 
 
+@pytest.mark.torch
+@pytest.mark.sandbox
 def test_right_answers_in_other_words_pass_and_wrong_ones_fail(edition):
     _, suite = edition
     tasks = {task.paper.slug: task for task in load_suite(suite) if task.files.check}

@@ -14,6 +14,8 @@ vf = pytest.importorskip("verifiers.v1", reason="NOT TESTED: verifiers is not in
 from lmrbench.integrations import verifiers as verifiers_tasks  # noqa: E402
 from lmrbench.integrations.verifiers import LmrBenchAgentTaskset, LmrBenchConfig, LmrBenchTaskset  # noqa: E402
 
+pytestmark = pytest.mark.sandbox
+
 
 class Container:
     """What a task uses of a runtime: files."""

@@ -77,6 +77,7 @@ def test_two_judges_every_vote_is_kept_and_majorities_are_derived(tmp_path, judg
     assert f"{STRICT}: 400 tokens in, 80 out, $0.0120" in again.stdout
 
 
+@pytest.mark.sandbox
 def test_a_judge_sees_the_instruction_and_the_targets_and_not_who_wrote_them(tmp_path, judge, toy_suite):
     folder = run_folder(tmp_path / "run", alpha_lab=WRONG, beta_lab=WRONG)
     (task,) = load_suite(toy_suite)

@@ -20,7 +20,7 @@ WRONG = "def blend(self, values):\n    return 0.5\n"
 
 
 @pytest.fixture
-def own_cache(monkeypatch, tmp_path):
+def empty_cache(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
@@ -179,7 +179,7 @@ def test_a_signature_covers_every_byte_and_leaves_json():
     assert verified(b'{"a":1}') is None
 
 
-def test_the_cache_is_closed_to_others(own_cache, pool, tasks, tmp_path):
+def test_the_cache_is_closed_to_others(empty_cache, pool, tasks, tmp_path):
     installation_seed()
     signed('{"a":1}')
     reference_outputs(tasks.values(), (1,), pool)
@@ -197,13 +197,13 @@ def test_the_cache_is_closed_to_others(own_cache, pool, tasks, tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
-def test_a_cache_of_another_user_is_not_used(own_cache):
+def test_a_cache_of_another_user_is_not_used(empty_cache):
     os.chown(cache_folder(), 12345, 12345)
     with pytest.raises(RecordError, match="belongs to another user"):
         installation_seed()
 
 
-def test_a_golden_in_the_cache_that_is_damaged_or_not_ours_is_observed_again(own_cache, pool, tasks):
+def test_a_golden_in_the_cache_that_is_damaged_or_not_ours_is_observed_again(empty_cache, pool, tasks):
     before = reference_outputs(tasks.values(), (1,), pool)["toy/blend", 1]
     (file,) = (cache_folder() / "golden").iterdir()
     outputs = json.loads(file.read_bytes())

@@ -238,6 +238,7 @@ def lmrbench(*arguments, cwd):
     return running.lmrbench("--quiet", *arguments, cwd=cwd)
 
 
+@pytest.mark.sandbox
 def test_a_run_is_packed_graded_again_and_shown_as_verified(toy_suite, tmp_path):
     lines = [("me", 0, RIGHT), ("me", 1, UNSCALED)]
     text = "".join(

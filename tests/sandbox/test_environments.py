@@ -71,6 +71,7 @@ def grade(suite, folder):
     return run("grade", "--golden", "--mask", "--suite", suite, "--workers", "1", "--out", folder)
 
 
+@pytest.mark.sandbox
 @pytest.mark.parametrize("sandbox", ["bubblewrap", "process"])
 def test_a_check_runs_with_the_packages_of_its_papers_environment(links, suite, tmp_path, sandbox):
     write_wheel(links, "2.0")

@@ -13,6 +13,8 @@ from lmrbench.sandbox.probe import probe
 from lmrbench.sandbox.protocol import CaseOutcome, Outcome
 from lmrbench.sandbox.registry import make_sandbox
 
+pytestmark = pytest.mark.sandbox
+
 CHECK = """
 def cases(seed):
     for number in range(3):

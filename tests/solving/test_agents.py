@@ -27,6 +27,8 @@ from lmrbench.solving import agents
 from lmrbench.solving.agents import named_agent
 from lmrbench.source.functions import find
 
+pytestmark = pytest.mark.sandbox
+
 GOAL = "/workspace/repo/blending.py"
 MASK = "    raise NotImplementedError"
 # A task of the suite that comes with lmrbench: what a hostile agent looks for are its secrets.
@@ -213,15 +215,15 @@ def test_any_command_line_is_an_agent(tmp_path):
 def test_the_clock_of_an_agent_starts_with_its_program(monkeypatch, tmp_path):
     @asynccontextmanager
     async def slow_bridge(state, **_):
-        await anyio.sleep(3)
+        await anyio.sleep(1)
         yield SimpleNamespace(state=state)
-        await anyio.sleep(2)
+        await anyio.sleep(0.7)
 
     async def listens():
-        await anyio.sleep(1)
+        await anyio.sleep(0.4)
 
     async def done(command, prompt):
-        await anyio.sleep(0.5)
+        await anyio.sleep(0.3)
         return ExecResult(True, 0, "", "")
 
     monkeypatch.setattr(agents, "sandbox_agent_bridge", slow_bridge)
@@ -235,8 +237,8 @@ def test_the_clock_of_an_agent_starts_with_its_program(monkeypatch, tmp_path):
     (sample,) = log.samples or []
     assert sample.total_time is not None
     assert sample.working_time is not None
-    assert sample.total_time - sample.working_time > 5.9
-    assert sample.working_time > 0.4
+    assert sample.total_time - sample.working_time > 2.0
+    assert sample.working_time > 0.2
 
 
 def test_what_holds_answers_is_not_shown_to_an_agent(tmp_path):

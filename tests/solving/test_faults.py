@@ -71,6 +71,7 @@ KINDS = dict(
 PASS = ("right", "slow", "truncates late")
 
 
+@pytest.mark.sandbox
 def test_only_what_the_machinery_failed_at_is_unanswered_and_asked_again(papers, tmp_path):
     run = tmp_path / "run"
     recovered: list[bool] = []
@@ -79,7 +80,7 @@ def test_only_what_the_machinery_failed_at_is_unanswered_and_asked_again(papers,
         slug = asked_for(request)
         return Reply(fenced(golden(slug))) if recovered else ended(KINDS[slug], slug)[0]
 
-    patience = ("--retries", 1, "--patience", 25, "--time-limit", 2, "--connections", len(KINDS))
+    patience = ("--retries", 1, "--patience", 15, "--time-limit", 2, "--connections", len(KINDS))
     arguments = (
         "run",
         "--model",
@@ -103,7 +104,7 @@ def test_only_what_the_machinery_failed_at_is_unanswered_and_asked_again(papers,
     assert "maximum context length" in details["context"]
     assert "no code in the answer: 'I would rather not.'" in details["chats"]
     assert details["refuses"] == "I'm sorry, I can't."
-    assert "no answer within 25 s" in details["hangs"]
+    assert "no answer within 15 s" in details["hangs"]
     assert first.returncode == 4
     assert first.stderr.splitlines()[-1].startswith(
         f"lmrbench: {run}: 4 of 14 samples have no answer: provider error: 4 ("
@@ -138,6 +139,7 @@ def test_only_what_the_machinery_failed_at_is_unanswered_and_asked_again(papers,
     assert str(installation_seed()) not in logs
 
 
+@pytest.mark.sandbox
 def test_nothing_is_asked_where_a_small_request_fails_and_the_folder_is_free_for_another_model(papers, tmp_path):
     fault = [Reply(status=401, message="wrong key")]
 
@@ -172,6 +174,7 @@ sys.exit(3)
 """
 
 
+@pytest.mark.sandbox
 def test_an_agents_program_that_never_ran_is_no_score(papers, tmp_path):
     ways = ("crash", "missing", "locked_out", "works")
     names = dict(zip(ways, SLUGS, strict=False))
@@ -222,6 +225,7 @@ def test_an_agents_program_that_never_ran_is_no_score(papers, tmp_path):
     assert log.answered.total() == 4
 
 
+@pytest.mark.sandbox
 def test_an_answer_that_is_paid_for_is_taken_whatever_the_limit(papers, tmp_path):
     model = mock([fenced(golden("toy"))])
     (log,) = eval(

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import yaml
 from inspect_ai import eval
 from inspect_ai.agent import is_agent
@@ -32,6 +33,7 @@ def metrics(log):
     }
 
 
+@pytest.mark.sandbox
 def test_metrics_are_accuracy_with_its_error_per_category_and_the_share_of_cases(papers, tmp_path):
     right, wrong = fenced(golden("toy")), "no"
 
@@ -44,6 +46,7 @@ def test_metrics_are_accuracy_with_its_error_per_category_and_the_share_of_cases
     assert found["cases/mean/mean"] == 0.5
 
 
+@pytest.mark.sandbox
 def test_epochs_give_pass_at_k(papers, tmp_path):
     right = fenced(golden("toy"))
 
@@ -70,6 +73,7 @@ def test_a_fault_of_the_machinery_raises_and_is_no_score(papers, tmp_path, monke
     assert "no sandbox today" in log.samples[0].error.message
 
 
+@pytest.mark.sandbox
 def test_by_its_name_from_the_command_line_of_inspect(tmp_path):
     task = core.TASKS["concept_depth/probing"]
     inspect = Path(sys.executable).with_name("inspect")

@@ -17,6 +17,8 @@ from tests.toy import FOLDER as TOY_SUITE
 from lmrbench.solving import snapshots
 from lmrbench.solving.task import lmr_bench
 
+pytestmark = pytest.mark.sandbox
+
 FILE = "/workspace/repo/blending.py"
 RIGHT = (TOY_SUITE / "toy" / "repo" / "blending.py").read_text()
 UNSCALED = RIGHT.replace("self.scale * ", "")

@@ -2,9 +2,12 @@
 
 import json
 
+import pytest
 from inspect_ai.log import list_eval_logs, read_eval_log
 from tests.solving.helpers import MODEL, asked_for, chosen, fenced, golden, lines, lmrbench
 from tests.solving.server import Reply, serving
+
+pytestmark = pytest.mark.sandbox
 
 
 def test_a_folder_that_was_renamed_forged_and_graded_under_other_seeds_is_reported_as_it_is(papers, tmp_path):

@@ -27,6 +27,8 @@ from tests.solving.server import COMPLETION_TOKENS, PROMPT_TOKENS, Reply, servin
 from lmrbench.runs.places import folders_of_models
 from lmrbench.solving.task import lmr_bench
 
+pytestmark = pytest.mark.sandbox
+
 TWO = ("toy", "other")
 # More tasks than concurrent requests, one of them with targets in two files.
 SEVERAL = ("toy", "other", "paper0", "paper1", IN_TWO_FILES)

@@ -22,6 +22,8 @@ def test_a_pool_is_large_and_eight_of_it_can_be_made_at_once(task):
         assert len(chosen(task, pool, Draw(count=8, seed=seed, attempt=0))) == 8
 
 
+@pytest.mark.torch
+@pytest.mark.sandbox
 def test_the_reference_of_a_published_draw_passes_and_the_faithful_repository_fails():
     with open_pool("bubblewrap", (), 1) as workers:
         task = forged(PAPERS["dpo"], 1, 0, workers)

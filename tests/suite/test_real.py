@@ -35,6 +35,8 @@ def test_suites_that_come_with_lmrbench_have_names(tmp_path):
     assert suite_folder(tmp_path) == tmp_path
 
 
+@pytest.mark.slow
+@pytest.mark.sandbox
 def test_a_package_is_fetched_as_pip_is_configured_and_its_task_is_graded(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     task = TASKS["bm25_plus/scores"]

@@ -234,6 +234,7 @@ def test_a_source_that_pins_nothing_is_refused(table, said):
         pinned(**table)
 
 
+@pytest.mark.sandbox
 def test_tasks_on_fetched_code_are_listed_before_and_work_after(suite):
     runner = CliRunner()
     [task] = load_suite(suite)

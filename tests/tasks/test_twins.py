@@ -34,6 +34,7 @@ def suite(suite):
     return suite
 
 
+@pytest.mark.sandbox
 def test_the_original_fails_on_its_twin_and_the_twin_on_the_original(suite):
     original, twin = load_suite(suite)
     assert (twin.id, twin.tier, twin.twin_of) == ("toy/blend_shifted", "twin", "toy/blend")
