@@ -11,18 +11,15 @@ test: .venv/installed system browser lint
 	$(BIN)/lmrbench task audit --quick
 	$(BIN)/pytest -n $$(($$(nproc) + 1)) --dist worksteal
 
-# The floor stands in pyproject.toml. What runs inside of sandboxes is not measured. While it is measured, reading a
-# submission takes too long for the bound that one of the tests reaches.
+# The floor stands in pyproject.toml. What runs inside of sandboxes is not measured.
 coverage: .venv/installed system
-	$(BIN)/pytest -n auto --dist worksteal --cov --cov-report=term --deselect tests/attacks/test_readings.py
+	$(BIN)/pytest -n auto --dist worksteal --cov --cov-report=term
 
 # Needs neither a sandbox nor torch. Types, whose first check takes longer than the rest, are checked by `lint`.
 quick: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pytest -n auto --dist worksteal tests/source tests/test_layers.py tests/test_stored.py tests/tasks/test_wrong.py \
-		tests/tasks/test_digests.py tests/grading/test_compare.py tests/grading/test_records.py tests/authoring/test_mutants.py tests/report tests/cli/test_language.py tests/test_docs.py \
-		--ignore tests/report/test_familiarity.py --ignore tests/report/test_structure.py --ignore tests/report/test_pages.py
+	$(BIN)/pytest -n auto --dist worksteal -m "not slow and not sandbox and not browser and not docker"
 
 # `make test` tries the same few examples each time; this tries new ones. Ctrl-C ends it, EXAMPLES says how many.
 fuzz: EXAMPLES ?= 100000
@@ -107,11 +104,11 @@ docker-base:
 
 # The tests of `--sandbox docker`, attacks among them.
 test-docker: .venv/installed docker-base
-	LMRBENCH_BASE_IMAGE=lmrbench-base $(BIN)/pytest -n 2 --dist worksteal -k docker tests/sandbox tests/attacks/test_attacks.py
+	LMRBENCH_BASE_IMAGE=lmrbench-base $(BIN)/pytest -n 2 --dist worksteal -m docker
 
-# The lowest versions of direct dependencies that pyproject.toml allows, in a separate environment, and tests that need
-# neither torch nor a model. torch is left out, because the wheel of its lower bound brings gigabytes of CUDA. uv does not
-# read pip.conf: UV_DEFAULT_INDEX, UV_INDEX, UV_FIND_LINKS and SSL_CERT_FILE name other indexes and certificates.
+# The lowest versions of direct dependencies that pyproject.toml allows, in a separate environment. Tests that need torch
+# are skipped, because the wheel of its lower bound brings gigabytes of CUDA. uv does not read pip.conf: UV_DEFAULT_INDEX,
+# UV_INDEX, UV_FIND_LINKS and SSL_CERT_FILE name other indexes and certificates.
 LOWEST := .venv/lowest/bin
 test-lowest: .venv/installed system
 	$(BIN)/uv venv --quiet --seed --clear --python $(BIN)/python .venv/lowest
@@ -119,14 +116,13 @@ test-lowest: .venv/installed system
 	$(BIN)/uv pip install --quiet --python $(LOWEST)/python --resolution lowest-direct --override .venv/lowest/without \
 		-e '.[docker,figures,real]'
 	$(BIN)/uv pip install --quiet --python $(LOWEST)/python axe-playwright-python hypothesis pytest pytest-xdist
-	$(LOWEST)/pytest -n auto --dist worksteal tests/source tests/tasks tests/report tests/web/test_site.py tests/grading/test_records.py \
-		tests/judging/test_agreement.py tests/judging/test_labels.py tests/solving/test_prompts.py --ignore tests/report/test_familiarity.py
+	$(LOWEST)/pytest -n auto --dist worksteal -m "not slow and not docker"
 
 # verifiers and Inspect need different versions of openai, so its tests have an environment of their own.
 test-verifiers: system
 	$(PYTHON) -m venv .venv/verifiers
 	.venv/verifiers/bin/pip install --quiet $(PIP_OPTIONS) -e '.[suite,verifiers]' pytest
-	.venv/verifiers/bin/pytest tests/test_verifiers_tasks.py
+	.venv/verifiers/bin/pytest tests/integrations/test_verifiers.py
 
 clean:
 	rm -rf .venv runs site dist

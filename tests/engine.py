@@ -9,9 +9,13 @@ from lmrbench.sandbox.registry import sandbox_names
 # `make docker-base` makes a base image, and prints how to name it.
 DOCKER = pytest.param(
     "docker",
-    marks=pytest.mark.skipif(
-        not os.environ.get("LMRBENCH_BASE_IMAGE"), reason="NOT TESTED: no base image for Docker; see make docker-base"
-    ),
+    marks=[
+        pytest.mark.docker,
+        pytest.mark.skipif(
+            not os.environ.get("LMRBENCH_BASE_IMAGE"),
+            reason="NOT TESTED: no base image for Docker; see make docker-base",
+        ),
+    ],
 )
 
 # A back end of another package that is to be tested too, whether it is installed by an entry point or not.

@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import sys
 import tempfile
+import time
 from pathlib import Path
 from subprocess import CompletedProcess, TimeoutExpired
 
@@ -14,10 +15,23 @@ _FORKS.set_forkserver_preload(
         *(f"lmrbench.cli.{name}" for name in ("audit", "authoring", "grade", "judge", "look")),
         *(f"lmrbench.cli.{name}" for name in ("people", "publish", "run", "setup", "tasks")),
         "lmrbench.solving.run",
-        "lmrbench.report.measures.rates",
+        "lmrbench.solving.starting",
+        "lmrbench.integrations.inspect",
         "lmrbench.judging.scoring",
-        "inspect_ai.model._providers.openai_compatible",
+        *(f"lmrbench.report.{name}" for name in ("build", "figures", "render.files", "render.html")),
         "statsmodels.api",
+        # What Inspect imports at its first evaluation; names that another version lacks are skipped.
+        "inspect_ai.model._providers.openai_compatible",
+        "inspect_ai.hooks",
+        "inspect_ai.agent._acp.server",
+        "inspect_ai.agent._acp.transport_live",
+        *(
+            f"inspect_ai._control.{name}"
+            for name in ("config_record", "current_server", "disconnect", "scoring", "strict")
+        ),
+        "fastapi",
+        "opentelemetry.trace",
+        *(f"uvicorn.{name}" for name in ("config", "lifespan.on", "protocols.http.auto")),
     ]
 )
 
@@ -36,6 +50,24 @@ class Running:
         pid = self._process.pid
         assert pid is not None
         os.kill(pid, number)
+
+    def first_lines(self, count, timeout=120):
+        """Wait until the command has printed so many lines, and return them."""
+        end = time.monotonic() + timeout
+        while time.monotonic() < end:
+            # Also what it prints before it ends is read.
+            running = self._process.is_alive()
+            lines = self._files[0].read_text().splitlines(keepends=True) if self._files[0].exists() else []
+            if sum(line.endswith("\n") for line in lines) >= count:
+                return [line.rstrip("\n") for line in lines[:count]]
+            assert running, self.wait()
+            time.sleep(0.01)
+        raise TimeoutExpired("lmrbench", timeout)
+
+    def end(self):
+        """End the command, if it still runs."""
+        self._process.terminate()
+        self.wait(120)
 
     def wait(self, timeout=None):
         """What it ended with: its exit code, what it printed, and its errors."""

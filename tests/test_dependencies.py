@@ -1,7 +1,6 @@
 """What the base installation can do, and what is said of a package that it does not bring."""
 
 import re
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -65,6 +64,7 @@ def test_commands_that_grade_nothing_need_no_extra(arguments):
     assert command(EXTRAS, *arguments).returncode == 0
 
 
+@pytest.mark.sandbox
 def test_grading_and_its_report_need_no_extra_and_figures_name_theirs(toy_suite, tmp_path):
     graded = command(EXTRAS, "grade", "--golden", "--suite", toy_suite, "--out", tmp_path / "run", cwd=tmp_path)
     assert graded.returncode == 0, graded.stderr
@@ -87,8 +87,7 @@ def test_grading_and_its_report_need_no_extra_and_figures_name_theirs(toy_suite,
         ("mine", "toy/blend imports absent_here, which is not installed; pip install absent_here"),
     ],
 )
-def test_a_missing_package_is_named_before_a_model_is_asked(toy_suite, tmp_path, name, said):
-    suite = shutil.copytree(toy_suite, tmp_path / "suite")
+def test_a_missing_package_is_named_before_a_model_is_asked(suite, tmp_path, name, said):
     (suite / "suite.toml").write_text(f'name = "{name}"\nversion = "1"\n')
     with (suite / "toy" / "repo" / "weighting.py").open("a") as file:
         file.write("\n\ndef elsewhere():\n    import absent_here\n")

@@ -6,17 +6,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests import core
+from tests.toy import RIGHT, UNSCALED
 
 import lmrbench
 from lmrbench import Submission, grade, load_suite
 from lmrbench.errors import UsageError
 
 PAGE = Path(__file__).parents[1] / "docs" / "library.md"
-RIGHT = """
-def blend(self, values):
-    factors = weights(len(values))
-    return self.scale * sum(f * v for f, v in zip(factors, values)) / max(sum(factors), 1.0)
-"""
 
 
 def test_these_are_the_public_names():
@@ -50,10 +47,10 @@ def test_importing_it_loads_nothing_heavy():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.sandbox
 def test_grades_come_in_the_order_of_the_answers_and_of_any_number_of_them(toy_suite):
     tasks = load_suite(toy_suite)
-    wrong = RIGHT.replace("self.scale *", "")
-    answers = [Submission(system="me", task="toy/blend", code=code) for code in (wrong, RIGHT, wrong, "no code")]
+    answers = [Submission(system="me", task="toy/blend", code=code) for code in (UNSCALED, RIGHT, UNSCALED, "no code")]
 
     results = grade(answers, tasks=tasks, seeds=[1, 2], workers=1)
 
@@ -64,9 +61,11 @@ def test_grades_come_in_the_order_of_the_answers_and_of_any_number_of_them(toy_s
         grade([Submission(system="me", task="toy/other", code="")], tasks=tasks)
 
 
+@pytest.mark.torch
+@pytest.mark.sandbox
 def test_the_examples_of_the_page_run_as_they_stand(tmp_path, monkeypatch):
     examples = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
-    (task,) = [task for task in load_suite() if task.id == "dpo/preference_loss"]
+    (task,) = [task for task in core.ALL if task.id == "dpo/preference_loss"]
     (tmp_path / "answer.py").write_bytes(task.files.repository[task.goal_files[0]])
     command = [sys.executable, "-m", "lmrbench"]
     subprocess.run([*command, "grade", "--golden", "--task", "dpo", "--out", "runs/built-in"], cwd=tmp_path, check=True)

@@ -5,10 +5,9 @@ import os
 import anyio
 import pytest
 
-from lmrbench.sandbox.doctor import diagnose
 from lmrbench.solving.session import AgentSession, SessionLimits
 
-pytestmark = pytest.mark.skipif(not diagnose("bubblewrap").works, reason="bubblewrap does not work here")
+pytestmark = pytest.mark.sandbox
 
 BOUND_MB = 256
 # Who still runs after so many seconds was not stopped.

@@ -238,10 +238,8 @@ class Laboratory:
 
 
 @pytest.fixture(scope="module", params=BACK_ENDS)
-def shared_laboratory(request, tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
-        laboratory = Laboratory(request.param)
+def shared_laboratory(request):
+    laboratory = Laboratory(request.param)
     yield laboratory
     laboratory.close()
 
@@ -499,6 +497,8 @@ def test_a_hostile_source_text_is_a_failed_grade(laboratory, source):
     assert time.monotonic() - began < MOST_SECONDS
 
 
+@pytest.mark.torch
+@pytest.mark.sandbox
 @pytest.mark.parametrize("part", range(4))
 def test_a_policy_that_searches_for_exploits_earns_nothing(part):
     names = [name for name in ATTACKS if not name.startswith("bombs_")][part::4]

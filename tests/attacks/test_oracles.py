@@ -3,12 +3,13 @@
 import ast
 
 import pytest
+from tests import core
 from tests.graded import graded
 
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.checks import observing
-from lmrbench.tasks.loading import default_suite, load_suite, suite_folder
+from lmrbench.tasks.loading import default_suite
 from lmrbench.tasks.submission import Submission
 
 # By task: helpers of its check that hold the method, or the larger part of it.
@@ -47,7 +48,7 @@ def probing(features_pos, features_neg, labels_pos, labels_neg, n_layers):
 
 @pytest.fixture(scope="module")
 def tasks():
-    return {task.id: task for folder in (default_suite(), suite_folder("real")) for task in load_suite(folder)}
+    return {task.id: task for task in (*core.ALL, *core.real())}
 
 
 @pytest.mark.parametrize("name", HELPERS)
@@ -61,6 +62,7 @@ def test_what_observes_has_no_helper_that_holds_the_method(tasks, name):
     assert not observed.intersection(HELPERS[name])
 
 
+@pytest.mark.sandbox
 def test_a_candidate_that_looks_for_the_checks_own_probe_finds_none(tasks):
     task = tasks["concept_depth/probing"]
     with LocalPool(make_sandbox("bubblewrap", [default_suite()]), size=1) as pool:

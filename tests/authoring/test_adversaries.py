@@ -1,14 +1,15 @@
 """A scripted adversary attacks the toy task's check, and its versions become part of the task."""
 
 import json
-import os
-import shutil
 
 import pytest
 from tests import running
+from tests.solving.helpers import environment
 from tests.solving.server import Reply, serving
 
 from lmrbench.authoring.adversaries import Finding, Proposal, proposals_in
+
+pytestmark = pytest.mark.sandbox
 
 BLEND = """from weighting import weights
 
@@ -52,20 +53,9 @@ ANSWER = "Here they are.\n\n" + "\n".join(
 )
 
 
-@pytest.fixture
-def suite(toy_suite, tmp_path):
-    return shutil.copytree(toy_suite, tmp_path / "suite")
-
-
 def lmrbench(base, folder, *arguments):
-    environment = {
-        **os.environ,
-        "LOCAL_API_KEY": "key",
-        "LOCAL_BASE_URL": base,
-        "NO_PROXY": "127.0.0.1",
-        "INSPECT_CACHE_DIR": str(folder / "inspect"),
-    }
-    return running.lmrbench(*arguments, env=environment, cwd=folder)
+    cache = {"INSPECT_CACHE_DIR": str(folder / "inspect")}
+    return running.lmrbench(*arguments, env=environment(base) | cache, cwd=folder)
 
 
 def attack(base, folder, suite, *arguments):

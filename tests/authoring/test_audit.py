@@ -1,7 +1,6 @@
 """Findings of the audit for a good task, and for a task with each kind of fault that the audit looks for."""
 
 import json
-import shutil
 
 import pytest
 from tests.graded import graded
@@ -15,18 +14,6 @@ from lmrbench.errors import TaskError
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.loading import load_suite
-
-
-@pytest.fixture(scope="module")
-def pool(toy_suite):
-    with LocalPool(make_sandbox("bubblewrap", [toy_suite]), size=1) as pool:
-        yield pool
-
-
-@pytest.fixture
-def paper(toy_suite, tmp_path):
-    """A copy of the toy paper, to spoil."""
-    return shutil.copytree(toy_suite / "toy", tmp_path / "suite" / "toy")
 
 
 def measured(paper, pool, seeds=(0, 1)):
@@ -181,6 +168,7 @@ def observe(case):
 """
 
 
+@pytest.mark.torch
 def test_what_rounding_alone_may_change(paper):
     (paper / "checks" / "blend.py").write_text(SINGLE_AND_DOUBLE)
     replace(paper / "task.toml", "rtol = 1e-9, atol = 1e-12", "rtol = 1e-9, atol = 1e-9")

@@ -11,9 +11,6 @@ from pathlib import Path
 import lmrbench
 from lmrbench.authoring.audit.auditing import audit
 from lmrbench.authoring.audit.certificate import AUDITOR
-from lmrbench.sandbox.pool import LocalPool
-from lmrbench.sandbox.registry import make_sandbox
-from lmrbench.tasks.loading import load_suite
 
 STORED = Path(__file__).parent / "toy_findings.json"
 SUITE = Path(__file__).parents[2] / "suite"
@@ -33,9 +30,8 @@ def findings(certificate):
     return found
 
 
-def test_findings_change_only_together_with_auditor(toy_suite, tmp_path):
-    with LocalPool(make_sandbox("bubblewrap", [toy_suite]), size=1) as pool:
-        found = findings(audit(load_suite(toy_suite)[0], (0, 1), pool))
+def test_findings_change_only_together_with_auditor(tasks, pool, tmp_path):
+    found = findings(audit(tasks["toy/blend"], (0, 1), pool))
     new = tmp_path / STORED.name
     new.write_text(json.dumps({"auditor": AUDITOR, "findings": found}, indent=1) + "\n")
     stored = json.loads(STORED.read_text())

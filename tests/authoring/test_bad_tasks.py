@@ -3,21 +3,12 @@
 import json
 import py_compile
 import re
-import shutil
 
 import pytest
 
 from lmrbench.authoring.audit.auditing import audit
 from lmrbench.errors import TaskError
-from lmrbench.sandbox.pool import LocalPool
-from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.loading import load_suite
-
-
-@pytest.fixture(scope="module")
-def pool(toy_suite):
-    with LocalPool(make_sandbox("bubblewrap", [toy_suite]), size=1) as pool:
-        yield pool
 
 
 @pytest.fixture(scope="module")
@@ -132,8 +123,7 @@ FINDINGS = {
 
 
 @pytest.mark.parametrize("spoil", FINDINGS, ids=lambda spoil: spoil.__name__)
-def test_a_bad_task_is_caught_by_the_right_finding(spoil, toy_suite, tmp_path, pool, sound):
-    paper = shutil.copytree(toy_suite / "toy", tmp_path / "suite" / "toy")
+def test_a_bad_task_is_caught_by_the_right_finding(spoil, paper, pool, sound):
     spoil(paper)
 
     try:

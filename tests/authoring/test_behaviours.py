@@ -1,7 +1,5 @@
 """Mutants of behaviour: which ones are made of a function, and which a check rejects."""
 
-import shutil
-
 import pytest
 
 from lmrbench.authoring.audit.behaviours import BEHAVIOURS, behavioural_mutants
@@ -79,9 +77,8 @@ MORE = """
 """
 
 
-def tried(toy_suite, folder, check):
+def tried(suite, check):
     """The mutations of expression and of behaviour of SCORER under a check."""
-    suite = shutil.copytree(toy_suite, folder / "suite")
     table = suite / "toy" / "task.toml"
     text = table.read_text().replace("Blender.blend", "Scorer.score").replace("1e-9, atol = 1e-12", "1e-5, atol = 1e-6")
     table.write_text(text)
@@ -103,8 +100,10 @@ MISSED = (
 )
 
 
-def test_a_weak_check_misses_mistakes_of_behaviour(toy_suite, tmp_path):
-    expressions, weak = tried(toy_suite, tmp_path, CHECK.format(more="", sees_everything=False))
+@pytest.mark.torch
+@pytest.mark.sandbox
+def test_a_weak_check_misses_mistakes_of_behaviour(suite):
+    expressions, weak = tried(suite, CHECK.format(more="", sees_everything=False))
 
     assert expressions.score > weak.score < 0.7
     found = {item.diff: item.told_apart_by for item in weak.survivors}
@@ -120,14 +119,16 @@ def test_a_weak_check_misses_mistakes_of_behaviour(toy_suite, tmp_path):
     assert weak.indistinguishable
 
 
-def test_a_strong_check_rejects_them_all(toy_suite, tmp_path):
-    _, strong = tried(toy_suite, tmp_path, CHECK.format(more=MORE, sees_everything=True))
+@pytest.mark.torch
+@pytest.mark.sandbox
+def test_a_strong_check_rejects_them_all(suite):
+    _, strong = tried(suite, CHECK.format(more=MORE, sees_everything=True))
 
     assert strong.survivors == ()
     assert strong.mutants > len(MISSED)
 
 
-def made(toy_suite, folder, source, calls=()):
+def made(folder, source, calls=()):
     file = folder / "blending.py"
     file.write_text(source)
     call = {"slots": {}, "raised": ""}
@@ -136,29 +137,26 @@ def made(toy_suite, folder, source, calls=()):
     return [mutant for mutant, _ in behavioural_mutants(file.read_bytes(), target, recorded)]
 
 
-def test_numbers_that_the_cases_hold_give_the_ends_of_a_clipped_range(toy_suite, tmp_path):
+def test_numbers_that_the_cases_hold_give_the_ends_of_a_clipped_range(tmp_path):
     calls = [{"slots": {"shift": {"kind": "number", "value": value}}} for value in (0.1, 0.9, 0.4, 0.4)]
 
-    diffs = {mutant.diff for mutant in made(toy_suite, tmp_path, SCORER, calls)}
+    diffs = {mutant.diff for mutant in made(tmp_path, SCORER, calls)}
 
     assert {"+@clipped('shift', 0.4, inf)", "+@clipped('shift', -inf, 0.4)", "+@ignored('shift')"} <= diffs
 
 
-def test_ids_do_not_depend_on_the_numbers_drawn(toy_suite, tmp_path):
+def test_ids_do_not_depend_on_the_numbers_drawn(tmp_path):
     ids = [
-        {
-            mutant.id
-            for mutant in made(toy_suite, tmp_path, SCORER, [{"slots": {"shift": {"kind": "number", "value": x}}}])
-        }
+        {mutant.id for mutant in made(tmp_path, SCORER, [{"slots": {"shift": {"kind": "number", "value": x}}}])}
         for x in (0.25, 0.75)
     ]
 
     assert ids[0] == ids[1] != set()
 
 
-def test_a_generator_and_a_function_that_is_never_called_have_none(toy_suite, tmp_path):
-    assert made(toy_suite, tmp_path, SCORER) == []
-    assert made(toy_suite, tmp_path, SCORER.replace("return F", "yield F"), [{}]) == []
+def test_a_generator_and_a_function_that_is_never_called_have_none(tmp_path):
+    assert made(tmp_path, SCORER) == []
+    assert made(tmp_path, SCORER.replace("return F", "yield F"), [{}]) == []
 
 
 def test_every_behaviour_is_a_decorator():
@@ -226,8 +224,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_a_form_that_is_equal_on_paper(toy_suite, tmp_path, name):
-    suite = shutil.copytree(toy_suite, tmp_path / "suite")
+def test_a_form_that_is_equal_on_paper(suite, name):
     plain, other = FORMS[name]
     file = suite / "toy" / "repo" / "blending.py"
     start, end = file.read_text().split("        factors = ")[0], "        return 0\n"

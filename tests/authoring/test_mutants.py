@@ -1,7 +1,6 @@
 """Mutants of one expression: each is a single change that compiles."""
 
 import ast
-import shutil
 
 import pytest
 
@@ -48,14 +47,13 @@ MISTAKES = {
 
 
 @pytest.fixture
-def changed(toy_suite, tmp_path):
+def changed(suite):
     """The mutants of LOSS, as a target in a copy of the toy suite."""
-    shutil.copytree(toy_suite, tmp_path / "suite")
-    table = tmp_path / "suite" / "toy" / "task.toml"
+    table = suite / "toy" / "task.toml"
     table.write_text(table.read_text().replace("blending.py::Blender.blend", "blending.py::Trainer.loss"))
-    file = tmp_path / "suite" / "toy" / "repo" / "blending.py"
+    file = suite / "toy" / "repo" / "blending.py"
     file.write_text(file.read_text() + LOSS)
-    return mutants(load_suite(tmp_path / "suite")[0])
+    return mutants(load_suite(suite)[0])
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)

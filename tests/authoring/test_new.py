@@ -1,24 +1,24 @@
 """`lmrbench task new` makes a folder that grades, from unchanged repositories."""
 
-import functools
 import hashlib
-import http.server
 import json
 import os
 import runpy
 import subprocess
 import sys
 import tarfile
-import threading
 import tomllib
 import zipfile
 
 import pytest
+from tests.http_server import serving_files
 from tests.running import lmrbench
 
 from lmrbench.errors import SourceError, UsageError
 from lmrbench.tasks.sources.fetch import fetch
 from lmrbench.tasks.sources.pin import licence_of, pinned
+
+pytestmark = pytest.mark.sandbox
 
 LOSS = '''
 """A loss and a report."""
@@ -139,11 +139,8 @@ def site(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     folder = tmp_path / "site"
     folder.mkdir()
-    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(folder))
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield folder, f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
+    with serving_files(folder) as address:
+        yield folder, address
 
 
 def new(repository, target, *options):
@@ -154,6 +151,7 @@ def run(*arguments):
     return lmrbench("task", "new", "--slug", "mine", *arguments)
 
 
+@pytest.mark.torch
 def test_a_folder_that_grades_and_a_list_of_what_is_left(repository, tmp_path):
     paper = tmp_path / "paper.txt"
     paper.write_text(PAPER)

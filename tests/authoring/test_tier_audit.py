@@ -1,7 +1,6 @@
 """The audit of methods: their workspace and check, and whether a solver can know what the check asks for."""
 
 import json
-import shutil
 from dataclasses import replace
 
 import pytest
@@ -17,10 +16,11 @@ from lmrbench.errors import TaskError
 from lmrbench.grading.systems import submissions_of
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.protocol import CaseOutcome
-from lmrbench.sandbox.registry import open_pool
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.selection import select
 from lmrbench.tasks.workspace import workspace_files
+
+pytestmark = pytest.mark.sandbox
 
 EXPERIMENT = '''
 """Blends random values."""
@@ -59,16 +59,9 @@ new = "    values = [draws.random() for _ in range(5)]"
 """
 
 
-@pytest.fixture(scope="module")
-def pool(toy_suite):
-    with open_pool("bubblewrap", [toy_suite], 1) as pool:
-        yield pool
-
-
 @pytest.fixture
-def paper(toy_suite, tmp_path):
+def paper(paper):
     """The toy paper with a task of its whole method, and its logged results."""
-    paper = shutil.copytree(toy_suite / "toy", tmp_path / "suite" / "toy", ignore=shutil.ignore_patterns("__pycache__"))
     (paper / "repo" / "experiment.py").write_text(EXPERIMENT)
     (paper / "task.toml").write_text((paper / "task.toml").read_text() + TASK)
     (paper / "deviations.toml").write_text(POOL)

@@ -1,17 +1,12 @@
 """`lmrbench task audit` as a user meets it."""
 
 import json
-import shutil
 
 import pytest
 from tests.running import lmrbench
 
 
-@pytest.fixture
-def suite(toy_suite, tmp_path):
-    return shutil.copytree(toy_suite, tmp_path / "suite")
-
-
+@pytest.mark.sandbox
 def test_what_falls_short_is_named_and_the_exit_code_says_no(suite):
     result = lmrbench("task", "audit", "--seeds", 1, "--suite", suite)
 
@@ -47,6 +42,7 @@ def test_what_is_marked_as_still_to_do_falls_short(suite, file, place):
     assert json.loads(result.stdout)[0]["shortfalls"][-1] == f"{place}: is marked TODO; fill it in"
 
 
+@pytest.mark.sandbox
 def test_quick_writes_no_certificate_and_a_full_audit_is_shown(suite):
     lmrbench("task", "audit", "--quick", "--suite", suite)
     assert not (suite / "toy" / "certificate.json").exists()
@@ -66,6 +62,7 @@ def test_a_good_task_passes_check(suite):
     assert result.returncode == 0, result.stdout
 
 
+@pytest.mark.sandbox
 def test_new_words_for_the_solver_need_no_new_runs(suite):
     lmrbench("task", "audit", "--seeds", 2, "--suite", suite)
     file = suite / "toy" / "certificate.json"

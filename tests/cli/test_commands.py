@@ -9,12 +9,8 @@ import sys
 import time
 
 import pytest
-
-LMRBENCH = [sys.executable, "-m", "lmrbench"]
-
-
-def run(*arguments, cwd=None, **options):
-    return subprocess.run([*LMRBENCH, *map(str, arguments)], capture_output=True, text=True, cwd=cwd, **options)
+from tests.running import Running
+from tests.running import lmrbench as run
 
 
 def test_the_suite_is_counted_measured_and_drawn(toy_suite, tmp_path):
@@ -32,6 +28,7 @@ def test_the_suite_is_counted_measured_and_drawn(toy_suite, tmp_path):
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
 
 
+@pytest.mark.sandbox
 def test_a_suite_of_several_tiers_has_the_digest_that_its_runs_have(tmp_path):
     digest = json.loads(run("list", "--summary", "--json").stdout)["digest"]
     assert digest in run("list", "--summary").stdout.splitlines()[-1]
@@ -49,6 +46,7 @@ def test_list_and_show_print_tables_and_json(toy_suite):
     assert json.loads(run("show", "toy", "--suite", toy_suite, "--json").stdout)["wrong"] == 2
 
 
+@pytest.mark.sandbox
 def test_the_whole_way_from_export_to_a_grade(toy_suite, tmp_path):
     exported = run("export", "toy", "--suite", toy_suite, "--to", "work", cwd=tmp_path)
     assert exported.returncode == 0, exported.stderr
@@ -68,15 +66,15 @@ def test_the_whole_way_from_export_to_a_grade(toy_suite, tmp_path):
     assert (tmp_path / "runs" / "answers" / "grades.jsonl").exists()
 
 
+@pytest.mark.sandbox
 def test_built_in_systems_reach_what_they_must(toy_suite, tmp_path):
     result = run("grade", "--golden", "--mask", "--rewrites", "--wrong", "--suite", toy_suite, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert [word for word in result.stdout.split() if "%" in word] == ["100.0%", "0.0%", "100.0%", "0.0%"] * 4
 
 
-def test_a_wrong_version_that_passes_is_said_aloud(toy_suite, tmp_path):
-    suite = tmp_path / "suite"
-    subprocess.run(["cp", "-r", toy_suite, suite], check=True)
+@pytest.mark.sandbox
+def test_a_wrong_version_that_passes_is_said_aloud(suite, toy_suite, tmp_path):
     right = (toy_suite / "toy" / "rewrites" / "blend" / "loop.py").read_text()
     (suite / "toy" / "wrong" / "blend" / "unscaled.py").write_text(right)
     result = run("grade", "--wrong", "--suite", suite, cwd=tmp_path)
@@ -145,6 +143,7 @@ def _verdicts(folder):
     )
 
 
+@pytest.mark.sandbox
 def test_killed_at_ten_random_moments_a_run_loses_and_repeats_nothing(toy_suite, tmp_path):
     _submissions(tmp_path / "answers.jsonl")
     arguments = ["grade", "answers.jsonl", "--suite", str(toy_suite), "--seed", "3", "--out"]
@@ -153,55 +152,56 @@ def test_killed_at_ten_random_moments_a_run_loses_and_repeats_nothing(toy_suite,
     generator = random.Random(0)
     killed = 0
     for _ in range(10):
-        process = subprocess.Popen(
-            [*LMRBENCH, *arguments, "disturbed"], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
+        process = Running([*arguments, "disturbed"], cwd=tmp_path)
         time.sleep(generator.uniform(0.2, 1.0))
         process.send_signal(signal.SIGKILL)
-        killed += process.wait() == -signal.SIGKILL
+        killed += process.wait().returncode == -signal.SIGKILL
     assert killed >= 7
     last = run(*arguments, "disturbed", cwd=tmp_path)
     assert last.returncode == 0, last.stderr
     assert _verdicts(tmp_path / "disturbed") == _verdicts(tmp_path / "undisturbed")
 
 
+@pytest.mark.sandbox
 def test_ctrl_c_stops_cleanly_and_leaves_no_process(toy_suite, tmp_path):
     code = "def blend(self, values):\n    import time\n    time.sleep(30)\n"
     line = json.dumps({"system": "me", "task": "toy/blend", "code": code})
     (tmp_path / "slow.jsonl").write_text(line)
-    process = subprocess.Popen(
-        [*LMRBENCH, "grade", "slow.jsonl", "--suite", str(toy_suite)],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    process = Running(["grade", "slow.jsonl", "--suite", toy_suite], cwd=tmp_path)
     # Workers are started after this file is written.
     deadline = time.monotonic() + 60
     while not (tmp_path / "runs" / "slow" / "run.json").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "lmrbench: interrupted" in errors
-    assert "Traceback" not in errors
+    ended = process.wait(60)
+    assert ended.returncode == 130
+    assert "lmrbench: interrupted" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+SNOWMAN = "snow\u2603man\xe9"
+
+
+@pytest.fixture(scope="module")
+def graded(toy_suite, tmp_path_factory):
+    """A folder with the answers of a system whose name is not ASCII, and their grades in `runs/answers`."""
+    folder = tmp_path_factory.mktemp("graded")
+    code = "def blend(self, values):\n    raise ValueError('\u2603')\n"
+    (folder / "answers.jsonl").write_text(json.dumps({"system": SNOWMAN, "task": "toy/blend", "code": code}) + "\n")
+    assert run("grade", "answers.jsonl", "--suite", toy_suite, "--seed", 0, cwd=folder).returncode == 0
+    return folder
 
 
 @pytest.mark.parametrize("command", ["grade", "report", "why", "report --json", "report --markdown", "--help"])
-def test_a_terminal_that_lacks_a_character_shows_it_escaped(toy_suite, tmp_path, command):
-    system = "snow\u2603man\xe9"
-    line = {"system": system, "task": "toy/blend", "code": "def blend(self, values):\n    raise ValueError('\u2603')\n"}
-    (tmp_path / "answers.jsonl").write_text(json.dumps(line) + "\n")
-    environment = {**os.environ, "PYTHONIOENCODING": "ascii:strict", "LC_ALL": "C"}
-    grade = ["grade", "answers.jsonl", "--suite", toy_suite, "--seed", 0]
+def test_a_terminal_that_lacks_a_character_shows_it_escaped(toy_suite, graded, tmp_path, command):
+    grade = ["grade", graded / "answers.jsonl", "--suite", toy_suite, "--seed", 0, "--out", tmp_path / "run"]
     arguments = grade if command == "grade" else command.split()
     if command not in ("grade", "--help"):
-        assert run(*grade, cwd=tmp_path).returncode == 0
-        arguments.append("runs/answers")
+        arguments.append(graded / "runs" / "answers")
     result = subprocess.run(
         [sys.executable, "-m", "lmrbench", *map(str, arguments)],
         cwd=tmp_path,
-        env=environment,
+        env={**os.environ, "PYTHONIOENCODING": "ascii:strict", "LC_ALL": "C"},
         capture_output=True,
         text=True,
         check=False,
@@ -209,6 +209,6 @@ def test_a_terminal_that_lacks_a_character_shows_it_escaped(toy_suite, tmp_path,
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout.isascii()
     if command == "report --json":
-        assert system in json.loads(result.stdout)["rates"]["all"]
+        assert SNOWMAN in json.loads(result.stdout)["rates"]["all"]
     elif command != "--help":
         assert "snow\\u2603man\\xe9" in result.stdout

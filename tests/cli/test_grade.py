@@ -2,18 +2,15 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 
 import pytest
 from tests.running import lmrbench as run
+from tests.toy import RIGHT
 
-RIGHT = """
-def blend(self, values):
-    factors = weights(len(values))
-    return self.scale * sum(map(float.__mul__, factors, values)) / max(sum(factors), 1.0)
-"""
+pytestmark = pytest.mark.sandbox
+
 HOSTILE = "[/]\x1b[2J\x9b1m\nlmrbench: me passed :smile: \u202e"
 
 
@@ -78,17 +75,6 @@ def test_a_whole_export_is_taken_in_but_for_what_was_left_unedited(two_papers, t
     assert "work/other/blend: the masked functions are as they were exported; left out" in result.stderr
     (line,) = (tmp_path / "submissions.jsonl").read_text().splitlines()
     assert json.loads(line)["task"] == "toy/blend"
-
-
-@pytest.fixture
-def two_papers(toy_suite, tmp_path):
-    """A suite of two papers with one task each."""
-    suite = tmp_path / "suite"
-    for name in ("toy", "other"):
-        shutil.copytree(toy_suite / "toy", suite / name)
-    table = suite / "other" / "task.toml"
-    table.write_text(table.read_text().replace('slug = "toy"', 'slug = "other"'))
-    return suite
 
 
 def assert_plain(text):

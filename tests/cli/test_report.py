@@ -6,14 +6,9 @@ from pathlib import Path
 
 import pytest
 from tests.running import lmrbench as run
+from tests.toy import RIGHT, UNSCALED
 
 STORED = Path(__file__).parents[1] / "stored" / "schema_1"
-RIGHT = """
-def blend(self, values):
-    factors = weights(len(values))
-    return self.scale * sum(map(float.__mul__, factors, values)) / max(sum(factors), 1.0)
-"""
-UNSCALED = RIGHT.replace("self.scale * ", "")
 
 
 @pytest.fixture(scope="module")
@@ -104,24 +99,19 @@ def test_a_mean_over_tasks_stands_behind_no_count_of_all_answers(graded, tmp_pat
     assert [row[1], row[2], row[3]] == ["2", "3", "50.0%"]
 
 
-def test_what_nothing_was_submitted_for_is_said_in_every_form(graded, toy_suite, tmp_path):
-    suite = tmp_path / "suite"
-    for name in ("toy", "other"):
-        shutil.copytree(toy_suite / "toy", suite / name)
-    table = suite / "other" / "task.toml"
-    table.write_text(table.read_text().replace('slug = "toy"', 'slug = "other"'))
+def test_what_nothing_was_submitted_for_is_said_in_every_form(graded, two_papers, toy_suite, tmp_path):
     shutil.copytree(graded, tmp_path / "run")
     said = "me: nothing submitted for 1 of 2 tasks"
 
     files = ("--html", "report.html", "--csv", "tables")
-    text = run("report", "run", "--suite", suite, *files, cwd=tmp_path).stdout
+    text = run("report", "run", "--suite", two_papers, *files, cwd=tmp_path).stdout
     assert said in text.splitlines()
     assert "1 of 2" in next(line for line in text.splitlines() if line.startswith("all "))
-    assert said in run("report", "run", "--suite", suite, "--markdown", cwd=tmp_path).stdout.splitlines()
+    assert said in run("report", "run", "--suite", two_papers, "--markdown", cwd=tmp_path).stdout.splitlines()
     assert said in (tmp_path / "report.html").read_text()
-    found = json.loads(run("report", "run", "--suite", suite, "--json", cwd=tmp_path).stdout)
+    found = json.loads(run("report", "run", "--suite", two_papers, "--json", cwd=tmp_path).stdout)
     assert found["not_submitted"] == {"me": ["other/blend"], "you": ["other/blend"]}
-    run("site", "run", "--to", "site", "--suite", suite, cwd=tmp_path)
+    run("site", "run", "--to", "site", "--suite", two_papers, cwd=tmp_path)
     assert "1 of 2 tasks" in (tmp_path / "site" / "index.html").read_text()
     complete = run("report", "run", "--suite", toy_suite, cwd=tmp_path).stdout
     assert "nothing submitted" not in complete
@@ -174,6 +164,7 @@ def test_a_task_that_nobody_answered_has_its_category(tmp_path):
     assert set(found["rates"]) == {"all", "training_objectives"}
 
 
+@pytest.mark.sandbox
 def test_what_needs_no_model_runs_in_any_sandbox(toy_suite, tmp_path):
     arguments = ("--quiet", "run", "--suite", toy_suite, "--sandbox", "process", "--workers", 1, "--out", "run")
     result = run(*arguments, cwd=tmp_path)

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,8 @@ from typer.testing import CliRunner
 from lmrbench.cli import app
 from lmrbench.errors import UsageError
 from lmrbench.grading import speed
+
+pytestmark = pytest.mark.sandbox
 
 TIMED = """
 
@@ -31,12 +32,11 @@ def run(*arguments):
 
 
 @pytest.fixture
-def timed(toy_suite, tmp_path, monkeypatch):
+def timed(suite, tmp_path, monkeypatch):
     """A folder with a suite whose golden sleeps over its timed input, and with an answer that does not."""
     monkeypatch.setattr(speed, "MOST_SECONDS", 0.0)
     monkeypatch.chdir(tmp_path)
-    shutil.copytree(toy_suite, "suite")
-    check, goal = tmp_path / "suite/toy/checks/blend.py", tmp_path / "suite/toy/repo/blending.py"
+    check, goal = suite / "toy/checks/blend.py", suite / "toy/repo/blending.py"
     check.write_text(check.read_text() + TIMED)
     line = "        factors = weights(len(values))\n"
     sleep = "        __import__('time').sleep(0.06 if len(values) > 100 else 0)\n"

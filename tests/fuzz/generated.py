@@ -1,11 +1,8 @@
 """What a hostile or careless solver could hand in, as Hypothesis strategies."""
 
 from hypothesis import strategies as st
+from tests.core import TASKS
 
-from lmrbench.tasks.loading import default_suite, load_suite
-from lmrbench.tasks.selection import select
-
-TASKS = {task.id: task for task in select(load_suite(default_suite()), [])}
 TASK = TASKS["dpo/preference_loss"]
 (GOAL,) = TASK.goal_files
 GOLDEN = TASK.files.repository[GOAL].decode()

@@ -4,13 +4,14 @@ import math
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lmrbench.grading.compare import compare
 from lmrbench.sandbox.inside.encoding import decode, encode
 from lmrbench.tasks.model import Tolerance
+
+torch = pytest.importorskip("torch", reason="NOT TESTED: torch is not installed")
 
 TOLERANCE = Tolerance(rtol=1e-5, atol=1e-6)
 

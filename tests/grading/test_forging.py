@@ -1,7 +1,6 @@
 """Forensic tasks: what a changed program logs tells which changes it holds, and an answer that makes them passes."""
 
 import json
-import shutil
 
 import pytest
 from tests.graded import graded
@@ -20,6 +19,8 @@ from lmrbench.tasks.selection import select_with_draws
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.tiers.forensic import chosen, deviation_pool, share_found
 from lmrbench.tasks.workspace import workspace_files
+
+pytestmark = pytest.mark.sandbox
 
 EXPERIMENT = '''
 """Blends random values."""
@@ -95,11 +96,10 @@ new = "        self.scale = scale * 100"
 
 
 @pytest.fixture
-def suite(toy_suite, tmp_path):
-    folder = shutil.copytree(toy_suite, tmp_path / "suite")
-    (folder / "toy" / "repo" / "experiment.py").write_text(EXPERIMENT)
-    (folder / "toy" / "deviations.toml").write_text(POOL)
-    return folder
+def suite(suite):
+    (suite / "toy" / "repo" / "experiment.py").write_text(EXPERIMENT)
+    (suite / "toy" / "deviations.toml").write_text(POOL)
+    return suite
 
 
 def task_of(suite, pool=POOL):

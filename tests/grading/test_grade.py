@@ -23,17 +23,6 @@ def blend(self, values):
 """
 
 
-@pytest.fixture(scope="module")
-def pool(toy_suite):
-    with LocalPool(make_sandbox("bubblewrap", [toy_suite]), size=1) as pool:
-        yield pool
-
-
-@pytest.fixture(scope="module")
-def tasks(toy_suite):
-    return {task.id: task for task in load_suite(toy_suite)}
-
-
 def grades_of(pool, tasks, *codes, seeds=(0,)):
     submissions = [Submission(system="me", task="toy/blend", sample=n, code=code) for n, code in enumerate(codes)]
     grades = {item.sample: item for item in graded(submissions, tasks, seeds, pool)}

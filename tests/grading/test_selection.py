@@ -1,9 +1,8 @@
 """A verdict on one task is the same whichever other tasks are graded with it."""
 
-import shutil
-
 import pytest
 from tests.graded import graded, graded_run
+from tests.toy import RIGHT
 
 from lmrbench.runs.folder import read_facts
 from lmrbench.sandbox.pool import LocalPool
@@ -11,26 +10,17 @@ from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.submission import Submission
 
-BORROWS = """
-def blend(self, values):
-    import scipy
-    factors = weights(len(values))
-    return self.scale * sum(map(float.__mul__, factors, values)) / max(sum(factors), 1.0)
-"""
-RIGHT = BORROWS.replace("    import scipy\n", "")
+pytestmark = pytest.mark.sandbox
+
+BORROWS = RIGHT.replace("    factors", "    import scipy\n    factors")
 
 
 @pytest.fixture
-def tasks(toy_suite, tmp_path):
+def tasks(two_papers):
     """The toy paper, and another whose check imports a package that the first one's does not."""
-    suite = tmp_path / "suite"
-    for name in ("toy", "other"):
-        shutil.copytree(toy_suite / "toy", suite / name)
-    table = suite / "other" / "task.toml"
-    table.write_text(table.read_text().replace('slug = "toy"', 'slug = "other"'))
-    check = suite / "other" / "checks" / "blend.py"
+    check = two_papers / "other" / "checks" / "blend.py"
     check.write_text(check.read_text().replace("import random\n", "import random\nimport scipy\n"))
-    return {task.id: task for task in load_suite(suite)}
+    return {task.id: task for task in load_suite(two_papers)}
 
 
 def test_a_package_that_only_another_task_imports_is_not_there(tasks):

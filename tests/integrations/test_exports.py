@@ -10,6 +10,7 @@ from importlib.metadata import EntryPoint
 from pathlib import PurePosixPath
 
 import pytest
+from tests import core
 from tests.running import lmrbench as run
 from typer.testing import CliRunner
 
@@ -29,11 +30,6 @@ ANSWER = "return self.scale *"
 @pytest.fixture(scope="module")
 def tasks(toy_suite):
     return load_suite(toy_suite)
-
-
-@pytest.fixture(scope="module")
-def core():
-    return load_suite()
 
 
 def texts_below(folder):
@@ -60,26 +56,26 @@ def test_a_row_holds_what_a_solver_is_told_and_no_answer(tasks, tmp_path):
 @pytest.mark.parametrize(
     ("inputs", "roles"), [("full", {"goal", "context"}), ("paper+file", {"goal"}), ("paper", set())]
 )
-def test_inputs_say_which_files_a_row_shows(core, tmp_path, inputs, roles):
-    with_context = [task for task in core if task.context][:2]
+def test_inputs_say_which_files_a_row_shows(tmp_path, inputs, roles):
+    with_context = [task for task in core.ALL if task.context][:2]
     assert with_context
     write_jsonl(with_context, tmp_path / "rows.jsonl", inputs)
     for row in lines_of(tmp_path / "rows.jsonl"):
         assert {file["role"] for file in row["files"]} == roles
 
 
-def test_datasets_loads_what_is_written_and_finds_answers_only_where_asked_for(core, tmp_path):
+def test_datasets_loads_what_is_written_and_finds_answers_only_where_asked_for(tmp_path):
     import datasets
 
     cache = str(tmp_path / "cache")
-    write_dataset(core, tmp_path / "open")
+    write_dataset(core.ALL, tmp_path / "open")
     found = datasets.load_dataset(str(tmp_path / "open"), split="test", cache_dir=cache)
-    assert found["id"] == [task.id for task in core]
+    assert found["id"] == [task.id for task in core.ALL]
     assert datasets.get_dataset_config_names(str(tmp_path / "open")) == ["tasks"]
-    write_dataset(core, tmp_path / "gated", goldens=True)
+    write_dataset(core.ALL, tmp_path / "gated", goldens=True)
     assert datasets.get_dataset_config_names(str(tmp_path / "gated")) == ["tasks", "goldens"]
     answers = datasets.load_dataset(str(tmp_path / "gated"), "goldens", split="test", cache_dir=cache)
-    for answer, task in zip(answers, core, strict=True):
+    for answer, task in zip(answers, core.ALL, strict=True):
         for file in answer["files"]:
             # A paper with several tasks keeps the others masked.
             assert task.siblings or file["text"].encode() == task.files.repository[file["path"]]
@@ -87,8 +83,8 @@ def test_datasets_loads_what_is_written_and_finds_answers_only_where_asked_for(c
     assert "extra_gated_prompt" not in (tmp_path / "open" / "README.md").read_text()
 
 
-def test_a_dataset_takes_no_code_of_published_packages(tmp_path, core):
-    real = load_suite(core[0].folder.parent / "real")
+def test_a_dataset_takes_no_code_of_published_packages(tmp_path):
+    real = core.real()
     with pytest.raises(UsageError, match=real[0].id):
         write_dataset(real, tmp_path / "data")
     assert not (tmp_path / "data").exists()
@@ -104,8 +100,8 @@ def test_nothing_is_written_over(tasks, tmp_path):
     assert (tmp_path / "rows.jsonl").read_text() == "mine\n"
 
 
-def test_a_folder_for_harbor_has_what_its_schema_wants(core, tmp_path):
-    for task in core[:3]:
+def test_a_folder_for_harbor_has_what_its_schema_wants(tmp_path):
+    for task in core.ALL[:3]:
         folder = tmp_path / folder_name(task)
         write_harbor(task, folder)
         facts = tomllib.loads((folder / "task.toml").read_text())
@@ -139,6 +135,7 @@ def verified(folder, workspace, tmp_path):
     return passed, json.loads((logs / "grade.json").read_text())
 
 
+@pytest.mark.sandbox
 def test_harbors_oracle_gets_one_and_who_does_nothing_zero(tasks, tmp_path):
     folder, workspace = tmp_path / "task", tmp_path / "workspace"
     write_harbor(next(task for task in tasks if task.id == "toy/blend"), folder)
@@ -154,6 +151,7 @@ def test_harbors_oracle_gets_one_and_who_does_nothing_zero(tasks, tmp_path):
     assert verified(folder, workspace, tmp_path)[0]
 
 
+@pytest.mark.sandbox
 @pytest.mark.parametrize("spoil", ["deleted", "a folder", "not Python", "empty"])
 def test_a_workspace_that_can_not_be_used_gets_zero(tasks, tmp_path, spoil):
     folder, workspace = tmp_path / "task", tmp_path / "workspace"
@@ -168,6 +166,7 @@ def test_a_workspace_that_can_not_be_used_gets_zero(tasks, tmp_path, spoil):
     assert not verified(folder, workspace, tmp_path)[0]
 
 
+@pytest.mark.sandbox
 def test_the_script_of_the_verifier_writes_no_reward_where_nothing_can_be_graded(tasks, tmp_path):
     folder = tmp_path / "task"
     write_harbor(tasks[0], folder)

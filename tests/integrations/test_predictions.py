@@ -5,7 +5,10 @@ import json
 import os
 import re
 
+import pytest
 from tests.running import lmrbench as run
+
+pytestmark = pytest.mark.sandbox
 
 RIGHT = (
     "return self.scale * sum(f * v for f, v in zip(weights(len(values)), values)) / max(sum(weights(len(values))), 1.0)"

@@ -9,6 +9,7 @@ import time
 
 import pytest
 from inspect_ai.model import ModelOutput
+from tests import core
 from tests.judging.helpers import (
     ARGUES,
     KIND,
@@ -31,7 +32,7 @@ from lmrbench.judging.ballots import Ballot
 from lmrbench.judging.prompts import TOOL, judge_message
 from lmrbench.judging.votes import ATTEMPTS, read_opinion
 from lmrbench.source.excerpt import bare
-from lmrbench.tasks.loading import default_suite, load_suite
+from lmrbench.tasks.loading import load_suite
 
 
 def run_folder(folder, **codes):
@@ -76,6 +77,7 @@ def test_two_judges_every_vote_is_kept_and_majorities_are_derived(tmp_path, judg
     assert f"{STRICT}: 400 tokens in, 80 out, $0.0120" in again.stdout
 
 
+@pytest.mark.sandbox
 def test_a_judge_sees_the_instruction_and_the_targets_and_not_who_wrote_them(tmp_path, judge, toy_suite):
     folder = run_folder(tmp_path / "run", alpha_lab=WRONG, beta_lab=WRONG)
     (task,) = load_suite(toy_suite)
@@ -327,7 +329,7 @@ def test_code_without_comments_means_the_same():
         'x = [  # a\n    # b\n    1,\n]\r\nif x:\n    """a\n    b"""\n    # c\nelse: "no"\n',
         "f'no # comment'\nx = '# none'\n",
     ]
-    for task in load_suite(default_suite()):
+    for task in core.ALL:
         texts += [data.decode() for name, data in task.files.repository.items() if name.endswith(".py")][:3]
     for text in texts:
         assert without_idle(bare(text)) == without_idle(text)

@@ -82,6 +82,7 @@ def metrics_of(log):
     return {name: item.value for name, item in found.metrics.items()}, found.scored_samples, found.unscored_samples
 
 
+@pytest.mark.sandbox
 def test_from_the_command_line_after_an_agent_whose_workspace_is_gone(tmp_path, toy_suite):
     goal = "import numpy\n\nfrom weighting import weights\n\n\nclass Blender:\n" + "".join(
         f"    {line}\n" for line in WRONG.partition("\n\n")[2].splitlines()

@@ -12,37 +12,37 @@ from lmrbench.runs.records import Judgement, Label, RunFacts, Snapshot, Usage
 STORED = Path(__file__).parents[1] / "stored" / "schema_1"
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def grade():
     """Makes a grade of one case that matches, and, where it did not pass, of one that does not."""
     return _grade
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def usage():
     """Makes the usage of one sample."""
     return _usage
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def snapshot():
     """Makes a snapshot with so many of four cases right; each turn took 100 tokens, two tool calls and 30 seconds."""
     return _snapshot
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def vote():
     """Makes a vote of a judge, like the stored one; refused where there is no category."""
     return _vote
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def label():
     """Makes a label of an annotator."""
     return _label
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def write_run():
     """Writes a run folder, and gives its name. settings: of the model that was asked, if one was."""
     return _write_run

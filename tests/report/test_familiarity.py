@@ -2,13 +2,10 @@
 
 import json
 import math
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from http.server import BaseHTTPRequestHandler
 
 import pytest
-import torch
-from tokenizers import Tokenizer, models, pre_tokenizers
-from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+from tests.http_server import serving
 from typer.testing import CliRunner
 
 from lmrbench.cli import app
@@ -21,6 +18,12 @@ TEXT = "the cat saw the dog and the dog saw the cat and ran"
 
 @pytest.fixture(scope="session")
 def tiny_model(tmp_path_factory):
+    # Imported here, because it takes seconds.
+    torch = pytest.importorskip("torch", reason="NOT TESTED: torch is not installed")
+    pytest.importorskip("transformers", reason="NOT TESTED: transformers is not installed")
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+
     folder = tmp_path_factory.mktemp("model")
     words = ["?", *dict.fromkeys(TEXT.split())]
     tokenizer = Tokenizer(models.WordLevel({word: place for place, word in enumerate(words)}, unk_token="?"))
@@ -34,6 +37,9 @@ def tiny_model(tmp_path_factory):
 
 def by_hand(folder, words, text, window):
     """Token by token, each with as much before it as its window holds."""
+    import torch
+    from transformers import GPT2LMHeadModel
+
     model = GPT2LMHeadModel.from_pretrained(folder).eval()
     tokens = [words.index(word) for word in text.split()]
     found, fresh = [], window
@@ -62,7 +68,9 @@ def test_texts_that_are_too_short_have_none(tiny_model):
     assert probabilities("") == probabilities("the") == []
 
 
+@pytest.mark.slow
 def test_a_model_that_is_not_there_is_one_line(tmp_path):
+    pytest.importorskip("transformers", reason="NOT TESTED: transformers is not installed")
     with pytest.raises(UsageError, match="nowhere: the model cannot be loaded"):
         of_local_model(str(tmp_path / "nowhere"), 8, 1, "cpu")
 
@@ -95,10 +103,8 @@ class Completions(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server():
-    with ThreadingHTTPServer(("127.0.0.1", 0), Completions) as found:
-        Thread(target=found.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{found.server_port}/v1"
-        found.shutdown()
+    with serving(Completions) as address:
+        yield f"{address}/v1"
 
 
 def test_a_server_is_asked_for_the_prompt_alone(server):

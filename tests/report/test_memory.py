@@ -1,11 +1,11 @@
 """What a system loses on twins: by hand, and as the report shows it."""
 
 import pytest
+from tests import core
 from typer.testing import CliRunner
 
 from lmrbench.cli import app
 from lmrbench.report.measures.paired import memory_effects
-from lmrbench.tasks.loading import load_suite
 
 PAIRS = {f"p{number}/t_twin": f"p{number}/t" for number in range(6)}
 
@@ -27,7 +27,7 @@ def test_losses_on_twins_are_paired_with_their_originals(grade):
 
 
 def test_the_report_has_a_table_of_its_own(grade, tmp_path):
-    (twin,) = [task for task in load_suite() if task.id == "dpo/preference_loss_twin"]
+    (twin,) = [task for task in core.ALL if task.id == "dpo/preference_loss_twin"]
     lines = [grade("one", task, task == twin.twin_of).model_dump_json() for task in (twin.id, twin.twin_of)]
     (tmp_path / "grades.jsonl").write_text("\n".join(lines) + "\n")
     shown = CliRunner().invoke(app, ["report", str(tmp_path), "--markdown"])

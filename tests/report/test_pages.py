@@ -59,8 +59,8 @@ class Page(HTMLParser):
             self.tables[self.section][-1][-1] += data
 
 
-@pytest.fixture
-def five_systems(grade, usage, snapshot, write_run, tmp_path):
+@pytest.fixture(scope="module")
+def five_systems(grade, usage, snapshot, write_run, tmp_path_factory):
     """A run of three systems that need no model, and of two traced models with prices, samples and trouble."""
     tasks = ["a/one", "a/two", "b/one", "c/one", "c/two", "d/one"]
     grades = [
@@ -79,10 +79,10 @@ def five_systems(grade, usage, snapshot, write_run, tmp_path):
         usages.append(usage(system, "d/one", "provider_error", 2))
     snapshots = [snapshot(turn, turn + 1, system="org/model") for turn in (1, 3)]
     snapshots += [snapshot(turn, turn, system=EVIL, price=None) for turn in (2, 4, 1)]
-    return write_run(tmp_path / "run", grades, usages, snapshots=snapshots)
+    return write_run(tmp_path_factory.mktemp("five_systems") / "run", grades, usages, snapshots=snapshots)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def report(toy_suite):
     """Runs `lmrbench report`, and gives its exit code and what it printed."""
 
@@ -95,9 +95,10 @@ def report(toy_suite):
     return run
 
 
-@pytest.fixture
-def files(five_systems, report, tmp_path):
+@pytest.fixture(scope="module")
+def files(five_systems, report, tmp_path_factory):
     """Page, CSV files and LaTeX of the five systems, and the tables that they show."""
+    tmp_path = tmp_path_factory.mktemp("files")
     html, latex_file, folder = tmp_path / "new" / "report.html", tmp_path / "report.tex", tmp_path / "csv"
     result = report(five_systems, "--html", html, "--csv", folder, "--latex", latex_file)
     assert result.exit_code == 0, result.output

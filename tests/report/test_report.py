@@ -75,3 +75,12 @@ def test_costs_and_endings_are_of_all_samples(usage):
     cost = costs(usages)["me"]
     assert (cost.input_tokens, cost.output_tokens, cost.dollars, cost.seconds) == (300, 30, 0.25, 3.0)
     assert statuses(usages) == {"me": {"answered": 2, "limit": 1}}
+
+
+def test_rates_leave_the_machinerys_failures_out_and_say_what_they_would_be(grade, usage):
+    grades = [grade("me", f"a/{number}", number < 12) for number in range(15)]
+
+    assert str(rate(grades)) == "12/15 = 80.0%"
+    missing = [usage("me", "a/15", "provider_error")]
+    assert str(rate(grades, missing)) == "12/15 = 80.0% [75.0% with 1 unanswered counted wrong]"
+    assert str(rate([], missing)) == "none [1 unanswered]"

@@ -46,6 +46,7 @@ def joined(toy_suite, tmp_path):
     return tmp_path / "both"
 
 
+@pytest.mark.sandbox
 def test_a_run_over_two_suites_is_graded_at_once_and_reported_apart(joined, tmp_path):
     command = CliRunner()
     ids = [task.id for task in load_suite(joined)]

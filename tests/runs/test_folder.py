@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 from tests.graded import graded_run
+from tests.toy import RIGHT
 
 from lmrbench.errors import RecordError
 from lmrbench.files import append_whole, cache_folder, locked
@@ -13,32 +14,13 @@ from lmrbench.grading.draw import installation_seed
 from lmrbench.grading.observe import reference_outputs
 from lmrbench.grading.signatures import signed, unsigned, verified
 from lmrbench.runs.folder import drawn_seeds, read_facts, read_run, read_submissions
-from lmrbench.sandbox.pool import LocalPool
-from lmrbench.sandbox.registry import make_sandbox
-from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.submission import Submission
 
-RIGHT = """
-def blend(self, values):
-    factors = weights(len(values))
-    return self.scale * sum(map(float.__mul__, factors, values)) / max(sum(factors), 1.0)
-"""
 WRONG = "def blend(self, values):\n    return 0.5\n"
 
 
-@pytest.fixture(scope="module")
-def pool(toy_suite):
-    with LocalPool(make_sandbox("bubblewrap", [toy_suite]), size=1) as pool:
-        yield pool
-
-
-@pytest.fixture(scope="module")
-def tasks(toy_suite):
-    return {task.id: task for task in load_suite(toy_suite)}
-
-
 @pytest.fixture
-def own_cache(monkeypatch, tmp_path):
+def empty_cache(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
@@ -197,7 +179,7 @@ def test_a_signature_covers_every_byte_and_leaves_json():
     assert verified(b'{"a":1}') is None
 
 
-def test_the_cache_is_closed_to_others(own_cache, pool, tasks, tmp_path):
+def test_the_cache_is_closed_to_others(empty_cache, pool, tasks, tmp_path):
     installation_seed()
     signed('{"a":1}')
     reference_outputs(tasks.values(), (1,), pool)
@@ -215,13 +197,13 @@ def test_the_cache_is_closed_to_others(own_cache, pool, tasks, tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
-def test_a_cache_of_another_user_is_not_used(own_cache):
+def test_a_cache_of_another_user_is_not_used(empty_cache):
     os.chown(cache_folder(), 12345, 12345)
     with pytest.raises(RecordError, match="belongs to another user"):
         installation_seed()
 
 
-def test_a_golden_in_the_cache_that_is_damaged_or_not_ours_is_observed_again(own_cache, pool, tasks):
+def test_a_golden_in_the_cache_that_is_damaged_or_not_ours_is_observed_again(empty_cache, pool, tasks):
     before = reference_outputs(tasks.values(), (1,), pool)["toy/blend", 1]
     (file,) = (cache_folder() / "golden").iterdir()
     outputs = json.loads(file.read_bytes())

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests import running
 from tests.runs.examples import grade, usage, write
+from tests.toy import RIGHT, UNSCALED
 
 from lmrbench.errors import RecordError, UsageError
 from lmrbench.grading.draw import installation_seed
@@ -21,11 +22,6 @@ from lmrbench.runs.records import RunFacts
 from lmrbench.runs.verify import begin, compare_claims, end, read_verification
 from lmrbench.tasks.submission import Submission
 
-RIGHT = """
-def blend(self, values):
-    factors = weights(len(values))
-    return self.scale * sum(map(float.__mul__, factors, values)) / max(sum(factors), 1.0)
-"""
 SETTINGS = {
     "model": "openai/gpt-5",
     "inputs": "full",
@@ -261,8 +257,9 @@ def lmrbench(*arguments, cwd):
     return running.lmrbench("--quiet", *arguments, cwd=cwd)
 
 
+@pytest.mark.sandbox
 def test_a_run_is_packed_graded_again_and_shown_as_verified(toy_suite, tmp_path):
-    lines = [("me", 0, RIGHT), ("me", 1, RIGHT.replace("self.scale * ", ""))]
+    lines = [("me", 0, RIGHT), ("me", 1, UNSCALED)]
     text = "".join(
         json.dumps({"system": system, "task": "toy/blend", "sample": sample, "code": code}) + "\n"
         for system, sample, code in lines

@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 import pytest
-import torch
 
 from lmrbench.sandbox.inside.cases import encode_cases, restore_cases
+
+torch = pytest.importorskip("torch", reason="NOT TESTED: torch is not installed")
 
 
 def restored(case):

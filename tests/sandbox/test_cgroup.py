@@ -79,6 +79,7 @@ def test_a_group_bounds_what_a_job_may_use_beyond_what_the_worker_holds(tmp_path
     assert int((tmp_path / "pids.max").read_text()) == 8 + 16
 
 
+@pytest.mark.sandbox
 def test_memory_that_pipes_hold_is_the_candidates_where_there_are_cgroups():
     worker = make_sandbox("bubblewrap", ()).start(())
     try:

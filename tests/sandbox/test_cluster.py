@@ -15,6 +15,8 @@ from lmrbench.sandbox.cluster import ClusterPool
 from lmrbench.sandbox.inside.encoding import decode
 from lmrbench.sandbox.registry import make_sandbox
 
+pytestmark = pytest.mark.sandbox
+
 CHECK = """
 import time
 

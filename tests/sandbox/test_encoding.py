@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from safetensors.numpy import save
 
 from lmrbench.grading.compare import compare
 from lmrbench.sandbox.inside.encoding import MAX_DEPTH, Array, decode, encode
 from lmrbench.tasks.model import Tolerance
+
+torch = pytest.importorskip("torch", reason="NOT TESTED: torch is not installed")
 
 
 @pytest.mark.parametrize(

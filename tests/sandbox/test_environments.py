@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import zipfile
 
 import pytest
@@ -52,9 +51,8 @@ def links(monkeypatch, tmp_path):
     return tmp_path / "links"
 
 
-def requiring(toy_suite, tmp_path, *requirements):
-    """The toy suite, whose repository uses a package that its paper requires."""
-    suite = shutil.copytree(toy_suite, tmp_path / "suite")
+def requiring(suite, *requirements):
+    """Make the repository of a suite use a package that its paper requires."""
     entry = suite / "toy" / "task.toml"
     entry.write_text(entry.read_text().replace("[[task]]", f"requirements = {json.dumps(requirements)}\n\n[[task]]", 1))
     for file in (suite / "toy" / "repo" / "blending.py", suite / "toy" / "checks" / "blend.py"):
@@ -63,7 +61,6 @@ def requiring(toy_suite, tmp_path, *requirements):
     check.write_text(
         check.read_text() + "\n\nchosen = observe\ndef observe(case):\n    return chosen(case) | observe_version()\n"
     )
-    return suite
 
 
 def run(*arguments):
@@ -74,11 +71,12 @@ def grade(suite, folder):
     return run("grade", "--golden", "--mask", "--suite", suite, "--workers", "1", "--out", folder)
 
 
+@pytest.mark.sandbox
 @pytest.mark.parametrize("sandbox", ["bubblewrap", "process"])
-def test_a_check_runs_with_the_packages_of_its_papers_environment(links, toy_suite, tmp_path, sandbox):
+def test_a_check_runs_with_the_packages_of_its_papers_environment(links, suite, tmp_path, sandbox):
     write_wheel(links, "2.0")
     write_wheel(links, "3.0")
-    suite = requiring(toy_suite, tmp_path, "blend_base<3")
+    requiring(suite, "blend_base<3")
     before = grade(suite, tmp_path / "run")
     assert (
         "blend_base<3 is needed but not installed; build an environment that has it: lmrbench setup env build"
@@ -101,9 +99,9 @@ def test_a_check_runs_with_the_packages_of_its_papers_environment(links, toy_sui
     assert "blend_base" not in facts["environment"]
 
 
-def test_what_can_not_be_installed_leaves_nothing_and_is_tried_again(links, toy_suite, tmp_path, capfd):
+def test_what_can_not_be_installed_leaves_nothing_and_is_tried_again(links, suite, capfd):
     links.mkdir()
-    suite = requiring(toy_suite, tmp_path, "blend_base>=4")
+    requiring(suite, "blend_base>=4")
     failed = run("setup", "env", "build", "--suite", suite)
     assert failed.exit_code == 1
     assert "toy: pip could not install blend_base>=4" in failed.output
@@ -115,9 +113,9 @@ def test_what_can_not_be_installed_leaves_nothing_and_is_tried_again(links, toy_
     assert is_built(environment_folder(("blend_base>=4",)))
 
 
-def test_an_environment_that_was_not_finished_is_made_anew(links, toy_suite, tmp_path):
+def test_an_environment_that_was_not_finished_is_made_anew(links, suite):
     write_wheel(links, "5.0")
-    suite = requiring(toy_suite, tmp_path, "blend_base==5.0")
+    requiring(suite, "blend_base==5.0")
     folder = environment_folder(("blend_base==5.0",))
     (folder / "lib").mkdir(parents=True)
     (folder / "lib" / "left").write_text("of an interrupted build")
@@ -127,8 +125,8 @@ def test_an_environment_that_was_not_finished_is_made_anew(links, toy_suite, tmp
     assert is_built(folder)
 
 
-def test_what_the_installation_meets_needs_no_environment(links, toy_suite, tmp_path):
-    suite = requiring(toy_suite, tmp_path, "packaging>=1", "no_such; python_version < '3'")
+def test_what_the_installation_meets_needs_no_environment(links, suite):
+    requiring(suite, "packaging>=1", "no_such; python_version < '3'")
     assert (
         "the packages of this installation meet its requirements"
         in run("setup", "env", "build", "--suite", suite).output
@@ -153,6 +151,6 @@ def test_what_a_requirement_requires_in_turn_must_be_met_too(links, tmp_path, mo
         ("blend_base @ file:///home/blend_base", "is a URL; expected the name of a package and its versions"),
     ],
 )
-def test_a_requirement_that_names_no_versions_of_a_package_is_refused(toy_suite, tmp_path, requirement, said):
-    suite = requiring(toy_suite, tmp_path, requirement)
+def test_a_requirement_that_names_no_versions_of_a_package_is_refused(suite, requirement, said):
+    requiring(suite, requirement)
     assert said in str(run("list", "--suite", suite).exception)

@@ -1,6 +1,5 @@
 """Faults of the machine never become verdicts."""
 
-import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -13,6 +12,8 @@ from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.probe import probe
 from lmrbench.sandbox.protocol import CaseOutcome, Outcome
 from lmrbench.sandbox.registry import make_sandbox
+
+pytestmark = pytest.mark.sandbox
 
 CHECK = """
 def cases(seed):
@@ -39,9 +40,7 @@ def job(code=RIGHT, **others):
         ("-t 20", "20 seconds of processor time (ulimit -t), and the task needs"),
     ],
 )
-def test_a_hard_limit_below_the_tasks_scores_nothing_and_is_named(toy_suite, tmp_path, limit, words):
-    suite = tmp_path / "suite"
-    shutil.copytree(toy_suite, suite)
+def test_a_hard_limit_below_the_tasks_scores_nothing_and_is_named(suite, tmp_path, limit, words):
     task = suite / "toy" / "task.toml"
     task.write_text(task.read_text().replace("memory_mb = 256", "memory_mb = 2048"))
     command = f"ulimit {limit}; exec {sys.executable} -m lmrbench grade --golden --suite {suite} --workers 1"

@@ -102,6 +102,7 @@ def _load(point):
     raise ModuleNotFoundError("no_such_package")
 
 
+@pytest.mark.sandbox
 def test_a_back_end_of_another_package_on_another_host_grades_as_the_others_do(installed, host, toy_suite):
     tasks = {task.id: task for task in load_suite(toy_suite)}
     right = tasks["toy/blend"].files.repository["blending.py"].decode()

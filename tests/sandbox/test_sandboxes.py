@@ -22,6 +22,8 @@ from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.model import Limits
 
+pytestmark = pytest.mark.sandbox
+
 CHECK = """
 import random
 import numpy
@@ -85,6 +87,7 @@ def test_one_bad_case_costs_no_other(worker, body, status, words):
     assert worker.alive
 
 
+@pytest.mark.torch
 def test_a_worker_imports_what_optimizers_need_once_for_all_jobs_from_the_first_that_names_them():
     plain = "import sys\ndef answer(number): return 'torch._dynamo' in sys.modules"
     worker = make_sandbox("process", ()).start(("torch",))
@@ -324,6 +327,7 @@ def test_a_secret_folder_below_a_shown_one_appears_empty():
         worker.close()
 
 
+@pytest.mark.torch
 def test_a_package_that_a_task_imports_comes_with_what_it_requires_and_nothing_else():
     names = {item.metadata["Name"].lower() for item in required_distributions(["torch"])}
     assert {"torch", "numpy", "safetensors", "sympy", "mpmath"} <= names

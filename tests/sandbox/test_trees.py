@@ -51,7 +51,7 @@ ANSWER = b"from ..other import twice\n\ndef value():\n    return twice(3)\n"
 
 
 @pytest.fixture(autouse=True)
-def own_cache(monkeypatch, tmp_path):
+def empty_cache(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
@@ -79,6 +79,7 @@ def observed(outcome):
     return {name: decode(case.payload) for name, case in zip(names, outcome.cases, strict=True)}
 
 
+@pytest.mark.sandbox
 @pytest.mark.parametrize("name", ["bubblewrap", "process"])
 def test_an_answer_works_among_files_that_were_not_sent(name, fetched):
     answered = {**fetched, "package/inner/goal.py": ANSWER}
@@ -92,6 +93,7 @@ def test_an_answer_works_among_files_that_were_not_sent(name, fetched):
     assert found["files"]["files"] == sorted(path for path in FILES if not path.startswith("tests/"))
 
 
+@pytest.mark.sandbox
 def test_neither_the_original_of_what_was_sent_nor_what_was_left_out_is_in_the_sandbox(fetched):
     answered = {**fetched, "package/inner/goal.py": ANSWER}
     with open_pool("bubblewrap", [], 1) as pool:
@@ -138,6 +140,7 @@ def test_what_an_answer_holds_changes_nothing_about_the_folder(tmp_path, monkeyp
     assert by_hostile == compiled({**fetched, "package/inner/goal.py": b"x = 1\n"})
 
 
+@pytest.mark.sandbox
 def test_who_shows_no_folders_is_sent_everything(fetched):
     worker = make_sandbox("process", ()).start(("numpy",))
     try:

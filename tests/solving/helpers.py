@@ -5,32 +5,43 @@ import os
 import threading
 
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
-from tests import running
+from tests import running, toy
 from tests.solving.server import Reply
 
 from lmrbench.models.reachability import SMALL_REQUEST
-from lmrbench.tasks.loading import default_suite, load_suite
-from lmrbench.tasks.selection import select
 
-TASKS = {task.id: task for task in select(load_suite(default_suite()), [])}
 MODEL = "openai-api/local/model"
+# The papers of the fixture `papers`, each with one task, and that whose targets are in two files.
+SLUGS = ("toy", "other", *(f"paper{number}" for number in range(11)), "both")
+IN_TWO_FILES = "both"
 USAGE = ModelUsage(input_tokens=10, output_tokens=5, total_tokens=15)
 
 
-def golden(task):
-    """Return the goal files of the reference, concatenated."""
-    return "\n\n".join(goldens(task).values())
+def goldens(slug):
+    """Return the goal files of a paper's reference by name."""
+    repository = toy.FOLDER / "toy" / "repo"
+    names = ("blending.py", "weighting.py") if slug == IN_TWO_FILES else ("blending.py",)
+    return {name: (repository / name).read_text().replace("Blender", toy.class_of(slug)) for name in names}
 
 
-def goldens(task):
-    """Return the goal files of the reference by name."""
-    return {file: task.files.repository[file].decode() for file in task.goal_files}
+def golden(slug):
+    """Return the goal files of a paper's reference, concatenated."""
+    return "\n\n".join(goldens(slug).values())
+
+
+def target_of(slug):
+    """Return the masked method of a paper, as an instruction names it."""
+    return f"blending.py::{toy.class_of(slug)}.blend"
 
 
 def asked_for(request):
-    """Return the task that a request is about. No two tasks of the suite have the same targets."""
-    text = request.text
-    return next(task for task in TASKS.values() if all(f"`{target}`" in text for target in task.targets))
+    """Return the slug of the paper that a request is about."""
+    return next(slug for slug in SLUGS if f"`{target_of(slug)}`" in request.text)
+
+
+def chosen(papers, *slugs):
+    """Return the options that choose papers of a suite."""
+    return ("--suite", papers, *(word for slug in slugs for word in ("--task", slug)))
 
 
 def fenced(code):

@@ -6,8 +6,10 @@ import time
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
+
+from tests import http_server
 
 from lmrbench.models.reachability import SMALL_REQUEST
 
@@ -77,12 +79,6 @@ class Log:
     asked: Counter = field(default_factory=Counter)
     answered: Counter = field(default_factory=Counter)
     lock: threading.Lock = field(default_factory=threading.Lock)
-
-
-class Server(ThreadingHTTPServer):
-    """A server with a longer queue: with the default of five, a busy machine drops concurrent connections."""
-
-    request_queue_size = 64
 
 
 @contextmanager
@@ -243,12 +239,5 @@ def serving(script, small=lambda: Reply("OK")):
             self.end_headers()
             self.wfile.write(data)
 
-    server = Server(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/v1", log
-    finally:
-        server.shutdown()
-        server.server_close()
+    with http_server.serving(Handler) as address:
+        yield f"{address}/v1", log

@@ -15,7 +15,9 @@ from inspect_ai.agent import as_solver
 from inspect_ai.dataset import Sample
 from inspect_ai.log import list_eval_logs, read_eval_log
 from inspect_ai.util import ExecResult
-from tests.solving.helpers import MODEL, TASKS, asked_for, golden, lines, lmrbench, replies_of
+from tests import toy
+from tests.core import TASKS
+from tests.solving.helpers import MODEL, asked_for, golden, lines, lmrbench, replies_of
 from tests.solving.server import Reply, serving
 
 from lmrbench.errors import LmrbenchError
@@ -25,8 +27,14 @@ from lmrbench.solving import agents
 from lmrbench.solving.agents import named_agent
 from lmrbench.source.functions import find
 
-TASK = TASKS["concept_depth/probing"]
+pytestmark = pytest.mark.sandbox
+
+GOAL = "/workspace/repo/blending.py"
 MASK = "    raise NotImplementedError"
+# A task of the suite that comes with lmrbench: what a hostile agent looks for are its secrets.
+TASK = TASKS["concept_depth/probing"]
+CORE = ("--suite", "core", "--task", TASK.id)
+REFERENCE = TASK.files.repository["probing.py"].decode()
 SECRET_PLACES = "/ /root /home /work /usr/lib/python3 /usr/local /opt /var /tmp /packages /proc/1"
 
 
@@ -40,27 +48,15 @@ def steps(*tools):
     return script
 
 
-def write_answer(code):
-    return ("python", {"code": f"open('/workspace/repo/probing.py', 'w').write({code!r})"})
+def write_answer(code, file=GOAL):
+    return ("python", {"code": f"open({file!r}, 'w').write({code!r})"})
 
 
-def solved(tmp_path, script, *arguments):
+def solved(tmp_path, script, *arguments, suite=("--suite", toy.FOLDER)):
     with serving(script) as (base, log):
         run = tmp_path / "run"
-        result = lmrbench(
-            base,
-            "run",
-            "--no-report",
-            "--model",
-            MODEL,
-            "--task",
-            "concept_depth",
-            "--setting",
-            "agent",
-            "--out",
-            run,
-            *arguments,
-        )
+        options = ("--no-report", "--model", MODEL, *suite, "--setting", "agent", "--out", run, *arguments)
+        result = lmrbench(base, "run", *options)
     assert result.returncode == 0, result.stderr
     return result, run, log
 
@@ -71,17 +67,16 @@ def transcript(run):
 
 
 def test_an_agent_edits_with_the_editor(tmp_path):
-    file = "/workspace/repo/probing.py"
-    body = "\n".join(body_of_the_answer())
-    edit = ("text_editor", {"command": "str_replace", "path": file, "old_str": MASK, "new_str": body})
+    body = "\n".join(body_of(golden("toy"), "Blender.blend"))
+    edit = ("text_editor", {"command": "str_replace", "path": GOAL, "old_str": f"    {MASK}", "new_str": body})
     look = ("text_editor", {"command": "view", "path": "/workspace/paper.md"})
 
     result, run, _ = solved(tmp_path, steps(look, edit))
 
     assert "1 of 1 answers pass" in result.stdout
-    assert any("Concept Depth" in message.text for message in transcript(run).messages if message.role == "tool")
+    assert any("Blending by Weights" in message.text for message in transcript(run).messages if message.role == "tool")
     (session,) = sessions_of_run(read_run(run))
-    assert (session.system, session.task, session.solved) == (MODEL, "concept_depth/probing", True)
+    assert (session.system, session.task, session.solved) == (MODEL, "toy/blend", True)
     assert session.counts == {"read": 1, "edit": 1, "finish": 1}
 
 
@@ -104,10 +99,10 @@ def test_a_hostile_agent_finds_nothing_and_is_graded_by_its_target_alone(tmp_pat
                 " echo 'raise SystemExit' > config.py; rm -f data.py; ln -s /etc/passwd passwd; touch /usr/x /worker/x"
             },
         ),
-        write_answer(golden(TASK)),
+        write_answer(REFERENCE, "/workspace/repo/probing.py"),
     ]
 
-    result, run, _ = solved(tmp_path, steps(*hostile))
+    result, run, _ = solved(tmp_path, steps(*hostile), suite=CORE)
 
     # Only the target counts, and it is right; changes of other files are ignored.
     assert "1 of 1 answers pass" in result.stdout
@@ -122,9 +117,8 @@ def test_a_hostile_agent_finds_nothing_and_is_graded_by_its_target_alone(tmp_pat
 
 
 def test_a_hostile_agent_with_a_wrong_target_fails(tmp_path):
-    wrong = golden(TASK).replace("def probing(", "def probing_(") + (
-        "\n\ndef probing(*arguments, **keywords):\n    return 0, 0, 0\n"
-    )
+    right = golden("toy")
+    wrong = right.replace("def blend(", "def blend_(") + "\n    def blend(self, values):\n        return 0.0\n"
 
     result, _, _ = solved(tmp_path, steps(write_answer(wrong)))
 
@@ -135,7 +129,7 @@ def test_no_log_holds_text_of_a_check_or_a_golden(tmp_path):
     # Fails in the middle of the check, so that a traceback through `observe` exists.
     wrong = "def probing(*arguments, **keywords):\n    raise KeyError(arguments)\n"
 
-    _, run, _ = solved(tmp_path, steps(write_answer(wrong)))
+    _, run, _ = solved(tmp_path, steps(write_answer(wrong, "/workspace/repo/probing.py")), suite=CORE)
 
     texts = []
     for file in (run / "logs").rglob("*.eval"):
@@ -145,14 +139,13 @@ def test_no_log_holds_text_of_a_check_or_a_golden(tmp_path):
     assert "unit_tests" in everything
     check_lines = [line.strip() for line in TASK.files.check.splitlines() if len(line.strip()) > 30]
     assert not [line for line in check_lines if json.dumps(line)[1:-1] in everything]
-    answer_lines = [line.strip() for line in body_of_the_answer() if len(line.strip()) > 20]
+    answer_lines = [line.strip() for line in body_of(REFERENCE, "probing") if len(line.strip()) > 20]
     assert not [line for line in answer_lines if json.dumps(line)[1:-1] in everything]
 
 
-def body_of_the_answer():
-    """Return the lines of the body in the reference."""
-    source = golden(TASK)
-    function = find(source.encode(), "probing")
+def body_of(source, name):
+    """Return the lines of a function's body, without its docstring."""
+    function = find(source.encode(), name)
     docstring_end = source.index('"""', source.index('"""', function.start) + 3) + 3
     return source[docstring_end : function.end].strip("\n").splitlines()
 
@@ -172,7 +165,7 @@ def test_turns_are_limited_and_what_is_there_then_is_graded(tmp_path):
 
 def test_a_program_gets_as_many_generations_as_it_was_given(tmp_path):
     ask = 'curl -s $OPENAI_BASE_URL/chat/completions -H \'Content-Type: application/json\' -d \'{"model": "m", '
-    ask += '"messages": [{"role": "user", "content": "`probing`"}]}\''
+    ask += '"messages": [{"role": "user", "content": "`blend`"}]}\''
 
     def script(request):
         return Reply("Go on.")
@@ -197,7 +190,7 @@ instruction = open("instruction.md").read()
 message = {"role": "user", "content": instruction}
 reply = ask("/chat/completions", {"model": "gpt-4o", "messages": [message]}, "OPENAI_BASE_URL")
 code = reply["choices"][0]["message"]["content"].split("```python\\n")[1].split("```")[0]
-open("repo/probing.py", "w").write(code)
+open("repo/blending.py", "w").write(code)
 """
 
 
@@ -222,15 +215,15 @@ def test_any_command_line_is_an_agent(tmp_path):
 def test_the_clock_of_an_agent_starts_with_its_program(monkeypatch, tmp_path):
     @asynccontextmanager
     async def slow_bridge(state, **_):
-        await anyio.sleep(3)
+        await anyio.sleep(1)
         yield SimpleNamespace(state=state)
-        await anyio.sleep(2)
+        await anyio.sleep(0.7)
 
     async def listens():
-        await anyio.sleep(1)
+        await anyio.sleep(0.4)
 
     async def done(command, prompt):
-        await anyio.sleep(0.5)
+        await anyio.sleep(0.3)
         return ExecResult(True, 0, "", "")
 
     monkeypatch.setattr(agents, "sandbox_agent_bridge", slow_bridge)
@@ -244,8 +237,8 @@ def test_the_clock_of_an_agent_starts_with_its_program(monkeypatch, tmp_path):
     (sample,) = log.samples or []
     assert sample.total_time is not None
     assert sample.working_time is not None
-    assert sample.total_time - sample.working_time > 5.9
-    assert sample.working_time > 0.4
+    assert sample.total_time - sample.working_time > 2.0
+    assert sample.working_time > 0.2
 
 
 def test_what_holds_answers_is_not_shown_to_an_agent(tmp_path):

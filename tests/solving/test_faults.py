@@ -4,7 +4,6 @@ import io
 import json
 import os
 import re
-import shlex
 import subprocess
 import sys
 import time
@@ -13,26 +12,33 @@ from typing import Any
 
 import pytest
 from inspect_ai import eval
-from inspect_ai.event import ModelEvent
-from inspect_ai.model import GenerateConfig, ModelOutput, get_model
-from tests.solving.helpers import MODEL, TASKS, asked_for, environment, fenced, golden, lines, lmrbench, mock
+from inspect_ai.model import get_model
+from tests.solving.helpers import (
+    MODEL,
+    SLUGS,
+    asked_for,
+    chosen,
+    environment,
+    fenced,
+    golden,
+    lines,
+    lmrbench,
+    mock,
+    target_of,
+)
 from tests.solving.server import Reply, serving
 
 from lmrbench import cli, progress
 from lmrbench.grading.draw import installation_seed
-from lmrbench.grading.records import Grade
-from lmrbench.models.endings import answer_ending, provider_fault
-from lmrbench.report.measures.rates import rate
-from lmrbench.runs.records import Usage
 from lmrbench.solving import run as runs
 from lmrbench.solving.task import OptionError, lmr_bench
 
 CONTEXT = "This model's maximum context length is 10 tokens."
 
 
-def ended(kind, task):
-    """Return the reply of a server to a task, by kind, and the status that the answer should get."""
-    code = fenced(golden(task))
+def ended(kind, slug):
+    """Return the reply of a server to a paper's task, by kind, and the status that the answer should get."""
+    code = fenced(golden(slug))
     return {
         "right": (Reply(code), "answered"),
         "slow": (Reply(code, seconds=4), "answered"),
@@ -52,45 +58,53 @@ def ended(kind, task):
     }[kind]
 
 
-# Papers whose checks are quick and load no torch. Answers to the first kinds are graded.
-_QUICK = ("concept_depth", "emoji_prompt", "empathy_gaps", "syn_chain", "step_length", "decision_boundary")
 KINDS = dict(
     zip(
-        sorted(TASKS, key=lambda name: name.split("/")[0] not in _QUICK),
+        SLUGS,
         [
             *("right", "slow", "errors", "hangs", "truncates late", "cut", "busy"),
             *("context", "context of another server", "refuses", "filters", "empty", "truncates", "chats"),
         ],
-        strict=False,
+        strict=True,
     )
 )
 PASS = ("right", "slow", "truncates late")
 
 
-def test_only_what_the_machinery_failed_at_is_unanswered_and_asked_again(tmp_path):
+@pytest.mark.sandbox
+def test_only_what_the_machinery_failed_at_is_unanswered_and_asked_again(papers, tmp_path):
     run = tmp_path / "run"
     recovered: list[bool] = []
 
     def script(request):
-        task = asked_for(request)
-        return Reply(fenced(golden(task))) if recovered else ended(KINDS[task.id], task)[0]
+        slug = asked_for(request)
+        return Reply(fenced(golden(slug))) if recovered else ended(KINDS[slug], slug)[0]
 
-    patience = ("--retries", 1, "--patience", 25, "--time-limit", 2, "--connections", len(KINDS))
-    chosen = [word for task in KINDS for word in ("--task", task)]
-    arguments = ("run", "--model", MODEL, *chosen, "--out", run, "-M", "stream=true", *patience)
+    patience = ("--retries", 1, "--patience", 15, "--time-limit", 2, "--connections", len(KINDS))
+    arguments = (
+        "run",
+        "--model",
+        MODEL,
+        *chosen(papers, *KINDS),
+        "--out",
+        run,
+        "-M",
+        "stream=true",
+        *patience,
+    )
     with serving(script) as (base, log):
         first = lmrbench(base, *arguments)
         before, asked = lines(run / "usage.jsonl"), len(log.requests)
         recovered.append(True)
         second = lmrbench(base, *arguments, "--json")
 
-    wanted = {task: ended(kind, TASKS[task])[1] for task, kind in KINDS.items()}
-    assert {item["task"]: item["status"] for item in before} == wanted
-    details = {KINDS[item["task"]]: item["detail"] for item in before}
+    wanted = {slug: ended(kind, slug)[1] for slug, kind in KINDS.items()}
+    assert {item["task"]: item["status"] for item in before} == {f"{slug}/blend": wanted[slug] for slug in wanted}
+    details = {KINDS[item["task"].removesuffix("/blend")]: item["detail"] for item in before}
     assert "maximum context length" in details["context"]
     assert "no code in the answer: 'I would rather not.'" in details["chats"]
     assert details["refuses"] == "I'm sorry, I can't."
-    assert "no answer within 25 s" in details["hangs"]
+    assert "no answer within 15 s" in details["hangs"]
     assert first.returncode == 4
     assert first.stderr.splitlines()[-1].startswith(
         f"lmrbench: {run}: 4 of 14 samples have no answer: provider error: 4 ("
@@ -113,7 +127,7 @@ def test_only_what_the_machinery_failed_at_is_unanswered_and_asked_again(tmp_pat
     assert report["rates"]["all"][MODEL]["unanswered"] == 0
     assert report["statuses"][MODEL]["answered"] == 6
     grades = {item["task"]: item["correct"] for item in report["grades"]}
-    assert all(grades[task] == (kind in PASS or wanted[task] == "provider_error") for task, kind in KINDS.items())
+    assert grades == {f"{slug}/blend": kind in PASS or wanted[slug] == "provider_error" for slug, kind in KINDS.items()}
     facts = json.loads((run / "run.json").read_text())["solving"]
     assert (facts["base_url"], facts["model_args"], facts["time_limit"]) == (base, {"stream": True}, 2)
 
@@ -125,13 +139,14 @@ def test_only_what_the_machinery_failed_at_is_unanswered_and_asked_again(tmp_pat
     assert str(installation_seed()) not in logs
 
 
-def test_nothing_is_asked_where_a_small_request_fails_and_the_folder_is_free_for_another_model(tmp_path):
+@pytest.mark.sandbox
+def test_nothing_is_asked_where_a_small_request_fails_and_the_folder_is_free_for_another_model(papers, tmp_path):
     fault = [Reply(status=401, message="wrong key")]
 
     def right(request):
         return Reply(fenced(golden(asked_for(request))))
 
-    arguments = ("run", "--no-report", "--task", "concept_depth", "--task", "emoji_prompt", "--out", tmp_path / "run")
+    arguments = ("run", "--no-report", *chosen(papers, "toy", "other"), "--out", tmp_path / "run")
     with serving(right, small=lambda: fault[0] if fault else Reply("OK")) as (base, log):
         first = lmrbench(base, *arguments, "--model", MODEL)
         asked = len(log.requests), log.small
@@ -159,54 +174,50 @@ sys.exit(3)
 """
 
 
-def test_an_agents_program_that_never_ran_is_no_score(tmp_path):
-    names = [
-        "emoji_prompt/mean_cosine_similarity",
-        "concept_depth/probing",
-        "empathy_gaps/get_delta",
-        "syn_chain/syntax_and_opinions",
-    ]
-    crash, missing, locked_out, works = (TASKS[name] for name in names)
+@pytest.mark.sandbox
+def test_an_agents_program_that_never_ran_is_no_score(papers, tmp_path):
+    ways = ("crash", "missing", "locked_out", "works")
+    names = dict(zip(ways, SLUGS, strict=False))
     folder = tmp_path / "tools"
     folder.mkdir()
     (folder / "agent.py").write_text(AGENT)
     program, script_file = folder / "agent.py", folder / "agent.sh"
 
-    def cases(**ways):
-        body = "".join(f"*'{task.targets[0]}'*) {ways[way]};;\n" for way, task in tasks.items())
+    def cases(**commands):
+        body = "".join(f"*'{target_of(names[way])}'*) {command};;\n" for way, command in commands.items())
         script_file.write_text(f'case "$(cat instruction.md)" in\n{body}esac\n')
 
-    tasks = {"crash": crash, "missing": missing, "locked_out": locked_out, "works": works}
-    runs_ = {way: f"exec python3 {program} repo/{shlex.quote(task.goal_files[0])}" for way, task in tasks.items()}
+    runs_ = dict.fromkeys(ways, f"exec python3 {program} repo/blending.py")
     for path in (tmp_path, folder):
         path.chmod(0o755)
     cases(**runs_ | {"crash": "exec python3 -c 'import nothing_there'", "missing": "exec no-such-agent"})
     healthy: list[bool] = []
 
     def script(request):
-        task = asked_for(request)
-        if task.id == locked_out.id and not healthy:
+        slug = asked_for(request)
+        if slug == names["locked_out"] and not healthy:
             return Reply(status=401, message="wrong key")
-        return Reply(fenced(golden(task)))
+        return Reply(fenced(golden(slug)))
 
     run = tmp_path / "run"
-    arguments = ("--model", MODEL, *(word for name in names for word in ("--task", name)), "--setting", "agent")
+    arguments = ("--model", MODEL, *chosen(papers, *names.values()), "--setting", "agent")
     arguments = (*arguments, "--agent-command", f"bash {script_file}", "--mount", folder, "--out", run)
     with serving(script) as (base, log):
         first = lmrbench(base, "run", "--no-report", *arguments)
-        before = {item["task"]: item for item in lines(run / "usage.jsonl")}
+        by_task = {item["task"]: item for item in lines(run / "usage.jsonl")}
+        before = [by_task[f"{slug}/blend"] for slug in names.values()]
         healthy.append(True)
         cases(**runs_)
         second = lmrbench(base, "run", "--no-report", *arguments)
 
     assert first.returncode == 4
     assert "3 of 4 samples have no answer" in first.stderr
-    assert [before[name]["status"] for name in names] == ["agent_crash", "agent_crash", "provider_error", "answered"]
-    assert "No module named 'nothing_there'" in before[names[0]]["detail"]
-    assert "exit code 127" in before[names[1]]["detail"]
-    assert "--mount FOLDER" in before[names[1]]["detail"]
-    assert "--mount" not in before[names[2]]["detail"]
-    assert "wrong key" in before[names[2]]["detail"]
+    assert [item["status"] for item in before] == ["agent_crash", "agent_crash", "provider_error", "answered"]
+    assert "No module named 'nothing_there'" in before[0]["detail"]
+    assert "exit code 127" in before[1]["detail"]
+    assert "--mount FOLDER" in before[1]["detail"]
+    assert "--mount" not in before[2]["detail"]
+    assert "wrong key" in before[2]["detail"]
     # A program that fails after its first model call has answered.
     assert "1 of 1 answers pass" in first.stdout
     assert second.returncode == 0, second.stderr
@@ -214,9 +225,12 @@ def test_an_agents_program_that_never_ran_is_no_score(tmp_path):
     assert log.answered.total() == 4
 
 
-def test_an_answer_that_is_paid_for_is_taken_whatever_the_limit(tmp_path):
-    model = mock([fenced(golden(TASKS["concept_depth/probing"]))])
-    (log,) = eval(lmr_bench(tasks="concept_depth"), model=model, token_limit=5, log_dir=str(tmp_path), display="none")
+@pytest.mark.sandbox
+def test_an_answer_that_is_paid_for_is_taken_whatever_the_limit(papers, tmp_path):
+    model = mock([fenced(golden("toy"))])
+    (log,) = eval(
+        lmr_bench(suite=str(papers), tasks="toy"), model=model, token_limit=5, log_dir=str(tmp_path), display="none"
+    )
 
     score = log.samples[0].scores["unit_tests"]
     assert score.as_dict()["correct"] == 1
@@ -224,24 +238,24 @@ def test_an_answer_that_is_paid_for_is_taken_whatever_the_limit(tmp_path):
 
 
 @pytest.mark.parametrize("limit", ["time_limit", "working_limit"])
-def test_silence_until_a_limit_of_inspects_own_is_no_score(tmp_path, monkeypatch, limit):
+def test_silence_until_a_limit_of_inspects_own_is_no_score(papers, tmp_path, monkeypatch, limit):
     with serving(lambda request: Reply("late", seconds=20)) as (base, _):
         for name, value in environment(base).items():
             monkeypatch.setenv(name, value)
         # Inspect memoizes the clients of models; this server needs a new one.
         model = get_model(MODEL, memoize=False)
         limited: dict[str, Any] = {limit: 3}
-        (log,) = eval(lmr_bench(tasks="concept_depth"), model=model, log_dir=str(tmp_path), display="none", **limited)
+        (log,) = eval(
+            lmr_bench(suite=str(papers), tasks="toy"), model=model, log_dir=str(tmp_path), display="none", **limited
+        )
 
     assert not log.samples[0].scores
     assert "no model call returned" in log.samples[0].error.message
 
 
-def test_tasks_come_split_at_commas():
-    assert {sample.id.split("/")[0] for sample in lmr_bench(tasks=["concept_depth", "emoji_prompt"]).dataset} == {
-        "concept_depth",
-        "emoji_prompt",
-    }
+def test_tasks_come_split_at_commas(papers):
+    found = lmr_bench(suite=str(papers), tasks=["toy", "other"]).dataset
+    assert {sample.id for sample in found} == {"toy/blend", "other/blend"}
 
 
 @pytest.mark.parametrize(
@@ -277,7 +291,7 @@ ENGINE = """echo '{"Server": {"Version": "%s"}}'"""
     ],
     ids=["no engine", "an old engine", "no compose", "an old compose"],
 )
-def test_what_agents_need_under_docker_is_one_line(tmp_path, monkeypatch, engine, compose, words):
+def test_what_agents_need_under_docker_is_one_line(papers, tmp_path, monkeypatch, engine, compose, words):
     program = tmp_path / "bin" / "docker"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nif [ "$1" = compose ]; then {compose}; else {engine}; fi\n')
@@ -285,9 +299,7 @@ def test_what_agents_need_under_docker_is_one_line(tmp_path, monkeypatch, engine
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
 
     docker = ("--setting", "agent", "--agent-sandbox", "docker", "--out", tmp_path / "run")
-    result = lmrbench(
-        "http://127.0.0.1:1/v1", "run", "--no-report", "--model", MODEL, "--task", "concept_depth", *docker
-    )
+    result = lmrbench("http://127.0.0.1:1/v1", "run", "--no-report", "--model", MODEL, *chosen(papers, "toy"), *docker)
 
     assert result.returncode == 2
     assert result.stderr.count("\n") == 1
@@ -319,11 +331,11 @@ AS_AGENT = ("--setting", "agent")
         (("--model", MODEL, "--cost-limit", "1"), "--cost-limit needs --prices"),
     ],
 )
-def test_a_wrong_command_is_one_line(tmp_path, monkeypatch, capfd, arguments, words):
+def test_a_wrong_command_is_one_line(toy_suite, tmp_path, monkeypatch, capfd, arguments, words):
     monkeypatch.setenv("LOCAL_API_KEY", "key")
     monkeypatch.setenv("LOCAL_BASE_URL", "http://127.0.0.1:1/v1")
     monkeypatch.setattr(
-        sys, "argv", ["lmrbench", "run", "--task", "concept_depth", "--out", str(tmp_path / "run"), *arguments]
+        sys, "argv", ["lmrbench", "run", "--suite", str(toy_suite), "--out", str(tmp_path / "run"), *arguments]
     )
 
     with pytest.raises(SystemExit) as caught:
@@ -335,45 +347,6 @@ def test_a_wrong_command_is_one_line(tmp_path, monkeypatch, capfd, arguments, wo
     assert words in said.err
     assert "[bold]" not in said.err
     assert not said.out
-
-
-def call(error=None, **output):
-    made = ModelOutput.from_content("model", **{"content": "", **output})
-    event = ModelEvent(
-        model="model", input=[], tools=[], tool_choice="none", config=GenerateConfig(), output=made, error=error
-    )
-    event.pending = None
-    return event
-
-
-def test_errors_that_speak_of_tokens_are_not_all_about_the_input():
-    too_long = [
-        "prompt is too long: 9 tokens > 8 maximum",
-        "The input token count (9) exceeds the maximum number of tokens",
-    ]
-    others = [
-        "Error code: 429 - this would exceed the rate limit of 40,000 input tokens per minute",
-        "max_tokens is too large",
-    ]
-
-    assert [answer_ending([call(error)], "", "nothing", False).status for error in too_long] == ["limit"] * 2
-    assert not any(provider_fault([call(error)]) for error in too_long)
-    assert all(provider_fault([call(error)]) for error in others)
-
-
-def test_a_call_that_failed_and_was_made_again_is_no_fault():
-    assert not provider_fault([call("500"), call(content="x")])
-    assert provider_fault([call(content="x"), call("500")]) == "500"
-
-
-def test_rates_leave_the_machinerys_failures_out_and_say_what_they_would_be():
-    grade = Grade.model_construct
-    grades = [grade(task=str(n), system="s", correct=n < 12, robust=n < 12, cases=()) for n in range(15)]
-
-    assert str(rate(grades)) == "12/15 = 80.0%"
-    missing = [Usage.model_construct(task="15", system="s", status="provider_error")]
-    assert str(rate(grades, missing)) == "12/15 = 80.0% [75.0% with 1 unanswered counted wrong]"
-    assert str(rate([], missing)) == "none [1 unanswered]"
 
 
 def test_without_a_terminal_a_line_of_progress_comes_now_and_then(tmp_path, monkeypatch):

@@ -4,18 +4,19 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import yaml
 from inspect_ai import eval
 from inspect_ai.agent import is_agent
 from inspect_ai.log import list_eval_logs, read_eval_log
-from tests.solving.helpers import MODEL, TASKS, asked_for, environment, fenced, golden, mock
+from tests import core
+from tests.solving.helpers import MODEL, environment, fenced, golden, mock
 from tests.solving.server import Reply, serving
 
 from lmrbench.errors import SandboxError
 from lmrbench.grading.grader import Grader
 from lmrbench.solving.agents import COMMANDS, command_agent, solver_agent
 from lmrbench.solving.task import lmr_bench
-from lmrbench.tasks.loading import load_suite
 
 
 def evaluate(tmp_path, texts, **options):
@@ -32,10 +33,11 @@ def metrics(log):
     }
 
 
-def test_metrics_are_accuracy_with_its_error_per_category_and_the_share_of_cases(tmp_path):
-    right, wrong = fenced(golden(TASKS["emoji_prompt/mean_cosine_similarity"])), "no"
+@pytest.mark.sandbox
+def test_metrics_are_accuracy_with_its_error_per_category_and_the_share_of_cases(papers, tmp_path):
+    right, wrong = fenced(golden("toy")), "no"
 
-    found = metrics(evaluate(tmp_path, [wrong, right], tasks="concept_depth,emoji_prompt"))
+    found = metrics(evaluate(tmp_path, [wrong, right], suite=str(papers), tasks="toy,other"))
 
     assert found["correct/mean/accuracy"] == 0.5
     assert found["correct/mean/stderr"] == 0.5
@@ -44,34 +46,38 @@ def test_metrics_are_accuracy_with_its_error_per_category_and_the_share_of_cases
     assert found["cases/mean/mean"] == 0.5
 
 
-def test_epochs_give_pass_at_k(tmp_path):
-    right = fenced(golden(TASKS["concept_depth/probing"]))
+@pytest.mark.sandbox
+def test_epochs_give_pass_at_k(papers, tmp_path):
+    right = fenced(golden("toy"))
 
-    found = metrics(evaluate(tmp_path, ["no", right, "no"], tasks="concept_depth", samples=3))
+    found = metrics(evaluate(tmp_path, ["no", right, "no"], suite=str(papers), tasks="toy", samples=3))
 
     assert found["correct/mean/accuracy"] == 1 / 3
     assert found["correct/pass_at_3/accuracy"] == 1
 
 
-def test_a_fault_of_the_machinery_raises_and_is_no_score(tmp_path, monkeypatch):
+def test_a_fault_of_the_machinery_raises_and_is_no_score(papers, tmp_path, monkeypatch):
     def broken(*_):
         raise SandboxError("no sandbox today")
 
     monkeypatch.setattr(Grader, "grade_all", broken)
     (log,) = eval(
-        lmr_bench(tasks="concept_depth"), model=mock(["x"]), log_dir=str(tmp_path), display="none", fail_on_error=False
+        lmr_bench(suite=str(papers), tasks="toy"),
+        model=mock(["x"]),
+        log_dir=str(tmp_path),
+        display="none",
+        fail_on_error=False,
     )
 
     assert not log.samples[0].scores
     assert "no sandbox today" in log.samples[0].error.message
 
 
+@pytest.mark.sandbox
 def test_by_its_name_from_the_command_line_of_inspect(tmp_path):
-    def script(request):
-        return Reply(fenced(golden(asked_for(request))))
-
+    task = core.TASKS["concept_depth/probing"]
     inspect = Path(sys.executable).with_name("inspect")
-    with serving(script) as (base, log):
+    with serving(lambda request: Reply(fenced(task.files.repository["probing.py"].decode()))) as (base, log):
         command = [
             inspect,
             "eval",
@@ -92,7 +98,7 @@ def test_by_its_name_from_the_command_line_of_inspect(tmp_path):
 
     (info,) = list_eval_logs(str(tmp_path / "logs"))
     logged = read_eval_log(info)
-    assert logged.eval.task_version == load_suite()[0].suite.version
+    assert logged.eval.task_version == core.ALL[0].suite.version
     assert logged.samples[0].scores["unit_tests"].value == {"correct": 1, "robust": 1, "cases": 1}
     assert len(log.requests) == 1
 
@@ -106,4 +112,4 @@ def test_agents_by_name():
 def test_what_listings_of_evaluations_read():
     listed = yaml.safe_load((Path(__file__).parents[2] / "src" / "lmrbench" / "solving" / "eval.yaml").read_text())
 
-    assert listed["tasks"] == [{"name": "lmr_bench", "dataset_samples": len(TASKS)}]
+    assert listed["tasks"] == [{"name": "lmr_bench", "dataset_samples": len(core.TASKS)}]

@@ -1,17 +1,14 @@
 """Papers as models read them: download, checksums and conversion to text."""
 
-import functools
 import gzip
 import io
-import shutil
 import tarfile
-import threading
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from pydantic import HttpUrl
+from tests.core import TASKS
+from tests.http_server import serving_files
 from tests.running import lmrbench
-from tests.solving.helpers import TASKS
 
 from lmrbench.solving.papers import PaperError, address, latex_text
 from lmrbench.solving.prompts import prompt_message
@@ -43,38 +40,39 @@ def source(files):
 
 
 @pytest.fixture
-def suite(toy_suite, tmp_path):
+def served(suite, tmp_path):
     """Serve the paper of a copy of the toy suite from a local server."""
     site = tmp_path / "site"
     (site / "pdf").mkdir(parents=True)
     (site / "e-print").mkdir()
     (site / "pdf" / "1234.5678").write_bytes(PDF)
     (site / "e-print" / "1234.5678").write_bytes(source({"main.tex": MAIN, "method.tex": b"Its method."}))
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(SimpleHTTPRequestHandler, directory=site))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    folder = shutil.copytree(toy_suite, tmp_path / "suite")
-    table = folder / "toy" / "task.toml"
+    with serving_files(site) as address:
+        point_to(suite, address)
+        yield suite
+
+
+def point_to(suite, address):
+    """Set the address of the paper in the suite."""
+    table = suite / "toy" / "task.toml"
     lines = table.read_text().splitlines()
-    url = f'url = "http://127.0.0.1:{server.server_port}/abs/1234.5678"'
+    url = f'url = "{address}/abs/1234.5678"'
     table.write_text("\n".join(url if line.startswith("url") else line for line in lines))
-    yield folder
-    server.shutdown()
-    server.server_close()
 
 
 def papers(*arguments):
     return lmrbench("setup", "papers", *arguments)
 
 
-def test_fetched_papers_are_read_listed_and_kept(suite):
-    (task,) = load_suite(suite)[:1]
+def test_fetched_papers_are_read_listed_and_kept(served):
+    (task,) = load_suite(served)[:1]
     with pytest.raises(PaperError, match="lmrbench setup papers fetch toy"):
         prompt_message(task, "full", "pdf", 10_000)
 
     for form in ("pdf", "latex"):
-        fetched = papers("fetch", "toy", "--form", form, "--suite", suite)
+        fetched = papers("fetch", "toy", "--form", form, "--suite", served)
         assert fetched.returncode == 0, fetched.stderr
-        again = papers("fetch", "toy", "--form", form, "--suite", suite)
+        again = papers("fetch", "toy", "--form", form, "--suite", served)
         assert again.stdout == "toy: is here\n"
 
     assert "An Original Text" in prompt_message(task, "full", "pdf", 10_000).text
@@ -82,45 +80,41 @@ def test_fetched_papers_are_read_listed_and_kept(suite):
     assert r"The loss is $\log \sigma(x)$." in latex
     assert r"50\% of all. Its method." in latex
     assert "remark" not in latex
-    assert "sha256" in papers("list", "--json", "--suite", suite).stdout
+    assert "sha256" in papers("list", "--json", "--suite", served).stdout
 
 
-def test_a_paper_that_is_at_hand_is_added(suite, tmp_path, monkeypatch):
+def test_a_paper_that_is_at_hand_is_added(served, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     (tmp_path / "mine.pdf").write_bytes(PDF)
     (tmp_path / "notes.txt").write_text("no paper")
 
-    added = papers("add", "toy", tmp_path / "mine.pdf", "--suite", suite)
-    refused = papers("add", "toy", tmp_path / "notes.txt", "--suite", suite)
-    absent = papers("add", "toy", tmp_path / "absent.pdf", "--suite", suite)
+    added = papers("add", "toy", tmp_path / "mine.pdf", "--suite", served)
+    refused = papers("add", "toy", tmp_path / "notes.txt", "--suite", served)
+    absent = papers("add", "toy", tmp_path / "absent.pdf", "--suite", served)
 
     assert added.returncode == 0, added.stderr
     assert "bytes of pdf from" in added.stdout
-    assert "An Original Text" in prompt_message(load_suite(suite)[0], "full", "pdf", 10_000).text
+    assert "An Original Text" in prompt_message(load_suite(served)[0], "full", "pdf", 10_000).text
     assert refused.returncode == absent.returncode == 2
     assert "is not a gzipped LaTeX source" in refused.stderr
     assert absent.stderr == f"lmrbench: {tmp_path / 'absent.pdf'}: No such file or directory\n"
 
 
-def test_a_changed_file_is_not_read(suite, tmp_path, monkeypatch):
+def test_a_changed_file_is_not_read(served, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    papers("fetch", "toy", "--suite", suite)
+    papers("fetch", "toy", "--suite", served)
     (tmp_path / "cache" / "lmrbench" / "papers" / "toy" / "paper.pdf").write_bytes(PDF + b" ")
 
     with pytest.raises(PaperError, match="has changed since it was stored"):
-        prompt_message(load_suite(suite)[0], "full", "pdf", 10_000)
+        prompt_message(load_suite(served)[0], "full", "pdf", 10_000)
 
 
-def test_without_a_network_one_line_says_so(toy_suite, tmp_path, monkeypatch):
+def test_without_a_network_one_line_says_so(suite, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    folder = shutil.copytree(toy_suite, tmp_path / "suite")
-    table = folder / "toy" / "task.toml"
-    lines = table.read_text().splitlines()
     # No server listens on this port.
-    url = 'url = "http://127.0.0.1:9/abs/1234.5678"'
-    table.write_text("\n".join(url if line.startswith("url") else line for line in lines))
+    point_to(suite, "http://127.0.0.1:9")
 
-    result = papers("fetch", "toy", "--suite", folder)
+    result = papers("fetch", "toy", "--suite", suite)
 
     assert result.returncode == 1
     assert "toy: http://127.0.0.1:9/pdf/1234.5678 can't be fetched" in result.stderr

@@ -9,13 +9,15 @@ import inspect_ai
 import pytest
 from inspect_ai.log import list_eval_logs, read_eval_log
 from inspect_ai.model import ModelOutput, get_model
-from tests.conftest import TOY_SUITE
 from tests.running import Running
 from tests.solving.helpers import GIVEN_UP, MODEL, USAGE, Gate, environment, lines, lmrbench, replies_of
 from tests.solving.server import COMPLETION_TOKENS, PROMPT_TOKENS, Reply, serving
+from tests.toy import FOLDER as TOY_SUITE
 
 from lmrbench.solving import snapshots
 from lmrbench.solving.task import lmr_bench
+
+pytestmark = pytest.mark.sandbox
 
 FILE = "/workspace/repo/blending.py"
 RIGHT = (TOY_SUITE / "toy" / "repo" / "blending.py").read_text()

@@ -4,16 +4,14 @@ import ast
 import sys
 
 import pytest
+from tests.core import TASKS
 
 from lmrbench.errors import UsageError
 from lmrbench.integrations.huggingface import row_of
 from lmrbench.models.settings import checked
 from lmrbench.solving.prompts import around, prompt_message, retrieved
 from lmrbench.solving.task import lmr_bench
-from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.workspace import masked_files, workspace_files
-
-TASKS = {task.id: task for task in load_suite()}
 
 
 def test_a_search_finds_files_that_share_the_words_of_the_task():

@@ -2,17 +2,20 @@
 
 import json
 
+import pytest
 from inspect_ai.log import list_eval_logs, read_eval_log
-from tests.solving.helpers import MODEL, asked_for, fenced, golden, lines, lmrbench
+from tests.solving.helpers import MODEL, asked_for, chosen, fenced, golden, lines, lmrbench
 from tests.solving.server import Reply, serving
 
+pytestmark = pytest.mark.sandbox
 
-def test_a_folder_that_was_renamed_forged_and_graded_under_other_seeds_is_reported_as_it_is(tmp_path):
+
+def test_a_folder_that_was_renamed_forged_and_graded_under_other_seeds_is_reported_as_it_is(papers, tmp_path):
     def script(request):
         code = golden(asked_for(request))
-        return Reply(fenced(code if asked_for(request).id == "concept_depth/probing" else "no"))
+        return Reply(fenced(code if asked_for(request) == "toy" else "no"))
 
-    arguments = ("--model", MODEL, "--task", "concept_depth", "--task", "emoji_prompt")
+    arguments = ("--model", MODEL, *chosen(papers, "toy", "other"))
     with serving(script) as (base, log):
         first = lmrbench(base, "run", "--no-report", *arguments, "--out", tmp_path / "run")
         assert "1 of 2 answers pass" in first.stdout, first.stderr
@@ -21,7 +24,7 @@ def test_a_folder_that_was_renamed_forged_and_graded_under_other_seeds_is_report
         grades.write_text(grades.read_text().replace('"correct":false', '"correct":true'))
 
         forged = lmrbench(base, "run", "--no-report", *arguments, "--out", tmp_path / "renamed")
-        graded = lmrbench(base, "grade", tmp_path / "renamed", "--seeds", 2, "--json")
+        graded = lmrbench(base, "grade", tmp_path / "renamed", "--suite", papers, "--seeds", 2, "--json")
         again = lmrbench(base, "run", *arguments, "--out", tmp_path / "renamed", "--json")
 
     assert "1 of 2 answers pass" in forged.stdout, forged.stderr
@@ -34,12 +37,12 @@ def test_a_folder_that_was_renamed_forged_and_graded_under_other_seeds_is_report
     assert len(facts["seeds"]) == 1
 
 
-def test_a_run_grows_by_samples_and_asks_for_those_alone(tmp_path):
+def test_a_run_grows_by_samples_and_asks_for_those_alone(papers, tmp_path):
     def script(request):
         code = golden(asked_for(request))
         return Reply(fenced(code if len(log.requests) % 2 else "no"))
 
-    arguments = ("--model", MODEL, "--task", "concept_depth", "--out", tmp_path / "run")
+    arguments = ("--model", MODEL, *chosen(papers, "toy"), "--out", tmp_path / "run")
     with serving(script) as (base, log):
         lmrbench(base, "run", "--no-report", *arguments)
         first = (tmp_path / "run" / "submissions.jsonl").read_text()
@@ -48,7 +51,7 @@ def test_a_run_grows_by_samples_and_asks_for_those_alone(tmp_path):
         graded = [item["sample"] for item in lines(tmp_path / "run" / "grades.jsonl")]
         logs = [read_eval_log(info) for info in list_eval_logs(str(tmp_path / "run" / "logs"))]
         fewer = lmrbench(base, "run", "--no-report", *arguments, "--samples", 2)
-        wider = lmrbench(base, "run", "--no-report", *arguments, "--task", "emoji_prompt", "--samples", 3, "--json")
+        wider = lmrbench(base, "run", "--no-report", *arguments, "--task", "other", "--samples", 3, "--json")
 
     assert asked == 1
     # No sample ran again, which would take an agent another session.

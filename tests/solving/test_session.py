@@ -12,13 +12,12 @@ from inspect_ai.util import OutputLimitExceededError, SandboxUnavailableError, S
 
 from lmrbench.errors import LmrbenchError
 from lmrbench.sandbox.backends.bubblewrap import installed_packages
-from lmrbench.sandbox.doctor import diagnose
 from lmrbench.solving import session
 from lmrbench.solving.provider import BubblewrapSandboxEnvironment
 from lmrbench.solving.secrets import secret_folders
 from lmrbench.solving.session import AgentSession, SessionLimits
 
-pytestmark = pytest.mark.skipif(not diagnose("bubblewrap").works, reason="bubblewrap does not work here")
+pytestmark = pytest.mark.sandbox
 
 
 def in_namespace(test):

@@ -9,10 +9,11 @@ from tests import running
 from tests.running import Running
 from tests.solving.helpers import (
     GIVEN_UP,
+    IN_TWO_FILES,
     MODEL,
-    TASKS,
     Gate,
     asked_for,
+    chosen,
     environment,
     fenced,
     golden,
@@ -23,15 +24,14 @@ from tests.solving.helpers import (
 )
 from tests.solving.server import COMPLETION_TOKENS, PROMPT_TOKENS, Reply, serving
 
-from lmrbench.errors import RecordError
-from lmrbench.models.opening import set_prices
 from lmrbench.runs.places import folders_of_models
 from lmrbench.solving.task import lmr_bench
 
-# Tasks whose checks are quick and load no torch.
-TWO = ("--task", "concept_depth", "--task", "emoji_prompt")
+pytestmark = pytest.mark.sandbox
+
+TWO = ("toy", "other")
 # More tasks than concurrent requests, one of them with targets in two files.
-PAPERS = ("concept_depth", "emoji_prompt", "empathy_gaps", "step_length", "syn_chain")
+SEVERAL = ("toy", "other", "paper0", "paper1", IN_TWO_FILES)
 
 
 def right(request):
@@ -40,8 +40,7 @@ def right(request):
 
 def working_agent(request):
     """Read files, run the repository's experiment, write the answer with Python, and submit."""
-    task = asked_for(request)
-    write = f"import pathlib\nfor file, text in {goldens(task)!r}.items():\n"
+    write = f"import pathlib\nfor file, text in {goldens(asked_for(request))!r}.items():\n"
     write += "    print((pathlib.Path('/workspace/repo') / file).write_text(text))"
     steps = [
         ("bash", {"command": "head -3 instruction.md; wc -c < paper.md; ls repo"}),
@@ -51,9 +50,9 @@ def working_agent(request):
     return Reply(tool=steps[replies_of(request)])
 
 
-def test_a_model_that_knows_the_answers(tmp_path):
+def test_a_model_that_knows_the_answers(papers, tmp_path):
     with serving(right) as (base, log):
-        result = lmrbench(base, "run", "--model", MODEL, *TWO, "--out", tmp_path / "run", "--json")
+        result = lmrbench(base, "run", "--model", MODEL, *chosen(papers, *TWO), "--out", tmp_path / "run", "--json")
 
     assert result.returncode == 0, result.stderr
     report = json.loads(result.stdout)
@@ -69,7 +68,7 @@ def test_a_model_that_knows_the_answers(tmp_path):
 
 
 @pytest.mark.parametrize("arguments", [("-M", "stream=true"), ("-M", "responses_api=true"), ()])
-def test_failures_of_the_provider_are_no_failures_of_the_model(tmp_path, arguments):
+def test_failures_of_the_provider_are_no_failures_of_the_model(papers, tmp_path, arguments):
     troubles = [Reply(status=429, retry_after=0.1), Reply(status=500), Reply(drop=True)]
 
     def script(request):
@@ -82,8 +81,7 @@ def test_failures_of_the_provider_are_no_failures_of_the_model(tmp_path, argumen
             "--no-report",
             "--model",
             MODEL,
-            "--task",
-            "concept_depth",
+            *chosen(papers, "toy"),
             "--out",
             tmp_path / "run",
             *arguments,
@@ -94,19 +92,21 @@ def test_failures_of_the_provider_are_no_failures_of_the_model(tmp_path, argumen
     assert len(log.requests) == 4
 
 
-def test_a_provider_that_never_answers_leaves_the_run_unfinished_and_the_next_call_finishes_it(tmp_path):
+def test_a_provider_that_never_answers_leaves_the_run_unfinished_and_the_next_call_finishes_it(papers, tmp_path):
     broken = True
 
     def script(request):
-        if broken and asked_for(request).paper.slug == "concept_depth":
+        if broken and asked_for(request) == "toy":
             return Reply(status=400)
         return right(request)
 
     with serving(script) as (base, log):
-        first = lmrbench(base, "run", "--no-report", "--model", MODEL, *TWO, "--out", tmp_path / "run")
+        first = lmrbench(base, "run", "--no-report", "--model", MODEL, *chosen(papers, *TWO), "--out", tmp_path / "run")
         asked = len(log.requests)
         broken = False
-        second = lmrbench(base, "run", "--no-report", "--model", MODEL, *TWO, "--out", tmp_path / "run")
+        second = lmrbench(
+            base, "run", "--no-report", "--model", MODEL, *chosen(papers, *TWO), "--out", tmp_path / "run"
+        )
 
     assert first.returncode == 4
     assert "1 of 2 samples have no answer" in first.stderr
@@ -116,7 +116,7 @@ def test_a_provider_that_never_answers_leaves_the_run_unfinished_and_the_next_ca
     assert len(log.requests) == asked + 1
 
 
-def test_several_models_have_a_run_folder_each_and_the_failure_of_one_loses_none_of_the_others(tmp_path):
+def test_several_models_have_a_run_folder_each_and_the_failure_of_one_loses_none_of_the_others(papers, tmp_path):
     broken = f"{MODEL}-broken"
 
     def script(request):
@@ -124,7 +124,9 @@ def test_several_models_have_a_run_folder_each_and_the_failure_of_one_loses_none
 
     models = ("--model", MODEL, "--model", broken, "--model", f"{MODEL}-2")
     with serving(script) as (base, _):
-        result = lmrbench(base, "run", *models, *TWO, "--limit", 1, "--out", tmp_path / "runs", "--json")
+        result = lmrbench(
+            base, "run", *models, *chosen(papers, *TWO), "--limit", 1, "--out", tmp_path / "runs", "--json"
+        )
 
     assert result.returncode == 4, result.stderr
     assert f"lmrbench: {broken}: " in result.stderr
@@ -148,7 +150,7 @@ def test_several_models_have_a_run_folder_each_and_the_failure_of_one_loses_none
     ],
 )
 def test_models_that_would_share_a_run_folder_or_a_name_are_refused(options, words):
-    result = lmrbench("", "run", *options, *TWO)
+    result = lmrbench("", "run", *options)
     assert (result.returncode, words in result.stderr) == (2, True)
 
 
@@ -158,7 +160,7 @@ def test_models_of_two_providers_with_one_name_have_different_run_folders():
 
 
 @pytest.mark.parametrize("setting", ["prompt", "agent"])
-def test_killed_twice_nothing_is_lost_or_asked_twice(tmp_path, setting):
+def test_killed_twice_nothing_is_lost_or_asked_twice(papers, tmp_path, setting):
     run = tmp_path / "run"
     gate = Gate()
     answer = right if setting == "prompt" else working_agent
@@ -166,8 +168,7 @@ def test_killed_twice_nothing_is_lost_or_asked_twice(tmp_path, setting):
     def script(request):
         return answer(request) if gate.passed() else GIVEN_UP
 
-    tasks = {item for item in TASKS if item.split("/")[0] in PAPERS}
-    chosen = [word for paper in PAPERS for word in ("--task", paper)]
+    tasks = {f"{slug}/blend" for slug in SEVERAL}
     arguments = (
         "run",
         "--no-report",
@@ -175,7 +176,7 @@ def test_killed_twice_nothing_is_lost_or_asked_twice(tmp_path, setting):
         MODEL,
         "--setting",
         setting,
-        *chosen,
+        *chosen(papers, *SEVERAL),
         "--connections",
         4,
         "--out",
@@ -208,14 +209,24 @@ def test_killed_twice_nothing_is_lost_or_asked_twice(tmp_path, setting):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_is_one_line_and_the_run_goes_on_later(tmp_path, number):
+def test_an_interrupt_is_one_line_and_the_run_goes_on_later(papers, tmp_path, number):
     gate = Gate()
     gate.open(1)
 
     def script(request):
         return right(request) if gate.passed() else GIVEN_UP
 
-    arguments = ("run", "--no-report", "--model", MODEL, *TWO, "--connections", 1, "--out", tmp_path / "run")
+    arguments = (
+        "run",
+        "--no-report",
+        "--model",
+        MODEL,
+        *chosen(papers, *TWO),
+        "--connections",
+        1,
+        "--out",
+        tmp_path / "run",
+    )
     with serving(script) as (base, log):
         process = Running(arguments, environment(base))
         deadline = time.monotonic() + 60
@@ -233,13 +244,13 @@ def test_an_interrupt_is_one_line_and_the_run_goes_on_later(tmp_path, number):
     assert set(log.answered.values()) == {1}
 
 
-def test_repairs_say_why_an_answer_can_not_be_used_and_nothing_of_the_check(tmp_path):
+def test_repairs_say_why_an_answer_can_not_be_used_and_nothing_of_the_check(papers, tmp_path):
     def script(request):
         return right(request) if replies_of(request) else Reply("I would rather not.")
 
     with serving(script) as (base, log):
         without = lmrbench(
-            base, "run", "--no-report", "--model", MODEL, "--task", "concept_depth", "--out", tmp_path / "without"
+            base, "run", "--no-report", "--model", MODEL, *chosen(papers, "toy"), "--out", tmp_path / "without"
         )
         mended = lmrbench(
             base,
@@ -247,8 +258,7 @@ def test_repairs_say_why_an_answer_can_not_be_used_and_nothing_of_the_check(tmp_
             "--no-report",
             "--model",
             MODEL,
-            "--task",
-            "concept_depth",
+            *chosen(papers, "toy"),
             "--out",
             tmp_path / "r",
             "--repairs",
@@ -261,15 +271,14 @@ def test_repairs_say_why_an_answer_can_not_be_used_and_nothing_of_the_check(tmp_
     assert "That can't be used" in log.requests[-1].text
 
 
-def test_code_that_is_broken_is_unusable_and_asked_for_again_with_its_line(tmp_path):
+def test_code_that_is_broken_is_unusable_and_asked_for_again_with_its_line(papers, tmp_path):
     def script(request):
         if replies_of(request):
             return right(request)
-        name = asked_for(request).targets[0].qualname
-        return Reply(f"```python\ndef {name}(*arguments):\n    if arguments\n        return 1\n    return 2\n```")
+        return Reply("```python\ndef blend(*arguments):\n    if arguments\n        return 1\n    return 2\n```")
 
     with serving(script) as (base, log):
-        arguments = ("run", "--no-report", "--model", MODEL, "--task", "concept_depth")
+        arguments = ("run", "--no-report", "--model", MODEL, *chosen(papers, "toy"))
         without = lmrbench(base, *arguments, "--out", tmp_path / "without")
         mended = lmrbench(base, *arguments, "--out", tmp_path / "mended", "--repairs", 1)
 
@@ -281,12 +290,12 @@ def test_code_that_is_broken_is_unusable_and_asked_for_again_with_its_line(tmp_p
     assert "1 of 1 answers pass" in mended.stdout
 
 
-def test_several_samples_are_asked_for_one_by_one_and_counted_by_task(tmp_path):
+def test_several_samples_are_asked_for_one_by_one_and_counted_by_task(papers, tmp_path):
     def script(request):
         return right(request) if request.number else Reply("no")
 
     with serving(script) as (base, log):
-        arguments = ("--model", MODEL, "--task", "concept_depth", "--samples", 4, "--out", tmp_path / "run", "--json")
+        arguments = ("--model", MODEL, *chosen(papers, "toy"), "--samples", 4, "--out", tmp_path / "run", "--json")
         result = lmrbench(base, "run", *arguments)
 
     report = json.loads(result.stdout)
@@ -299,21 +308,21 @@ def test_several_samples_are_asked_for_one_by_one_and_counted_by_task(tmp_path):
 @pytest.mark.parametrize(
     ("inputs", "seen", "unseen"),
     [
-        ("full", ["Goal file `probing.py`", "Context file"], []),
-        ("paper+file", ["Goal file `probing.py`"], ["Context file"]),
+        ("full", ["Goal file `blending.py`", "Context file"], []),
+        ("paper+file", ["Goal file `blending.py`"], ["Context file"]),
         ("paper", ["The function"], ["Goal file", "Context file"]),
     ],
 )
-def test_what_a_model_sees(inputs, seen, unseen):
-    (sample,) = lmr_bench(tasks="concept_depth", inputs=inputs).dataset
+def test_what_a_model_sees(papers, inputs, seen, unseen):
+    (sample,) = lmr_bench(suite=str(papers), tasks="toy", inputs=inputs).dataset
 
     assert all(words in sample.input for words in seen)
     assert not any(words in sample.input for words in unseen)
 
 
-def test_a_run_folder_is_of_one_system_and_one_setting(tmp_path):
+def test_a_run_folder_is_of_one_system_and_one_setting(papers, tmp_path):
     with serving(right) as (base, _):
-        arguments = ("--model", MODEL, "--task", "concept_depth", "--out", tmp_path / "run")
+        arguments = ("--model", MODEL, *chosen(papers, "toy"), "--out", tmp_path / "run")
         assert lmrbench(base, "run", "--no-report", *arguments).returncode == 0
         result = lmrbench(base, "run", "--no-report", *arguments, "--inputs", "paper")
 
@@ -322,34 +331,19 @@ def test_a_run_folder_is_of_one_system_and_one_setting(tmp_path):
     assert "is a run with other settings (inputs)" in result.stderr
 
 
-def test_prices_make_costs(tmp_path):
+def test_prices_make_costs(papers, tmp_path):
     prices = tmp_path / "prices.json"
     prices.write_text(json.dumps({MODEL: {"input": 1.0, "output": 10.0}}))
     with serving(right) as (base, _):
-        arguments = ("--model", MODEL, *TWO, "--prices", prices, "--out", tmp_path / "run", "--json")
+        arguments = ("--model", MODEL, *chosen(papers, *TWO), "--prices", prices, "--out", tmp_path / "run", "--json")
         result = lmrbench(base, "run", *arguments)
 
     dollars = json.loads(result.stdout)["costs"][MODEL]["dollars"]
     assert dollars == pytest.approx(2 * (PROMPT_TOKENS * 1.0 + COMPLETION_TOKENS * 10.0) / 1e6)
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("{", "Expecting property name"),
-        ('{"m": {"input": 1}}', "m: output is missing"),
-        ('{"m": {"input": 1, "output": 2, "inptu": 3}}', "m: inptu: unknown"),
-    ],
-)
-def test_prices_that_can_not_be_read(tmp_path, text, words):
-    (tmp_path / "prices.json").write_text(text)
-
-    with pytest.raises(RecordError, match=words):
-        set_prices(tmp_path / "prices.json", MODEL)
-
-
-def test_without_a_model_the_systems_that_need_none(tmp_path):
-    result = running.lmrbench("run", "--task", "concept_depth", "--out", tmp_path / "run", "--json")
+def test_without_a_model_the_systems_that_need_none(papers, tmp_path):
+    result = running.lmrbench("run", *chosen(papers, "toy"), "--out", tmp_path / "run", "--json")
 
     rates = json.loads(result.stdout)["rates"]["all"]
     assert {name: rate["correct"] for name, rate in rates.items()} == {"golden": 1, "mask": 0, "nearest": 0}

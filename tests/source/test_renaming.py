@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
+from tests import core
 
 from lmrbench.source.renaming import renamed
-from lmrbench.tasks.loading import default_suite, load_suite
 
 SOURCE = '''
 """A module."""
@@ -56,7 +56,7 @@ def test_the_copy_does_the_same_under_other_names():
     assert answers[0] == answers[1]
 
 
-@pytest.mark.parametrize("task", load_suite(default_suite()), ids=lambda task: task.id)
+@pytest.mark.parametrize("task", core.ALL, ids=lambda task: task.id)
 def test_every_goal_file_has_a_copy_that_reads_otherwise(task):
     for name in task.goal_files:
         text = task.files.repository[name].decode()

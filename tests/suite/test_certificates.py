@@ -1,15 +1,15 @@
 """Every task that ships has been audited as it is now, and falls short in nothing."""
 
 import pytest
+from tests import core
 
 from lmrbench.authoring.audit.certificate import read_certificate, why_none
-from lmrbench.tasks.loading import default_suite, load_suite
 
 # A twin has the check of its original, and a method is graded within what two cases of its experiment tell.
 FULL_SEEDS = {"function": 100, "method": 25, "twin": 25}
 
 
-@pytest.mark.parametrize("task", load_suite(default_suite()), ids=lambda task: task.id)
+@pytest.mark.parametrize("task", core.ALL, ids=lambda task: task.id)
 def test_a_full_certificate_holds(task):
     certificate = read_certificate(task)
 

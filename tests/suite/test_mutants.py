@@ -3,9 +3,9 @@
 import ast
 
 import pytest
+from tests import core
 
 from lmrbench.authoring.audit.mutants import mutants
-from lmrbench.tasks.loading import default_suite, load_suite
 
 # Goldens of one or two expressions, of which there is little to change.
 SHORT = {
@@ -15,7 +15,7 @@ SHORT = {
 }
 
 
-@pytest.mark.parametrize("task", load_suite(default_suite()), ids=lambda task: task.id)
+@pytest.mark.parametrize("task", core.ALL, ids=lambda task: task.id)
 def test_mutants_of_the_suite_differ_from_the_golden_and_from_each_other(task):
     made = mutants(task)
 

@@ -1,17 +1,16 @@
 """The pools of deviations that come with lmrbench, and one of the forensic tasks that are made of them."""
 
 import pytest
+from tests import core
 from tests.graded import graded
 
 from lmrbench.grading.forging import forged
 from lmrbench.grading.systems import submissions_of
 from lmrbench.sandbox.registry import open_pool
-from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.model import Draw
-from lmrbench.tasks.selection import select
 from lmrbench.tasks.tiers.forensic import chosen, deviation_pool
 
-PAPERS = {task.paper.slug: task for task in select(load_suite(), []) if task.files.deviations}
+PAPERS = {task.paper.slug: task for task in core.TASKS.values() if task.files.deviations}
 
 
 @pytest.mark.parametrize("task", PAPERS.values(), ids=PAPERS)
@@ -23,6 +22,8 @@ def test_a_pool_is_large_and_eight_of_it_can_be_made_at_once(task):
         assert len(chosen(task, pool, Draw(count=8, seed=seed, attempt=0))) == 8
 
 
+@pytest.mark.torch
+@pytest.mark.sandbox
 def test_the_reference_of_a_published_draw_passes_and_the_faithful_repository_fails():
     with open_pool("bubblewrap", (), 1) as workers:
         task = forged(PAPERS["dpo"], 1, 0, workers)

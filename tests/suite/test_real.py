@@ -1,16 +1,17 @@
 """The tasks on published packages: audited as they are, and one of them fetched and graded."""
 
 import pytest
+from tests import core
 from typer.testing import CliRunner
 
 from lmrbench.authoring.audit.certificate import read_certificate, why_none
 from lmrbench.cli import app
 from lmrbench.errors import SourceError
-from lmrbench.tasks.loading import default_suite, load_suite, suite_folder
+from lmrbench.tasks.loading import default_suite, suite_folder
 from lmrbench.tasks.sources.fetch import fetch
 from lmrbench.tasks.sources.origin import Tree
 
-TASKS = {task.id: task for task in load_suite(suite_folder("real"))}
+TASKS = {task.id: task for task in core.real()}
 
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
@@ -34,6 +35,8 @@ def test_suites_that_come_with_lmrbench_have_names(tmp_path):
     assert suite_folder(tmp_path) == tmp_path
 
 
+@pytest.mark.slow
+@pytest.mark.sandbox
 def test_a_package_is_fetched_as_pip_is_configured_and_its_task_is_graded(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     task = TASKS["bm25_plus/scores"]

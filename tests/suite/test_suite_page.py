@@ -2,15 +2,16 @@
 
 from pathlib import Path
 
+from tests import core
+
 from lmrbench.authoring.overview import masked_lines, suite_page
-from lmrbench.tasks.loading import default_suite, load_suite
-from lmrbench.tasks.selection import select
+from lmrbench.tasks.loading import load_suite
 
 
 def test_the_page_is_up_to_date():
     page = Path(__file__).resolve().parents[2] / "docs" / "suite.md"
 
-    assert page.read_text() == suite_page(select(load_suite(default_suite()), [])), "run `make suite-page`"
+    assert page.read_text() == suite_page(core.TASKS.values()), "run `make suite-page`"
 
 
 def test_lines_are_those_of_the_bodies(toy_suite):

@@ -3,10 +3,10 @@
 import ast
 
 import pytest
+from tests import core
 
 from lmrbench.errors import TaskError
 from lmrbench.tasks.checks import observing
-from lmrbench.tasks.loading import default_suite, load_suite, suite_folder
 
 CHECK = '''
 """A check."""
@@ -65,8 +65,7 @@ def test_a_check_without_observe_is_refused():
 
 @pytest.mark.parametrize("name", ["core", "real"])
 def test_no_check_of_the_suite_shows_a_candidate_how_it_draws(name):
-    folder = suite_folder(name) if name != "core" else default_suite()
-    for task in load_suite(folder):
+    for task in core.ALL if name == "core" else core.real():
         functions = {node.name for node in ast.parse(observing(task.files.check)).body if hasattr(node, "name")}
         assert "observe" in functions
         assert "cases" not in functions, task.id

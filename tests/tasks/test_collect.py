@@ -5,6 +5,7 @@ import subprocess
 from typing import Any
 
 import pytest
+from tests import core
 
 from lmrbench.errors import LmrbenchError, SubmissionError, TaskError
 from lmrbench.grading.reading import collect_diff, collect_workspace
@@ -12,7 +13,7 @@ from lmrbench.source.responses import from_response
 from lmrbench.source.transplant import transplant
 from lmrbench.tasks.collect import candidate_files
 from lmrbench.tasks.files import readable
-from lmrbench.tasks.loading import default_suite, load_suite
+from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.selection import select
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import export_workspace, masked_files, repository_files, workspace_files
@@ -139,7 +140,7 @@ def test_a_diff_as_git_prints_it_applies_and_one_that_does_not_is_said(task, wor
 
 
 def test_one_response_answers_a_task_whose_targets_stand_in_several_files():
-    (task,) = select(load_suite(default_suite()), ["step_length"])
+    (task,) = select(core.ALL, ["step_length"])
     helpers = "def untouched(x):\n    return x\n\ndef joined(steps):\n    return untouched(steps)\n\nUNUSED = 1\n\n"
     functions = {
         "get_sentence": "def get_sentence(demo, x, *others):\n    return untouched(x)\n",
@@ -162,7 +163,7 @@ def test_one_response_answers_a_task_whose_targets_stand_in_several_files():
         candidate_files(task, Submission(system="x", task=task.id, code="".join(functions.values())))
 
 
-@pytest.mark.parametrize("task", load_suite(default_suite()), ids=lambda task: task.id)
+@pytest.mark.parametrize("task", core.ALL, ids=lambda task: task.id)
 def test_the_reference_as_one_response_is_taken_in_full(task):
     golden = {name: repository_files(task)[name] for name in task.goal_files}
     response = "".join(f"```python\n{text.decode()}\n```\n" for text in golden.values())

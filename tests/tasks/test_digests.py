@@ -13,11 +13,6 @@ from lmrbench.tasks.model import Limits
 from lmrbench.tasks.workspace import masked_files, repository_files, third_party_imports
 
 
-@pytest.fixture
-def suite(toy_suite, tmp_path):
-    return shutil.copytree(toy_suite, tmp_path / "suite", ignore=shutil.ignore_patterns("__pycache__"))
-
-
 def digests(suite):
     tasks = load_suite(suite)
     return grading_digest(tasks[0]), suite_digest(tasks), audit_digest(tasks[0])

@@ -1,19 +1,17 @@
 """Code from elsewhere: fetched once, verified, kept; and tasks that are set on it work like all others."""
 
-import functools
 import hashlib
-import http.server
 import io
 import os
 import shutil
 import subprocess
 import tarfile
-import threading
 import zipfile
 from pathlib import Path
 from typing import ClassVar
 
 import pytest
+from tests.http_server import Files, serving_files
 from typer.testing import CliRunner
 
 from lmrbench.cli import app
@@ -27,16 +25,16 @@ from lmrbench.tasks.sources.origin import Source, Tree, is_fetched, tree_folder
 from lmrbench.tasks.workspace import workspace_files
 
 
-class Server(http.server.SimpleHTTPRequestHandler):
+class Cut(Files):
     """Files of a folder; ranges are honoured, and an answer is cut short where the server is told to."""
 
     cut_after: int | None = None
     asked: ClassVar[list[str | None]] = []
 
-    def do_GET(self):
+    def do_GET(self):  # noqa: N802
         place = self.translate_path(self.path)
         begin = self.headers.get("Range")
-        Server.asked.append(begin)
+        Cut.asked.append(begin)
         if os.path.isdir(place):
             super().do_GET()
             return
@@ -49,10 +47,7 @@ class Server(http.server.SimpleHTTPRequestHandler):
         self.send_response(206 if begin else 200)
         self.send_header("Content-Length", str(len(data) - start))
         self.end_headers()
-        self.wfile.write(data[start:] if Server.cut_after is None else data[start : start + Server.cut_after])
-
-    def log_message(self, *arguments):
-        pass
+        self.wfile.write(data[start:] if Cut.cut_after is None else data[start : start + Cut.cut_after])
 
 
 @pytest.fixture(autouse=True)
@@ -65,11 +60,9 @@ def site(tmp_path):
     """A folder that a local server gives out, and its address."""
     folder = tmp_path / "site"
     folder.mkdir()
-    Server.cut_after, Server.asked = None, []
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Server, directory=str(folder)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield folder, f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
+    Cut.cut_after, Cut.asked = None, []
+    with serving_files(folder, Cut) as address:
+        yield folder, address
 
 
 def sha256(file):
@@ -98,9 +91,8 @@ def archived(site, toy_suite):
 
 
 @pytest.fixture
-def suite(archived, toy_suite, tmp_path):
+def suite(archived, paper):
     """The toy suite, set on the archive instead of on a repository of its own."""
-    paper = shutil.copytree(toy_suite / "toy", tmp_path / "suite" / "toy", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.rmtree(paper / "repo")
     text = f'[source]\narchive = "{archived.archive}"\nsha256 = "{archived.sha256}"\nlicence = "MIT"\nimports = []\n\n'
     file = paper / "task.toml"
@@ -117,7 +109,7 @@ def test_an_archive_is_fetched_once_and_read_only(archived):
     assert (folder / "blending.py").is_file()
     assert progress[-1] == (progress[-1][0],) * 2
     assert progress[-1][0] > 0
-    assert len(Server.asked) == 1
+    assert len(Cut.asked) == 1
     assert not any(path.stat().st_mode & 0o222 for path in (folder, *folder.rglob("*")))
     assert [path.name for path in folder.parent.iterdir()] == [folder.name]
 
@@ -132,14 +124,14 @@ def test_another_file_under_the_same_address_is_refused_and_not_kept(archived, s
 
 
 def test_a_cut_connection_is_gone_on_from(archived):
-    Server.cut_after = 100
+    Cut.cut_after = 100
     with pytest.raises(SourceError, match="the connection ended after 100 of"):
         fetch(archived)
     assert not is_fetched(archived)
 
-    Server.cut_after = None
+    Cut.cut_after = None
     fetch(archived)
-    assert Server.asked == [None, "bytes=100-"]
+    assert Cut.asked == [None, "bytes=100-"]
     assert is_fetched(archived)
 
 
@@ -242,6 +234,7 @@ def test_a_source_that_pins_nothing_is_refused(table, said):
         pinned(**table)
 
 
+@pytest.mark.sandbox
 def test_tasks_on_fetched_code_are_listed_before_and_work_after(suite):
     runner = CliRunner()
     [task] = load_suite(suite)

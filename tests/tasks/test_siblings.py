@@ -1,8 +1,7 @@
 """Two tasks of one paper: neither workspace holds the other's answer, and grading has what the check needs."""
 
-import shutil
-
 import pytest
+from tests import toy
 from tests.running import lmrbench
 
 from lmrbench.authoring.audit.leaks import foreign_leaks, leaks_between_tiers, worst_leak
@@ -32,8 +31,7 @@ check = "checks/blend.py"
 
 
 @pytest.fixture
-def suite(toy_suite, tmp_path):
-    suite = shutil.copytree(toy_suite, tmp_path / "suite", ignore=shutil.ignore_patterns("__pycache__"))
+def suite(suite):
     for name, more in (("repo/blending.py", SPREAD), ("task.toml", TASK)):
         file = suite / "toy" / name
         file.write_text(file.read_text() + more)
@@ -116,9 +114,7 @@ def test_a_method_whose_class_method_is_masked_around_it_is_not_masked_twice(sui
 
 
 def test_a_workspace_that_holds_the_answer_to_a_task_of_another_paper_is_found(suite):
-    other = shutil.copytree(suite / "toy", suite / "other")
-    table = (other / "task.toml").read_text().replace('slug = "toy"', 'slug = "other"')
-    (other / "task.toml").write_text(table)
+    other = toy.add_paper(suite)
     tasks = load_suite(suite)
     assert max((leak.share for _, _, leak in foreign_leaks(tasks)), default=0.0) < 0.3
 

@@ -1,7 +1,5 @@
 """A twin is the task of an altered paper: what is right for the original is wrong there, and the reverse."""
 
-import shutil
-
 import pytest
 from tests.graded import graded
 
@@ -29,14 +27,14 @@ new = "        return self.scale + sum(w * v for w, v in zip(factors, values, st
 
 
 @pytest.fixture
-def suite(toy_suite, tmp_path):
-    folder = shutil.copytree(toy_suite, tmp_path / "suite")
-    (folder / "toy" / "twins").mkdir()
-    last = (folder / "toy" / "paper.md").read_text().strip().splitlines()[-1]
-    (folder / "toy" / "twins" / "blend_shifted.toml").write_text(TWIN.replace("SUMMARY", last))
-    return folder
+def suite(suite):
+    (suite / "toy" / "twins").mkdir()
+    last = (suite / "toy" / "paper.md").read_text().strip().splitlines()[-1]
+    (suite / "toy" / "twins" / "blend_shifted.toml").write_text(TWIN.replace("SUMMARY", last))
+    return suite
 
 
+@pytest.mark.sandbox
 def test_the_original_fails_on_its_twin_and_the_twin_on_the_original(suite):
     original, twin = load_suite(suite)
     assert (twin.id, twin.tier, twin.twin_of) == ("toy/blend_shifted", "twin", "toy/blend")

@@ -1,13 +1,12 @@
 """Wrong versions as whole files and as edits of one text: what is graded, and what an author is told of a mistake."""
 
-import shutil
-
 import pytest
+from tests import core
 
 from lmrbench.errors import TaskError
 from lmrbench.grading.systems import submissions_of
 from lmrbench.source.syntax import syntax_tree
-from lmrbench.tasks.loading import default_suite, load_suite
+from lmrbench.tasks.loading import load_suite
 
 BASE = """
 base = '''
@@ -56,9 +55,9 @@ edits = [{ old = '''
 
 
 @pytest.fixture
-def folder(toy_suite, tmp_path):
+def folder(paper):
     """Where the wrong versions of a copy of the toy suite lie; two of them are whole files."""
-    return shutil.copytree(toy_suite, tmp_path / "suite") / "toy" / "wrong"
+    return paper / "wrong"
 
 
 def loaded(folder):
@@ -163,6 +162,6 @@ def test_a_mistake_is_one_line_that_names_the_file_the_version_and_the_lines(fol
 
 
 def test_every_wrong_version_of_the_suite_is_python():
-    for task in load_suite(default_suite()):
+    for task in core.ALL:
         for text in task.files.wrong.values():
             assert syntax_tree(text).body

@@ -1,10 +1,9 @@
 """Helpers for tests of web pages: servers, runs and hostile texts."""
 
-import subprocess
-import sys
 from contextlib import contextmanager
 
 from axe_playwright_python.sync_playwright import Axe
+from tests.running import Running
 from tests.runs.examples import grade, write
 
 from lmrbench.tasks.submission import Submission
@@ -28,14 +27,11 @@ def answers(folder, count=1, system="one", code=FAILS):
 @contextmanager
 def serving(*arguments, lines=1):
     """Run a command that serves pages. Yield the process and the first lines of its output."""
-    command = [sys.executable, "-m", "lmrbench", *map(str, arguments)]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    server = Running(arguments)
     try:
-        yield server, [server.stdout.readline().rstrip("\n") for _ in range(lines)]
+        yield server, server.first_lines(lines)
     finally:
-        server.terminate()
-        server.wait(120)
-        server.stdout.close()
+        server.end()
 
 
 def serious(page):

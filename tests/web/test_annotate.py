@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import signal
 import socket
 import time
@@ -454,9 +453,8 @@ def test_another_annotation_and_a_second_server_of_one_are_refused_in_one_line(s
     assert "was begun with other annotators (ann) and other runs (1 answer," in other.stderr
 
 
-def test_a_task_that_changed_in_between_is_not_labelled_on(toy_suite, tmp_path):
+def test_a_task_that_changed_in_between_is_not_labelled_on(suite, tmp_path):
     answers(tmp_path / "run")
-    suite = shutil.copytree(toy_suite, tmp_path / "suite")
     with ExitStack() as stack:
         Server(stack, suite, tmp_path, ("ann",))
     summary = suite / "toy" / "paper.md"

@@ -1,14 +1,13 @@
 """The site as people meet it: in a browser, from files and over HTTP, over runs that strangers wrote."""
 
-import functools
-import http.server
 import json
 import os
 import re
-import threading
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
+from tests.http_server import serving_files
 from tests.runs.examples import grade, usage, write
 from tests.web.helpers import HOSTILE, serious
 from typer.testing import CliRunner
@@ -97,22 +96,8 @@ def hostile(tmp_path_factory, toy_suite):
 @pytest.fixture
 def serve():
     """Serve a folder over HTTP; gives the address."""
-    servers = []
-
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *_):
-            pass
-
-    def start(folder):
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=folder))
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        servers.append(server)
-        return f"http://127.0.0.1:{server.server_port}"
-
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
+    with ExitStack() as servers:
+        yield lambda folder: servers.enter_context(serving_files(folder))
 
 
 @pytest.fixture(params=["file", "http"])

@@ -36,7 +36,8 @@ def agreement(
 
     For each pair of raters: how often they agree, how often one says CC and the other LI, and Cohen's kappa. For all
     annotators and for all judges: Fleiss' kappa and Krippendorff's alpha. An answer that is correct by the tests
-    counts as CC, any other as LI. Intervals come from resampling papers. An undefined measure is replaced by the reason.
+    counts as CC, any other as LI. Intervals come from resampling papers. An undefined measure is replaced by the
+    reason.
     """
     from lmrbench.judging.labels import read_labels
     from lmrbench.report.measures.raters import compare_runs

@@ -57,10 +57,9 @@ def audit(
 ) -> None:
     """Measure whether the checks of tasks pass right answers and reject wrong ones.
 
-    The golden must pass under all seeds, in other processes and on other threads, and rewrites under many; `plain` must
-    pass the ordinary cases. The mask, wrong versions (those of `Edge: ...` by an edge case) and cheats must fail, and at
-    least 95% of the golden's mutants, both of one expression and of behaviour. "by ordinary" is the score of ordinary
-    cases alone.
+    The golden must pass under all seeds, in other processes and on other threads, and so must rewrites; `plain` must
+    pass the ordinary cases. The mask, wrong versions (`Edge: ...` by an edge case) and cheats must fail, and at least
+    95% of the golden's mutants, both of one expression and of behaviour. "by ordinary" is the score of ordinary cases.
     What a solver sees must not hold the answer, and must state every constant. The check must contain no oracle, a name
     that gives the target's result. "fixed" is the share of cases with the same observation under every seed; a share
     above a third is pointed out. The result is stored with the task as its certificate, and is valid until the task or

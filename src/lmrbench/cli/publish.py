@@ -105,9 +105,9 @@ def submit(
 ) -> None:
     """Pack a run for others to grade again.
 
-    `lmrbench verify` grades a pack. It holds the answers, which of them are correct and robust, the conditions, and the cost of each
-    answer. It holds no reasons, and no folders, addresses, commands or secret seed of this machine. The same run gives
-    the same bytes.
+    `lmrbench verify` grades a pack. It holds the answers, which of them are correct and robust, the conditions, and
+    the cost of each answer. It holds no reasons, and no folders, addresses, commands or secret seed of this machine.
+    The same run gives the same bytes.
     """
     manifest = write_pack(run, to, with_logs)
     say(f"{to}: {', '.join(manifest.files)}")

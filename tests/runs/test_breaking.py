@@ -20,6 +20,8 @@ from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.submission import Submission
 
+pytestmark = pytest.mark.sandbox
+
 CODES = [f"def blend(self, values):\n    return {number}.5\n" for number in range(6)]
 ANSWERS = [
     Submission(system=f"system {number % 3}", task="toy/blend", sample=number, code=code)

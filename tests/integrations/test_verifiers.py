@@ -14,6 +14,8 @@ vf = pytest.importorskip("verifiers.v1", reason="NOT TESTED: verifiers is not in
 from lmrbench.integrations import verifiers as verifiers_tasks  # noqa: E402
 from lmrbench.integrations.verifiers import LmrBenchAgentTaskset, LmrBenchConfig, LmrBenchTaskset  # noqa: E402
 
+pytestmark = pytest.mark.sandbox
+
 
 class Container:
     """What a task uses of a runtime: files."""
@@ -114,5 +116,5 @@ def test_a_machine_that_cannot_grade_is_an_error_and_no_reward(toy_suite, golden
 def test_the_environment_of_one_message_sends_it_without_tools(monkeypatch):
     from verifiers.v1.utils.loaders import default_harness_id, harness_class
 
-    monkeypatch.syspath_prepend(Path(__file__).parents[1] / "environments" / "lmr_bench")
+    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "environments" / "lmr_bench")
     assert not harness_class(default_harness_id("lmr-bench")).EXECUTES_CODE

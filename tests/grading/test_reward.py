@@ -11,17 +11,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from tests.toy import RIGHT, UNSCALED
 
 from lmrbench.errors import SandboxError, UsageError
 from lmrbench.files import cache_folder
 from lmrbench.grading.grader import Grader
 from lmrbench.grading.plan import GradingPlan
 
-RIGHT = """
-def blend(self, values):
-    factors = weights(len(values))
-    return self.scale * sum(f * v for f, v in zip(factors, values)) / max(sum(factors), 1.0)
-"""
+pytestmark = pytest.mark.sandbox
+
 SLOW = "def blend(self, values):\n    import time\n    time.sleep(60 if len(values) == 1 else 0)\n    return 0.0\n"
 
 
@@ -37,7 +35,7 @@ def grader(toy_suite):
         (RIGHT, 1.0),
         (f"Here it is:\n```python\n{RIGHT}\n```\nI hope that helps.", 1.0),
         # No values give 0.0, whatever the scale is.
-        (RIGHT.replace("self.scale *", ""), 0.25),
+        (UNSCALED, 0.25),
         ("I can't do that.", 0.0),
         ("", 0.0),
         ("def blend(self, values:", 0.0),
@@ -69,8 +67,7 @@ def test_each_call_is_under_a_seed_of_its_own_and_nothing_of_it_is_kept(grader):
 
 
 def test_calls_come_from_many_threads_and_from_a_loop_of_asyncio(grader):
-    wrong = RIGHT.replace("self.scale *", "")
-    asked = [RIGHT, wrong] * 8
+    asked = [RIGHT, UNSCALED] * 8
 
     with ThreadPoolExecutor(8) as threads:
         by_threads = [grade.correct for grade in threads.map(lambda code: grader.grade("toy/blend", code), asked)]
@@ -130,8 +127,9 @@ def test_a_task_that_is_not_there_is_the_callers_fault(grader):
         grader.grade("toy/other", RIGHT)
 
 
+@pytest.mark.torch
 def test_the_example_of_the_page_keeps_what_passes():
-    page = Path(__file__).parents[1] / "docs" / "train-a-policy.md"
+    page = Path(__file__).parents[2] / "docs" / "train-a-policy.md"
     (example,) = re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
 
     printed = subprocess.run([sys.executable, "-c", example], check=True, capture_output=True, text=True).stdout

@@ -7,7 +7,8 @@ import shutil
 from types import SimpleNamespace
 
 import pytest
-from tests.authoring.edition import ANSWERS, POINTER, write_edition
+from tests import core
+from tests.integrations.edition import ANSWERS, POINTER, write_edition
 from tests.running import lmrbench
 
 from lmrbench.authoring.audit import auditing, fuzzing, mutation
@@ -19,7 +20,7 @@ from lmrbench.integrations.lmr_bench.inside.adapter import instance, loaded, rea
 from lmrbench.integrations.lmr_bench.paper_text import paper_markdown
 from lmrbench.solving.task import OptionError, lmr_bench
 from lmrbench.source.names import bound
-from lmrbench.tasks.loading import default_suite, load_suite
+from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import workspace_files
 
@@ -390,6 +391,8 @@ def preferences(clone, old="", new=""):
     return benchmark(clone, "24-DPO", [one], {"trainers.py": masked}, {"loss.py": golden}, paper_url=address)
 
 
+@pytest.mark.torch
+@pytest.mark.sandbox
 def test_a_check_of_ours_observes_their_function_without_the_packages_of_their_repository(clone, tmp_path):
     preferences(clone)
 
@@ -457,6 +460,8 @@ SHORT = """loss = F.logsigmoid(beta * (policy_chosen_logps - reference_chosen_lo
         policy_rejected_logps - reference_rejected_logps)"""
 
 
+@pytest.mark.torch
+@pytest.mark.sandbox
 @pytest.mark.parametrize(
     ("instruction", "passes"), [(IGNORE, True), (LIST, True), ("Implement the loss.", True), (WHOLE, False)]
 )
@@ -480,7 +485,7 @@ def test_a_check_asks_for_no_option_that_the_instruction_waives_or_does_not_name
 
 @pytest.fixture(scope="module")
 def papers():
-    return {task.paper.slug: task.paper for task in load_suite(default_suite())}
+    return {task.paper.slug: task.paper for task in core.ALL}
 
 
 @pytest.fixture(scope="module")
@@ -624,6 +629,8 @@ def test_an_empty_folder_is_a_submodule(clone, tmp_path):
     assert "4-Linked: is empty; it may be a submodule" in reasons(found)
 
 
+@pytest.mark.torch
+@pytest.mark.sandbox
 def test_goldens_pass_and_masks_fail_in_every_check_of_the_edition(edition, tmp_path):
     _, suite = edition
     graded = lmrbench("grade", "--golden", "--mask", "--suite", suite, "--out", "run", "--json", cwd=tmp_path)
@@ -635,6 +642,8 @@ def test_goldens_pass_and_masks_fail_in_every_check_of_the_edition(edition, tmp_
         assert len(item["cases"]) >= 5
 
 
+@pytest.mark.torch
+@pytest.mark.sandbox
 def test_right_answers_in_other_words_pass_and_wrong_ones_fail(edition):
     _, suite = edition
     tasks = {task.paper.slug: task for task in load_suite(suite) if task.files.check}

@@ -7,29 +7,22 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
+from tests.core import TASKS
+from tests.runs.examples import grade
 from typer.testing import CliRunner
 
 from lmrbench.cli import app
 from lmrbench.integrations.lmr_bench.structure import _separated, paper_structure, regression, structure
-from lmrbench.tasks.loading import default_suite, load_suite
 from lmrbench.tasks.model import Target
-from lmrbench.tasks.selection import select
-
-TASKS = {task.id: task for task in select(load_suite(default_suite()), [])}
 
 
-@pytest.fixture
-def grades_of(grade):
-    """Makes grades of all tasks by system, of a function of the task's measures and of its place."""
-
-    def made(outcomes):
-        return [
-            grade(system, task, bool(passes(structure(TASKS[task]), place)))
-            for system, passes in outcomes.items()
-            for place, task in enumerate(TASKS)
-        ]
-
-    return made
+def grades_of(outcomes):
+    """Make grades of all tasks by system, of a function of the task's measures and of its place."""
+    return [
+        grade(system, task, verdicts=("match",) if passes(structure(TASKS[task]), place) else ("mismatch",))
+        for system, passes in outcomes.items()
+        for place, task in enumerate(TASKS)
+    ]
 
 
 def test_measures_of_a_repository():
@@ -67,7 +60,7 @@ def test_measures_of_a_repository_as_the_paper_defines_them():
     assert flat["goal length"] == len(task.files.repository["trainers.py"].splitlines())
 
 
-def test_few_papers_are_a_caution(grades_of):
+def test_few_papers_are_a_caution():
     noise = np.random.default_rng(5).normal(size=len(TASKS))
     found = regression(grades_of({"one": lambda _, place: noise[place] > 0}), TASKS, paper_structure)
     assert found.problem == ""
@@ -75,7 +68,7 @@ def test_few_papers_are_a_caution(grades_of):
     assert found.caution.endswith("p values of the 5 coefficients are too small")
 
 
-def test_coefficients_and_errors_as_statsmodels_has_them(grades_of):
+def test_coefficients_and_errors_as_statsmodels_has_them():
     generator = np.random.default_rng(3)
     noise = generator.normal(size=(2, len(TASKS)))
     found = regression(
@@ -105,7 +98,7 @@ def test_coefficients_and_errors_as_statsmodels_has_them(grades_of):
     assert [item.error for item in found.coefficients] == pytest.approx(list(fit.bse), rel=1e-4)
 
 
-def test_the_command_prints_coefficients_or_the_reason(grades_of, tmp_path):
+def test_the_command_prints_coefficients_or_the_reason(tmp_path):
     for name, passes in (("some", lambda shape, place: place % 3 == 0), ("all", lambda *_: True)):
         (tmp_path / name).mkdir()
         lines = "".join(item.model_dump_json() + "\n" for item in grades_of({"one": passes}))
@@ -125,7 +118,7 @@ def test_the_command_prints_coefficients_or_the_reason(grades_of, tmp_path):
     assert shown.output.splitlines() == [f"the paper's measures: {reason}", f"our measures: {reason}"]
 
 
-def test_where_there_is_no_regression_the_reason_is_said(grades_of):
+def test_where_there_is_no_regression_the_reason_is_said():
     def problem(outcomes, tasks=TASKS):
         found = regression(grades_of(outcomes), tasks)
         assert found.coefficients == ()
