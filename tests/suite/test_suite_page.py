@@ -11,7 +11,7 @@ from lmrbench.tasks.loading import load_suite
 def test_the_page_is_up_to_date():
     page = Path(__file__).resolve().parents[2] / "docs" / "suite.md"
 
-    assert page.read_text() == suite_page(core.TASKS.values()), "run `make suite-page`"
+    assert page.read_text() == suite_page(list(core.TASKS.values())), "run `make suite-page`"
 
 
 def test_lines_are_those_of_the_bodies(toy_suite):
