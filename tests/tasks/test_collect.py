@@ -9,11 +9,14 @@ from tests import core
 
 from lmrbench.errors import LmrbenchError, SubmissionError, TaskError
 from lmrbench.grading.reading import collect_diff, collect_workspace
+from lmrbench.grading.systems import submissions_of
+from lmrbench.source.ownership import SUFFIX
 from lmrbench.source.responses import from_response
 from lmrbench.source.transplant import transplant
-from lmrbench.tasks.collect import candidate_files
+from lmrbench.tasks.collect import candidate_files, transplanted
 from lmrbench.tasks.files import readable
 from lmrbench.tasks.loading import load_suite
+from lmrbench.tasks.model import Target
 from lmrbench.tasks.selection import select
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import export_workspace, masked_files, repository_files, workspace_files
@@ -253,3 +256,26 @@ def test_patterns_choose_tasks_and_a_typing_error_is_said(task):
 
 def test_the_text_of_a_pdf_has_whole_words_and_lines_of_one_kind():
     assert readable("atten\ufffe\r\ntion is\r\nall\0 you\rneed") == "attention is\nall you\nneed"
+
+
+def test_one_text_may_answer_targets_of_several_files():
+    goals = {
+        "low.py": b"LIMIT = 3\n\n\ndef capped(x):\n    raise NotImplementedError\n",
+        "high.py": b"from low import capped\n\n\ndef twice(x):\n    raise NotImplementedError\n",
+    }
+    targets = [Target.parse("low.py::capped"), Target.parse("high.py::twice")]
+    text = "def capped(x):\n    return min(x, LIMIT)\n\n\ndef twice(x):\n    return capped(x) + capped(x)\n"
+
+    files, warnings = transplanted(goals, goals, targets, text)
+
+    assert files["high.py"].decode() == (
+        "from low import capped\n\n\ndef twice(x):\n    return capped(x) + capped(x)\n"
+    )
+    assert warnings == ()
+
+
+@pytest.mark.parametrize("task", [task for task in core.ALL if task.tier == "method"], ids=lambda task: task.id)
+def test_no_rewrite_of_a_method_brings_a_second_copy_of_a_target(task):
+    for item in submissions_of("rewrites", [task]):
+        files, _ = candidate_files(task, item)
+        assert not [name for name, data in files.items() if SUFFIX.encode() in data], item.label

@@ -7,7 +7,7 @@ and such edits are not taken.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lmrbench.source.functions import is_stub
@@ -33,13 +33,16 @@ class Ownership:
     warnings: tuple[str, ...] = ()
 
 
-def own_names(candidate: ParsedSource, scopes: Sequence[Scope], pairs: Sequence[TargetPair]) -> Ownership:
+def own_names(
+    candidate: ParsedSource, scopes: Sequence[Scope], pairs: Sequence[TargetPair], elsewhere: Collection[str]
+) -> Ownership:
     """Rename the helpers that the targets need and that differ from the mask's definitions of the same names.
 
     Args:
         candidate: The candidate's file.
         scopes: The scopes that mask and candidate share, the module first.
         pairs: The targets in both files.
+        elsewhere: Names of functions and classes that hold targets of other files. They are no helpers.
     """
     module = scopes[0]
     if _is_whole_file(scopes):
@@ -57,7 +60,7 @@ def own_names(candidate: ParsedSource, scopes: Sequence[Scope], pairs: Sequence[
             seen.add(name)
             own = entries.get(name, [])
             if name in module.mask.binds:
-                if not own or not all(_is_other(entry, module, name) for entry in own):
+                if name in elsewhere or not own or not all(_is_other(entry, module, name) for entry in own):
                     continue
                 names[name] = name + SUFFIX
             queue += [entry.node for entry in own]

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from lmrbench.errors import SubmissionError, TaskError
@@ -67,13 +67,16 @@ class Transplant:
     warnings: tuple[str, ...]
 
 
-def transplant(masked: bytes, candidate: str | bytes, targets: Sequence[str]) -> Transplant:
+def transplant(
+    masked: bytes, candidate: str | bytes, targets: Sequence[str], elsewhere: Collection[str] = ()
+) -> Transplant:
     """Put the candidate's targets, and what they need, into the masked file.
 
     Args:
         masked: The masked file.
         candidate: The candidate's file, as text or as bytes.
         targets: The qualified names of the targets.
+        elsewhere: Names of functions and classes that hold targets of other files, which the candidate may define too.
 
     Raises:
         SubmissionError: The candidate cannot be parsed, or lacks a target.
@@ -91,7 +94,7 @@ def transplant(masked: bytes, candidate: str | bytes, targets: Sequence[str]) ->
         raise SubmissionError(unparsable(error)) from error
     try:
         pairs, scopes, needs = _compared(mask, new, targets)
-        own = own_names(new, scopes, pairs)
+        own = own_names(new, scopes, pairs, elsewhere)
         if own.names:
             new = ParsedSource.parse(own.text)
             pairs, scopes, needs = _compared(mask, new, targets)

@@ -71,14 +71,15 @@ def transplanted(
         if file not in by_file:
             raise SubmissionError(f"the submission has no code for {file}")
         wanted = [target.qualname for target in targets if target.file == file]
+        elsewhere = {target.qualname.partition(".")[0] for target in targets if target.file != file}
         if not wanted:
             files[file] = _whole(by_file[file], file)
             continue
         try:
             response = from_response(by_file[file], wanted, names_of(data))
-            result = transplant(data, response.text, wanted)
+            result = transplant(data, response.text, wanted, elsewhere)
             # Warnings compare with what the solver saw, where the paper's other targets are masked too.
-            seen = result if shown[file] == data else transplant(shown[file], response.text, wanted)
+            seen = result if shown[file] == data else transplant(shown[file], response.text, wanted, elsewhere)
         except SubmissionError as error:
             raise SubmissionError(f"{file}: {error}") from error
         files[file] = result.data
