@@ -10,6 +10,16 @@ def blend(self, values):
     return self.scale * sum(map(float.__mul__, factors, values)) / max(sum(factors), 1.0)
 """
 UNSCALED = RIGHT.replace("self.scale * ", "")
+# A further task for task.toml, of the tier `method`.
+METHOD = """
+[[task]]
+name = "both"
+tier = "method"
+category = "evaluation_metrics"
+targets = ["blending.py::Blender.blend", "weighting.py::weights"]
+instruction = "Implement both."
+check = "checks/blend.py"
+"""
 
 
 def copy_to(folder):

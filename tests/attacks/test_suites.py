@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from tests import toy
 from typer.testing import CliRunner
 
 from lmrbench.cli import app
@@ -11,15 +12,6 @@ from lmrbench.integrations.harbor import write_harbor
 from lmrbench.tasks.loading import load_suite
 
 SECRET = "PRIVATE"
-METHOD_TOO = """
-[[task]]
-name = "both"
-tier = "method"
-category = "evaluation_metrics"
-targets = ["blending.py::Blender.blend", "weighting.py::weights"]
-instruction = "Implement both."
-check = "checks/blend.py"
-"""
 READ = (
     "suite.toml",
     "toy/task.toml",
@@ -41,7 +33,7 @@ FOLDERS = ("toy", "toy/checks", "toy/repo", "toy/rewrites", "toy/rewrites/blend"
 @pytest.fixture
 def suite(suite, tmp_path):
     with (suite / "toy" / "task.toml").open("a") as file:
-        file.write(METHOD_TOO)
+        file.write(toy.METHOD)
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "secret").write_text(SECRET)
     return suite

@@ -9,6 +9,7 @@ import sys
 import time
 
 import pytest
+from tests import toy
 from tests.running import Running
 from tests.running import lmrbench as run
 
@@ -29,10 +30,14 @@ def test_the_suite_is_counted_measured_and_drawn(toy_suite, tmp_path):
 
 
 @pytest.mark.sandbox
-def test_a_suite_of_several_tiers_has_the_digest_that_its_runs_have(tmp_path):
-    digest = json.loads(run("list", "--summary", "--json").stdout)["digest"]
-    assert digest in run("list", "--summary").stdout.splitlines()[-1]
-    result = run("grade", "--mask", "-t", "empathy_gaps/get_delta", "--out", tmp_path / "run")
+def test_a_suite_of_several_tiers_has_the_digest_that_its_runs_have(suite, tmp_path):
+    without = json.loads(run("list", "--summary", "--json", "--suite", suite).stdout)["digest"]
+    with (suite / "toy" / "task.toml").open("a") as file:
+        file.write(toy.METHOD)
+    digest = json.loads(run("list", "--summary", "--json", "--suite", suite).stdout)["digest"]
+    assert digest != without
+    assert digest in run("list", "--summary", "--suite", suite).stdout.splitlines()[-1]
+    result = run("grade", "--mask", "-t", "toy/blend", "--suite", suite, "--out", tmp_path / "run")
     assert json.loads((tmp_path / "run" / "run.json").read_text())["suite_digest"] == digest, result.stderr
 
 

@@ -34,12 +34,21 @@ def job(seed, owner="someone"):
     return job_of({"answer.py": b"def answer(seed): return seed * 10"}, CHECK, seed, owner, check_seconds=60.0)
 
 
-@pytest.fixture
-def cluster():
+@pytest.fixture(scope="module")
+def head():
+    """A cluster whose only node runs nothing."""
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
     yield cluster
-    ray.shutdown()
     cluster.shutdown()
+
+
+@pytest.fixture
+def cluster(head):
+    """A cluster, whose further nodes are those that a test adds."""
+    yield head
+    ray.shutdown()
+    for node in tuple(head.worker_nodes):
+        head.remove_node(node)
 
 
 def grades(folder):

@@ -27,6 +27,7 @@ def no_worker_outlives_its_test(monkeypatch):
 def papers(tmp_path_factory):
     """A suite of papers whose checks take no time, one for each of `SLUGS`; the second has another category."""
     suite = toy.copy_to(tmp_path_factory.mktemp("papers") / "suite")
+    (suite / "suite.toml").write_text('name = "papers"\nversion = "7.5"\n')
     for slug in SLUGS[1:]:
         toy.add_paper(suite, slug)
     for slug, old, new in (

@@ -74,16 +74,17 @@ def test_a_fault_of_the_machinery_raises_and_is_no_score(papers, tmp_path, monke
 
 
 @pytest.mark.sandbox
-def test_by_its_name_from_the_command_line_of_inspect(tmp_path):
-    task = core.TASKS["concept_depth/probing"]
+def test_by_its_name_from_the_command_line_of_inspect(papers, tmp_path):
     inspect = Path(sys.executable).with_name("inspect")
-    with serving(lambda request: Reply(fenced(task.files.repository["probing.py"].decode()))) as (base, log):
+    with serving(lambda request: Reply(fenced(golden("toy")))) as (base, log):
         command = [
             inspect,
             "eval",
             "lmrbench/lmr_bench",
             "-T",
-            "tasks=concept_depth",
+            f"suite={papers}",
+            "-T",
+            "tasks=toy",
             "-T",
             "inputs=paper+file",
             "--model",
@@ -98,7 +99,7 @@ def test_by_its_name_from_the_command_line_of_inspect(tmp_path):
 
     (info,) = list_eval_logs(str(tmp_path / "logs"))
     logged = read_eval_log(info)
-    assert logged.eval.task_version == core.ALL[0].suite.version
+    assert logged.eval.task_version == "7.5"
     assert logged.samples[0].scores["unit_tests"].value == {"correct": 1, "robust": 1, "cases": 1}
     assert len(log.requests) == 1
 

@@ -126,21 +126,10 @@ def test_a_workspace_that_holds_the_answer_to_a_task_of_another_paper_is_found(s
     assert not [item for item in found if item[0] == "toy" and item[2].share > 0.3]
 
 
-METHOD = """
-[[task]]
-name = "both"
-tier = "method"
-category = "evaluation_metrics"
-targets = ["blending.py::Blender.blend", "weighting.py::weights"]
-instruction = "Implement both."
-check = "checks/blend.py"
-"""
-
-
 @pytest.fixture
 def tiers(suite):
     with (suite / "toy" / "task.toml").open("a") as file:
-        file.write(METHOD)
+        file.write(toy.METHOD)
     return suite
 
 

@@ -8,25 +8,23 @@ import pytest
 from tests.web.helpers import answers
 
 from lmrbench.runs.index import RunIndex
-from lmrbench.tasks.loading import load_suite
 from lmrbench.web import app
 
 COMPARE = "/run/0/compare?left_system=one&right_system=two&task=toy/blend&left_sample=0&right_sample=0"
 ANSWER = "/run/0/answer?system=one&task=toy/blend&sample=0"
 
 
-@pytest.fixture
-def viewer(toy_suite, tmp_path):
-    """Serve a run with two long answers that repeat a few lines."""
+def viewer_of(run, tasks, length):
+    """Serve a run with two answers of so many lines, which repeat a few."""
     for system, step in (("one", 7), ("two", 11)):
-        lines = ["b = 1" if number % step == 0 else "a = 1" for number in range(8000)]
-        answers(tmp_path / "run", system=system, code="\n".join(lines))
-    tasks = {task.id: task for task in load_suite(toy_suite)}
-    viewer = app.Viewer([RunIndex(tmp_path / "run")], tasks, show_reference=False)
-    return app.application(viewer, ["*"])
+        lines = ["b = 1" if number % step == 0 else "a = 1" for number in range(length)]
+        answers(run, system=system, code="\n".join(lines))
+    return app.application(app.Viewer([RunIndex(run)], tasks, show_reference=False), ["*"])
 
 
-def test_answers_that_repeat_few_lines_are_compared(viewer):
+def test_answers_that_repeat_few_lines_are_compared(tasks, tmp_path):
+    viewer = viewer_of(tmp_path / "run", tasks, 8000)
+
     async def main():
         async with httpx.AsyncClient(transport=httpx.ASGITransport(viewer), base_url="http://viewer") as client:
             return [await client.get(address, timeout=None) for address in (COMPARE, ANSWER)]
@@ -38,7 +36,8 @@ def test_answers_that_repeat_few_lines_are_compared(viewer):
 
 
 @pytest.mark.parametrize(("work", "address"), [("compare_answers", COMPARE), ("compare_with_repository", ANSWER)])
-def test_other_pages_are_served_while_answers_are_read(viewer, monkeypatch, work, address):
+def test_other_pages_are_served_while_answers_are_read(tasks, tmp_path, monkeypatch, work, address):
+    viewer = viewer_of(tmp_path / "run", tasks, 80)
     begun, go_on = threading.Event(), threading.Event()
     quick = getattr(app, work)
 
