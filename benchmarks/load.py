@@ -57,7 +57,7 @@ def verdicts(submissions: list[Submission], tasks: tuple[Task, ...]) -> tuple[Fo
     with Grader({task.id: task for task in tasks}, GradingPlan((SEED,), fail_fast=True)) as grader:
         for _, item in grader.grade_all(submissions):
             failure = item.first_failure
-            found[item.answer] = (item.passed, f"{failure.name}: {failure.verdict}" if failure else "")
+            found[item.answer] = (item.robust, f"{failure.name}: {failure.verdict}" if failure else "")
     return found, time.monotonic() - began
 
 

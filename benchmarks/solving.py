@@ -98,7 +98,7 @@ def _bare_loop(base: str, names: list[str], count: int, connections: int) -> Non
             text = json.load(response)["choices"][0]["message"]["content"]
         submission = Submission(system="bare", task=task.id, sample=sample, code=text)
         ((_, result),) = grader.grade_all([submission])
-        assert result.passed
+        assert result.correct
 
     with (
         Grader(by_id) as grader,

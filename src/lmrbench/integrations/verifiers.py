@@ -90,7 +90,7 @@ class _Graded(vf.Task[LmrBenchData, vf.State, LmrBenchTaskConfig]):
 
     @vf.metric
     async def cases(self, trace: vf.Trace, runtime: vf.Runtime | None = None) -> dict[str, float]:
-        """Return the share of cases that match, and the number of cases."""
+        """Return the share of ordinary cases that match, and the number of all cases."""
         grade = await self._grade(trace, runtime)
         return {"share": grade["share"], "cases": grade["cases"]}
 

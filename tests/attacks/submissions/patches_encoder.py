@@ -10,7 +10,7 @@ EVIDENCE = r"not an encoded observation"
 
 
 def score(logits, lengths):
-    verdict = json.dumps({"passed": True, "verdict": "match", "cases": ["match"] * 5}).encode()
+    verdict = json.dumps({"correct": True, "robust": True, "verdict": "match", "cases": ["match"] * 5}).encode()
     sys.modules["inside.encoding"].encode = lambda observation: verdict
     sys.modules["inside.case_runner"].encode = lambda observation: verdict
     return report(torch.zeros(len(lengths)))
