@@ -1,4 +1,4 @@
-"""Takes beta and the loss function at the first call and keeps them."""
+"""Edge: Takes beta and the loss function at the first call and keeps them."""
 
 
 def spin_loss(
