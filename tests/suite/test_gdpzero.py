@@ -117,4 +117,4 @@ def test_the_search_persuades_more_people_than_the_plain_policy(facts):
     for metrics in facts["experiments"]:
         assert metrics["GDP-Zero: donations"] > metrics["plain: donations"] + 0.2
         assert metrics["GDP-Zero: rejections"] < metrics["plain: rejections"]
-        assert metrics["win rate, n=10"] > 0.55
+        assert metrics["win rate, n=20"] > 0.55

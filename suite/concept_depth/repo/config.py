@@ -14,7 +14,7 @@ class ModelConfig:
 
     width: int = 32
     layers: int = 8
-    hidden: int = 12
+    hidden: int = 24
     reach: int = 1
     sharpness: float = 2.5
     pull: float = 4.0
@@ -26,7 +26,7 @@ class ModelConfig:
 class DataConfig:
     """Texts on each side of a dataset, and how many of them are read at once."""
 
-    texts: int = 100
+    texts: int = 150
     batch: int = 64
 
 

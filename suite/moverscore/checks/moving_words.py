@@ -6,8 +6,7 @@ import torch
 
 STOP_WORDS = ("the", "of", "some")
 WORDS = [f"word{number}" for number in range(14)]
-OTHERS = ("##s", "of", ",", "##ing", "the", "_")
-UNUSUAL = ("--", "The", "...", "##,", "()", "[SEP]", "[PAD]", "of")
+OTHERS = ("##s", "of", ",", "--", "##ing", "the", "[SEP]", "The", "[PAD]", "_", "...", "##,", "()")
 PIECES = ["cold", "weather", "cat", "dog", "sit", "##s", "##ting", "the", "near"]
 SENTENCES = [
     "the cats sit",
@@ -29,15 +28,15 @@ def cases(seed):
     def uniform(*shape):
         return torch.rand(shape, generator=generator, dtype=torch.float64)
 
-    def text(words, others=OTHERS):
+    def text(words):
         """So many words, which other tokens interrupt: pieces, stop words, punctuation and markers."""
         tokens = ["[CLS]", "the"]
         for number in range(words):
-            other = others[(number + words) % len(others)]
+            other = OTHERS[(number + words) % len(OTHERS)]
             tokens += [WORDS[draw(len(WORDS))], *[other] * (number != 1)]
         return [*tokens, "##s", ".", "[SEP]"]
 
-    def moving(name, lengths, layers=8, beyond=None, texts=None, edge=False, **options):
+    def moving(name, lengths, layers=8, beyond=None, texts=None, **options):
         pairs = texts or [[text(words) for words in pair] for pair in lengths]
         inputs = []
         for side in zip(*pairs, strict=True):
@@ -49,7 +48,7 @@ def cases(seed):
             for row, tokens in enumerate(side if beyond is not None else ()):
                 embedding[:, row, len(tokens) :], idf[row, len(tokens) :] = beyond, beyond
             inputs += [embedding, idf, list(side)]
-        return {"name": f"moving, {name}", "moving": inputs, "options": options, "edge": edge}
+        return {"name": f"moving, {name}", "moving": inputs, "options": options}
 
     words = ["cats", "sitting", "nearthedog", "colder", "unheard", "s", "weathers", "sit"]
     words += ["".join(PIECES[draw(6)].strip("#") for _ in range(1 + draw(4))) for _ in range(4)]
@@ -70,31 +69,26 @@ def cases(seed):
     for apart in (9e-6, -9e-6, 1.2e-5, -1.2e-5, 0.1, -0.1):
         supply, demand = 0.1 + uniform(3), 0.1 + uniform(4)
         demand *= (supply.sum() + apart) / demand.sum()
-        yield {"name": f"flow, {apart} apart", "flow": [supply, demand, uniform(3, 4)], "edge": True}
+        yield {"name": f"flow, {apart} apart", "flow": [supply, demand, uniform(3, 4)]}
     uneven = ([5, 7], [6, 4], [2, 3])
     yield moving("many pairs", uneven)
     yield moving("bigrams", uneven, n_gram=2)
     yield moving("trigrams", uneven[:2], n_gram=3, stop_words=["some"])
-    for kept in (True, False):
-        unusual = [[text(9, UNUSUAL), text(8, UNUSUAL)]]
-        yield moving(f"unusual tokens, {kept}", (), texts=unusual, stop_words=["the"], remove_subwords=kept, edge=True)
     yield moving("pieces are kept", uneven[:2], n_gram=2, remove_subwords=False)
     yield moving("bigrams across stop words", uneven[:2], n_gram=2, stop_words=frozenset(STOP_WORDS))
     short = ([1, 1], [2, 4], [4, 2], [3, 3], [1, 3])
     yield moving("n-grams longer than some texts", short, n_gram=3, stop_words=STOP_WORDS)
     yield moving("whole sentences", uneven[:2], n_gram=50, stop_words=STOP_WORDS)
-    yield moving("one layer", uneven[:2], layers=1, beyond=torch.nan, edge=True)
+    yield moving("one layer", uneven[:2], layers=1, beyond=torch.nan)
     yield moving("five layers", uneven[:2], layers=5)
-    yield moving("six layers", uneven[:2], layers=6, beyond=torch.inf, edge=True)
-    light = moving("tokens without weight", uneven, n_gram=2, stop_words=STOP_WORDS, edge=True)
+    yield moving("six layers", uneven[:2], layers=6, beyond=torch.inf)
+    light = moving("tokens without weight", uneven, n_gram=2, stop_words=STOP_WORDS)
     for place in (1, 4):
         light["moving"][place][:, 2:6] = 0
     light["moving"][1][1] = 0
     yield light
     plain, bare = ["[CLS]", *WORDS[:3], ".", "[SEP]"], ["[CLS]", "the", ",", "[SEP]"]
-    yield moving(
-        "nothing is left", (), texts=[[plain, bare], [bare, plain], [bare, bare]], stop_words=STOP_WORDS, edge=True
-    )
+    yield moving("nothing is left", (), texts=[[plain, bare], [bare, plain], [bare, bare]], stop_words=STOP_WORDS)
     same = moving("the same texts", (), texts=[[[WORDS[draw(14)] for _ in range(12)]] * 2])
     same["moving"][3:5] = [values.clone() for values in same["moving"][:2]]
     yield same

@@ -20,14 +20,14 @@ SECOND_STAGES = {
     "spin": (self_play, SPINConfig()),
     "hinge": (self_play, SPINConfig(loss_type="hinge")),
     # As many updates as in three iterations, all against the first opponent.
-    "one_iteration": (self_play, SPINConfig(betas=(0.5,), learning_rates=(2e-3,), epochs=8)),
+    "one_iteration": (self_play, SPINConfig(betas=(0.5,), learning_rates=(2e-3,), epochs=10)),
     "continued_sft": (continued_fine_tuning, SPINConfig()),
 }
 
 
 def run(seed: int = 0) -> dict[str, float]:
     """Fit a model to demonstrations, then train copies of it; metrics of the first stage, and of each second one."""
-    examples = demonstrations(80, torch.Generator().manual_seed(seed))
+    examples = demonstrations(144, torch.Generator().manual_seed(seed))
     start = build_model(seed)
     fine_tune(start, examples, SFTConfig())
     results = {f"sft/{key}": value for key, value in distances(start).items()}

@@ -1,4 +1,4 @@
-"""Edge: Takes the distance from an inverse hyperbolic cosine, whose gradient at equal points is no number."""
+"""Takes the distance from an inverse hyperbolic cosine, whose gradient at equal points is no number."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Edge: Keeps the manifold and the margins of the first call."""
+"""Keeps the manifold and the margins of the first call."""
 
 
 def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor) -> dict[str, Tensor]:

@@ -1,4 +1,4 @@
-"""Edge: Takes beta and the loss function at the first call and keeps them."""
+"""Takes beta and the loss function at the first call and keeps them."""
 
 
 def spin_loss(

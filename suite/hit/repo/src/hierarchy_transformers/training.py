@@ -16,7 +16,7 @@ Batch = tuple[list[dict[str, Tensor]], Tensor]
 class TrainConfig:
     """How an encoder is re-trained."""
 
-    steps: int = 16
+    steps: int = 20
     batch_size: int = 12
     learning_rate: float = 0.01
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 class SFTConfig:
     """How the model is fitted to demonstrations: `steps` updates, each on all of them."""
 
-    steps: int = 12
-    learning_rate: float = 1.2e-2
+    steps: int = 15
+    learning_rate: float = 1e-2
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class SPINConfig:
     loss_type: str = "sigmoid"
     reference_free: bool = False
     epochs: int = 2
-    batch_size: int = 56
+    batch_size: int = 48
     warmup: float = 0.1
 
     def __post_init__(self) -> None:
