@@ -1,10 +1,13 @@
 """What the audit finds of a check with edge cases."""
 
+from types import SimpleNamespace
+
 import pytest
 from tests.edges import EDGE_NAME, PLAIN, edge_suite, rewrite, wrong
 
 from lmrbench.authoring.audit.auditing import audit
 from lmrbench.authoring.audit.certificate import Certificate, Variant
+from lmrbench.authoring.audit.laboratory import Laboratory
 from lmrbench.report.sheets.audit import certificates_sheet, edge_failures
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.registry import make_sandbox
@@ -62,6 +65,17 @@ def test_mutants_that_edge_cases_alone_reject_are_counted_apart(found):
     shown = dict(zip(table.columns, table.rows[0], strict=True))
     assert (shown["score"], shown["by ordinary"]) == (f"{mutation.score:.3f}", f"{mutation.ordinary_score:.3f}")
     assert (shown["cases"], shown["edge"]) == ("4", "1")
+
+
+def test_ordinary_cases_run_first_and_costly_ones_last_of_each_kind():
+    laboratory = object.__new__(Laboratory)
+    names = ("edge", "experiment", "slow", "quick", "costly edge")
+    seconds = (0.1, 4.0, 0.2, 0.1, 4.0)
+    laboratory.seeds = (0,)
+    laboratory.goldens = {0: SimpleNamespace(names=names, case_seconds=seconds, edge={0, 4})}
+
+    # What rejects a variant first does not depend on how long cheap cases took.
+    assert [names[number] for number in laboratory.by_cost(0)] == ["slow", "quick", "experiment", "edge", "costly edge"]
 
 
 @pytest.mark.parametrize(

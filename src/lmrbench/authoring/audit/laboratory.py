@@ -122,9 +122,9 @@ class Laboratory:
         return tuple(number for number in range(len(self.goldens[self.seeds[0]].names)) if number not in self.costly)
 
     def by_cost(self, seed: int) -> tuple[int, ...]:
-        """Return the numbers of all cases under a seed: ordinary cases first, and quick ones first among each kind."""
-        golden = self.goldens[seed]
-        return tuple(sorted(range(len(golden.names)), key=lambda n: (n in golden.edge, golden.case_seconds[n])))
+        """Return the numbers of all cases under a seed: ordinary cases first, and costly ones last among each kind."""
+        golden, costly = self.goldens[seed], self.costly
+        return tuple(sorted(range(len(golden.names)), key=lambda number: (number in golden.edge, number in costly)))
 
     def run(self, stage: str, trials: Sequence[Trial]) -> Iterator[tuple[Trial, TrialResult]]:
         """Run trials.
