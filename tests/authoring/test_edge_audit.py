@@ -1,13 +1,12 @@
 """What the audit finds of a check with edge cases."""
 
-from types import SimpleNamespace
-
 import pytest
 from tests.edges import EDGE_NAME, PLAIN, edge_suite, rewrite, wrong
 
 from lmrbench.authoring.audit.auditing import audit
 from lmrbench.authoring.audit.certificate import Certificate, Variant
 from lmrbench.authoring.audit.laboratory import Laboratory
+from lmrbench.grading.observe import ReferenceOutputs
 from lmrbench.report.sheets.audit import certificates_sheet, edge_failures
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.registry import make_sandbox
@@ -72,7 +71,8 @@ def test_ordinary_cases_run_first_and_costly_ones_last_of_each_kind():
     names = ("edge", "experiment", "slow", "quick", "costly edge")
     seconds = (0.1, 4.0, 0.2, 0.1, 4.0)
     laboratory.seeds = (0,)
-    laboratory.goldens = {0: SimpleNamespace(names=names, case_seconds=seconds, edge={0, 4})}
+    golden = ReferenceOutputs.model_construct(names=names, case_seconds=seconds, edge=frozenset({0, 4}))
+    laboratory.goldens = {0: golden}
 
     # What rejects a variant first does not depend on how long cheap cases took.
     assert [names[number] for number in laboratory.by_cost(0)] == ["slow", "quick", "experiment", "edge", "costly edge"]
