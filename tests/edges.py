@@ -1,8 +1,6 @@
 """A suite of one task whose check has an edge case: no values to blend."""
 
-import shutil
-
-from tests.conftest import TOY_SUITE
+from tests import toy
 
 # Divides by zero if there are no values.
 PLAIN = """def blend(self, values):
@@ -17,7 +15,7 @@ def edge_suite(folder):
 
     The check yields the edge case before the ordinary ones.
     """
-    shutil.copytree(TOY_SUITE, folder)
+    toy.copy_to(folder)
     check = folder / "toy" / "checks" / "blend.py"
     text = check.read_text()
     named = '"name": f"{count} values",'

@@ -101,8 +101,8 @@ def _by_the_wall_clock(grade: dict[str, Any]) -> dict[str, Any]:
 
 def without_edge_cases(grade: dict[str, Any]) -> dict[str, Any]:
     """Call a grade correct and robust if it passed: up to schema 3 no case was an edge case."""
-    others = {key: value for key, value in grade.items() if key != "passed"}
-    return others | {"correct": grade.get("passed"), "robust": grade.get("passed")}
+    names = {"passed": ("correct", "robust")}
+    return {new: value for key, value in grade.items() for new in names.get(key, (key,))}
 
 
 class Grade(StoredRecord):
