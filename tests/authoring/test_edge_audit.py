@@ -12,6 +12,8 @@ from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.loading import load_suite
 
+pytestmark = pytest.mark.sandbox
+
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):

@@ -22,6 +22,8 @@ from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.wrong import breaks_only_edge_cases
 
+pytestmark = pytest.mark.sandbox
+
 UNSCALED = PLAIN.replace("self.scale * ", "")
 WRONG_FOR_TWO = PLAIN.replace("return ", "return 0.0 if not values else 1.0 if len(values) == 2 else ")
 
