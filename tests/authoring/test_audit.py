@@ -169,6 +169,7 @@ def observe(case):
 
 
 @pytest.mark.torch
+@pytest.mark.sandbox
 def test_what_rounding_alone_may_change(paper):
     (paper / "checks" / "blend.py").write_text(SINGLE_AND_DOUBLE)
     replace(paper / "task.toml", "rtol = 1e-9, atol = 1e-12", "rtol = 1e-9, atol = 1e-9")

@@ -99,7 +99,7 @@ def test_the_command_shows_what_goes_and_writes_it_elsewhere(tmp_path):
 def test_a_target_that_is_not_there_is_one_line(tmp_path):
     (tmp_path / "losses.py").write_bytes(LOSSES)
     for target, words in (
-        ("losses.py::Trainer.los", "no such function; near"),
+        ("losses.py::Trainer.los", "no such function; similar"),
         ("x.py::f", "there is no file"),
         ("f", "form"),
     ):
