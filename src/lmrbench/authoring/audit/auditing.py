@@ -73,7 +73,7 @@ def audit(task: Task, seeds: Sequence[int], pool: WorkerPool, advance: Advance =
     mask = laboratory.variants("mask", {"mask": unsolved_files(task)}, seeds[:1])
     rewrites = tried_rewrites(laboratory)
     # With few seeds no tolerance is proposed, so the margins of cases after the first rejection are not needed.
-    wrong = wrong_versions(laboratory, "all" if proposes else "rejected")
+    wrong = tried_wrong_versions(laboratory, "all" if proposes else "rejected")
     mutation, behavioural = mutations(laboratory)
     return Certificate(
         task=task.id,
@@ -115,7 +115,7 @@ def tried_rewrites(laboratory: Laboratory) -> tuple[Variant, ...]:
     return tuple(found[name] for name in files)
 
 
-def wrong_versions(laboratory: Laboratory, until: Until) -> tuple[Variant, ...]:
+def tried_wrong_versions(laboratory: Laboratory, until: Until) -> tuple[Variant, ...]:
     """Try every wrong version under some seeds.
 
     Args:

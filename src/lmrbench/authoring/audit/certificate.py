@@ -56,7 +56,8 @@ class Variant(Record):
 
     Attributes:
         name: Its name.
-        passed: Whether all cases accept it: for a rewrite under every seed, for anything else under any seed.
+        passed: Whether all cases accept it: for a rewrite under every seed that it ran under, for anything else under
+            any seed.
         correct: The same for the ordinary cases alone.
         rejected_by: The first case that rejects it; empty if none does.
         margin: The margin of its worst case (for a wrong version or cheat, under the seed where that is smallest);
@@ -203,7 +204,7 @@ class Certificate(StoredRecord):
         task: The id of the task.
         digest: The audit digest of the task.
         auditor: `AUDITOR` at the time of the audit.
-        seeds: The number of seeds.
+        seeds: The number of seeds. Rewrites other than `plain` run under at most 25 of them.
         sandbox: The name of the back end.
         golden: The repeated runs of the golden.
         mask_rejected: Whether an ordinary case rejects the masked repository.

@@ -15,7 +15,7 @@ from lmrbench.authoring.audit.auditing import (
     golden_runs,
     tried_cheats,
     tried_rewrites,
-    wrong_versions,
+    tried_wrong_versions,
 )
 from lmrbench.authoring.audit.certificate import AUDITOR, Certificate
 from lmrbench.authoring.audit.knowledge import fixed_inputs, oracles, require_drawn_by_seed
@@ -53,7 +53,7 @@ def audit_of_tier(
     ]
     runs = [result for _, result in laboratory.run("golden", again)]
     rewrites = tried_rewrites(laboratory)
-    wrong = wrong_versions(laboratory, "rejected")
+    wrong = tried_wrong_versions(laboratory, "rejected")
     mutation = expression_mutation(laboratory)
     return Certificate(
         task=task.id,
