@@ -30,7 +30,7 @@ def score(logits, lengths):
             if os.fork() == 0:
                 for span in private:
                     _copy(*(int(part, 16) for part in span.split("-")))
-                time.sleep(3)
+                time.sleep(30)
                 os._exit(0)
-        time.sleep(2.5)
+        time.sleep(20)
     return report(torch.zeros(len(lengths)))
