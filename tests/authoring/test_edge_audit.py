@@ -7,7 +7,7 @@ from lmrbench.authoring.audit.auditing import audit
 from lmrbench.authoring.audit.certificate import Certificate, Variant
 from lmrbench.authoring.audit.laboratory import Laboratory
 from lmrbench.grading.observe import ReferenceOutputs
-from lmrbench.report.sheets.audit import certificates_sheet, edge_failures
+from lmrbench.report.sheets.audit import certificates_sheet, edge_failures, slow_checks
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.loading import load_suite
@@ -112,3 +112,12 @@ def test_a_certificate_from_before_there_were_edge_cases_is_read(found):
     assert old.mutation.ordinary_score == old.mutation.score
     table = certificates_sheet({"toy/blend": old})
     assert dict(zip(table.columns, table.rows[0], strict=True))["by ordinary"] == "-"
+
+
+def test_a_check_that_takes_too_long_is_pointed_out(found):
+    slow = found.model_copy(update={"cost": found.cost.model_copy(update={"seconds": 0.71})})
+    quick = found.model_copy(update={"cost": found.cost.model_copy(update={"seconds": 0.59})})
+
+    assert [*slow_checks({"toy/blend": slow, "toy/quick": quick, "toy/other": None})] == [
+        "toy/blend: its check takes 0.71 s, more than 0.6 s"
+    ]

@@ -10,6 +10,7 @@ from typer import Option
 
 from lmrbench.authoring.adversaries import attack_all
 from lmrbench.authoring.audit.certificate import Certificate
+from lmrbench.authoring.audit.instructions import too_long
 from lmrbench.authoring.audit.suite import QUICK_SEEDS, answers_of_other_tiers, audited, plan, shortfalls
 from lmrbench.cli import options
 from lmrbench.cli.grading import select
@@ -103,6 +104,8 @@ def audit(
         print_json(tables.audit_facts(found, short, others))
     else:
         _print(found, short, others)
+        for line in (line for task in tasks.chosen for line in too_long(task)):
+            say(line)
     if any(short.values()):
         raise typer.Exit(1)
 
@@ -121,7 +124,7 @@ def _print(
     for name in found:
         for text in others.get(name, ()):
             say(f"{name}: {text}")
-    for line in (*tables.edge_failures(found), *tables.fixed_inputs(found)):
+    for line in (*tables.edge_failures(found), *tables.fixed_inputs(found), *tables.slow_checks(found)):
         say(line)
 
 

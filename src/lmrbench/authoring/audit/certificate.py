@@ -7,6 +7,7 @@ a paper's folder holds the certificates of the paper's tasks, by name.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 from pydantic import ValidationError, model_validator
@@ -30,6 +31,8 @@ METHOD_FUNCTIONS, METHOD_FILES, METHOD_LINES = 3, 2, 80
 RIGHT_MARGIN = 0.5
 # The largest share of a time limit that a rewrite may need.
 RIGHT_SECONDS = 1 / 3
+# The processor seconds that one run of a check should take at most, so that grading and audits stay cheap.
+CHECK_SECONDS: Mapping[Tier, float] = {"function": 0.6, "twin": 0.6, "method": 1.5}
 
 
 class GoldenRuns(Record):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from lmrbench.authoring.adversaries import Finding
-from lmrbench.authoring.audit.certificate import Certificate, Mutation, Survivor
+from lmrbench.authoring.audit.certificate import CHECK_SECONDS, Certificate, Mutation, Survivor
 from lmrbench.authoring.audit.knowledge import MOST_FIXED
 from lmrbench.grading.forging import AuditedDraw, Effect
 from lmrbench.report.render.tables import Sheet, sheet
@@ -80,6 +80,13 @@ def fixed_inputs(found: Mapping[str, Certificate | None]) -> Iterator[str]:
     for name, item in found.items():
         if item and item.fixed_inputs is not None and item.fixed_inputs > MOST_FIXED:
             yield f"{name}: {item.fixed_inputs:.0%} of its cases are fixed, more than {MOST_FIXED:.0%}"
+
+
+def slow_checks(found: Mapping[str, Certificate | None]) -> Iterator[str]:
+    """Yield a sentence for each check that takes more processor time than a check of its tier should."""
+    for name, item in found.items():
+        if item and item.cost.seconds > CHECK_SECONDS[item.tier]:
+            yield f"{name}: its check takes {item.cost.seconds:.2f} s, more than {CHECK_SECONDS[item.tier]:.1f} s"
 
 
 def edge_failures(found: Mapping[str, Certificate | None]) -> Iterator[str]:
