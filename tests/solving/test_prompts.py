@@ -11,6 +11,7 @@ from lmrbench.integrations.huggingface import row_of
 from lmrbench.models.settings import checked
 from lmrbench.solving.prompts import around, prompt_message, retrieved
 from lmrbench.solving.task import lmr_bench
+from lmrbench.tasks.model import STATED_TIME_LIMITS
 from lmrbench.tasks.workspace import masked_files, workspace_files
 
 
@@ -86,13 +87,14 @@ def test_lines_are_kept_on_both_sides_as_far_as_there_is_room():
     assert "line10 = 10" in around(text, [(10, 11)], 0)
 
 
-def test_every_prompt_and_instruction_names_the_python_that_grades():
+def test_every_prompt_and_instruction_names_python_time_limits_and_rules():
     task = TASKS["dpo/preference_loss"]
     (agent,) = lmr_bench(tasks="dpo/preference_loss", setting="agent").dataset
-    sentence = f"Your code is run by Python {sys.version_info.major}.{sys.version_info.minor}."
+    python = f"Your code is run by Python {sys.version_info.major}.{sys.version_info.minor}."
 
     for inputs in ("full", "paper+file", "paper"):
-        assert prompt_message(task, inputs, "summary", 10**6).text.count(sentence) == 1
-        assert workspace_files(task, inputs)["instruction.md"].decode().count(sentence) == 1
-        assert sentence in row_of(task, inputs).instruction
-    assert sentence in str(agent.input)
+        for sentence in (python, STATED_TIME_LIMITS, "Nothing runs under `torch.inference_mode`"):
+            assert prompt_message(task, inputs, "summary", 10**6).text.count(sentence) == 1
+            assert workspace_files(task, inputs)["instruction.md"].decode().count(sentence) == 1
+            assert sentence in row_of(task, inputs).instruction
+    assert python in str(agent.input)

@@ -30,6 +30,7 @@ def document(name: str, task: Task, submission: Submission) -> str:
         f"Task {task.id}, of: {task.paper.title} ({task.paper.venue} {task.paper.year}), {task.paper.url}",
         "## Instruction",
         task.instruction.strip(),
+        "## Rules for every task",
         RULES,
         "## Reference",
         *_targets(target_texts(task, repository_files(task))),

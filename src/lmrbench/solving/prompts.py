@@ -25,8 +25,8 @@ from lmrbench.tasks.workspace import (
     also_masked,
     goal_signatures,
     masked_files,
+    rules,
     target_texts,
-    third_party_imports,
 )
 
 CUT = "\n\n[The rest is left out.]"
@@ -115,12 +115,11 @@ def _results(task: Task) -> str:
 
 def _closing(task: Task, inputs: Inputs) -> str:
     targets = ", ".join(f"`{target}`" for target in task.targets)
-    packages = ", ".join(third_party_imports(task)) or "none"
-    others = f"{also_masked(task)}\n\n" if inputs != "paper" and task.siblings else ""
+    others = f"\n\n{also_masked(task)}" if inputs != "paper" and task.siblings else ""
     return (
-        f"\n## Instruction\n\n{task.instruction.strip()}\n\n{others}Packages that may be imported besides Python's "
-        f"own: {packages}.{PYTHON} Answer with {targets} alone, complete, in one fenced block of Python, together with "
-        "any new helpers and imports that it needs. A method is written inside its class.\n"
+        f"\n## Instruction\n\n{task.instruction.strip()}{others}\n\n{rules(task)}\n\n## Form of the answer\n\n"
+        f"Answer with {targets} alone, complete, in one fenced block of Python, together with any new helpers and "
+        "imports that it needs. A method is written inside its class.\n"
     )
 
 

@@ -29,12 +29,12 @@ REPO = "repo"
 # Limits of a folder that is read whole.
 _MOST_FILES, _MOST_BYTES = 100_000, 1 << 30
 RULES = (
-    "What holds for every task: values are of the plain types that the documents name, not of subclasses, and tensors "
-    "are dense and lie on the CPU. The functions may be called any number of times, in any order, with other arguments "
-    "and other settings, and nothing of an earlier call may show. What they return is read, and not changed, by who "
-    "gets it. Where arguments, models or objects are left unchanged, so are flags, modes and hooks. Models and modules "
-    "are called as such, so that their hooks run. Nothing is called under `torch.inference_mode`, and no second "
-    "derivatives are taken. What neither a document says nor a caller in the repository needs is not checked."
+    "Values have the plain types that the documents name, not subclasses of them. Tensors are dense and on the CPU. "
+    "Functions may be called any number of times, in any order, with different arguments and settings, and no call "
+    "depends on an earlier one. Callers read what they get and do not change it. An argument, model or object that "
+    "stays unchanged also keeps its flags, modes and hooks. Call models and modules themselves, so that their hooks "
+    "run. Nothing runs under `torch.inference_mode`, and no second derivatives are taken. Nothing is checked beyond "
+    "what a document states or a caller in the repository needs."
 )
 # The version is that of this machine and not a part of the task, so digests leave it out.
 PYTHON = f" Your code is run by Python {sys.version_info.major}.{sys.version_info.minor}."
@@ -235,13 +235,11 @@ def instruction(task: Task, inputs: Inputs) -> str:
         task: A task of any tier.
         inputs: The view of the code.
     """
-    packages = ", ".join(third_party_imports(task)) or "none"
     summarised = f"`paper.md` is a summary of: {task.paper.title} ({task.paper.venue} {task.paper.year})."
-    imported = f"Packages that may be imported besides Python's own: {packages}.{PYTHON} {STATED_TIME_LIMITS}"
     if not task.targets:
         files = ", ".join(f"`{REPO}/{path}`" for path in task.goal_files)
         taken = f"{summarised} Only these files are taken from your work: {files}. Edits elsewhere do not count."
-        return "\n\n".join([f"# {task.id}", task.instruction.strip(), f"{taken} {imported}"]) + "\n"
+        return "\n\n".join([f"# {task.id}", task.instruction.strip(), f"{taken} {_machine(task)}"]) + "\n"
     targets = ", ".join(f"`{target}`" for target in task.targets)
     seen = {
         "full": f"The repository is in `{REPO}/`; the bodies of these functions are missing. Fill them in there.",
@@ -252,15 +250,27 @@ def instruction(task: Task, inputs: Inputs) -> str:
         f"# {task.id}",
         f"Implement {targets} as the paper describes it. {summarised}",
         f"{seen} Only these functions are taken from your work, and new helpers, constants and imports that they need "
-        f"in the same file. Edits elsewhere do not count. {imported}",
+        "in the same file. Edits elsewhere do not count.",
         also_masked(task) if inputs != "paper" else "",
         logged_results() if task.files.results and inputs == "full" else "",
         task.instruction.strip(),
-        RULES,
+        rules(task),
     ]
     if inputs == "paper":
+        parts.append("## Functions")
         parts += [f"`{target}`:\n\n```python\n{text}\n```" for target, text in goal_signatures(task).items()]
     return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def rules(task: Task) -> str:
+    """Return the section of an instruction on what holds for every task, with the packages of this one."""
+    return f"## Rules for every task\n\n{RULES}\n\n{_machine(task)}"
+
+
+def _machine(task: Task) -> str:
+    """Return the paragraph on what runs a solver's code."""
+    packages = ", ".join(third_party_imports(task)) or "none"
+    return f"Packages that may be imported besides Python's own: {packages}.{PYTHON} {STATED_TIME_LIMITS}"
 
 
 def logged_results() -> str:
