@@ -1,6 +1,7 @@
 """gdpzero: the golden against figures worked out by hand, a plain average and a slow search; and the paper's effect."""
 
 import math
+from statistics import fmean
 
 import pytest
 from tests.suite.repository import facts_of
@@ -70,7 +71,7 @@ facts["most kept"] = max(len(kept) for kept in whole.realizations.values())
 first = {name: kept for name, kept in whole.realizations.items() if name in SYSTEM_ACTS}
 facts["visits"] = [[sum(one.visits for one in first[SYSTEM_ACTS[move]].values()), count]
                    for move, count in zip(root.moves, root.counts) if count]
-facts["experiments"] = [run(seed) for seed in range(2)]
+facts["experiments"] = [run(seed) for seed in range(8)]
 print(json.dumps(facts))
 """
 
@@ -114,7 +115,10 @@ def test_every_search_through_an_act_went_through_one_of_its_dialogues(facts):
 
 
 def test_the_search_persuades_more_people_than_the_plain_policy(facts):
-    for metrics in facts["experiments"]:
-        assert metrics["GDP-Zero: donations"] > metrics["plain: donations"] + 0.2
-        assert metrics["GDP-Zero: rejections"] < metrics["plain: rejections"]
-        assert metrics["win rate, n=20"] > 0.55
+    def mean(metric):
+        return fmean(metrics[metric] for metrics in facts["experiments"])
+
+    # Ten people a run are few, so runs are averaged.
+    assert mean("GDP-Zero: donations") > mean("plain: donations") + 0.2
+    assert mean("GDP-Zero: rejections") < mean("plain: rejections") - 0.2
+    assert mean("win rate, n=10") > 0.65

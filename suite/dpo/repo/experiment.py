@@ -13,15 +13,15 @@ from trainers import TrainConfig, fine_tune, pair_logps, train_preferences
 def run(seed: int = 0) -> dict[str, float]:
     """Train, and report for each variant the loss, the implicit rewards, and the gain on pairs that were held out."""
     generator = torch.Generator().manual_seed(seed)
-    pairs, held_out = make_pairs(48, generator), make_pairs(48, generator, wrong_labels=0.0)
+    pairs, held_out = make_pairs(32, generator), make_pairs(32, generator, wrong_labels=0.0)
     start = build_model(ModelConfig(), seed)
-    fine_tune(start, pairs, TrainConfig(steps=15))
+    fine_tune(start, pairs, TrainConfig(steps=10))
     with torch.no_grad():
         before = pair_logps(start, held_out)
     variants = {
-        "beta_0.1": TrainConfig(steps=12, beta=0.1, label_smoothing=0.1),
-        "beta_0.5": TrainConfig(steps=12, beta=0.5, label_smoothing=0.1),
-        "ipo": TrainConfig(steps=12, beta=0.2, ipo=True),
+        "beta_0.1": TrainConfig(steps=8, beta=0.1, label_smoothing=0.1),
+        "beta_0.5": TrainConfig(steps=8, beta=0.5, label_smoothing=0.1),
+        "ipo": TrainConfig(steps=8, beta=0.2, ipo=True),
     }
     results = {}
     for name, config in variants.items():

@@ -12,15 +12,15 @@ from core.persona import draw_persona
 from core.persuaders import PlainPersuader, SearchingPersuader
 from core.planner import PromptedPlanner
 
-_PEOPLE = 24
-_CONTEXTS = 60
+_PEOPLE = 10
+_CONTEXTS = 8
 # Each is a variant of the search that is judged response by response.
 _VARIANTS = {
     "n=5": SearchConfig(num_mcts_sims=5),
-    "n=20": SearchConfig(),
-    "n=20, c=2.5, Q0=0.25": SearchConfig(cpuct=2.5, q_0=0.25),
-    "n=20, k=1": SearchConfig(max_realizations=1),
-    "n=20, no response selection": SearchConfig(response_selection=False),
+    "n=10": SearchConfig(),
+    "n=10, c=2.5, Q0=0.25": SearchConfig(cpuct=2.5, q_0=0.25),
+    "n=10, k=1": SearchConfig(max_realizations=1),
+    "n=10, no response selection": SearchConfig(response_selection=False),
 }
 
 

@@ -27,10 +27,10 @@ def run(seed: int = 0) -> dict[str, float]:
     """Fine-tune on answers of either kind, train with each objective, and evaluate."""
     tokenizer = Tokenizer()
     generator = torch.Generator().manual_seed(seed)
-    demonstrations = make_pairs(96, tokenizer, generator, purity=0.5)
-    pairs, held_out = make_pairs(64, tokenizer, generator), make_pairs(96, tokenizer, generator)
+    demonstrations = make_pairs(48, tokenizer, generator, purity=0.5)
+    pairs, held_out = make_pairs(24, tokenizer, generator), make_pairs(48, tokenizer, generator)
     start = build_model(ModelConfig(vocabulary=len(tokenizer)), seed)
-    fine_tune(start, demonstrations.chosen, demonstrations.chosen_labels, steps=20)
+    fine_tune(start, demonstrations.chosen, demonstrations.chosen_labels, steps=12)
     results = {f"sft/{key}": value for key, value in evaluate(start, held_out).items()}
     for name, args in VARIANTS.items():
         policy = copy.deepcopy(start)

@@ -15,7 +15,7 @@ class SearchConfig:
 
     cpuct: float = 1.0
     q_0: float = 0.0
-    num_mcts_sims: int = 20
+    num_mcts_sims: int = 10
     max_realizations: int = 3
     response_selection: bool = True
 

@@ -1,4 +1,4 @@
-"""Reads the loss function and the smoothing from the configuration, not from the trainer."""
+"""Edge: Reads the loss function and the smoothing from the configuration, not from the trainer."""
 
 
 def simpo_loss(self, policy_chosen_logps: Tensor, policy_rejected_logps: Tensor) -> tuple[Tensor, Tensor, Tensor]:
