@@ -42,8 +42,10 @@ def cases(seed):
         weights[1] *= 0.5
         weights[0, :, 2] += end_bias
         options = {"alpha": uniform(0.3, 1.6), "max_length": length, "temperature": temperature}
-        case = {"name": f"sampling, {shape}, temperature {temperature}, at most {length}"}
-        yield case | {"words": words, "weights": weights, "options": options, "seed": number()}
+        case = {"name": f"sampling, {shape}, temperature {temperature}, at most {length}", "words": words}
+        if length == 0 or shape == "some without a context":
+            case["edge"] = True
+        yield case | {"weights": weights, "options": options, "seed": number()}
     for steps in (0, 1, 3, 12):
         options = {"steps": steps, "learning_rate": uniform(0.02, 0.2), "reading_weight": uniform(0.05, 0.6)}
         yield {"name": f"training, {steps} steps", "seed": number(), "counts": [5 + steps, 9], "training": options}

@@ -1,89 +1,76 @@
 """context_aware_sampling: the generated ids, greedy and sampled, over prompts of many shapes; then the experiment."""
 
+from itertools import product
+
 import torch
 
-WORDS = [f"word{number}" for number in range(60)]
-# Contexts and queries, as numbers of words, for each row.
-MANY = ((3, 2), (1, 4), (5, 1), (2, 2), (4, 3), (2, 5), (6, 2), (3, 3))
-SOME_EMPTY = ((0, 3), (3, 2), (0, 1), (2, 2))
-NO_QUERY = ((3, 0), (2, 1), (0, 0), (1, 0))
+WORDS = [f"word{number}" for number in range(40)]
+END = 2
 
 
 def cases(seed):
     generator = torch.Generator().manual_seed(seed)
 
-    def call(shape, alpha, max_length, temperature, scale=1.2, dtype=torch.float64, words=WORDS):
-        picked = [[torch.randint(len(words), (n,), generator=generator).tolist() for n in row] for row in shape]
+    def uniform(low, high):
+        return low + (high - low) * torch.rand((), generator=generator, dtype=torch.float64).item()
+
+    def integer(low, high):
+        return torch.randint(low, high + 1, (), generator=generator).item()
+
+    def prompts(number, context=(1, 6), query=(1, 5), words=WORDS):
+        """Pairs of a context and a query, with as many words as these bounds allow."""
+
+        def text(low, high):
+            return " ".join(words[integer(0, len(words) - 1)] for _ in range(integer(low, high)))
+
+        return [(text(*context), text(*query)) for _ in range(number)]
+
+    def case(name, rows, alpha, temperature, length=12, scale=1.2, dtype=torch.float64, end_bias=0.0, **more):
         size = len(WORDS) + 4
-        return {
-            "rows": [tuple(" ".join(words[i] for i in part) for part in row) for row in picked],
-            "weights": scale * torch.randn(2, size, size, generator=generator, dtype=dtype),
-            "options": {"alpha": alpha, "max_length": max_length, "temperature": temperature},
-        }
+        weights = scale * torch.randn(2, size, size, generator=generator, dtype=torch.float64)
+        weights[1] *= 0.5
+        weights[0, :, END] += end_bias
+        options = {"alpha": alpha, "max_length": length, "temperature": temperature}
+        drawn = {"weights": weights.to(dtype), "seed": integer(0, 10**6)}
+        return {"name": name, "rows": rows, "options": options, **drawn, **more}
 
-    def case(name, *calls, end_bias=0.0, training=False, **extra):
-        drawn = int(torch.randint(10**6, (), generator=generator))
-        return {"name": name, "calls": calls, "end_bias": end_bias, "training": training, "seed": drawn, **extra}
-
-    alphas = (0.3 + torch.rand(8, generator=generator)).tolist()
-    yield case("greedy, one prompt", call(MANY[:1], alphas[0], 20, 0.0))
-    yield case("greedy, prompts of equal length", call(((3, 3),) * 6, alphas[1], 12, 0.0))
-    yield case("greedy, prompts of unequal length", call(MANY, alphas[2], 12, 0.0))
-    yield case("sampled, one prompt", call(MANY[4:5], alphas[3], 40, 0.8), end_bias=-100.0)
-    yield case("sampled, prompts of unequal length", call(MANY, alphas[4], 16, 1.7), end_bias=-1.0)
-    yield case("sampled at a low temperature", call(MANY, 2 * alphas[5], 16, 0.6), end_bias=-1.0)
-    # On a grid, where no order of the sums rounds logits: what rounding changes is much at such temperatures.
-    near = call(((2, 1),) * 160, 0.75, 2, 0.0015)
-    near["weights"] = (4 * near["weights"]).round() / 4
-    yield case("sampled at a temperature near 0", near)
-    yield case("sampled at a temperature of one", call(MANY, alphas[0], 16, 1.0), end_bias=-1.0)
-    yield case("one step of many prompts", call(((2, 1),) * 160, alphas[6], 1, 1.3))
-    yield case("a faint adjustment of many prompts", call(((2, 1),) * 160, 0.04, 1, 0.8))
-    yield case("a strong adjustment, hot", call(MANY, 6.0, 12, 30.0))
-    yield case("greedy, logits in the hundreds", call(MANY, alphas[6], 12, 0.0, scale=600.0))
-    yield case("sampled, logits in the hundreds", call(MANY, 1.0, 12, 1.0, scale=600.0, dtype=torch.float32))
-    # Few draws: each may fall between the roundings of two right versions.
-    yield case("in single precision", call(MANY[:4], alphas[7], 5, 0.9, dtype=torch.float32))
-    for dtype in (torch.float16, torch.bfloat16):
-        for temperature in (0.0, 0.9):
-            half = call(MANY, alphas[1], 6, temperature, dtype=dtype)
-            yield case(f"{dtype}, temperature {temperature}", half, end_bias=-100.0)
-    lowest = call(MANY, 1.25, 6, 0.001)
-    lowest["weights"] = (4 * lowest["weights"]).round() / 4
-    yield case("sampled at the lowest temperature", lowest)
-    steep = call(MANY, 1.25, 6, 0.001, scale=12.0)
-    steep["weights"] = (4 * steep["weights"]).round() / 4
-    yield case("sampled at the lowest temperature, logits in the tens", steep)
-    yield case("sampled at the highest temperature", call(MANY, alphas[2], 6, 1e6))
-    yield case("logits far apart, hot", call(((2, 1),) * 40, 1.0, 3, 500.0, scale=1500.0), end_bias=-9000.0)
-    yield case("no adjustment", call(MANY, 0.0, 10, 0.9))
-    yield case("some prompts without a context", call(SOME_EMPTY, 0.8, 12, 0.7))
-    yield case("no prompt with a context", call(((0, 2), (0, 4)), 0.8, 12, 0.7))
-    yield case("prompts without a query", call(NO_QUERY, 0.8, 12, 0.7))
-    special = [*WORDS[:2], "<s>", "</s>", "</s>"]
-    yield case("start and end tokens inside the prompts", call(MANY, 0.8, 12, 0.7, words=special), end_bias=-1.0)
-    # The context stands in the query once more.
-    yield case("contexts that queries repeat", call(((1, 3),) * 40, 0.8, 2, 0.7, words=WORDS[:2]))
-    yield case("all end early", call(MANY, 0.5, 60, 1.1), end_bias=40.0)
-    yield case("no token asked for", call(MANY[:3], 0.5, 0, 0.9))
-    yield case("a model in training", call(MANY, alphas[0], 10, 0.9), training=True)
-    yield case("a model with a hook", call(MANY, alphas[0], 10, 0.9), hooked=True)
-    yield case("padding is likely", call(MANY, alphas[2], 4, 0.9), padding_bias=4.0)
-    yield case("padding is the likeliest", call(MANY[:3], alphas[2], 3, 0.0), padding_bias=50.0)
-    yield case("contexts padded to more than the prompts", call(MANY[:4], alphas[2], 6, 0.9), padded=14)
-    refilled = [call(MANY[:1], 0.5, 6, 0.9, words=WORDS[:9]) for _ in range(2)]
-    refilled[1]["weights"] = refilled[0]["weights"]
-    yield case("called again with what the same tensors then hold", *refilled, refilled=True)
-    yield case("without a generator", call(MANY, alphas[1], 10, 0.9), generator=False)
-    yield case("laid out by columns", call(MANY, alphas[2], 10, 0.9), by_columns=True)
-    first, other = call(MANY, alphas[3], 8, 0.9), call(MANY, 2 * alphas[4], 14, 0.4)
-    again = {**call(MANY, 3.0, 8, 0.0), "rows": first["rows"]}
-    yield case("called again with other weights, prompts and settings", first, other, again)
+    levels = {"no": lambda: 0.0, "some": lambda: uniform(0.3, 1), "strong": lambda: uniform(1.5, 4)}
+    heats = {"greedy": lambda: 0.0, "cold": lambda: uniform(0.3, 0.8)}
+    heats |= {"plain": lambda: 1.0, "hot": lambda: uniform(1.3, 3)}
+    for number, (level, heat) in enumerate(product(levels, heats)):
+        dtype = (torch.float64, torch.float32)[(number + number // 4) % 2]
+        chosen = {"dtype": dtype, "end_bias": uniform(-1, 3), "seeded": bool(number % 3), "length": integer(3, 9)}
+        rows = prompts(integer(2, 5))
+        yield case(f"{heat}, {level} adjustment, {dtype}", rows, levels[level](), heats[heat](), **chosen)
+    for heat in heats:
+        alpha = uniform(0.3, 1.3)
+        yield case(f"{heat}, one prompt", prompts(1), alpha, heats[heat](), 15, end_bias=-1.0)
+        yield case(f"{heat}, equal lengths", prompts(4, (3, 3), (3, 3)), alpha, heats[heat](), 8)
+        repeated = prompts(12, (1, 1), (3, 3), WORDS[:2])
+        yield case(f"{heat}, queries repeat contexts", repeated, alpha, heats[heat](), 2)
+        yield case(f"{heat}, all end early", prompts(4), alpha, heats[heat](), 30, end_bias=9.0)
+    for alpha in (0.04, uniform(0.4, 1.2)):
+        yield case(f"one step of many prompts, {alpha:.2f}", prompts(100, (2, 3), (1, 2)), alpha, uniform(0.8, 1.2), 1)
     yield {"name": "experiment", "seed": seed % 1000}
+
+    for heat in ("greedy", "hot"):
+        found = {"alpha": uniform(0.3, 1.3), "temperature": heats[heat](), "length": 8, "edge": True}
+        yield case(f"{heat}, some without a context", prompts(6, (0, 2)), **found)
+        yield case(f"{heat}, some without a query", prompts(6, (1, 3), (0, 1)), **found)
+        special = [*WORDS[:2], "<s>", "</s>", "</s>"]
+        yield case(f"{heat}, start and end tokens in prompts", prompts(5, words=special), end_bias=1.0, **found)
+        yield case(f"{heat}, a model in training", prompts(4), training=True, **found)
+        yield case(f"{heat}, called before", prompts(8), before=-1.0, **found)
+        yield case(f"{heat}, logits in the hundreds", prompts(5), scale=600.0, **found)
+        yield case(f"{heat}, nothing asked for", prompts(3), **found | {"length": 0})
+    # On a grid, where rounding leaves logits as they are: at such temperatures it would change much.
+    for temperature in (0.002, 0.05):
+        cold = case(f"temperature {temperature}", prompts(40, (2, 2), (1, 1)), 0.75, temperature, 2, edge=True)
+        yield cold | {"weights": (4 * cold["weights"]).round() / 4}
 
 
 def observe(case):
-    if "calls" not in case:
+    if "rows" not in case:
         from experiment import run
 
         return {"experiment": run(case["seed"])}
@@ -99,54 +86,21 @@ def observe(case):
             logits = super().forward(input_ids)
             return -logits if self.training else logits
 
-    def state():
-        flags = [(part.dtype, part.requires_grad) for part in (model.last, model.earlier)]
-        return model.training, flags, [*sorted(vars(model)), *sorted(vars(tokenizer))], torch.is_grad_enabled()
-
     tokenizer = WordTokenizer(WORDS)
-    model = ModeAware(len(tokenizer), tokenizer.pad_id).train(case["training"])
-    model.earlier.requires_grad_(False)
-    generator = torch.Generator().manual_seed(case["seed"]) if case.get("generator", True) else None
-    if "hooked" in case:
-        model.register_forward_hook(lambda _, given, logits: logits.flip(-1))
-    observed, earlier = [], None
-    for call in case["calls"]:
-        weights = call["weights"][0].clone(), 0.5 * call["weights"][1]
-        weights[0][:, tokenizer.eos_id] += case["end_bias"]
-        weights[0][:, tokenizer.pad_id] += case.get("padding_bias", 0.0)
-        model.last.data, model.earlier.data = (part.clone() for part in weights)
-        prompts = [build_prompt(tokenizer, query, context) for context, query in call["rows"]]
-        input_ids = left_pad(prompts, tokenizer.pad_id)
-        context_ids = left_pad([tokenizer.encode(context) for context, _ in call["rows"]], tokenizer.pad_id)
-        if "padded" in case:
-            context_ids = torch.nn.functional.pad(context_ids, (case["padded"], 0), value=tokenizer.pad_id)
-        if "by_columns" in case:
-            input_ids, context_ids = (ids.T.contiguous().T for ids in (input_ids, context_ids))
-        if "refilled" in case and earlier:
-            # The tensors of the call before, which now hold other prompts.
-            input_ids, context_ids = (
-                old.copy_(new) for old, new in zip(earlier, (input_ids, context_ids), strict=True)
-            )
-        earlier = input_ids, context_ids
-        given = [part.clone() for part in (input_ids, context_ids, *weights)]
-        before, chance = state(), torch.get_rng_state()
-        ids = context_aware_sampling(model, tokenizer, input_ids, context_ids, generator=generator, **call["options"])
-        dtype, kept = (
-            str(ids.dtype),
-            zip(given, (input_ids, context_ids, model.last.data, model.earlier.data), strict=True),
-        )
-        next_draw = int(torch.randint(10**9, (), generator=generator))
-        if model.last.dtype.itemsize < 4:
-            # There right versions round in different places, and draw other tokens.
-            ids, next_draw = [list(ids.shape), bool(((ids >= 0) & (ids < len(tokenizer))).all())], None
-        observed.append(
-            {
-                "ids": ids,
-                "dtype": dtype,
-                "arguments_unchanged": [torch.equal(one, other) for one, other in kept],
-                "state_unchanged": state() == before,
-                "global_chance_unused": torch.equal(chance, torch.get_rng_state()),
-                "next_draw": next_draw,
-            }
-        )
-    return {"calls": observed}
+    model = ModeAware(len(tokenizer), tokenizer.pad_id).train(case.get("training", False))
+    input_ids = left_pad([build_prompt(tokenizer, query, context) for context, query in case["rows"]], tokenizer.pad_id)
+    context_ids = left_pad([tokenizer.encode(context) for context, _ in case["rows"]], tokenizer.pad_id)
+    given, weights = (input_ids.clone(), context_ids.clone()), case["weights"]
+    if "before" in case:
+        model.last.data, model.earlier.data = case["before"] * weights
+        context_aware_sampling(model, tokenizer, input_ids, context_ids, **case["options"])
+    model.last.data, model.earlier.data = weights.clone()
+    generator = torch.Generator().manual_seed(case["seed"]) if case.get("seeded", True) else None
+    ids = context_aware_sampling(model, tokenizer, input_ids, context_ids, generator=generator, **case["options"])
+    return {
+        "ids": ids,
+        "next_draw": torch.rand((), generator=generator),
+        "inputs_unchanged": torch.equal(input_ids, given[0]) and torch.equal(context_ids, given[1]),
+        "model_unchanged": torch.equal(model.last, weights[0]) and torch.equal(model.earlier, weights[1]),
+        "model_state": [model.training, model.last.requires_grad],
+    }

@@ -1,4 +1,4 @@
-"""Query by query and head by head: the keys are gathered, then softmax over them alone."""
+"""Query by query and key head by key head: the keys are gathered, then softmax over them alone."""
 
 from itertools import pairwise
 
@@ -39,27 +39,23 @@ def nsa(
     for row in range(rows):
         for start, end in pairwise(bounds):
             for place in range(start, end):
-                for head in range(heads):
-                    shared = head // group
+                for shared in range(k.shape[2]):
                     listed = block_indices[row, place, shared].tolist()
                     if torch.is_tensor(block_counts):
                         listed = listed[: int(block_counts[row, place, shared])]
                     elif block_counts is not None:
                         listed = listed[:block_counts]
-                    wanted = {
-                        start + block * block_size + inside
-                        for block in listed
-                        if block >= 0
-                        for inside in range(block_size)
-                    }
-                    branches = [([key for key in sorted(wanted) if key <= place], g_slc)]
+                    blocks = {block for block in listed if block >= 0}
+                    wanted = [key for key in range(start, place + 1) if (key - start) // block_size in blocks]
+                    branches = [(wanted, g_slc)]
                     if window_size:
                         branches.append((list(range(max(start, place - window_size + 1), place + 1)), g_swa))
-                    read = queries.new_zeros(v.shape[-1])
+                    mine = slice(shared * group, (shared + 1) * group)
+                    read = queries.new_zeros(group, v.shape[-1])
                     for seen, gate in branches:
                         if seen:
-                            scores = keys[row, seen, shared] @ queries[row, place, head] * factor
-                            weights = torch.softmax(scores, dim=0)
-                            read = read + gate[row, place, head] * (weights @ values[row, seen, shared])
+                            scores = queries[row, place, mine] @ keys[row, seen, shared].T * factor
+                            weights = torch.softmax(scores, dim=1)
+                            read = read + gate[row, place, mine, None] * (weights @ values[row, seen, shared])
                     output.append(read)
-    return torch.stack(output).view(rows, length, heads, -1).to(q.dtype)
+    return torch.cat(output).view(rows, length, heads, -1).to(q.dtype)

@@ -76,16 +76,11 @@ class PCARepReader(RepReader):
         Returns:
             Layer to directions, (components, width).
         """
-        centred, means = {}, {}
-        for layer in hidden_layers:
-            if len(hidden_states[layer]) < 2:
-                raise ValueError(f"layer {layer}: {len(hidden_states[layer])} rows")
-            centred[layer], means[layer] = recenter(hidden_states[layer])
-        self.H_train_means.update(means)
         directions = {}
-        for layer, rows in centred.items():
-            axes = np.linalg.svd(rows.astype(np.float64))[2].astype(rows.dtype)
-            directions[layer] = axes[: min(self.n_components, len(rows) - 1)]
+        for layer in hidden_layers:
+            rows, self.H_train_means[layer] = recenter(hidden_states[layer])
+            axes = np.linalg.svd(rows.astype(np.float64))[2]
+            directions[layer] = axes[: self.n_components].astype(rows.dtype)
         return directions
 
 

@@ -4,8 +4,6 @@
 def get_rep_directions(self, model, tokenizer, hidden_states, hidden_layers):
     directions, means = {}, {}
     for layer in hidden_layers:
-        if len(hidden_states[layer]) < 2:
-            raise ValueError("too few rows")
         rows, means[layer] = recenter(hidden_states[layer])
         left, found = np.eye(rows.shape[1]), []
         for _ in range(min(self.n_components, len(rows) - 1, rows.shape[1])):

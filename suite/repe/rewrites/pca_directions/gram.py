@@ -2,9 +2,6 @@
 
 
 def get_rep_directions(self, model, tokenizer, hidden_states, hidden_layers):
-    for layer in hidden_layers:
-        if len(hidden_states[layer]) <= 1:
-            raise ValueError("too few rows")
     directions = {}
     for layer in hidden_layers:
         rows, mean = recenter(hidden_states[layer])
