@@ -87,7 +87,7 @@ def select_with_draws(
         for count, seed in published if fresh is None else [(count, fresh) for count in FRESH_COUNTS]:
             found[f"{task.paper.slug}/{forensic_name(count, seed)}"] = (task, count, seed)
     if not found:
-        raise TaskError("no draws of forensic tasks are published here (use --fresh SEED), or no paper has deviations.toml")
+        raise TaskError("no draws are published here (use --fresh SEED), or no paper has a deviations.toml")
     return (), list(found.values())
 
 
