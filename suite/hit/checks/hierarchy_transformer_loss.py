@@ -1,4 +1,6 @@
-"""hierarchy_transformer_loss: loss, parts, gradients, what stays as it is; for given embeddings and for an encoder."""
+"""hierarchy_transformer_loss: loss, parts and gradients, for given embeddings and an encoder; then the experiment."""
+
+from itertools import product
 
 import torch
 from torch import nn
@@ -18,118 +20,78 @@ class GivenEmbeddings(nn.Module):
     def __init__(self, manifold):
         super().__init__()
         self.manifold = manifold
-        self.part = nn.Identity()
-        # Its dtype is not that of the embeddings.
-        self.unused = nn.Parameter(torch.zeros((), dtype=torch.float32))
-        self.seen, self.made = [], []
 
     def forward(self, features):
-        self.seen.append(features["position"])
-        self.made.append({"sentence_embedding": features["points"] * (1.0 if self.training else 0.5)})
-        return self.made[-1]
+        return {"sentence_embedding": features["points"] * (1.0 if self.training else 0.5)}
 
 
 def cases(seed):
     generator = torch.Generator().manual_seed(seed)
 
-    def points(batch, dim, dtype=torch.float64):
-        # Rows at different distances from the origin, so that hinges are open for some triplets and shut for others.
-        cube = 2 * torch.rand(3, batch, dim, generator=generator, dtype=dtype) - 1
-        return cube * (0.25 + 0.7 * torch.rand(3, batch, 1, generator=generator, dtype=dtype))
+    def uniform(low, high):
+        return low + (high - low) * torch.rand((), generator=generator, dtype=torch.float64).item()
+
+    def integer(low, high):
+        return torch.randint(low, high + 1, (), generator=generator).item()
+
+    def case(name, batch=None, dim=None, dtype=torch.float64, curvature=None, labels=torch.long, **more):
+        """Rows at different distances from the origin, so that some hinges are open and others shut."""
+        batch, dim = batch or integer(4, 24), dim or integer(3, 16)
+        labels = torch.randint(0, 2, (batch,), generator=generator).to(labels)
+        found = {"name": name, "labels": labels, "curvature": curvature, "settings": settings(), **more}
+        while True:
+            points = 2 * torch.rand(3, batch, dim, generator=generator, dtype=torch.float64) - 1
+            points *= 0.25 + 0.7 * torch.rand(3, batch, 1, generator=generator, dtype=torch.float64)
+            points *= (1 if curvature is None else (curvature * dim) ** -0.5) * found.get("scale", 1)
+            _, clustering, _, centripetal = found["settings"] or (1.0, 5.0, 1.0, 0.1)
+            if is_clear(0.5 * points if found.get("training") is False else points, curvature, clustering, centripetal):
+                return found | {"points": points.to(dtype)}
+
+    def is_clear(points, curvature, clustering_margin, centripetal_margin):
+        """Whether no hinge is so near its corner that rounding could open or shut it."""
+        c = 1 / points.shape[-1] if curvature is None else curvature
+
+        def distance(u, v):
+            room = (1 - c * u.square().sum(-1)) * (1 - c * v.square().sum(-1))
+            return torch.acosh(1 + 2 * c * (u - v).square().sum(-1) / room) / c**0.5
+
+        entity, parent, negative = points
+        clustering = distance(entity, parent) - distance(entity, negative) + clustering_margin
+        centripetal = distance(parent, 0 * parent) - distance(entity, 0 * entity) + centripetal_margin
+        return torch.stack((clustering, centripetal)).abs().min() > 1e-4
 
     def settings():
-        # Clustering weight, clustering margin, centripetal weight, centripetal margin.
-        low, span = torch.tensor([0.4, 0.6, 1.3, 0.2]), torch.tensor([0.4, 1.5, 0.9, 0.5])
-        return (low + span * torch.rand(4, generator=generator)).tolist()
+        return [uniform(0.4, 0.8), uniform(0.6, 2.1), uniform(1.3, 2.2), uniform(0.2, 0.7)]
 
-    def labels(batch):
-        return torch.randint(0, 2, (batch,), generator=generator)
-
-    for batch, dim, dtype in ((23, 16, torch.float64), (9, 5, torch.float32), (6, 64, torch.float32)):
-        given = {"points": points(batch, dim, dtype), "labels": labels(batch)}
-        yield {"name": f"{batch} triplets, {dim} dimensions", **given, "settings": settings()}
-    for dtype in HALF:
-        given = {"points": (0.5 * points(6, 8)).to(dtype), "labels": labels(6)}
-        yield {"name": f"embeddings in {dtype}", **given, "settings": settings()}
-    yield {"name": "one triplet", "points": points(1, 12), "labels": labels(1), "settings": [0.6, 9.0, 1.7, 6.0]}
-    # The same values, laid out in memory as they lie after a transposition.
-    given = {"points": points(8, 7).mT.contiguous().mT, "labels": labels(8)}
-    given["labels"] = given["labels"].float()
-    yield {"name": "a generator", **given, "settings": settings(), "generator": True}
-    given = {"points": points(17, 10), "labels": labels(17)}
-    yield {"name": "another curvature", **given, "settings": settings(), "curvature": 0.01, "view": True}
-    given = {"points": 0.09 * points(6, 9), "labels": labels(6)}
-    yield {"name": "a small ball", **given, "settings": settings(), "curvature": 10.0}
-    yield {"name": "wide margins", "points": points(5, 8), "labels": labels(5), "settings": [0.003, 100.0, 1e5, 100.0]}
-    given = {"points": 0.05 * points(9, 8), "labels": labels(9)}
-    yield {"name": "no centripetal margin", **given, "settings": [20.0, 0.01, 0.002, 0.0]}
-    given = {"points": points(9, 8), "labels": labels(9)}
-    yield {"name": "hardly a clustering margin", **given, "settings": [0.8, 1e-3, 1.9, 0.4]}
-    yield {"name": "margins of one", "points": points(9, 8), "labels": labels(9), "settings": [0.7, 1.0, 1.9, 1.0]}
-    yield {"name": "defaults", "points": points(11, 20), "labels": labels(11), "settings": []}
-    for name, weights in (("no clustering", (0.0, 1.6)), ("no centripetal force", (0.8, 0.0))):
-        given = {"points": points(10, 6), "labels": labels(10)}
-        yield {"name": name, **given, "settings": [weights[0], 1.2, weights[1], 0.3]}
-    for dtype in (torch.uint8, torch.bool, torch.float64):
-        given = {"points": points(5, 6, torch.float32), "labels": labels(5).to(dtype)}
-        yield {"name": f"labels in {dtype}", **given, "settings": settings()}
-    given = {"points": points(5, 6), "labels": torch.tensor([1, -100, 1, -1, 0])}
-    yield {"name": "labels of any value", **given, "settings": settings()}
-    yield {"name": "no weight at all", **given, "settings": [0.0, 1.2, 0.0, 0.3]}
-    given = {"points": points(10, 6), "labels": labels(10), "settings": settings()}
-    yield {"name": "in evaluation", **given, "training": False}
-    earlier = {"points": points(10, 6), "labels": labels(10), "settings": settings(), "curvature": 0.11}
-    given = {"points": points(10, 6), "labels": labels(10), "settings": settings()}
-    yield {"name": "called again", **given, "earlier": earlier}
-    # Near the boundary lie all, entities and their parents, entities and their negatives, parents alone.
-    far = points(8, 7)
-    shares = torch.where(torch.arange(8) % 2 == 0, 0.9999, 1 - 2e-6).unsqueeze(-1)
-    far *= shares * 7**0.5 / far.norm(dim=-1, keepdim=True)
-    far[1, :2] = far[0, :2] * (1 - 8e-6)
-    far[2, 2:4] = 0.9999 * far[0, 2:4]
-    far[1, 4:6] = 0.999 * far[0, 4:6]
-    far[[0, 2], 6:] *= 0.02
-    given = {"points": far, "labels": labels(8), "settings": [0.7, 60.0, 1.9, 40.0]}
-    yield {"name": "near the boundary", **given, "near_boundary": True}
-    close = points(5, 8)
-    close[1] = close[0] * (1 + 4e-6)
-    yield {"name": "parents close to entities", "points": close, "labels": labels(5), "settings": [0.7, 9.0, 1.9, 0.4]}
-    alike = points(5, 8)
-    alike[1] = alike[0]
-    # Some lie at the origin.
-    alike[:2, :2], alike[2, 2] = 0, 0
-    yield {"name": "parents are the entities", "points": alike, "labels": labels(5), "settings": [0.7, 9.0, 1.9, 0.4]}
-    short = 2e-3 * points(6, 8)
-    short[1] = short[0] * (1 + 4e-6)
-    yield {
-        "name": "short, parents close to entities",
-        "points": short,
-        "labels": labels(6),
-        "settings": [0.7, 9, 1.9, 2],
-    }
-    yield {"name": "one dimension", "points": points(4, 1), "labels": labels(4), "settings": settings()}
-    yield {"name": "many triplets", "points": points(300, 3), "labels": labels(300), "settings": settings()}
-    given = {"points": points(7, 5), "labels": labels(7)}
-    yield {"name": "embeddings without gradients", **given, "settings": settings(), "frozen": True}
-    yield {"name": "a model with a hook", **given, "settings": settings(), "hooked": True}
-    same = points(6, 5)
-    same[1] = same[0]
-    yield {"name": "the same features twice", "points": same, "labels": labels(6), "settings": settings(), "same": True}
-    entities = points(6, 9)[0]
-    settled = torch.stack((entities, 0.5 * entities, -entities))
-    yield {"name": "all is in order", "points": settled, "labels": labels(6), "settings": [0.7, 0.02, 1.9, 0.01]}
-    confused = points(7, 9)
-    confused[2] = confused[1]
-    yield {"name": "negatives are the parents", "points": confused, "labels": labels(7), "settings": settings()}
-    level = points(5, 9)
-    level[1] = -level[0]
-    yield {"name": "parents as far out", "points": level, "labels": labels(5), "settings": settings()}
-    for count, generated in ((0, False), (2, False), (4, False), (0, True), (2, True), (4, True)):
-        given = {"points": points(3, 4)[[0, 1, 2, 0][:count]], "labels": labels(3), "settings": settings()}
-        yield {"name": f"{count} features{', generated' if generated else ''}", **given, "generator": generated}
+    for dtype, given, training in product((torch.float64, torch.float32), (False, True), (True, False)):
+        name = f"{dtype}{', a given curvature' * given}{', in evaluation' * (not training)}"
+        curvature = 10 ** uniform(-2, 0) if given else None
+        yield case(name, dtype=dtype, curvature=curvature, training=training, labels=torch.float32)
+        yield case(f"{name}, default settings", dtype=dtype, curvature=curvature, training=training, settings=[])
+    yield case("one triplet", batch=1, settings=[0.6, 9.0, 1.7, 6.0])
+    yield case("one dimension", dim=1)
+    yield case("wide margins", settings=[uniform(0.4, 3), 10.0, uniform(0.4, 3), 10.0])
+    yield case("margins of one", settings=[uniform(0.4, 3), 1.0, uniform(0.4, 3), 1.0])
+    yield case("many triplets", batch=200, dim=3)
     for name, curvature in (("an encoder", None), ("an encoder in a wider ball", 0.017)):
         yield {"name": name, "texts": TEXTS, "seed": seed, "encoder_curvature": curvature, "settings": settings()}
     yield {"name": "experiment", "experiment": seed % 1000}
+
+    for name, zeros in (("no clustering", (0,)), ("no centripetal force", (2, 3)), ("no centripetal margin", (3,))):
+        found = [0.0 if place in zeros else value for place, value in enumerate(settings())]
+        yield case(name, settings=found, edge=True)
+    for given in (None, 0.3):
+        changed = case(f"changed later, curvature {given}", curvature=given, edge=True)
+        yield changed | {"earlier": {"curvature": uniform(0.05, 0.15), "settings": settings()}}
+    yield case("no labels", edge=True) | {"labels": torch.zeros(0)}
+    for dtype in (torch.float64, torch.float32):
+        alike = case(f"parents are the entities, {dtype}", batch=5, dtype=dtype, edge=True)
+        alike["points"][1] = alike["points"][0]
+        # One lies at the origin.
+        alike["points"][:2, 2] = 0
+        yield alike | {"kinks": True}
+    for dtype in HALF:
+        yield case(f"embeddings in {dtype}", dtype=dtype, scale=0.5, edge=True)
 
 
 def observe(case):
@@ -145,73 +107,37 @@ def observe(case):
         words = tuple(sorted({word for column in case["texts"] for text in column for word in text.split()}))
         model = build_encoder(EncoderConfig(words, dim=8, curvature=case["encoder_curvature"]), case["seed"])
         features = [model.tokenize(column) for column in case["texts"]]
-        calls = []
-        model.register_forward_pre_hook(lambda *_: calls.append(len(calls)))
         results = HierarchyTransformerLoss(model, *case["settings"])(features, torch.ones(len(case["texts"][0])))
         weights = [model.embed.weight, model.attention.in_proj_weight, model.output.weight, model.output.bias]
-        return {
-            "results": results,
-            "gradients": gradients(results["loss"], weights),
-            "features": [sorted(column) for column in features],
-            # Those of the gradients included.
-            "calls": len(calls),
-        }
+        return {"results": results, "gradients": gradients(results["loss"], weights)}
 
     def ball(case):
-        return PoincareBall(case["curvature"]) if "curvature" in case else PoincareBall.around_cube(dim)
+        return PoincareBall.around_cube(dim) if case["curvature"] is None else PoincareBall(case["curvature"])
 
-    def state():
-        settings = {name: value for name, value in vars(loss_function).items() if isinstance(value, float)}
-        modes = [loss_function.training, model.training, model.part.training]
-        return [settings, sorted(vars(loss_function)), sorted(vars(model)), modes]
-
-    points = [column.clone().requires_grad_("frozen" not in case) for column in case["points"]]
-    dim = case["points"].shape[-1]
+    points, dim = [column.clone().requires_grad_() for column in case["points"]], case["points"].shape[-1]
+    features = [{"points": column} for column in points]
     first = case.get("earlier", case)
     model = GivenEmbeddings(ball(first)).train(case.get("training", True))
-    if "hooked" in case:
-        model.register_forward_hook(
-            lambda _, given, made: made | {"sentence_embedding": 0.5 * made["sentence_embedding"]}
-        )
     loss_function = HierarchyTransformerLoss(model, *first["settings"])
-    model.part.train(not model.training)
     if first is not case:
-        loss_function([{"points": column, "position": -1} for column in first["points"]], first["labels"])
+        loss_function(features, case["labels"])
         model.manifold = ball(case)
         for name, value in zip(SETTINGS, case["settings"], strict=True):
             setattr(loss_function, name, value)
-    model.seen.clear()
-    model.made.clear()
-    before, labels = state(), case["labels"].clone()
-    features = [{"points": column, "position": position} for position, column in enumerate(points)]
-    if "same" in case:
-        features[1] = features[0]
-    given = (column for column in features) if case.get("generator") else features
-    given = dict(enumerate(features)).values() if case.get("view") else given
-    try:
-        results = loss_function(given, labels)
-    except ValueError:
-        return {"raised": "ValueError"}
-    unchanged = {
-        "points": [bool(torch.equal(now, then)) for now, then in zip(points, case["points"], strict=True)],
-        "features": [sorted(column) for column in features],
-        "objects": state() == before,
-        "labels": bool(torch.equal(labels, case["labels"])),
-        "seen": [model.seen, [sorted(made) for made in model.made]],
-        "hooks": [bool(x._backward_hooks) for x in (*points, *(made["sentence_embedding"] for made in model.made))],
-    }
+    training, labels = model.training, case["labels"].clone()
+    results = loss_function(features, labels)
+    facts = {"mode": model.training == training, "dtypes": {name: str(value.dtype) for name, value in results.items()}}
+    facts["labels_unchanged"] = torch.equal(labels, case["labels"])
     slopes = {name: gradients(value, points) for name, value in results.items()}
-    if case["name"] in ("parents are the entities", "the same features twice"):
+    if "kinks" in case:
         # The norm of a difference of 0 has no gradient.
-        slopes = {name: [bool(x.isfinite().all()) for x in values or ()] for name, values in slopes.items()}
-    dtype = case["points"].dtype
-    if dtype in HALF:
+        slopes = {name: [bool(slope.isfinite().all()) for slope in found] for name, found in slopes.items()}
+    if points[0].dtype in HALF:
         # There right versions round in different places.
-        facts = {name: [str(value.dtype), bool(value.isfinite())] for name, value in results.items()}
-        finite = [bool(slope.isfinite().all()) for slope in slopes["loss"]]
-        return {"facts": facts, "finite": finite, "unchanged": unchanged}
-    key = "near_boundary" if "near_boundary" in case else "in_double" if dtype == torch.float64 else "in_single"
-    return {key: {"results": results, "gradients": slopes}, "unchanged": unchanged}
+        finite = {name: [bool(found.isfinite().all()) for found in (results[name], *slopes[name])] for name in results}
+        return {"finite": finite, **facts}
+    key = "in_double" if points[0].dtype == torch.float64 else "in_single"
+    return {key: {"results": results, "gradients": slopes}, **facts}
 
 
 def gradients(value, inputs):

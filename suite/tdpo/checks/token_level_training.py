@@ -15,6 +15,7 @@ def cases(seed):
     labels = torch.randint(0, 7, (5, 9), generator=generator)
     for row, (first, behind) in enumerate([(0, 9), (1, 4), (3, 9), (8, 9), (5, 7)]):
         labels[row, :first], labels[row, behind:] = -100, -100
+    labels[0, 4] = -100
     yield {"name": "completions", "logits": logits, "labels": labels}
     versions = [{}, {"alpha": uniform(0.1, 2)}, {"alpha": uniform(0.1, 2), "if_tdpo2": False}]
     for number, options in enumerate(versions):

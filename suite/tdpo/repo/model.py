@@ -12,7 +12,7 @@ class ModelConfig:
     """Sizes of the model."""
 
     vocabulary: int
-    width: int = 32
+    width: int = 16
     heads: int = 2
     layers: int = 1
     longest: int = 16

@@ -16,10 +16,10 @@ from utils import completion_mask, pair_statistics, token_logps
 class TrainConfig:
     """How a stage is trained."""
 
-    steps: int = 24
-    batch_size: int = 32
-    learning_rate: float = 1e-3
-    warmup_steps: int = 5
+    steps: int = 16
+    batch_size: int = 16
+    learning_rate: float = 2e-3
+    warmup_steps: int = 4
     beta: float = 0.1
     alpha: float = 0.5
     if_tdpo2: bool = True

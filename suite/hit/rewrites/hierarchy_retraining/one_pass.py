@@ -39,8 +39,6 @@ class HierarchyTransformer:
 class HierarchyTransformerLoss:
     def forward(self, sentence_features, labels):
         columns = [self.model(features)["sentence_embedding"] for features in sentence_features]
-        if len(columns) != 3:
-            raise ValueError("three features are needed")
         points, ball = torch.stack(columns), self.model.manifold
         near, far = ball.distance(points[:1], points[1:])
         child, parent, _ = ball.norm(points)

@@ -37,10 +37,7 @@ class HierarchyTransformer:
 
 class HierarchyTransformerLoss:
     def forward(self, sentence_features, labels):
-        features = list(sentence_features)
-        if len(features) != 3:
-            raise ValueError("triplets have three columns")
-        embeddings = [self.model(column)["sentence_embedding"] for column in features]
+        embeddings = [self.model(features)["sentence_embedding"] for features in sentence_features]
         (child, parent, other), ball = embeddings, self.model.manifold
         excess = ball.distance(child, parent) - ball.distance(child, other) + self.clustering_margin
         cluster_loss = excess[excess > 0].sum() / len(child)

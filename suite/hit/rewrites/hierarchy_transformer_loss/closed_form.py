@@ -18,8 +18,6 @@ def hyperbolic_distance(u, v, curvature):
 
 def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor) -> dict[str, Tensor]:
     columns = [self.model(features)["sentence_embedding"] for features in sentence_features]
-    if len(columns) != 3:
-        raise ValueError("expected three features")
     dtype = columns[0].dtype
     entity, parent, negative = (column.to(torch.float64) for column in columns)
     c, origin = self.model.manifold.curvature, torch.zeros_like(entity)

@@ -5,8 +5,6 @@ import torch
 
 def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor) -> dict[str, Tensor]:
     batches = [self.model(features)["sentence_embedding"] for features in sentence_features]
-    if len(batches) != 3:
-        raise ValueError(len(batches))
     distance = self.model.manifold.distance
     count, dtype = len(batches[0]), batches[0].dtype
     cluster = centri = torch.zeros((), dtype=torch.float64)

@@ -5,8 +5,6 @@ import torch
 
 def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor) -> dict[str, Tensor]:
     columns = [self.model(features)["sentence_embedding"] for features in sentence_features]
-    if len(columns) != 3:
-        raise ValueError(f"a triplet has three entities, not {len(columns)}")
     stacked = torch.stack(columns).double()
     ball = self.model.manifold
     near, far = ball.distance(stacked[:1], stacked[1:])

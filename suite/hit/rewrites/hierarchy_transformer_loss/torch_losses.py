@@ -4,11 +4,7 @@ import torch
 
 
 def forward(self, sentence_features, labels):
-    try:
-        entities, parents, negatives = sentence_features
-    except ValueError:
-        raise ValueError("a batch of triplets has three features") from None
-    embeddings = [self.model(features)["sentence_embedding"] for features in (entities, parents, negatives)]
+    embeddings = [self.model(features)["sentence_embedding"] for features in sentence_features]
     ball = self.model.manifold
     cluster = F.triplet_margin_with_distance_loss(
         *embeddings, distance_function=ball.distance, margin=self.clustering_margin

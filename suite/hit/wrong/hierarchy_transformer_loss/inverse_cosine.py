@@ -1,4 +1,4 @@
-"""Takes the distance from an inverse hyperbolic cosine, whose gradient at equal points is no number."""
+"""Edge: Takes the distance from an inverse hyperbolic cosine, whose gradient at equal points is no number."""
 
 import torch
 

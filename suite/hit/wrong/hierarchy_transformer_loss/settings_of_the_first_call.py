@@ -1,4 +1,4 @@
-"""Keeps the manifold and the margins of the first call."""
+"""Edge: Keeps the manifold and the margins of the first call."""
 
 
 def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor) -> dict[str, Tensor]:

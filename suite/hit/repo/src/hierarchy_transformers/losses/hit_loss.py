@@ -31,15 +31,11 @@ class HierarchyTransformerLoss(nn.Module):
         """The loss of a batch of triplets, and its parts.
 
         Args:
-            sentence_features: features of the entities, of their parents and of their negative parents, in this order;
-                any iterable, which can be read once.
+            sentence_features: features of the entities, of their parents and of their negative parents, in this order.
             labels: what the training loop hands to every loss, (batch,); triplets need none.
 
         Returns:
             `loss`, `cluster_loss` and `centri_loss`, each a scalar.
-
-        Raises:
-            ValueError: the features are not exactly three.
         """
         columns = [self.model(features)["sentence_embedding"] for features in sentence_features]
         entity, parent, negative = (column.double() for column in columns)
