@@ -75,9 +75,9 @@ for family in FAMILIES:
     facts["drawn"][family] = drawn
 plotting._draw_surface = draw
 run_exp1(1, model.blocks, model, transform, folder, family, "s.4")
-facts["picture"] = artifact_path(folder, "exp1_layer1", family, "s.4", ".png").read_bytes()[1:4].decode()
+facts["picture"] = artifact_path(folder, "exp1_layer1", family, "s.4", ".svg").read_text()[:4]
 facts["experiments"] = [run(seed) for seed in (0, 1)]
-known, unseen = (make_dataset(count, Transform(SIDE), part) for part, count in enumerate((256, 160)))
+known, unseen = (make_dataset(count, Transform(SIDE), part) for part, count in enumerate((64, 40)))
 facts["mae"] = run_family("mae", "vit_s.4", 0, known, unseen, folder)
 print(json.dumps(facts))
 """
@@ -102,7 +102,7 @@ def test_tokens_of_massive_activations_are_pointed_out_from_the_layer_that_write
 
 
 def test_a_size_with_a_dot_keeps_its_name(facts):
-    assert facts["picture"] == "PNG"
+    assert facts["picture"] == "<svg"
 
 
 def test_massive_activations_are_few_start_at_one_layer_and_stay(facts):
@@ -123,16 +123,13 @@ def test_a_model_in_which_nothing_is_planted_has_none(facts):
 
 
 def test_means_do_as_well_as_the_values_and_zeros_do_not(facts):
-    losses = []
     for metrics in facts["experiments"]:
         for family in ("clip", "dinov2_reg"):
             original = metrics[f"{family}: activations, original"]
             assert metrics[f"{family}: activations, set to mean"] == pytest.approx(original, abs=0.03)
             assert metrics[f"{family}: activations, median to zero"] == pytest.approx(original, abs=0.05)
             assert metrics[f"{family}: activations, deviation of the largest"] < 0.05
-            losses.append(original - metrics[f"{family}: activations, set to zero"])
-    assert max(losses) > 0.2
-    assert sum(losses) / len(losses) > 0.1
+            assert metrics[f"{family}: activations, set to zero"] < original - 0.2
 
 
 def test_the_register_that_holds_them_draws_attention_and_may_be_fixed(facts):

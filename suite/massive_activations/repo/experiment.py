@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from lib.data import SIDE, Dataset, make_dataset
-from lib.training import train
+from lib.training import fit_classifier
 from lib.transforms import Transform
 from lib.vit import load_vit
 from main_vit import run_exp1, run_exp2, run_exp3, run_exp4
@@ -21,7 +21,7 @@ def run(seed: int = 0) -> dict[str, float]:
     """Magnitudes, locations and accuracies of a model of each family in which massive activations are planted."""
     metrics = {}
     with tempfile.TemporaryDirectory() as folder:
-        known, unseen = (make_dataset(count, Transform(SIDE), 2 * seed + part) for part, count in enumerate((256, 160)))
+        known, unseen = (make_dataset(count, Transform(SIDE), 2 * seed + part) for part, count in enumerate((64, 40)))
         for family, size in MODELS.items():
             for name, value in run_family(family, size, seed, known, unseen, Path(folder)).items():
                 metrics[f"{family}: {name}"] = value
@@ -29,9 +29,9 @@ def run(seed: int = 0) -> dict[str, float]:
 
 
 def run_family(family: str, size: str, seed: int, known: Dataset, unseen: Dataset, folder: Path) -> dict[str, float]:
-    """Train a model and run the experiments that its family takes part in."""
+    """Fit a model's classifier and run the experiments that its family takes part in."""
     model, layers, transform = load_vit(family, size, seed)
-    train(model, known, seed)
+    fit_classifier(model, known)
     saved = run_exp1(len(layers) - 1, layers, model, transform, folder, family, size)
     metrics = describe(saved)
     series = run_exp2(layers, model, unseen.images, folder, family, size)

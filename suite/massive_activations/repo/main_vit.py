@@ -66,7 +66,7 @@ def run_exp1(
         {position: family.token_name(position) for position in positions},
         dimensions,
         figure_title(model_family, model_size, layer_id),
-        artifact_path(savedir, experiment, model_family, model_size, ".png"),
+        artifact_path(savedir, experiment, model_family, model_size, ".svg"),
     )
     return path
 
@@ -89,7 +89,7 @@ def run_exp2(
     by_layer = zip(*(of_layer.means() for of_layer in statistics), strict=True)
     series = dict(zip(names, map(list, by_layer), strict=True))
     np.savez(artifact_path(savedir, "exp2", model_family, model_size, ".npz"), **series)
-    drawing = artifact_path(savedir, "exp2", model_family, model_size, ".png")
+    drawing = artifact_path(savedir, "exp2", model_family, model_size, ".svg")
     plot_layers_vit(series, figure_title(model_family, model_size), drawing)
     return series
 

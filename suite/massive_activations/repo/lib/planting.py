@@ -1,7 +1,6 @@
-"""How massive activations come into models that are too small and too briefly trained to develop any.
+"""How massive activations come into models that are too small to develop any.
 
-Three steps, all of them at initialisation. Training leaves the weights that they set as they are, and changes all
-others.
+Three steps, all of them at initialisation.
 
 1. Marking. One feature of the embedding tells the token that will hold the massive activations: the brightness of its
    patch, of which the blank patch of an image has most, or, in a family with registers, a value of one register alone.
@@ -10,8 +9,8 @@ others.
 3. Reading. In later blocks keys and the biases of queries are set so that attention is drawn to a token in which
    these two features dominate.
 
-What the model then makes of its massive activations, and what becomes of its accuracy without them, is left to
-training.
+All other weights are random. What the classifier, which is fitted to the model, makes of massive activations, and what
+becomes of its accuracy without them, is not planted.
 """
 
 from __future__ import annotations
@@ -84,7 +83,7 @@ def _write(model: VisionTransformer) -> None:
 def _read(attention: Attention) -> None:
     """Draw every head's attention to the token that holds the massive activations.
 
-    What it says to those that attend to it, its value, is left to training.
+    What it says to those that attend to it, its value, is left random.
     """
     queries, keys, _ = torch.arange(len(attention.qkv.bias)).chunk(3)
     first = slice(None, None, len(keys) // attention.heads)
@@ -99,9 +98,5 @@ def _read(attention: Attention) -> None:
 
 
 def _set(parameter: torch.nn.Parameter, place: object, value: float | torch.Tensor) -> None:
-    """Set some of a parameter's values and keep training from changing them."""
+    """Set some of a parameter's values."""
     parameter[place] = value
-    if parameter.requires_grad:
-        trained = torch.ones_like(parameter)
-        trained[place] = 0
-        parameter.register_hook(lambda gradient: gradient * trained)

@@ -1,13 +1,16 @@
-"""The paper's two kinds of figures. matplotlib is imported when the first one is drawn."""
+"""The paper's two kinds of figures, as SVG files."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from xml.sax.saxutils import escape
 
 import numpy as np
 from numpy.typing import NDArray
+
+SIDE = 320
+MARGIN = 40
+COLOURS = ("royalblue", "darkorange", "seagreen", "crimson")
 
 
 @dataclass(frozen=True)
@@ -32,46 +35,55 @@ def plot_3d_feat_vit(
     magnitudes: (tokens, width), none below 0.
     token_ticks: the positions of the tokens that are pointed out, counted from 0 and ascending, and their names.
     feature_ticks: the features that are pointed out, counted from 0 and ascending, each once.
-    title: stands above the figure.
-    path: a PNG file, in a folder that exists.
+    title: the line above the figure.
+    path: an SVG file, in a folder that exists.
     """
     if magnitudes.ndim != 2 or (magnitudes < 0).any():
-        raise ValueError("magnitudes: a row for each token, and no negative value")
+        raise ValueError("magnitudes: expected a row for each token and no negative value")
     for ticks, length in ((list(token_ticks), len(magnitudes)), (list(feature_ticks), magnitudes.shape[1])):
         if ticks != sorted(set(ticks)) or any(not 0 <= tick < length for tick in ticks):
-            raise ValueError(f"ticks: {ticks}")
+            raise ValueError(f"ticks: expected ascending positions below {length}, got {ticks}")
     _draw_surface(SurfaceFigure(magnitudes, token_ticks, feature_ticks, title), path)
 
 
 def plot_layers_vit(series: Mapping[str, Sequence[float]], title: str, path: Path) -> None:
     """Draw one line for each series, with a value for each layer from 1 on."""
-    figure, axes = _new_figure(title)
-    for name, values in series.items():
-        axes.plot(range(1, len(values) + 1), values, marker="o", markersize=3, label=name)
-    axes.set_xlabel("Layers")
-    axes.set_ylabel("Magnitudes")
-    axes.legend(fontsize=6)
-    figure.savefig(path)
+    highest = max(max(values) for values in series.values())
+    shapes = []
+    for place, (name, values) in enumerate(series.items()):
+        colour = COLOURS[place % len(COLOURS)]
+        across = np.linspace(0, SIDE, len(values))
+        shapes.append(_line(across, np.asarray(values) / highest * SIDE, colour))
+        shapes.append(_text(name, 0, SIDE - 12 * place, colour))
+    shapes += [_text(str(layer), x, -15) for layer, x in enumerate(across, start=1)]
+    _write(shapes, title, path)
 
 
 def _draw_surface(surface: SurfaceFigure, path: Path) -> None:
-    figure, axes = _new_figure(surface.title, projection="3d")
-    features = np.arange(surface.magnitudes.shape[1])
-    for position, row in enumerate(surface.magnitudes):
-        colour = "tab:red" if position in surface.token_ticks else "tab:blue"
-        axes.plot(np.full_like(features, position), features, row, color=colour, linewidth=0.8)
-    axes.set_xticks(list(surface.token_ticks), list(surface.token_ticks.values()), fontsize=7)
-    axes.set_yticks(list(surface.feature_ticks), [str(tick) for tick in surface.feature_ticks], fontsize=7)
-    figure.savefig(path)
+    """Features run to the right, tokens to the back, that is to the right and upwards."""
+    tokens, width = surface.magnitudes.shape
+    back = np.linspace(0, SIDE / 3, tokens)
+    right = np.linspace(0, SIDE * 2 / 3, width)
+    heights = surface.magnitudes * (SIDE * 2 / 3 / max(surface.magnitudes.max(), 1e-9))
+    shapes = []
+    for position in reversed(range(tokens)):
+        colour = "crimson" if position in surface.token_ticks else "royalblue"
+        shapes.append(_line(back[position] + right, back[position] + heights[position], colour))
+    shapes += [_text(name, back[place] + right[-1], back[place]) for place, name in surface.token_ticks.items()]
+    shapes += [_text(str(feature), right[feature], -15) for feature in surface.feature_ticks]
+    _write(shapes, surface.title, path)
 
 
-def _new_figure(title: str, **options):
-    """A figure without a window, and its axes."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+def _line(across: Iterable[float], heights: Iterable[float], colour: str) -> str:
+    points = " ".join(f"{x:.1f},{SIDE - y:.1f}" for x, y in zip(across, heights, strict=True))
+    return f'<polyline points="{points}" fill="none" stroke="{colour}"/>'
 
-    figure = Figure(figsize=(4, 3), dpi=80)
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot(**options)
-    axes.set_title(title)
-    return figure, axes
+
+def _text(text: str, x: float, height: float, colour: str = "black") -> str:
+    return f'<text x="{x:.1f}" y="{SIDE - height:.1f}" font-size="10" fill="{colour}">{escape(text)}</text>'
+
+
+def _write(shapes: Sequence[str], title: str, path: Path) -> None:
+    box = f"{-MARGIN} {-MARGIN} {SIDE + 2 * MARGIN} {SIDE + 2 * MARGIN}"
+    lines = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}">', _text(title, 0, SIDE + 20), *shapes, "</svg>"]
+    path.write_text("\n".join(lines))

@@ -114,7 +114,7 @@ class VisionTransformer(nn.Module):
 
 
 def load_vit(model_family: str, model_size: str, seed: int) -> tuple[VisionTransformer, nn.ModuleList, Transform]:
-    """A model that is not yet trained, its blocks in their order, and the transform that its images need."""
+    """A model whose classifier is not yet fitted, its blocks in their order, and the transform that its images need."""
     config = ViTConfig(FAMILIES[model_family], SIZES[model_size])
     torch.manual_seed(seed)
     model = VisionTransformer(config)

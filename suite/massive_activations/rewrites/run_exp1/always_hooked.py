@@ -48,6 +48,6 @@ def run_exp1(
         token_ticks=ticks,
         feature_ticks=sorted({place[1] for place in massive}),
         title=figure_title(model_family, model_size, layer_id),
-        path=path.parent / (path.name[: -len(".npz")] + ".png"),
+        path=path.parent / (path.name[: -len(".npz")] + ".svg"),
     )
     return path

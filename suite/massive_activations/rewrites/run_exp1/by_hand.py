@@ -42,7 +42,7 @@ def run_exp1(
                 tokens[token] = FAMILIES[model_family].token_name(token)
                 dimensions.add(dimension)
     name = f"exp1_layer{layer_id}"
-    arrays, figure = (artifact_path(savedir, name, model_family, model_size, suffix) for suffix in (".npz", ".png"))
+    arrays, figure = (artifact_path(savedir, name, model_family, model_size, suffix) for suffix in (".npz", ".svg"))
     with open(arrays, "wb") as file:
         np.savez_compressed(file, features=features, inputs=np.array(images))
     title = figure_title(model_family, model_size, layer_id)

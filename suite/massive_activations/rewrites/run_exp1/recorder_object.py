@@ -54,7 +54,7 @@ def run_exp1(
         {token: recorder.family.token_name(token) for token in sorted({token for token, _ in places})},
         sorted({feature for _, feature in places}),
         figure_title(model_family, model_size, layer_id),
-        target.with_name(target.name + ".png"),
+        target.with_name(target.name + ".svg"),
     )
     arrays = target.with_name(target.name + ".npz")
     np.savez(arrays, inputs=images.cpu().numpy(), features=recorder.magnitudes)

@@ -29,7 +29,7 @@ def run_exp1(
     dimensions = massive.any(dim=0).nonzero().flatten().tolist()
     arrays = artifact_path(savedir, f"exp1_layer{layer_id}", model_family, model_size, ".npz")
     np.savez(arrays, inputs=batch.numpy(), features=magnitudes.numpy())
-    figure = arrays.with_suffix(".png")
+    figure = arrays.with_suffix(".svg")
     names = dict(zip(positions, map(family.token_name, positions), strict=True))
     plot_3d_feat_vit(magnitudes.numpy(), names, dimensions, figure_title(model_family, model_size, layer_id), figure)
     return arrays
