@@ -22,8 +22,6 @@ facts["ends"] = [
 ]
 facts["alone"] = [generate_tasks(2, 1, d, 3, kind, 0.5, 1.0)[0].ravel().tolist() for kind, d in kinds.items()]
 facts["labels"] = [generate_tasks(2, 51, d, 3, kind, 0.5, 1.0)[1].sum(axis=1).tolist() for kind, d in kinds.items()]
-first, later = generate_tasks(3, 9, 2, 2**32 - 2, "moon", 0.5, 1.0), generate_tasks(1, 9, 2, 0, "moon", 0.5, 1.0)
-facts["ring"] = [bool((first[place][2] == later[place][0]).all()) for place in (0, 1)]
 raw, labels = draw_points(TaskSpec("linear", 4000, 3, 7, 0.5, 20.0, 0.0))
 facts["corners"] = [np.abs(raw[labels == label].mean(axis=0)).tolist() for label in (0, 1)]
 NOISE["circle"] = NOISE["moon"] = 0.0
@@ -65,22 +63,6 @@ def test_each_dimension_of_each_task_covers_the_range_and_a_lone_point_lies_in_i
     assert facts["ends"] == [[0, 0, 100, 100]] * 3
     assert all(value == 50 for values in facts["alone"] for value in values)
     assert facts["labels"] == [[26, 26]] * 3
-
-
-def test_the_seed_after_the_last_is_0(facts):
-    assert facts["ring"] == [True, True]
-
-
-def test_without_noise_circles_and_moons_have_the_paper_s_shapes(facts):
-    outer, inner = facts["radii"]
-    assert outer == pytest.approx([50] * 200, abs=1e-4)
-    assert inner == pytest.approx([15] * 200, abs=1e-4)
-    # The moons span -1 to 2 and -0.5 to 1 before they are scaled.
-    ((upper, lower),) = facts["moons"]
-    for points, middle, side in ((upper, (0, 0), 1), (lower, (1, 0.5), -1)):
-        plain = np.array(points) / 100 * [3, 1.5] - [1, 0.5] - middle
-        assert np.linalg.norm(plain, axis=1) == pytest.approx(np.ones(201), abs=1e-5)
-        assert (side * plain[:, 1] > -1e-5).all()
 
 
 def test_linear_clusters_lie_on_corners_of_a_hypercube(facts):

@@ -26,13 +26,13 @@ TESTING = ParameterRanges(class_sep=(1.0, 1.4), factor=(0.5, 0.9))
 class Study:
     """Sizes of one run of the experiment; the paper's are larger."""
 
-    samples: int = 600
+    samples: int = 400
     queries: int = 100
-    tasks: int = 3
+    tasks: int = 2
     context_sizes: tuple[int, ...] = (8, 32, 128)
-    grid: int = 25
-    orders: int = 4
-    training_tasks: int = 4
+    grid: int = 16
+    orders: int = 2
+    training_tasks: int = 2
     training_points: int = 96
     active_start: int = 8
     active_step: int = 8

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from config import LARGEST, NOISE
-from generators import LAST_SEED, TaskSpec, draw_points
+from generators import TaskSpec, draw_points
 from prompts import format_point
 from sampling import draw_order
 
@@ -26,8 +26,8 @@ def generate_tasks(
         raise ValueError(f"data type {data_type!r}")
     all_points, all_labels = [], []
     for index in range(num_tasks):
-        own_seed = (seed + index) % (LAST_SEED + 1)
-        spec = TaskSpec(data_type, num_samples_per_task, num_dimensions, own_seed, factor, class_sep, NOISE[data_type])
+        noise = NOISE[data_type]
+        spec = TaskSpec(data_type, num_samples_per_task, num_dimensions, seed + index, factor, class_sep, noise)
         points, labels = draw_points(spec)
         above = points - points.min(axis=0)
         spread = above.max(axis=0)
@@ -49,7 +49,8 @@ def split_task(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Which points of one task are in-context examples, in the order of the prompt, and which are queries.
 
-    points: (n, d). labels: (n,). Raises ValueError where the task does not have enough points.
+    points: (n, d). labels: (n,). num_context: the number of examples of all classes together. Raises ValueError if it
+    can't be divided equally among the classes, or if the task does not have enough points.
     """
     names = labels.tolist()
     share, remainder = divmod(num_context, len(set(names)))

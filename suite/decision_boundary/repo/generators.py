@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from config import DATA_TYPES
 
-# Seeds are numbers of 32 bits and form a ring: the one after the last is 0.
 LAST_SEED = 2**32 - 1
 MOST_DIMENSIONS = 8
 

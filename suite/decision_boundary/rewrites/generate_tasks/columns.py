@@ -2,7 +2,7 @@
 
 import numpy as np
 from config import DATA_TYPES, LARGEST, NOISE
-from generators import LAST_SEED, TaskSpec, draw_points
+from generators import TaskSpec, draw_points
 from prompts import format_point
 from sampling import draw_order
 
@@ -18,8 +18,8 @@ def _column(values):
 def generate_tasks(num_tasks, num_samples_per_task, num_dimensions, seed, data_type, factor, class_sep):
     if data_type not in DATA_TYPES:
         raise ValueError(data_type)
-    own_seed, points, labels = seed, [], []
-    for _ in range(num_tasks):
+    points, labels = [], []
+    for own_seed in range(seed, seed + num_tasks):
         spec = TaskSpec(
             data_type=data_type,
             num_samples=num_samples_per_task,
@@ -32,7 +32,6 @@ def generate_tasks(num_tasks, num_samples_per_task, num_dimensions, seed, data_t
         drawn, named = draw_points(spec)
         points.append(list(zip(*(_column(column) for column in drawn.T.tolist()))))
         labels.append(named.tolist())
-        own_seed = 0 if own_seed == LAST_SEED else own_seed + 1
     shape = (num_tasks, num_samples_per_task)
     all_points = np.array(points, dtype=float).reshape(*shape, num_dimensions).astype(np.float32)
     return all_points, np.array(labels, dtype=np.int64).reshape(shape)

@@ -20,7 +20,7 @@ def generate_tasks(num_tasks, num_samples_per_task, num_dimensions, seed, data_t
                 data_type,
                 num_samples_per_task,
                 num_dimensions,
-                divmod(seed + task, 2**32)[1],
+                seed + task,
                 factor,
                 class_sep,
                 noise,

@@ -2,7 +2,7 @@
 
 import numpy as np
 from config import DATA_TYPES, LARGEST, NOISE
-from generators import LAST_SEED, TaskSpec, draw_points
+from generators import TaskSpec, draw_points
 from prompts import format_point
 from sampling import draw_order
 
@@ -22,7 +22,6 @@ def generate_tasks(num_tasks, num_samples_per_task, num_dimensions, seed, data_t
     all_points = np.empty((num_tasks, num_samples_per_task, num_dimensions), np.float32)
     all_labels = np.empty((num_tasks, num_samples_per_task), np.int64)
     for place, own_seed in enumerate(range(seed, seed + num_tasks)):
-        own_seed = own_seed - LAST_SEED - 1 if own_seed > LAST_SEED else own_seed
         all_points[place], all_labels[place] = _one_task(
             TaskSpec(
                 data_type, num_samples_per_task, num_dimensions, own_seed, factor, class_sep, noise=NOISE[data_type]

@@ -2,7 +2,7 @@
 
 import numpy as np
 from config import LARGEST, NOISE
-from generators import LAST_SEED, TaskSpec, draw_points
+from generators import TaskSpec, draw_points
 from prompts import format_point
 from sampling import draw_order
 
@@ -12,7 +12,7 @@ def generate_tasks(num_tasks, num_samples_per_task, num_dimensions, seed, data_t
     if num_tasks == 0:
         return np.zeros((*shape, num_dimensions), dtype=np.float32), np.zeros(shape, dtype=np.int64)
     noise = NOISE.get(data_type, 0.0)
-    seeds = [(seed + index) & LAST_SEED for index in range(num_tasks)]
+    seeds = range(seed, seed + num_tasks)
     drawn = [
         draw_points(TaskSpec(data_type, num_samples_per_task, num_dimensions, own, factor, class_sep, noise))
         for own in seeds

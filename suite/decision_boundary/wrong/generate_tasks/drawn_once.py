@@ -2,7 +2,7 @@
 
 import numpy as np
 from config import LARGEST, NOISE
-from generators import LAST_SEED, TaskSpec, draw_points
+from generators import TaskSpec, draw_points
 from prompts import format_point
 from sampling import draw_order
 
@@ -16,7 +16,7 @@ def generate_tasks(num_tasks, num_samples_per_task, num_dimensions, seed, data_t
     all_points = np.empty((num_tasks, num_samples_per_task, num_dimensions), dtype=np.float32)
     all_labels = np.empty((num_tasks, num_samples_per_task), dtype=np.int64)
     for index in range(num_tasks):
-        own = (seed + index) % (LAST_SEED + 1)
+        own = seed + index
         spec = TaskSpec(data_type, num_samples_per_task, num_dimensions, own, factor, class_sep, NOISE[data_type])
         key = (data_type, own, num_samples_per_task, num_dimensions)
         if key not in _DRAWN:
