@@ -9,12 +9,12 @@ class ModelConfig:
 
     reach: how many words back one layer looks. sharpness: how much of its attention goes there.
     pull: how strongly strings that are no words draw attention.
-    outlier: its largest weights. longest: what the length of hidden states is bounded to.
+    outlier: its largest weights. longest: the greatest length of a hidden state.
     """
 
     width: int = 32
     layers: int = 8
-    hidden: int = 24
+    hidden: int = 12
     reach: int = 1
     sharpness: float = 2.5
     pull: float = 4.0
@@ -26,7 +26,7 @@ class ModelConfig:
 class DataConfig:
     """Texts on each side of a dataset, and how many of them are read at once."""
 
-    texts: int = 150
+    texts: int = 100
     batch: int = 64
 
 
@@ -37,8 +37,8 @@ class ProbeConfig:
     ratio: parts of the rows that a probe is trained on and tested on.
     seed: of the split.
     penalty: λ of equation 1.
-    steps: the most often that a probe is improved; its minimum is found before.
-    tolerance: the norm of the gradient of n J at which it counts as found.
+    steps: the largest number of steps to the minimum of J, which is found in fewer.
+    tolerance: the norm of the gradient of n J at which the minimum counts as found.
     """
 
     ratio: tuple[int, int] = (8, 2)

@@ -34,8 +34,8 @@ def run(seed: int = 0) -> dict[str, Any]:
     results = Results(DEPTH)
     for name, dataset in datasets.items():
         results.add("full", name, probe_dataset(model, tokenizer, dataset))
-        results.add("small", name, probe_dataset(small, tokenizer, dataset))
     for name in ABLATED:
+        results.add("small", name, probe_dataset(small, tokenizer, datasets[name]))
         noisy = add_noise(datasets[name], generator)
         results.add("noise", name, probe_dataset(model, tokenizer, noisy))
         for bits in (16, 8):

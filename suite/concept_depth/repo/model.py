@@ -58,15 +58,16 @@ class TinyTransformer:
 
     def __call__(self, ids: NDArray[np.int64]) -> list[Array]:
         """Hidden states, (texts, words) to (texts, words, width): the embeddings, then those of each layer."""
-        states = self.embedding[ids]
-        hidden = [states]
+        hidden = [self.embedding[ids]]
         seen = self._attention(ids)
         for layer in self.layers:
-            states = states + seen @ (states @ layer.previous) + states @ layer.own
-            gated = states @ layer.gate
-            states = states + (gated * expit(gated) * (states @ layer.up)) @ layer.down
-            states = _bound(states, self.config.longest)
-            hidden.append(states)
+            # One row a word, which is faster than one matrix a text.
+            words = hidden[-1].reshape(-1, self.config.width)
+            taken = seen @ (words @ layer.previous).reshape(hidden[-1].shape)
+            words = words + taken.reshape(words.shape) + words @ layer.own
+            gated = words @ layer.gate
+            words = words + (gated * expit(gated) * (words @ layer.up)) @ layer.down
+            hidden.append(_bound(words, self.config.longest).reshape(hidden[-1].shape))
         return hidden
 
     def _attention(self, ids: NDArray[np.int64]) -> Array:
@@ -85,7 +86,7 @@ class TinyTransformer:
 
 def _bound(states: Array, longest: float) -> Array:
     """States as they are, or as long as is allowed."""
-    lengths = np.linalg.norm(states, axis=-1, keepdims=True)
+    lengths = np.sqrt(np.einsum("rw,rw->r", states, states))[:, np.newaxis]
     return states * np.minimum(1.0, longest / np.maximum(lengths, longest / 2))
 
 

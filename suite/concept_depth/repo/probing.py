@@ -16,7 +16,7 @@ def probing(
     labels_neg: NDArray[np.int64],
     n_layers: int,
 ) -> tuple[list[float], list[float], list[float]]:
-    """Accuracy, F1-score and AUC of a probe of each layer, on rows that it was not trained on.
+    """Accuracy, F1-score and AUC of a probe for each layer, on rows that it was not trained on (section 3.1).
 
     Args:
         features_pos: hidden states of the texts of the positive side.
@@ -27,38 +27,30 @@ def probing(
 
     Returns:
         Three lists with an entry for each layer.
+
+    Raises:
+        ValueError: all training rows have the same label.
     """
     labels = np.concatenate([labels_pos, labels_neg])
     train, test = split_rows(len(labels), PROBE)
     wanted, truth = labels[train], labels[test] == 1
     if wanted.min() == wanted.max():
-        raise ValueError(np.unique(wanted))
+        raise ValueError(f"all training rows have the label {wanted[0]}")
     acc, f1, auc = [], [], []
     for layer in range(1, n_layers + 1):
         rows = np.concatenate([batch[:, layer] for batch in [*features_pos, *features_neg]])
         inputs, tested = (np.column_stack([part, np.ones(len(part))]) for part in standardize(rows[train], rows[test]))
         penalties = np.full(inputs.shape[1], PROBE.penalty)
         penalties[-1] = 0
-
-        def slope(
-            theta: NDArray[np.float64],
-            inputs: NDArray[np.float64] = inputs,
-            penalties: NDArray[np.float64] = penalties,
-        ) -> NDArray[np.float64]:
-            return inputs.T @ (expit(inputs @ theta) - wanted) + penalties * theta
-
+        # J is convex, and Newton's method finds its minimum in a few steps.
         theta = np.zeros(len(penalties))
         for _ in range(PROBE.steps):
-            if np.linalg.norm(slope(theta)) < PROBE.tolerance:
-                break
             chances = expit(inputs @ theta)
+            slope = inputs.T @ (chances - wanted) + penalties * theta
+            if np.linalg.norm(slope) < PROBE.tolerance:
+                break
             curvature = (inputs.T * (chances * (1 - chances))) @ inputs + np.diag(penalties)
-            step = np.linalg.solve(curvature, slope(theta))
-            for _ in range(PROBE.steps):
-                if np.linalg.norm(slope(theta - step)) <= np.linalg.norm(slope(theta)):
-                    break
-                step = step / 2
-            theta = theta - step
+            theta = theta - np.linalg.solve(curvature, slope)
         scores = tested @ theta
         found = scores > 0
         acc.append(float((found == truth).mean()))

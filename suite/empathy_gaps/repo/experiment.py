@@ -1,6 +1,6 @@
-"""Two simulated models, one that favours its own group and one that does not: the gap score tells them apart.
+"""The gap scores of two simulated models, of which one favours its own group and the other does not.
 
-Nations of one region see others alike, and still each is a group of its own.
+In the category nationality, nations of one region also see others alike, although each is a group of its own.
 """
 
 import json
@@ -30,14 +30,14 @@ _PERMUTATIONS = 40
 
 
 def measure(model: SimulatedModel, model_id: str, events: dict[Event, float], group_option: str) -> NDArray[np.float64]:
-    """Ask about every pair of a category, and give the matrix over the events that no pair refused."""
+    """Ask about every pair of a category, and return the matrix over the events that no pair refused."""
     append_answers(model_id, _SETTING, group_option, ask(model, events, group_option))
     refused = refused_ids(read_answers(model_id, _SETTING, group_option))
     return get_filtered_matrix(group_option, _SETTING, model_id, refused)
 
 
 def run(seed: int = 0) -> dict[str, float]:
-    """The score of each model in two categories with the bounds of its test; and how alike nations see others."""
+    """Return each model's scores in two categories with the bounds of their tests, and how alike nations see others."""
     generator = np.random.default_rng(seed)
     events = {event: float(generator.uniform(40, 60)) for event in _EVENTS}
     metrics = {}

@@ -1,6 +1,6 @@
 """Social groups (Section 3.1, Tables 1 and 4): three categories, and the identities that prompts name in each.
 
-In every category the unspecified identity comes first; it is the reference beside which the others are read.
+The unspecified identity, which serves as a reference, is the first of every category.
 """
 
 UNSPECIFIED = "a person"
@@ -36,9 +36,10 @@ GROUP_OPTIONS = ("ethnicity", "nationality", "religion")
 
 
 def identities(group_option: str) -> tuple[str, ...]:
-    """The identities of a category, the unspecified one first, the others in the order of Table 1.
+    """Return the identities of a category, the unspecified one first, the others in the order of Table 1.
 
-    Raises ValueError for a category that there is not.
+    Raises:
+        ValueError: If there is no such category.
     """
     if group_option == "ethnicity":
         specified = [name for names in ETHNIC_GROUPS.values() for name in names]
@@ -47,16 +48,16 @@ def identities(group_option: str) -> tuple[str, ...]:
     elif group_option == "religion":
         specified = list(RELIGIOUS_IDENTITIES)
     else:
-        raise ValueError(f"{group_option!r}: no category; there are {', '.join(GROUP_OPTIONS)}")
+        raise ValueError(f"Unknown category {group_option!r}; use one of {', '.join(GROUP_OPTIONS)}")
     return (UNSPECIFIED, *specified)
 
 
 def ethnic_group(identity: str) -> str:
-    """The one of the four ethnic groups that an identity is a name for. Raises KeyError for any other identity."""
+    """Return which of the four ethnic groups an identity names. Raises KeyError for any other identity."""
     return {name: group for group, names in ETHNIC_GROUPS.items() for name in names}[identity]
 
 
 def cultural_region(identity: str) -> str:
-    """The region of the cultural map that `a person from ...` comes from. Raises KeyError for any other identity."""
+    """Return the region of the cultural map of `a person from ...`. Raises KeyError for any other identity."""
     country = identity.removeprefix(f"{UNSPECIFIED} from ")
     return {name: region for region, names in CULTURAL_REGIONS.items() for name in names}[country]

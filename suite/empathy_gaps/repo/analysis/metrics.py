@@ -1,4 +1,4 @@
-"""What the answers of a model come to (Section 3.4): the matrix of a setting, and its empathy gap score."""
+"""The matrix of a model's answers in one setting, and its empathy gap score (Section 3.4)."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -13,10 +13,20 @@ from analysis.results import read_answers
 def get_filtered_matrix(
     group_option: str, prompt_variation: str, model_id: str, excluded_ids: Iterable[int]
 ) -> NDArray[np.float64]:
-    """The normalized average intensities of all pairs of identities.
+    """Compute the normalized average intensities of all pairs of identities.
 
-    Shape (identities, identities), perceivers in rows. Raises ValueError where the answers of a pair do not suffice,
-    FileNotFoundError where the model was not asked.
+    Args:
+        group_option: The category.
+        prompt_variation: The prompt setting.
+        model_id: The model that was asked.
+        excluded_ids: The events to leave out.
+
+    Returns:
+        A matrix of shape (identities, identities), with perceivers in rows.
+
+    Raises:
+        ValueError: If a pair refused an event that is left, or has no answers left.
+        FileNotFoundError: If the model was not asked.
     """
     names = identities(group_option)
     excluded = set(excluded_ids)
@@ -41,9 +51,17 @@ def get_filtered_matrix(
 
 
 def get_delta(matrix: ArrayLike, group_option: str) -> float:
-    """The empathy gap score of a matrix of shape (identities, identities), perceivers in rows.
+    """Compute the empathy gap score of a matrix.
 
-    Raises ValueError for a matrix of another shape.
+    Args:
+        matrix: Shape (identities, identities), with perceivers in rows.
+        group_option: The category.
+
+    Returns:
+        The score.
+
+    Raises:
+        ValueError: If the matrix has another shape.
     """
     names = identities(group_option)
     values = np.asarray(matrix, dtype=float)

@@ -1,4 +1,4 @@
-"""The permutation test of Section 3.4: is a gap score beyond what a matrix of the same rows and columns gives?"""
+"""The permutation test of the gap score (Section 3.4)."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,9 +9,17 @@ from analysis.metrics import get_delta
 def permutation_bounds(
     matrix: NDArray[np.float64], group_option: str, permutations: int, seed: int, level: float = 0.95
 ) -> tuple[float, float]:
-    """The lower and upper bound between which the score of a shuffled matrix lies with the given probability.
+    """Return the bounds between which the score of a permuted matrix lies with a probability of `level`.
 
-    Rows and columns are permuted, each as a whole: shuffled cells would not keep the matrix's structure.
+    Args:
+        matrix: Shape (identities, identities), with perceivers in rows.
+        group_option: The category.
+        permutations: The number of permuted matrices, at least one.
+        seed: The seed of the permutations.
+        level: The probability.
+
+    Returns:
+        The lower and the upper bound.
     """
     generator = np.random.default_rng(seed)
     size = len(matrix)

@@ -1,4 +1,4 @@
-"""Do perceivers from one cultural region see others alike (Section 5.2)?"""
+"""How alike nations see others, within cultural regions and between them (Section 5.2)."""
 
 from itertools import combinations
 
@@ -9,9 +9,13 @@ from analysis.groups import cultural_region, identities
 
 
 def view_similarity(matrix: NDArray[np.float64]) -> tuple[float, float]:
-    """How alike two nations see all experiencers, on average: in one region, and in different ones.
+    """Compute how alike two nations see all experiencers, the unspecified one included: the correlation of their rows.
 
-    matrix: of the category nationality. Likeness is the correlation of their rows.
+    Args:
+        matrix: The matrix of the category nationality.
+
+    Returns:
+        The average over pairs of nations of one region, and over pairs of nations of different regions.
     """
     correlations = np.corrcoef(matrix)
     within, between = [], []

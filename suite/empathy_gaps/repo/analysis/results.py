@@ -1,7 +1,7 @@
-"""Answers on the disk: a file of JSON lines for each model, prompt setting and category.
+"""Answers on disk: a file of JSON lines for each model, prompt setting and category.
 
-A file is only ever appended to. A pair that was asked again about an event has two lines, of which the later one
-counts: some models refuse in one run of batched inference what they answer in the next.
+Files are only appended to. A pair that was asked again about an event has several lines, of which the last one counts:
+some models refuse in one run of batched inference what they answer in the next.
 """
 
 import json
@@ -16,7 +16,7 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 @dataclass(frozen=True)
 class Answer:
-    """What a model said, as one perceiver, about one event of one experiencer."""
+    """The response of a model, as one perceiver, about one event of one experiencer."""
 
     perceiver: str
     experiencer: str
@@ -25,18 +25,18 @@ class Answer:
 
     @property
     def intensity(self) -> float | None:
-        """The number that the response starts with; None where the model refused."""
+        """The number that the response starts with, or None if the model refused."""
         found = _NUMBER.match(self.response.strip())
         return float(found.group()) if found else None
 
 
 def use_folder(folder: Path) -> None:
-    """Keep results in another folder from now on."""
+    """Store results in this folder from now on."""
     _FOLDER[0] = folder
 
 
 def append_answers(model_id: str, prompt_variation: str, group_option: str, answers: Iterable[Answer]) -> None:
-    """Add answers at the end of a file, which is made where there is none."""
+    """Append answers to a file, which is created if it is missing."""
     path = _path(model_id, prompt_variation, group_option)
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as file:
@@ -44,14 +44,18 @@ def append_answers(model_id: str, prompt_variation: str, group_option: str, answ
 
 
 def read_answers(model_id: str, prompt_variation: str, group_option: str) -> Iterator[Answer]:
-    """Every line of a file, in order. Raises FileNotFoundError where the model was not asked."""
+    """Yield the answers of all lines of a file, in order.
+
+    Raises:
+        FileNotFoundError: If the model was not asked.
+    """
     with _path(model_id, prompt_variation, group_option).open(encoding="utf-8") as file:
         for line in file:
             yield Answer(**json.loads(line))
 
 
 def refused_ids(answers: Iterable[Answer]) -> set[int]:
-    """The events that at least one pair refused, after all reruns (Appendix C.1)."""
+    """Return the events that at least one pair refused, after all reruns (Appendix C.1)."""
     last = {(answer.perceiver, answer.experiencer, answer.event_id): answer for answer in answers}
     return {answer.event_id for answer in last.values() if answer.intensity is None}
 

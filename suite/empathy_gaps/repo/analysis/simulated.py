@@ -1,4 +1,4 @@
-"""A stand-in for a language model: it reads the two prompts, finds the identities in them, and answers like one."""
+"""A stand-in for a language model, which finds the identities in the two prompts and answers with a number."""
 
 import re
 
@@ -17,9 +17,11 @@ REFUSAL = "I can't answer that."
 
 
 class SimulatedModel:
-    """bias: how many points more, on the scale to 100, it gives where it takes perceiver and experiencer for alike.
+    """A model whose perceivers from one cultural region share their view of each experiencer.
 
-    Perceivers from one cultural region share their view of each experiencer.
+    Attributes:
+        bias: The points, on the scale to 100, that are added if perceiver and experiencer are of one group.
+        refusals: The probability of a refusal.
     """
 
     def __init__(self, bias: float, seed: int, refusals: float = 0.0) -> None:
@@ -33,7 +35,7 @@ class SimulatedModel:
         }
 
     def respond(self, system: str, task: str, base: float) -> str:
-        """A number, or a refusal. base: how strong the emotion of this event is felt by anyone."""
+        """Answer with a number, or refuse. `base` is the intensity of the event before any identity counts."""
         if self.generator.random() < self.refusals:
             return REFUSAL
         perceiver, experiencer = _named(system), _named(task)
@@ -47,7 +49,17 @@ class SimulatedModel:
 def ask(
     model: SimulatedModel, events: dict[Event, float], group_option: str, prompt_variation: str = PROMPT_VARIATIONS[0]
 ) -> list[Answer]:
-    """Every pair of a category about every event. events: each with its base intensity."""
+    """Ask about every event for every pair of a category.
+
+    Args:
+        model: The model.
+        events: The events, each with its base intensity.
+        group_option: The category.
+        prompt_variation: The prompt setting.
+
+    Returns:
+        The answers.
+    """
     names = identities(group_option)
     return [
         Answer(perceiver, experiencer, event.id, model.respond(*prompts, base))

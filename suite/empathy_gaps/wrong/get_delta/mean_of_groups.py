@@ -1,4 +1,4 @@
-"""Averages the gaps of single perceivers, so that large and small groups weigh the same."""
+"""Averages the gaps of perceivers. In the paper every in-group cell has the same weight, and every out-group cell."""
 
 import numpy as np
 from analysis.groups import ethnic_group, identities

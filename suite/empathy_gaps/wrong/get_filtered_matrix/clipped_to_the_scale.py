@@ -1,4 +1,4 @@
-"""Clips answers to the scale that the prompt asked for."""
+"""Clips answers to the scale of the prompt. The paper averages the numbers as they are."""
 
 
 def get_filtered_matrix(

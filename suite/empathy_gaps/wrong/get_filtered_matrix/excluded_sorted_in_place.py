@@ -1,4 +1,4 @@
-"""Sorts the excluded events in place."""
+"""Edge: Sorts the excluded events in place, which must be left unchanged."""
 
 
 def get_filtered_matrix(

@@ -1,4 +1,4 @@
-"""Reads a file once and keeps its answers."""
+"""Edge: Reads a file once and keeps its answers. Each call reads the file anew."""
 
 from collections import defaultdict
 from functools import cache

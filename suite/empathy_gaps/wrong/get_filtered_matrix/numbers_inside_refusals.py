@@ -1,4 +1,4 @@
-"""Takes the first number of an answer for its intensity, wherever it stands."""
+"""Edge: Takes a number inside a refusal for an intensity. A refusal that is left is a ValueError."""
 
 import re
 
