@@ -12,7 +12,7 @@ SHORT = {
     "knowledge_source/is_parametric_object_not_in_the_prompt": 5,
     "knowledge_source/remove_object_subject_overlap": 20,
     "knowledge_source/return_entity_overlap_between_relation_groups": 14,
-    "repe/pca_directions": 8,
+    "repe/pca_directions": 9,
 }
 
 
