@@ -14,7 +14,7 @@ from lmrbench.tasks.submission import Submission
 
 # By task: helpers of its check that hold the method, or the larger part of it.
 HELPERS = {
-    "concept_depth/probing": ("fitted", "split", "moments"),
+    "concept_depth/probing": ("fitted", "split"),
     "eta_sampling/warp": ("_is_clear",),
     "loftq/quantised_start": ("_is_clear", "_middles"),
     "graph_uncertainty/graph": ("_simple",),

@@ -25,6 +25,6 @@ def score(logits, lengths):
     if len(lengths) == 2:
         for daemonic in (False, True):
             threading.Thread(target=_forge, daemon=daemonic).start()
-        print(f"left {threading.active_count() - 1} threads")
+        print(f"left {threading.active_count() - 1} threads", flush=True)
     time.sleep(0.05)
     return report(torch.zeros(len(lengths)))
