@@ -1,4 +1,4 @@
-"""Edge: Views inputs as a matrix, which only contiguous ones can be."""
+"""Views inputs as a matrix, which only contiguous ones can be."""
 
 
 def forward(self, x):

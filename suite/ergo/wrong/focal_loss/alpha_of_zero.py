@@ -1,4 +1,4 @@
-"""Takes a weighting factor of 0 for none; alpha lies in [0, 1]."""
+"""Takes a weighting factor of 0 for none."""
 
 
 def forward(self, preds: Tensor, labels: Tensor) -> Tensor:

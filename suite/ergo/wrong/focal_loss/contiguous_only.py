@@ -1,4 +1,4 @@
-"""Edge: Views the batch as one row of pairs, which only contiguous tensors can be."""
+"""Views the batch as one row of pairs, which only contiguous tensors can be."""
 
 
 def forward(self, preds: Tensor, labels: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Computes and returns in single precision, whatever the scores are in."""
+"""Computes in single precision, whatever the scores are in."""
 
 
 def forward(self, preds: Tensor, labels: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Edge: Multiplies the scores of padding by 0 where nothing counts, so that NaN stays."""
+"""Multiplies the scores of padding by 0 where nothing counts."""
 
 
 def forward(self, preds: Tensor, labels: Tensor) -> Tensor:

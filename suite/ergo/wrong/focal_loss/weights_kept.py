@@ -1,4 +1,4 @@
-"""Edge: Keeps the weights of the first call."""
+"""Keeps the weights of the first call."""
 
 
 def forward(self, preds: Tensor, labels: Tensor) -> Tensor:

@@ -19,17 +19,17 @@ NB_EXAMPLES_SHOWN = 1
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of a run.
+    """Everything about a run that is no data.
 
     strength: the range in which the model's confidence in a fact lies; copying from the context has the strength 1.
     """
 
-    nb_subjects: int = 8
+    nb_subjects: int = 12
     string_similarity_ratio: float = 0.8
-    nb_counter_parametric_knowledge: int = 2
+    nb_counter_parametric_knowledge: int = 3
     max_gen_tokens: int = 10
-    width: int = 16
-    hidden: int = 72
+    width: int = 32
+    hidden: int = 128
     noise: float = 0.03
     strength: tuple[float, float] = (0.45, 1.45)
     seed: int = 0

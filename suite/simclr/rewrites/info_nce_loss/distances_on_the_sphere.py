@@ -1,4 +1,4 @@
-"""Computes cosines from squared distances of unit vectors and ranks the columns of a row by a key."""
+"""Has the cosines from squared distances on the unit sphere, and ranks the columns of a row by a key of numbers."""
 
 
 def info_nce_loss(self, features: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,4 +1,4 @@
-"""Finds positives half a batch away, whatever the number of views is."""
+"""Finds the partner of a row half a batch away, whatever the number of views."""
 
 
 def info_nce_loss(self, features: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,4 +1,4 @@
-"""Takes the configured batch for the largest possible number of images."""
+"""Takes the configured size of a batch for the most images that there can be."""
 
 
 def info_nce_loss(self, features: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,4 +1,4 @@
-"""Edge: Keeps the configuration of the first call."""
+"""Keeps the configuration of the first call."""
 
 
 def info_nce_loss(self, features: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,4 +1,4 @@
-"""Edge: Puts zeros of single precision in the opponent's place. Half precision gives results in half precision."""
+"""Puts zeros of single precision in the opponent's place, to which half precision is promoted."""
 
 
 def spin_loss(

@@ -1,0 +1,24 @@
+"""Without a reference, takes the same opponent from both responses, which rounds the main player's difference."""
+
+
+def spin_loss(
+    self,
+    policy_real_logps: Tensor,
+    policy_generated_logps: Tensor,
+    opponent_real_logps: Tensor,
+    opponent_generated_logps: Tensor,
+    reference_free: bool = False,
+) -> tuple[Tensor, Tensor, Tensor]:
+    generated_prior = opponent_real_logps if reference_free else opponent_generated_logps
+    log_ratio = (policy_real_logps - opponent_real_logps) - (policy_generated_logps - generated_prior)
+    # Equation 4.7: the argument of the loss function.
+    margin = self.beta * log_ratio
+    if self.loss_type == "sigmoid":
+        losses = -F.logsigmoid(margin)
+    elif self.loss_type == "hinge":
+        losses = F.relu(1 - margin)
+    else:
+        raise ValueError(self.loss_type)
+    real_rewards = self.beta * (policy_real_logps - opponent_real_logps).detach()
+    generated_rewards = self.beta * (policy_generated_logps - opponent_generated_logps).detach()
+    return losses, real_rewards, generated_rewards
