@@ -65,6 +65,18 @@ def test_each_dimension_of_each_task_covers_the_range_and_a_lone_point_lies_in_i
     assert facts["labels"] == [[26, 26]] * 3
 
 
+def test_without_noise_circles_and_moons_have_the_paper_s_shapes(facts):
+    outer, inner = facts["radii"]
+    assert outer == pytest.approx([50] * 200, abs=1e-4)
+    assert inner == pytest.approx([15] * 200, abs=1e-4)
+    # The moons span -1 to 2 and -0.5 to 1 before they are scaled.
+    ((upper, lower),) = facts["moons"]
+    for points, middle, side in ((upper, (0, 0), 1), (lower, (1, 0.5), -1)):
+        plain = np.array(points) / 100 * [3, 1.5] - [1, 0.5] - middle
+        assert np.linalg.norm(plain, axis=1) == pytest.approx(np.ones(201), abs=1e-5)
+        assert (side * plain[:, 1] > -1e-5).all()
+
+
 def test_linear_clusters_lie_on_corners_of_a_hypercube(facts):
     for corner in facts["corners"]:
         assert corner == pytest.approx([20] * 3, abs=0.3)

@@ -48,7 +48,7 @@ class Server:
 
     def labels(self):
         file = self.folder / "labels.jsonl"
-        # A file without labels is an error to whoever asks for labels.
+        # `read_labels` rejects a file without labels.
         return read_labels([file]) if file.read_bytes() else []
 
 

@@ -1,4 +1,4 @@
-"""The length of instructions: a solver should read what to implement, not a contract."""
+"""Limits on the length of instructions, so that a solver reads what to implement and not a contract."""
 
 from __future__ import annotations
 
