@@ -1,6 +1,7 @@
 """dola: the golden against distributions worked out by hand and by scipy, and what the paper says of contrasting."""
 
 import math
+from statistics import fmean
 
 import pytest
 from scipy.spatial.distance import jensenshannon
@@ -75,7 +76,7 @@ facts["greedy"] = [
     greedy_decode(model, batch, 4, 12, (7, 8), 0).tolist(),
 ]
 facts["buckets"] = [bucket_layers(32, 2, 2), bucket_layers(60, 3, 2)]
-facts["experiments"] = [run(seed) for seed in (0, 1)]
+facts["experiments"] = [run(seed) for seed in range(6)]
 print(json.dumps(facts))
 """
 
@@ -125,10 +126,14 @@ def test_buckets_are_the_paper_s(facts):
 
 
 def test_contrasting_finds_more_facts_and_sentences_need_the_constraint(facts):
-    for metrics in facts["experiments"]:
-        assert metrics["dola_chosen/factual"] >= metrics["greedy/factual"] + 0.1
-        assert metrics["relative_top_1/factual"] == metrics["greedy/factual"]
-        assert metrics["dola_low/fluent"] == metrics["dola_high/fluent"] == 1.0
+    def mean(metric):
+        return fmean(metrics[metric] for metrics in facts["experiments"])
+
+    # A run has few facts, so runs are averaged.
+    assert mean("dola_chosen/factual") > mean("greedy/factual") + 0.2
+    assert mean("relative_top_1/factual") == mean("greedy/factual")
+    assert min(mean("dola_low/fluent"), mean("dola_high/fluent")) > 0.95
+    assert mean("relative_top_0/fluent") < 0.5
 
 
 def test_upper_layers_still_change_the_prediction_of_facts(facts):

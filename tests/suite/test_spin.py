@@ -68,7 +68,8 @@ logps = model(torch.tensor([prompt + response])).log_softmax(-1)[0]
 facts["by token"] = sum(logps[len(prompt) + i - 1, token].item() for i, token in enumerate(response))
 facts["response"] = response_logps(model, *collate([Example(prompt, response)], 9)).item()
 facts["mass"] = data_distribution().sum(-1).tolist()
-facts["experiment"] = run(0)
+runs = [run(seed) for seed in range(5)]
+facts["experiment"] = {name: sum(results[name] for results in runs) / len(runs) for name in runs[0]}
 print(json.dumps(facts))
 """
 

@@ -1,5 +1,7 @@
 """step_length: prompts and rationales by hand, a slow compression, and what the paper says of the number of steps."""
 
+from statistics import fmean
+
 import pytest
 from tests.suite.repository import facts_of
 
@@ -40,7 +42,7 @@ def ask(prompt):
 
 facts["compressed"] = [compress_steps(letters, 5, ask, np.random.default_rng(7)).rationale, asked]
 facts["draws"] = [int(g.integers(p)) for g in [np.random.default_rng(7)] for p in (5, 4, 4, 4, 3)]
-facts["experiments"] = [run(seed) for seed in range(2)]
+facts["experiments"] = [run(seed) for seed in range(6)]
 print(json.dumps(facts))
 """
 
@@ -97,14 +99,15 @@ def test_compression_draws_a_pair_for_each_attempt_and_keeps_it_where_the_reply_
     assert rationale == " ".join(steps)
 
 
-def test_more_steps_give_better_answers_and_fewer_worse_ones(facts):
-    for figures in facts["experiments"]:
-        for dataset in ("arithmetic", "long arithmetic", "letter", "coin"):
-            for method in ("few_shot_cot", "auto_cot"):
-                plain = figures[f"{dataset}: {method}"]
-                assert figures[f"{dataset}: {method} added, 6"] > plain + 10
-                assert figures[f"{dataset}: {method} merged, 3"] <= plain
-                assert figures[f"{dataset}: {method} added, 3"] >= figures[f"{dataset}: {method} added, 1"] >= plain
+@pytest.mark.parametrize("dataset", ["arithmetic", "long arithmetic", "letter", "coin"])
+@pytest.mark.parametrize("method", ["few_shot_cot", "auto_cot"])
+def test_more_steps_give_better_answers_and_fewer_worse_ones(facts, dataset, method):
+    def accuracy(steps):
+        return fmean(figures[f"{dataset}: {method}{steps}"] for figures in facts["experiments"])
+
+    # A run has few questions of each kind, so runs are averaged.
+    assert accuracy(" added, 6") > accuracy("") + 10
+    assert accuracy(" merged, 3") <= accuracy("") < accuracy(" added, 1") < accuracy(" added, 3")
 
 
 def test_a_wrong_step_matters_to_coins_and_not_to_arithmetic(facts):

@@ -28,7 +28,7 @@ def run(seed: int = 0) -> dict[str, float]:
     even = _network(frozen, IncrementConfig(r=BUDGET // DEPTH, alpha=4.0), seed)
     adaptive = _network(frozen, IncrementConfig(r=3, alpha=4.0), seed)
     args = FineTuning()
-    schedule = BudgetSchedule(initial=3 * DEPTH, final=BUDGET, warm_up=25, cool_down=25, total=args.steps)
+    schedule = BudgetSchedule(initial=3 * DEPTH, final=BUDGET, warm_up=16, cool_down=16, total=args.steps)
     metrics = {
         "before": before,
         "even": fine_tune(even, inputs, targets, args, None),

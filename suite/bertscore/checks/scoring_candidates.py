@@ -28,7 +28,7 @@ def cases(seed):
     def normal(*shape):
         return torch.randn(shape, generator=generator, dtype=torch.float64)
 
-    def matching(name, ref_lengths, hyp_lengths, shift=0.4, masks=torch.long):
+    def matching(name, ref_lengths, hyp_lengths, shift=0.4, edge=False):
         inputs = []
         for lengths, sign in ((ref_lengths, 1.0), (hyp_lengths, 1.0 if shift < 2 else -1.0)):
             # Padding holds vectors in the common direction, which would win every match.
@@ -37,10 +37,12 @@ def cases(seed):
             present = torch.arange(max(lengths)) < torch.tensor(lengths).unsqueeze(1)
             embedding = torch.where(present.unsqueeze(2), embedding, 3.0)
             idf = 0.1 + 2 * torch.rand(*present.shape, generator=generator, dtype=torch.float64)
-            inputs += [embedding, present.to(masks), idf]
-        return {"name": f"matching, {name}", "matching": inputs}
+            inputs += [embedding, present.long(), idf]
+        return {"name": f"matching, {name}", "matching": inputs, "edge": edge}
 
-    yield {"name": "pieces", "texts": TEXTS}
+    parts = [*KNOWN, "Garden", "s", "xy"]
+    drawn = [" ".join("".join(parts[draw(len(parts))] for _ in range(1 + draw(3))) for _ in range(4)) for _ in range(3)]
+    yield {"name": "pieces", "texts": [*TEXTS, *drawn]}
     pieces = ["[CLS]", "[SEP]", "a", "b", "##a", "##b", "c"]
     for count in (1, 6):
         references = [["[CLS]", *(pieces[2 + draw(4)] for _ in range(1 + draw(6))), "[SEP]"] for _ in range(count)]
@@ -49,28 +51,33 @@ def cases(seed):
     yield {"name": "batch of one", "sentences": [pieces[2:5]], "seed": draw(10**6)}
     yield matching("one pair", (4,), (6,))
     yield matching("many pairs of unequal length", (7, 3, 5, 1, 6), (2, 8, 5, 4, 1))
-    yield matching("boolean masks", (4, 6, 2), (5, 3, 3), masks=torch.bool)
     yield matching("similarities below zero", (4, 2, 3), (3, 5, 1), shift=3.0)
-    yield matching("some sides empty", (0, 4, 3, 0), (3, 0, 5, 0))
-    within = matching("padding within rows", (6, 3, 4), (4, 6, 5))
+    special = matching("special tokens", (5, 4), (4, 6))
+    for embedding, other in ((0, 3), (3, 0)):
+        special["matching"][embedding][:, 0] = special["matching"][other][:, 1:3].sum(dim=1)
+        special["matching"][embedding + 2][:, 0] = 0
+    yield special
+    within = matching("padding within rows", (6, 3, 4), (4, 6, 5), edge=True)
     within["matching"] = [values.flip(1) for values in within["matching"]]
     within["matching"][1][0, 2] = 0
     yield within
-    infinite = matching("nothing finite at padding", (3, 6, 4), (7, 2, 4))
+    infinite = matching("nothing finite at padding", (3, 6, 4), (7, 2, 4), edge=True)
     for side in (0, 3):
         embedding, mask, idf = infinite["matching"][side : side + 3]
         for number, value in enumerate((torch.nan, torch.inf, -torch.inf)):
             embedding[:, number::3][mask[:, number::3] == 0] = value
             idf[:, number::3][mask[:, number::3] == 0] = value
     yield infinite
-    weightless = matching("weights of nought", (5, 4, 3), (4, 4, 6))
+    weightless = matching("weights of nought", (5, 4, 3), (4, 4, 6), edge=True)
     for side, row in ((2, 0), (5, 1), (2, 2), (5, 2)):
         weightless["matching"][side][row] = 0
     weightless["matching"][5][0, 1:] = 0
     yield weightless
-    words = [*KNOWN, "Colder", "gardens", "unheard", "inwin"]
+    words = [word for word in [*KNOWN, "Colder", "gardens", "unheard", "inwin"] if word not in ("the", "a", "quick")]
     for importance, baseline in ((None, None), (True, 0.4), (False, 0.3)):
-        texts = [[sentence(words, 6) for _ in range(5)] for _ in range(2)]
+        # Each text has a word of some weight: a reference one of its own, a candidate one that no reference holds.
+        texts = [[f"{sentence([*words, 'the', 'a'], 6)} quick" for _ in range(5)]]
+        texts.append([f"{own} {sentence(words, 5)}" for own in ("bib", "fuf", "kok", "pup", "zez")])
         options = {} if importance is None else {"importance": importance, "baseline": baseline}
         # The same words in every reference weigh least.
         texts[1] = [f"the {text} a" for text in texts[1]]

@@ -108,7 +108,7 @@ def world(seed):
 
     generator = torch.Generator().manual_seed(seed)
     tokenizer = WordTokenizer(vocabulary())
-    return generator, tokenizer, draw_facts(generator, 0.9)
+    return generator, tokenizer, draw_facts(generator, 0.3, 0.8)
 
 
 def training(case):

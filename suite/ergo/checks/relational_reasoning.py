@@ -57,7 +57,7 @@ def cases(seed):
     yield {"name": "loss of one pair", "part": "lost", **given}
     for average in (False, True):
         given = {"preds": normal(2, 3, 3), "labels": torch.full((2, 3), -100), "loss": [0.75, 2.0, 3, average]}
-        yield {"name": f"loss of padding alone, average {average}", "part": "lost", **given}
+        yield {"name": f"loss of padding alone, average {average}", "part": "lost", **given, "edge": True}
     for number, (steps, warm_up, clip) in enumerate(((1, 0.9, 1.0), (3, 0.4, 0.05), (5, 0.55, 0.3), (4, 0.1, 0.6))):
         config = {"steps": steps, "warm_up": warm_up, "clip": clip, "learning_rate": uniform(2e-3, 2e-2)}
         yield {"name": f"training {number}", "part": "trained", "seed": seed % 1000 + number, "config": config}

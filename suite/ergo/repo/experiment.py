@@ -22,7 +22,7 @@ def run(seed: int = 0) -> dict[str, float]:
     The negatives' share is taken on the model that was trained with cross-entropy.
     """
     generator = torch.Generator().manual_seed(seed)
-    training, held_out = collate(make_documents(24, generator)), collate(make_documents(24, generator))
+    training, held_out = collate(make_documents(16, generator)), collate(make_documents(24, generator))
     results, scores = {}, {}
     for name, settings in VARIANTS.items():
         model = build_model(ErgoConfig(), seed)

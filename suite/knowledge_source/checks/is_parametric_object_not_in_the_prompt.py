@@ -1,119 +1,114 @@
-"""is_parametric_object_not_in_the_prompt: objects beside tables of examples, shown or not; then the experiment."""
+"""is_parametric_object_not_in_the_prompt: names beside tables of examples, shown or not; then the experiment."""
 
 import numpy as np
 
-TABLE = (
-    "Louvre | Paris / the city of Paris; Prado | Madrid",
-    "Mozart | Austria; Curie | Poland; Obama | USA",
-    None,
-    "# a note: | the owner may change; Instagram | Meta / Facebook; Skype | Microsoft",
-    "# all | notes; # are left | out",
-    "Great  Britain|Holland/ Low Countries",
-    "  The Beatles |  the UK  ;Israel | Judaism",
-    "Zoff | goalkeeper; Menuhin | Violin / Guarneri; Bach | Organ",
-    "no example at all",
-    "King's | Cross.; Eve's|an Apple",
-    "Face | Team; Peck | The A Band; Face | Team",
-    "Capitol | Washington, D.C.; Hermitage | St. Petersburg; Parliament (Ontario) | Ottawa (city)",
-    "C# | Redmond; Java | Sun; AC/DC | Sydney",
-    "Vienna | Ostmark | Marches / Eastern March | Alps; Saint Saint Saint Saint Saint Bartholomew"
-    " | the great Valley of the Long and Winding River",
+# Names of one entity each.
+ALIASES = (
+    ("USA", "United States of America", "America", "United States"),
+    ("UK", "Great Britain", "Britain", "United Kingdom"),
+    ("Holland", "Netherlands"),
+    ("Czech Republic", "Czechia"),
+    ("Deutsch", "German"),
+    ("Fiddle", "Violin"),
+    ("Goalie", "Keeper", "Goalkeeper"),
 )
-OBJECTS = (
-    (
-        "Paris",
-        "paris",
-        " PARIS ",
-        "the Paris",
-        "Paris.",
-        "Par",
-        "Paris Texas",
-        "City of Paris",
-        "the city  of paris",
-        "city",
-    ),
-    ("Madrid", "Prado", "prado", "MADRID", "Louvre", "the louvre", "louvre's", "Lou"),
-    ("Mozart", "Austria", "Curie", "Poland", "Pol", "AUSTRIAN", "USA", "United States", "America", "Obama", "obama"),
-    ("Meta", "Facebook", "Instagram", "the owner may change", "owner", "Skype", "microsoft", "all", "notes", "out"),
-    ("UK", "United Kingdom", "great britain", "Britain", "Netherlands", "Holland", "the netherlands", "low countries"),
-    ("Beatles", "the beatles", "a Beatles", "Israel", "Judaism", "Low", "Countries", "Kingdom"),
-    ("Goalie", "Keeper", "GOALKEEPER", "goal", "Zoff", "fiddle", "violin", "Guarneri", "organ", "Organ.", "Bach"),
-    ("King", "king's", "Cross", "cross.", "Crossing", "Apple", "an apple", "Eve", "apples", "no example at all"),
-    ("the A Team", "A Team", "team", "A Band", "the A Band", "Band", "a the A Band", "Peck"),
-    ("Washington, D.C.", "Washington", "washington, d.c", "St. Louis", "St", "st. petersburg", "Ottawa (city)"),
-    ("C#", "C", "Java", "sun", "AC", "DC", "ac/dc", "Redmond", "Parliament", "Parliament (Ontario)", "Sydney"),
-    (
-        "Ostmark",
-        "Marches",
-        "Ostmark | Marches",
-        "Eastern March | Alps",
-        "Alps",
-        "Saint Saint Saint Saint Saint Bartholomew",
-        "Saint Saint Saint Saint Saint Barnabas",
-        "Saint Saint Saint Saint Saint Ba",
-        "great Valley of the Long and Winding River",
-        "great Valley of the Long and Winding Road",
-    ),
-    ("Nowhere", "the name of the city", "relation 0", "group 0", "is in", "description 3", "None", "nan", "no"),
-)
-KINDS = {"default": None, "words": "row", "repeated": 4}
+SYLLABLES = ("ba", "cor", "del", "fen", "gri", "lum", "nov", "tas", "vor", "yx")
 
 
 def cases(seed):
     generator = np.random.default_rng(seed)
 
-    def case(label, objects, table=TABLE, shown=(None, 2, 10), missing="none", index="default", **extra):
-        return {
-            "name": label,
-            "objects": list(objects),
-            "table": list(table),
-            "shown": list(shown),
-            "missing": missing,
-            "index": index,
-            **extra,
-        }
+    def one_of(options):
+        return options[generator.integers(len(options))]
 
-    for number, objects in enumerate(OBJECTS):
-        yield case(f"objects {number}", objects)
-        yield case(f"objects {number}, other counts", objects[::2], shown=(1, 3, 0))
-    everything = [name for objects in OBJECTS for name in objects]
-    for missing in ("none", "nan"):
-        order = generator.permutation(len(TABLE))
-        yield case(
-            f"rows in another order, {missing}", everything[::2], [TABLE[place] for place in order], (1, 2), missing
-        )
-    for index in KINDS:
-        yield case(f"index {index}", everything[::5], shown=(1, 4), index=index)
-    for place, text in enumerate(TABLE):
-        yield case(f"row {place} alone", everything[place % 3 :: 3], [text], (None, 2), "nan" if place % 2 else "none")
-    yield case("no rows", ["Paris", "None"], [])
-    yield case("no examples", ["Paris", "None", "nan"], [None, None])
-    yield case("no examples, nan", ["Paris", "None", "nan"], [None, None], missing="nan")
-    names = [f"{one}{two}{three}" for one in "bcd" for two in "aeiou" for three in "lmnrt"]
-    for number in range(4):
-        drawn = [str(name) for name in generator.permutation(names)]
-        texts = []
-        for row in range(4):
-            part = drawn[16 * row : 16 * row + 16]
-            items = [f"{part[4 * item]} | {part[4 * item + 1]} / {part[4 * item + 2]}" for item in range(4)]
-            items.insert(int(generator.integers(5)), f"# {part[3]} | {part[7]}")
-            texts.append(";".join(items))
-        yield case(f"drawn {number}", [name.upper() for name in drawn[number::4]], texts, (1, 2, 3, 4, 9))
+    def name():
+        return "".join(generator.choice(SYLLABLES, 3)).capitalize()
+
+    def spelled(text):
+        """A name in another spelling: of case, articles, white space and endings."""
+        return one_of((str.upper, str.lower, "the {}".format, "A  {}".format, "{}'s".format, "{}.".format))(text)
+
+    def example(aliased=0.3, more=0.4):
+        """A subject, and one or more names of its object."""
+        names = [str(one_of(one_of(ALIASES))) if generator.random() < aliased else name() for _ in range(2)]
+        return [*names, *(f"{name()} {name()}" for _ in range(2) if generator.random() < more)]
+
+    def written(examples):
+        """Examples as a relation's text, with white space here and there."""
+        bar, stroke, end = (one_of((sign, f" {sign} ", f" {sign}")) for sign in "|/;")
+        return end.join(f"{subject}{bar}{stroke.join(objects)}" for subject, *objects in examples)
+
+    def asked(table):
+        """Names to ask for: those of the examples as they are, spelled or called otherwise, and parts of them."""
+        names = [name for examples in table for example in examples for name in example]
+        groups = {name: group for group in ALIASES for name in group}
+        others = [one_of(groups[name]) for name in names if name in groups]
+        parts = [one_of((name[:-1], name[1:], f"{name} Bay", f"New{name.lower()}")) for name in names[::4]]
+        words = [one_of(name.split()) for name in names if " " in name][:4]
+        return [
+            *map(str, names),
+            *map(spelled, names),
+            *others,
+            *map(spelled, others),
+            *parts,
+            *words,
+            name(),
+            "None",
+            "nan",
+        ]
+
+    def case(label, texts, names, *counts, edge=False, **extra):
+        """counts: of examples that are shown, None for the default."""
+        names = [names[place] for place in generator.permutation(len(names))]
+        found = {"name": label, "texts": texts, "names": names, "counts": list(counts), **extra}
+        return found | {"edge": True} if edge else found
+
+    def drawn(label, sizes, *counts, **extra):
+        """A table of as many examples, of which every relation with 0 has none."""
+        table = [[example() for _ in range(size)] for size in sizes]
+        texts = [written(examples) if examples else None for examples in table]
+        return case(label, texts, asked(table), *counts, **extra)
+
+    for number in range(5):
+        sizes = [int(size) for size in generator.integers(1, 5, 3)]
+        yield drawn(f"drawn {number}", sizes, None, int(generator.integers(2, 5)))
+    for count in (1, 2, 3, 4):
+        yield drawn(f"{count} of four examples", [4, 4], count)
     for number in range(2):
-        one, two, three, four = (str(name).capitalize() for name in generator.permutation(names)[:4])
-        again = f"{one} | {two}; {one} | {two}; {three} | {four}"
-        yield case(f"equal examples {number}", [one, two, three, four], [again, f"{one} | {two}"], (1, 2, 3))
+        yield drawn(f"one relation {number}", [int(generator.integers(2, 5))], None, 2)
+        yield drawn(f"relations without examples, None {number}", [2, 0, 3, 0, 1], None, 2)
+        yield drawn(f"relations without examples, NaN {number}", [0, 2, 0, 3], None, 3, missing="nan")
+        table = [[[spelled(word) for word in example(0.8, 0)] for _ in range(3)] for _ in range(2)]
+        yield case(f"spellings in the examples {number}", list(map(written, table)), asked(table), 1, 2)
+        table = [[example(0, 1) for _ in range(3)] for _ in range(2)]
+        yield case(f"further names of objects {number}", list(map(written, table)), asked(table), None, 2)
+        table = [[example() for _ in range(4)] for _ in range(2)]
+        notes = [f"# a note: | {name()}", f"# {name()} | {name()}", f"#{name()}|{name()} / {name()}"]
+        texts = [f"{notes[n]}; {written(table[n][:2])};{notes[2]}; {written(table[n][2:])}" for n in range(2)]
+        words = [word for note in notes for word in note.strip("# ").replace("/", "|").split(" | ")]
+        yield case(f"notes {number}", texts, [*asked(table), *words], 1, 2, 3)
+        repeated, other = example(), example()
+        texts = [written([repeated, repeated, other]), written([other, repeated])]
+        yield case(f"equal examples {number}", texts, asked([[repeated, other]]), 1, 2, 3)
+        table = [[example(0, 0)] for _ in range(3)]
+        described = [f"the name of the {name()} of the subject" for _ in table]
+        words = [*asked(table), *described, *(text.split()[4] for text in described), "group 0", "relation 1", "is in"]
         yield case(
-            f"the same frame with other examples {number}",
-            [one, two, three, four],
-            [f"{one} | {two}", None],
-            (1,),
-            later=[None, f"{three} | {two}"],
+            f"words besides the examples {number}", list(map(written, table)), words, None, descriptions=described
         )
-    yield case("no examples, floats", ["Paris", "None", "nan"], [None, None], missing="nan", dtype="float64")
-    many = "; ".join(f"S{number} | O{number}" for number in range(14))
-    yield case("many examples", ["S0", "O0", "O9", "S9", "S10", "O10", "O13"], [many, "Louvre | Paris"], (0, 1, 9, 10))
     yield {"name": "experiment", "seed": seed % 1000}
+
+    for number in range(2):
+        yield drawn(f"no example shown {number}", [3, 2], 0, edge=True)
+        yield drawn(f"fewer examples than shown {number}", [3, 1, 2], 5, 10, edge=True)
+        yield drawn(f"the labels are words {number}", [2, 1, 3], 1, 2, labels=["one", "two", "three"], edge=True)
+        yield drawn(f"the labels repeat {number}", [2, 0, 3], 1, 2, labels=[4, 4, 4], missing="nan", edge=True)
+        names = [word for _ in range(2) for word in example(0, 0)]
+        texts, later = [written([names[:2]]), None], [None, written([names[2:]])]
+        yield case(f"other examples in the same frame {number}", texts, asked([[names]]), 1, later=later, edge=True)
+    yield case("no rows", [], ["None", name()], None, edge=True)
+    yield case("no examples", [None, None], ["None", "nan", name()], None, 2, edge=True)
+    yield case("no examples, numbers", [None, None], ["None", "nan", name()], None, 2, missing="float", edge=True)
 
 
 def observe(case):
@@ -124,29 +119,29 @@ def observe(case):
     import pandas as pd
     from src.parametric_knowledge import is_parametric_object_not_in_the_prompt
 
-    missing = None if case["missing"] == "none" else float("nan")
-    texts = [missing if text is None else text for text in case["table"]]
-    count = len(texts)
-    kind = KINDS[case["index"]]
-    index = None if kind is None else [f"row {n}" if kind == "row" else kind for n in range(count)]
-    frame = pd.DataFrame(
-        {
-            "generation_examples": pd.Series(texts, dtype=case.get("dtype", object)),
-            "object_generation_description": [f"the name of the city and description {n}" for n in range(count)],
-            "relation_text": ["is in" for _ in range(count)],
-            "relation_group_id": [f"group {n}" for n in range(count)],
-            "relation": [f"relation {n}" for n in range(count)],
-        }
-    )
-    frame = frame if index is None else frame.set_axis(index, axis=0)
+    missing, count = case.get("missing"), len(case["texts"])
+    dtype = float if missing == "float" else object
+
+    def column(texts):
+        return pd.Series([float("nan") if text is None and missing else text for text in texts], dtype=dtype)
+
+    described = case.get("descriptions", [f"description {number}" for number in range(count)])
+    columns = {
+        "generation_examples": column(case["texts"]),
+        "object_generation_description": described,
+        "relation_text": ["is in" for _ in range(count)],
+        "relation_group_id": [f"group {number}" for number in range(count)],
+        "relation": [f"relation {number}" for number in range(count)],
+    }
+    frame = pd.DataFrame(columns).set_axis(case.get("labels", range(count)), axis=0)
     answers, unchanged = [], []
-    for texts in (case["table"], *([case["later"]] if "later" in case else [])):
-        if unchanged:
-            frame["generation_examples"] = pd.Series(texts, dtype=object)
+    for texts in (None, *([case["later"]] if "later" in case else [])):
+        if texts is not None:
+            frame["generation_examples"] = column(texts)
         before = frame.copy()
-        for shown in case["shown"]:
+        for shown in case["counts"]:
             settings = {} if shown is None else {"nb_examples_shown": shown}
-            found = [is_parametric_object_not_in_the_prompt(name, frame, **settings) for name in case["objects"]]
-            answers.append([answer if isinstance(answer, bool) else repr(answer) for answer in found])
-        unchanged.append(bool(frame.equals(before)) and list(frame.index) == list(before.index))
-    return {"answers": answers, "unchanged": unchanged}
+            found = [is_parametric_object_not_in_the_prompt(name, frame, **settings) for name in case["names"]]
+            answers.append([bool(answer) if isinstance(answer, bool | np.bool_) else repr(answer) for answer in found])
+        unchanged.append(frame.equals(before) and frame.index.equals(before.index))
+    return {"answers": answers, "unchanged": unchanged} if case.get("edge") else {"answers": answers}

@@ -64,8 +64,8 @@ def cases(seed):
     yield from averaged(generator)
 
 
-def index_of(count, kind):
-    """Labels of rows: numbers, strings, or repeated numbers."""
+def labels_of(count, kind):
+    """Labels of rows: numbers from 0, strings, or repeated numbers."""
     return [list(range(count)), [f"row {number}" for number in range(count)], [7 - n // 2 for n in range(count)]][kind]
 
 
@@ -74,19 +74,20 @@ def drawn_name(generator, most=4):
 
 
 def told(generator):
-    def case(label, pairs, *ratios, index=0):
+    def case(label, pairs, *ratios, labels=0, **extra):
         others = [pair[0] if generator.random() < 0.5 else "Quixxy" for pair in pairs]
-        labels = index_of(len(pairs), index)
-        found = {"pairs": [list(pair) for pair in pairs], "others": others, "ratios": list(ratios), "index": labels}
-        return {"name": f"subjects that tell, {label}", "stage": "told"} | found
+        found = {"pairs": [list(pair) for pair in pairs], "others": others, "ratios": list(ratios)}
+        found |= {"name": f"subjects that tell, {label}", "stage": "told", "index": labels_of(len(pairs), labels)}
+        return found | extra
 
     shuffled = [PAIRS[place] for place in generator.permutation(len(PAIRS))]
-    yield case("listed", shuffled, None, 1.0, 0.9, 0.7, index=1)
+    yield case("listed", shuffled, None, 1.0, 0.9, 0.7)
     drawn = [(drawn_name(generator), drawn_name(generator)) for _ in range(12)]
-    yield case("drawn", drawn, 0.5, 0.6, 0.7, 0.85, 1.0, index=2)
+    yield case("drawn", drawn, 0.5, 0.6, 0.7, 0.85, 1.0)
     one, two = ("Martha", "Marhta") if generator.random() < 0.5 else ("Dwayne", "Duane")
     yield case("exactly as alike as the ratio", [(one, two), ("Louvre", "Zyx"), (two, one)], [one, two], [two, one])
-    yield case("no rows", [], None)
+    yield case("labels that repeat", shuffled[:12], None, labels=2, edge=True)
+    yield case("no rows", [], None, edge=True)
 
 
 def shown(generator):
@@ -95,12 +96,18 @@ def shown(generator):
         return {"name": f"examples, {label}", "stage": "shown"} | found
 
     order = generator.permutation(len(EXAMPLES))
-    yield case("listed", [EXAMPLES[place] for place in order], list(ANSWERS), [None, 0, 1, 2, 3, 10])
+    answers = [str(name) for name in generator.permutation(ANSWERS)]
+    yield case("listed", [EXAMPLES[place] for place in order], answers, [None, 1, 2, 3])
     names = [f"{one}{two}{three}" for one in "bcd" for two in "aeiou" for three in "lmnrt"]
     drawn = [str(name) for name in generator.permutation(names)]
     texts = [f"# {p} | {q}; {r} | {s} / {t}; {u} | {v}" for p, q, r, s, t, u, v in np.reshape(drawn[:28], (4, 7))]
-    yield case("drawn", [texts[0], None, *texts[1:]], [name.upper() for name in drawn[:32]], [1, 2, 3], float("nan"))
-    yield case("none", [None, None], ["Paris", "nan", "None"], [None, 2], float("nan"))
+    yield case(
+        "drawn",
+        [texts[0], None, *texts[1:]],
+        [str(name).upper() for name in generator.permutation(drawn[:32])],
+        [1, 2, 3],
+        float("nan"),
+    )
 
 
 def contradicted(generator):
@@ -119,17 +126,14 @@ def contradicted(generator):
             )
         return made
 
-    def case(label, made, *ks, index=0, ties=False):
-        values = -np.abs(generator.normal(0, 3, (len(made), 40))) - np.linspace(0, 1e-3, 40)
+    def case(label, made, *ks, labels=0, ties=False, **extra):
+        values = -np.abs(generator.normal(0, 3, (len(made), 40)))
         found = {"rows": made, "log_probas": np.round(values) if ties else values, "ks": list(ks)}
-        return {
-            "name": f"counter-knowledge, {label}",
-            "stage": "contradicted",
-            "index": index_of(len(made), index),
-        } | found
+        found |= {"name": f"counter-knowledge, {label}", "stage": "contradicted"}
+        return found | {"index": labels_of(len(made), labels)} | extra
 
-    yield case("drawn", rows(14), 1, 3, 100, index=1)
-    yield case("other names", rows(16, 2, variants=0.6), 2, 9, index=2)
+    yield case("drawn", rows(14), 1, 3, 100)
+    yield case("other names", rows(16, 2, variants=0.6), 2, 9)
     yield case("ties", rows(14, 1, variants=0.3), 2, 4, ties=True)
     same = {name: 3 + place // 3 for place, name in enumerate(COUNTRIES)}
     yield case("first tokens in common", rows(14, 1, tokens=same), 1, 4)
@@ -143,14 +147,15 @@ def contradicted(generator):
         for letter, (relation, name, token) in zip("ABCDEF", places, strict=True)
     ]
     yield case("objects that another relation has first", elsewhere, 1, 3)
-    yield case("no rows", [], 3)
+    yield case("labels that repeat", rows(10, 2, variants=0.3), 2, labels=2, edge=True)
+    yield case("no rows", [], 3, edge=True)
 
 
 def shared(generator):
-    def case(label, rows, index=0):
+    def case(label, rows, labels=0, **extra):
         others = [str(generator.choice(COUNTRIES)) for _ in rows]
-        found = {"rows": rows, "others": others, "index": index_of(len(rows), index)}
-        return {"name": f"overlap, {label}", "stage": "shared"} | found
+        found = {"rows": rows, "others": others, "index": labels_of(len(rows), labels)}
+        return {"name": f"overlap, {label}", "stage": "shared"} | found | extra
 
     def name():
         if generator.random() < 0.6:
@@ -159,13 +164,14 @@ def shared(generator):
         return str(generator.choice(VARIANTS.get(chosen, (chosen,))))
 
     drawn = [[name(), name(), str(generator.choice(["media", "religion", "geo", "Geo"]))] for _ in range(30)]
-    yield case("drawn", drawn, 1)
+    yield case("drawn", drawn)
+    roles = [["Oslo", "Kenya", "one"], ["Kenya", "Oslo", "two"], ["Oslo", "Oslo", "two"], ["A", "KENYA", "three"]]
+    roles += [["Oslo Bay", "B", "four"], *roles, *drawn[:4]]
+    yield case("both roles", [roles[place] for place in generator.permutation(len(roles))])
     missing = [[*row[:2], None if generator.random() < 0.3 else row[2]] for row in drawn]
     missing += [["Oslo", "A", "one"], ["the OSLO", "B", float("nan")], ["C", "B", "two"], ["Oslo's", "Oslo", "one"]]
-    yield case("rows without a group", missing, 2)
-    roles = [["Oslo", "Kenya", "one"], ["Kenya", "Oslo", "two"], ["Oslo", "Oslo", "two"], ["A", "KENYA", "three"]]
-    yield case("both roles", [*roles, ["Oslo Bay", "B", "four"], *roles])
-    yield case("no rows", [])
+    yield case("rows without a group", missing, 2, edge=True)
+    yield case("no rows", [], edge=True)
 
 
 def asked(generator):
@@ -174,12 +180,21 @@ def asked(generator):
         (" ".join(words[:n]), " ".join(words[2 : 2 + m]), " ".join(words[3 : 3 + k])) for n, m, k in np.ndindex(4, 4, 4)
     ]
     chosen = [list(text) for text in texts if all(text)] + [["Eve's Inn", "is (as of now) in", "St. Ives"]]
-    yield {"name": "places of tokens", "stage": "places", "texts": chosen}
-    answers = ["USA", "america", "the United States", "USA Today", "Oslo", "OSLO.", "Oslo Bay", "Peru", "nobody"]
-    yield {"name": "sources", "stage": "source", "answers": answers}
-    for number in range(2):
-        seed = int(generator.integers(2**31))
-        yield {"name": f"prompting {number}", "stage": "asked", "seed": seed, "index": index_of(14, number)}
+    yield {
+        "name": "places of tokens",
+        "stage": "places",
+        "texts": [chosen[n] for n in generator.permutation(len(chosen))],
+    }
+    entities = (("USA", "america", "the United States"), ("Oslo", "OSLO.", "the Oslo"), ("USA Today",), ("Oslo Bay",))
+    names = []
+    for _ in range(24):
+        own, counter, other = (entities[place] for place in generator.permutation(len(entities))[:3])
+        answered = (own, counter, other)[generator.integers(3)]
+        names.append([str(generator.choice(entity)) for entity in (answered, own, counter)])
+    yield {"name": "sources", "stage": "source", "names": names}
+    for number in range(3):
+        case = {"stage": "asked", "seed": int(generator.integers(2**31)), "index": labels_of(14, number == 2)}
+        yield {"name": f"prompting {number}"} | case | ({"edge": True} if number == 2 else {})
 
 
 def probed(generator):
@@ -196,23 +211,23 @@ def probed(generator):
                 made.append([*names, source, group])
         return [made[place] for place in generator.permutation(len(made))]
 
-    def case(label, made, flags=FLAGS[0], position="object", seeds=(0,), index=0, layers=2):
+    def case(label, made, flags=FLAGS[0], position="object", seeds=(0,), labels=0, layers=2, **extra):
         found = {"rows": made, "flags": list(flags), "position": position, "seeds": list(seeds), "layers": layers}
-        found |= {"noise": int(generator.integers(2**31)), "index": index_of(len(made), index)}
-        return {"name": f"probes, {label}", "stage": "probed"} | found
+        found |= {"noise": int(generator.integers(2**31)), "index": labels_of(len(made), labels)}
+        return {"name": f"probes, {label}", "stage": "probed"} | found | extra
 
     sizes = {"media": 14, "religion": 9, "geo": 17}
     for number, flags in enumerate(FLAGS):
         position = ("first", "object", "subject_query", "relation_query", "object")[number]
         made = rows(sizes, ck=0.35 + 0.1 * number, common=0.04 * (number % 3))
-        yield case(f"modules {flags}", made, flags, position, (None, number), number % 3, 1 + number % 3)
+        yield case(f"modules {flags}", made, flags, position, (None, number), layers=1 + number % 3)
     one_source = [[*row[:3], "CK" if row[4] == "z" else row[3], row[4]] for row in rows({"a": 12, "z": 9, "b": 11})]
     yield case(
         "a group of one source",
         [one_source[-1], *[row for row in one_source if row[4] == "z"], *one_source],
         seeds=(3,),
     )
-    nowhere = [[*row[:3], None if row[4] == "z" else row[3], row[4]] for row in rows({"z": 8, "m": 12, "a": 11})]
+    nowhere = [[*row[:3], "ND" if row[4] == "z" else row[3], row[4]] for row in rows({"z": 8, "m": 12, "a": 11})]
     yield case("a group without labels", nowhere, FLAGS[2], seeds=(2**31 - 1,))
     bridge = rows({"media": 16, "religion": 9, "geo": 15}, nd=0.0)
     bridge = [["the Oslo", *row[1:]] if row[4] == "media" and n % 3 else row for n, row in enumerate(bridge)]
@@ -227,10 +242,9 @@ def probed(generator):
     often += [[f"S{n}", f"E{n}", f"C{n + 20}", "CK", "b"] for n in range(14)]
     often += [[f"S{n}", f"A{n}", f"C{n}", "CK" if n < 46 else "PK", "b"] for n in range(40, 56)]
     yield case("entities of rows that are not drawn", [often[n] for n in generator.permutation(len(often))])
-    yield case("no rows", [])
-    yield case("no labels", [["A", "B", "C", "ND", "geo"], ["D", "E", "F", None, "geo"]])
-    yield case("no module", rows({"a": 6, "b": 6}), (False, False, False))
-    yield case("no such position", rows({"a": 6, "b": 6}), position="last")
+    yield case("labels that repeat", rows(sizes), seeds=(5,), labels=2, edge=True)
+    yield case("no module", rows({"a": 6, "b": 6}), (False, False, False), edge=True)
+    yield case("no such position", rows({"a": 6, "b": 6}), position="last", edge=True)
 
 
 def averaged(generator):
@@ -260,7 +274,10 @@ def observe(case):
         "probed": observe_probed,
         "averaged": observe_averaged,
     }
-    return stages[case["stage"]](case)
+    found = stages[case["stage"]](case)
+    if not case.get("edge"):
+        found = {name: value for name, value in found.items() if name not in ("unchanged", "drawn")}
+    return found
 
 
 def kept(frame, before):
@@ -359,8 +376,7 @@ def observe_shared(case):
     before = frame.copy()
     overlap = return_entity_overlap_between_relation_groups(frame)
     counts = [[first, [[second, int(count)] for second, count in row.items()]] for first, row in overlap.items()]
-    are_ints = all(isinstance(count, int) for row in overlap.values() for count in row.values())
-    return {"counts": counts, "are_ints": are_ints, "unchanged": kept(frame, before)}
+    return {"counts": counts, "unchanged": kept(frame, before)}
 
 
 def observe_places(case):
@@ -376,8 +392,7 @@ def observe_places(case):
 def observe_source(case):
     from src.prompt_model import knowledge_source
 
-    names = case["answers"]
-    return {"sources": [knowledge_source(one, two, three) for one in names for two in names for three in names]}
+    return {"sources": [knowledge_source(*names) for names in case["names"]]}
 
 
 def observe_asked(case):
@@ -470,8 +485,5 @@ def observe_probed(case):
 def observe_averaged(case):
     from src.evaluation import success_rates
 
-    items = [dict(item) for item in case["items"]]
-    found = success_rates(iter(items))
-    rates = [[int(layer), *map(float, values)] for layer, values in sorted(found.items())]
-    are_floats = all(isinstance(value, float) for values in found.values() for value in values)
-    return {"rates": rates, "are_floats": are_floats, "unchanged": items == case["items"]}
+    found = success_rates([dict(item) for item in case["items"]])
+    return {"rates": [[int(layer), *map(float, values)] for layer, values in sorted(found.items())]}

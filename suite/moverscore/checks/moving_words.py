@@ -6,16 +6,19 @@ import torch
 
 STOP_WORDS = ("the", "of", "some")
 WORDS = [f"word{number}" for number in range(14)]
-OTHERS = ("##s", "of", ",", "--", "##ing", "the", "[SEP]", "The", "[PAD]", "_", "...", "##,", "()")
+# What stands between the words of a text, and what a careless comparison would take for it.
+OTHERS = ("##s", "of", ",", "##ing", "the", "_")
+UNUSUAL = ("--", "The", "...", "##,", "()", "[SEP]", "[PAD]", "of")
 PIECES = ["cold", "weather", "cat", "dog", "sit", "##s", "##ting", "the", "near"]
+# No word but "the" is in five of these, so that each text has a word of some weight.
 SENTENCES = [
     "the cats sit",
     "cold weather , near the dog",
     "sitting dogs",
-    "the dog .",
-    "",
+    "the weather .",
     "dog cat cold",
     "The CAT !",
+    "unheard noise near the dogs",
 ]
 
 
@@ -28,15 +31,15 @@ def cases(seed):
     def uniform(*shape):
         return torch.rand(shape, generator=generator, dtype=torch.float64)
 
-    def text(words):
+    def text(words, others=OTHERS):
         """So many words, which other tokens interrupt: pieces, stop words, punctuation and markers."""
         tokens = ["[CLS]", "the"]
         for number in range(words):
-            other = OTHERS[(number + words) % len(OTHERS)]
+            other = others[(number + words) % len(others)]
             tokens += [WORDS[draw(len(WORDS))], *[other] * (number != 1)]
         return [*tokens, "##s", ".", "[SEP]"]
 
-    def moving(name, lengths, layers=8, beyond=None, texts=None, **options):
+    def moving(name, lengths, layers=8, beyond=None, texts=None, edge=False, **options):
         pairs = texts or [[text(words) for words in pair] for pair in lengths]
         inputs = []
         for side in zip(*pairs, strict=True):
@@ -45,10 +48,12 @@ def cases(seed):
             embedding = 0.3 + torch.randn(shape, generator=generator, dtype=torch.float64)
             embedding *= 0.3 + 2 * uniform(1, len(side), length, 1)
             idf = 0.2 + 2.5 * uniform(len(side), length)
-            for row, tokens in enumerate(side if beyond is not None else ()):
-                embedding[:, row, len(tokens) :], idf[row, len(tokens) :] = beyond, beyond
+            for row, tokens in enumerate(side):
+                idf[row, len(tokens) :] = 0.0
+                if beyond is not None:
+                    embedding[:, row, len(tokens) :], idf[row, len(tokens) :] = beyond, beyond
             inputs += [embedding, idf, list(side)]
-        return {"name": f"moving, {name}", "moving": inputs, "options": options}
+        return {"name": f"moving, {name}", "moving": inputs, "options": options, "edge": edge}
 
     words = ["cats", "sitting", "nearthedog", "colder", "unheard", "s", "weathers", "sit"]
     words += ["".join(PIECES[draw(6)].strip("#") for _ in range(1 + draw(4))) for _ in range(4)]
@@ -79,16 +84,21 @@ def cases(seed):
     short = ([1, 1], [2, 4], [4, 2], [3, 3], [1, 3])
     yield moving("n-grams longer than some texts", short, n_gram=3, stop_words=STOP_WORDS)
     yield moving("whole sentences", uneven[:2], n_gram=50, stop_words=STOP_WORDS)
-    yield moving("one layer", uneven[:2], layers=1, beyond=torch.nan)
-    yield moving("five layers", uneven[:2], layers=5)
-    yield moving("six layers", uneven[:2], layers=6, beyond=torch.inf)
-    light = moving("tokens without weight", uneven, n_gram=2, stop_words=STOP_WORDS)
+    for layers in (1, 5, 6):
+        yield moving(f"{layers} layers", uneven[:2], layers=layers)
+    yield moving("NaN beyond the end", uneven[:2], beyond=torch.nan, edge=True)
+    unusual = [[text(9, UNUSUAL), text(8, UNUSUAL)]]
+    yield moving("unusual tokens", (), texts=unusual, stop_words=["the"], remove_subwords=bool(draw(2)), edge=True)
+    light = moving("tokens without weight", uneven[:2], n_gram=2, stop_words=STOP_WORDS)
     for place in (1, 4):
         light["moving"][place][:, 2:6] = 0
-    light["moving"][1][1] = 0
     yield light
+    weightless = moving("a text without weight", uneven[:2], n_gram=2, edge=True)
+    weightless["moving"][draw(2) * 3 + 1][draw(2)] = 0
+    yield weightless
     plain, bare = ["[CLS]", *WORDS[:3], ".", "[SEP]"], ["[CLS]", "the", ",", "[SEP]"]
-    yield moving("nothing is left", (), texts=[[plain, bare], [bare, plain], [bare, bare]], stop_words=STOP_WORDS)
+    texts = [[plain, bare], [bare, plain], [bare, bare], [text(3), text(4)]]
+    yield moving("nothing is left", (), texts=texts, stop_words=STOP_WORDS, edge=True)
     same = moving("the same texts", (), texts=[[[WORDS[draw(14)] for _ in range(12)]] * 2])
     same["moving"][3:5] = [values.clone() for values in same["moving"][:2]]
     yield same
@@ -99,10 +109,12 @@ def cases(seed):
             "batch_size": 2 + number,
         }
         config["remove_subwords"] = number < 2
-        texts = [[SENTENCES[draw(len(SENTENCES))] for _ in range(5)] for _ in range(2)]
+        orders = [torch.randperm(len(SENTENCES), generator=generator)[:5].tolist() for _ in range(2)]
+        texts = [[SENTENCES[place] for place in order] for order in orders]
         case = {"name": f"texts, {static}", "scored": texts, "config": config if number else {}, "seed": draw(1000)}
         yield case | {"options": {} if static is None else {"static": static}}
-    yield {"name": "correlation", "correlated": uniform(2, 8).tolist()}
+    for count in (3, 8):
+        yield {"name": f"correlation of {count}", "correlated": uniform(2, count).tolist()}
 
 
 @contextmanager
@@ -157,9 +169,9 @@ def batch(case):
     found = collate(given, some_encoder(case)[1], lambda token: 0.5 + 0.25 * len(token))
     lengths = torch.tensor([len(tokens) for tokens in given])
     absent = torch.arange(int(lengths.max())) >= lengths.unsqueeze(1)
-    # What padding holds means nothing.
-    embedding, idf = found.embedding.masked_fill(absent.unsqueeze(2), 0.0), found.idf.masked_fill(absent, 0.0)
-    return {"embedding": embedding, "idf": idf, "tokens": found.tokens, "kept": given == case["sentences"]}
+    # What the encoder makes of padding means nothing.
+    embedding = found.embedding.masked_fill(absent.unsqueeze(2), 0.0)
+    return {"embedding": embedding, "idf": found.idf, "tokens": found.tokens, "kept": given == case["sentences"]}
 
 
 def flowing(case):

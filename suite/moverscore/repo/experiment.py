@@ -22,7 +22,7 @@ VARIANTS = {
 
 def run(seed: int = 0) -> dict[str, float]:
     """Correlation with the judgements of each variant and of a lexical metric, and the variants' mean scores."""
-    items = make_items(36, torch.Generator().manual_seed(seed))
+    items = make_items(15, torch.Generator().manual_seed(seed))
     references, hypotheses = [item.reference for item in items], [item.hypothesis for item in items]
     judgements = [item.judgement for item in items]
     tokenizer = WordPieceTokenizer(PIECES)

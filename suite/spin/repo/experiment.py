@@ -27,7 +27,7 @@ SECOND_STAGES = {
 
 def run(seed: int = 0) -> dict[str, float]:
     """Fit a model to demonstrations, then train copies of it; metrics of the first stage, and of each second one."""
-    examples = demonstrations(144, torch.Generator().manual_seed(seed))
+    examples = demonstrations(112, torch.Generator().manual_seed(seed))
     start = build_model(seed)
     fine_tune(start, examples, SFTConfig())
     results = {f"sft/{key}": value for key, value in distances(start).items()}

@@ -2,6 +2,7 @@
 
 import random
 import re
+from itertools import product
 
 import numpy as np
 
@@ -14,90 +15,104 @@ ODD = ("letter", "Is {x} or {question} or %s in {0}?", "It is {answer}. {} is %d
 
 def cases(seed):
     rng = random.Random(seed)
+    yield from prompt_cases(rng)
+    yield from step_cases(rng)
+    yield from answer_cases(rng)
+    for case in edge_cases(rng):
+        yield case | {"edge": True}
 
-    def drawn(count=3):
-        """Demonstrations that are made where they are needed."""
-        return [[rng.choice(DATASETS), rng.randrange(10**6)] for _ in range(count)]
 
-    untidy = (
-        "letter",
-        "\t Who  is\n\nAnna ?\n",
-        " \nAnna\tis  12.\n\nIs\tshe  older?   Oh!  So\tbe it ",
-        "\n  a   b\t",
-    )
-    question = f"How old is  Anna in {rng.randrange(99)}\tdays?"
+def drawn(rng, count=3):
+    """Demonstrations by dataset and seed, which `built` makes."""
+    return [[rng.choice(DATASETS), rng.randrange(10**6)] for _ in range(count)]
+
+
+def add(demo, *strategies):
+    return {"demo": demo, "strategies": list(strategies)}
+
+
+def compress(rng, demo, times, *replies):
+    return {"demo": demo, "times": times, "replies": list(replies), "seed": rng.randrange(10**9)}
+
+
+def prompt(demos, x, cot=COT, direct=DIRECT):
+    return {"demos": demos, "x": x, "cot": cot, "direct": direct}
+
+
+def prompt_cases(rng):
+    question = f"How old is Anna in {rng.randrange(99)} days?"
     for method in METHODS:
-        given = [
-            {"demos": drawn(), "x": question},
-            {"demos": drawn(1), "x": question, "cot": "Think {x}  twice", "direct": " So\n\nit  is: "},
-            {
-                "demos": [untidy, ODD, *drawn(1)],
-                "x": " \nIs it {x},  {}, %s? ",
-                "cot": "Shall  we?",
-                "direct": "{y} is",
-            },
-            {"demos": drawn(2), "x": question, "cot": "", "direct": " \n"},
-            {"demos": [], "x": question, "cot": "\n"},
-            {"demos": [("coin", "Is it?", "", "12.5"), ("coin", "Is it 3?", " \n\t", "no")], "x": question},
-            {"demos": [("coin", "HOW many?", "It is 2.5 or so? No! Yes", "no"), *drawn(2)], "x": "How \n MANY? "},
-            {"demos": [("coin", "How many?", "So.", "no")] * 2 + drawn(1), "x": "How many"},
+        given = [prompt(drawn(rng), question), prompt(drawn(rng, 1), question, "Think twice!", "So it is")]
+        given += [
+            prompt([], question),
+            prompt([("coin", "Is it?", "It is 2.5. Is it?", "12.5"), *drawn(rng, 1)], question),
         ]
-        yield {"name": f"prompts, {method}", "prompts": [{"cot": COT, "direct": DIRECT} | one for one in given]}
-    yield {"name": "no methods", "unknown": ["manual_cot", "", "Few_Shot", "zero", "zero_shot ", "cot"]}
+        given += [prompt([("coin", "HOW many?", "It is 2. No! Yes.", "no"), *drawn(rng, 2)], "How many?")]
+        given += [prompt([("coin", "How many?", "So.", "no")] * 2 + drawn(rng, 1), "How many")]
+        yield {"name": f"prompts, {method}", "method": method, "prompts": given}
 
-    def add(demo, *strategies):
-        return {"demo": demo, "strategies": list(strategies)}
 
+def step_cases(rng):
     for dataset in DATASETS:
         one = [dataset, rng.randrange(10**6)]
         some = [add(one, strategy) for strategy in STRATEGIES]
         some += [add(one), add(one, *STRATEGIES), add(one, *rng.sample(STRATEGIES * 3, 15))]
         some += [add(one, *["repeat_state"] * count) for count in (2, 3, 4, 5, 7, 9)]
-        some += [add([*one, {"rationale": " \n"}], *STRATEGIES, "repeat_state")]
-        some += [add([*one, {"rationale": "Let us see. Is  it?", "answer": " a  b "}], *STRATEGIES, "repeat_state")]
-        some += [add([*one, {"before": "Let us see. Oh!  So "}], *["repeat_state"] * 6, *STRATEGIES)]
-        some += [
-            add([*one, {"answer": wrong}], "self_verification", *STRATEGIES) for wrong in ("-3", " Yes\n", "zzzz ")
-        ]
+        some += [add([*one, {"answer": wrong}], *STRATEGIES) for wrong in ("-3", "Yes", "zzzz")]
         yield {"name": f"added, {dataset}", "added": some}
-    several = "Is Anna here? She has 3 {answer}. Who has  more? Tell me."
-    others = [("arithmetic", several, "So there are 3 + 4 = 7.  Then 7 - 2 = 5", "\t5 "), ODD, untidy]
+    several = f"Is Anna here? She has {rng.randrange(9)} pens. Who has more? Tell me."
+    others = [("arithmetic", several, "So there are 3 + 4 = 7. Then 7 - 2 = 5.", "5")]
     others += [("coin", "Is it 12, or is it so?", "The coin is tails up. The coin is heads up.", "yes")]
-    others += [("letter", "Tell  me\thow", 'It is "a". Then it is "b".', "ab"), ("coin", "Is it so now?", "So.", "no")]
+    others += [
+        ("letter", "Tell me how.", 'It is "a". Then it is "b".', "ab"),
+        ("coin", "Is it so now?", "It is tails up.", "no"),
+    ]
     yield {"name": "added to others", "added": [add(one, *STRATEGIES, "repeat_state", "think_word") for one in others]}
-    yield {"name": "no strategies", "added": [add(ODD, "read_question", name) for name in ("think_words", "", "Coin")]}
-
-    def compress(demo, times, *replies):
-        return {"demo": demo, "times": times, "replies": list(replies), "seed": rng.randrange(10**9)}
-
-    kinds = ("good", "two", "none", "longer", "equal", "shorter", "bare", "untidy", "more", "first", "second", "asks")
-    kinds += ("ahead", "behind")
-    for kind in kinds:
-        given = [[rng.choice(DATASETS), rng.randrange(10**6)] for _ in range(2)]
-        yield {"name": f"merged, {kind}", "merged": [compress(one, 4, kind, "good") for one in given]}
+    for kind in ("good", "bare", "asks", "more", "two", "ahead", "behind", "none"):
+        yield {"name": f"merged, {kind}", "merged": [compress(rng, one, 4, kind, "good") for one in drawn(rng, 2)]}
+    for kind in ("longer", "equal", "shorter", "first", "second"):
+        yield {"name": f"merged, {kind}", "merged": [compress(rng, one, 4, kind, "good") for one in drawn(rng, 3)]}
     long = ["long arithmetic", rng.randrange(10**6)]
-    some = [compress(long, times, "good", "none") for times in (0, 1, 2, 5, 20)]
-    some += [compress(one, 3, "good", "bare") for one in (ODD, untidy, ("coin", "Is it?", " \n", "no"))]
-    some += [compress(("coin", "Is it?", "It is 12.  It is so", "no"), times, "good") for times in (0, 4)]
-    some += [compress(("coin", "Is it?", "It is {second} 12. It is {first} or so.", "no"), 2, "none", "good")]
-    yield {"name": "merged, otherwise", "merged": some}
+    yield {"name": "merged often", "merged": [compress(rng, long, times, "good", "none") for times in (0, 1, 2, 5, 20)]}
 
+
+def answer_cases(rng):
     numbers = [rng.randrange(10, 999) for _ in range(4)]
     tails = [" 12.", " -7 or 5.", " so 3", " yes or no.", " No, yes.", "abc De fg.", " X", "", f"\n{numbers[0]}"]
     texts = [f"There are {number}. {DIRECT}{tail}" for number in numbers[:2] for tail in tails]
-    texts += [
-        f"{DIRECT} 4. {DIRECT} 9.",
-        f"{numbers[2]} apples, no.",
-        "yes",
-        "",
-        f"12. {DIRECT}",
-        f"a {DIRECT} yesno no",
-    ]
-    yield {"name": "answers", "answers": texts}
-    for method in METHODS:
+    texts += [f"{DIRECT} 4. {DIRECT} {numbers[3]}.", f"{numbers[2]} apples, no.", "yes", "", f"12. {DIRECT}"]
+    yield {"name": "answers", "answers": [*texts, f"a {DIRECT} yesno no"]}
+    for method, cot in product(METHODS, (None, "Go on.")):
         replies = [rng.choice(["", "So. "]) + f"{DIRECT} {rng.choice(numbers)}." for _ in range(3)]
-        given = {"dataset": rng.choice(DATASETS), "seed": rng.randrange(10**6), "demos": drawn(2), "replies": replies}
-        yield {"name": f"a dataset, {method}", "run": given | {"method": method, "cot": rng.choice([None, "Go on"])}}
+        given = {"dataset": rng.choice(DATASETS), "seed": rng.randrange(10**6), "replies": replies}
+        given |= {"demos": drawn(rng, 2), "method": method, "cot": cot}
+        yield {"name": f"a dataset, {method}{', another trigger' * (cot is not None)}", "run": given}
+
+
+def edge_cases(rng):
+    name = rng.choice(("Anna", "Boris", "Clara"))
+    rationale = f" \n{name}\tis  12.\n\nIs\tshe  older?   Oh!  So\tbe it "
+    untidy = ("letter", f"\t Who  is\n\n{name} ?\n", rationale, "\n  a   b\t")
+    for method in METHODS:
+        given = [prompt([untidy, ODD, *drawn(rng, 1)], f" \nIs it {{x}},  {{}}, {name}? ", "Shall  we?", "{y} is")]
+        given += [prompt(drawn(rng, 1), "Is it?", "Think {x}  twice", " So\n\nit  is: ")]
+        given += [prompt(drawn(rng, 2), "Is it?", "", " \n"), prompt([], "Is it?", "\n")]
+        given += [prompt([("coin", "Is it?", "", "12.5"), ("coin", "Is it 3?", " \n\t", "no")], f"Is it {name}?")]
+        given += [prompt([("coin", "HOW many?", "So. No! Yes", "no"), *drawn(rng, 1)], "How \n MANY? ")]
+        yield {"name": f"untidy prompts, {method}", "method": method, "prompts": given}
+    yield {"name": "unknown methods", "unknown": ["manual_cot", "", "Few_Shot", "zero", "zero_shot ", "cot"]}
+    some = []
+    for one in drawn(rng, 4):
+        some += [add([*one, {"rationale": " \n"}], *STRATEGIES, "repeat_state")]
+        some += [add([*one, {"rationale": "Let us see. Is  it?", "answer": " a  b "}], *STRATEGIES, "repeat_state")]
+        some += [add([*one, {"before": "Let us see. Oh!  So "}], *["repeat_state"] * 6, *STRATEGIES)]
+    yield {"name": "added to untidy ones", "added": [*some, add(ODD, *STRATEGIES), add(untidy, *STRATEGIES)]}
+    yield {"name": "unknown strategies", "added": [add(ODD, "read_question", name) for name in ("think_words", "")]}
+    some = [compress(rng, one, 3, "untidy", "bare") for one in (ODD, untidy, *drawn(rng, 3))]
+    some += [compress(rng, ("coin", "Is it?", "It is 12.  It is so", "no"), times, "good") for times in (0, 4)]
+    some += [compress(rng, ("coin", "Is it?", " \n", "no"), 3, "good")]
+    some += [compress(rng, ("coin", "Is it?", "It is {second} 12. It is {first} or so.", "no"), 2, "none", "good")]
+    yield {"name": "untidy ones merged", "merged": some}
 
 
 def observe(case):
@@ -126,11 +141,10 @@ def fields(demo):
 def prompts(case):
     from run_inference import get_sentence
 
-    method, found = case["name"].removeprefix("prompts, "), []
+    found = []
     for one in case["prompts"]:
         demos = [built(demo) for demo in one["demos"]]
-        kept = list(demos)
-        found.append([get_sentence(demos, one["x"], method, one["cot"], one["direct"]), demos == kept])
+        found.append(get_sentence(demos, one["x"], case["method"], one["cot"], one["direct"]))
     return {"found": found}
 
 
@@ -151,9 +165,8 @@ def added(case):
 
     found = []
     for one in case["added"]:
-        demo, names = built(one["demo"]), list(one["strategies"])
         try:
-            found.append([fields(add_steps(demo, names)), names])
+            found.append(fields(add_steps(built(one["demo"]), one["strategies"])))
         except ValueError:
             found.append("refused")
     return {"found": found}

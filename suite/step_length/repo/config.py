@@ -11,8 +11,9 @@ MORE_STEPS_TRIGGER = "Let's think step by step, you must think more steps."
 DIRECT_ANSWER_TRIGGER = "The answer is"
 
 # The layout of a prompt. A prompt is a list of blocks, one for each demonstration and one for the question asked. A
-# block is the question's line and, on the next line, the answer's line, which starts with the mark. Whatever stands
-# on the answer's line stands one space apart from what precedes it, and no block ends in white space.
+# block is the question's line and, on the next line, the answer's line, which starts with the mark. What follows the
+# mark is one space apart from what precedes it, and no block ends in white space. The CoT trigger and the steps of a
+# rationale are sentences. The direct answer trigger is none, and runs on into the answer, which ends with SENTENCE_END.
 QUESTION_LINE = "Q: {question}"
 ANSWER_MARK = "A:"
 LINE_END = "\n"
@@ -22,8 +23,8 @@ END_MARKS = (".", "?", "!")
 
 METHODS = ("zero_shot", "zero_shot_cot", "few_shot", "few_shot_cot", "auto_cot")
 
-# Where in a rationale the steps of a strategy stand: ahead of the reasoning, between its steps, after all of it,
-# and right before the answer. The places follow each other in this order.
+# Where in a rationale a strategy puts its steps: ahead of the reasoning, between its steps, after all of it, and right
+# before the answer. The places follow each other in this order.
 OPENING, BETWEEN, CLOSING, BEFORE_ANSWER = PLACES = ("opening", "between", "closing", "before answer")
 
 
@@ -31,8 +32,10 @@ OPENING, BETWEEN, CLOSING, BEFORE_ANSWER = PLACES = ("opening", "between", "clos
 class Strategy:
     """A way to add a step.
 
-    template: the step. contrary: the step where a check comes out against the answer; strategies that check nothing
-    have none.
+    template: the step. Its fields: `question`, the sentence of the question that asks; `words` and `thoughts`, the stem
+    words of the whole question and what is said of each; `state` and `equation` of the reasoning; `fact`, what an
+    answer to the whole question has to satisfy; `answer`.
+    contrary: the step where a check comes out against the answer; strategies that check nothing have none.
     """
 
     place: str
@@ -71,7 +74,7 @@ there to up was were what who with
 STOP_WORDS = frozenset(_STOP_WORDS.split())
 STATES = ("heads", "tails")
 
-TESTS, DEMONSTRATIONS = 60, 4
+TESTS, DEMONSTRATIONS = 28, 4
 MOST_ADDED, MOST_MERGED = 6, 3
 # Readers of three sizes, by the sentences that each needs for an operation.
 READERS = {"small": 2.4, "medium": 1.2, "large": 0.5}

@@ -10,6 +10,7 @@ answer, and from a demonstration that contradicts itself it learns nothing.
 """
 
 import re
+from functools import lru_cache
 from zlib import crc32
 
 import numpy as np
@@ -63,6 +64,7 @@ def _own_effort(start: str) -> float:
     return _STEP_BY_STEP if _TRIGGER in start else 0.0
 
 
+@lru_cache(maxsize=256)  # A demonstration stands in the prompts of all test questions.
 def _steps(question: str, text: str) -> int:
     """The sentences of a demonstration but the trigger and the answer; none where its coin lies otherwise."""
     *steps, answer = split_steps(text)

@@ -22,6 +22,13 @@ def get_sentence(demo: Sequence[Demo], x: str, method: str, cot_trigger: str, di
     """The prompt for a question x, with the demonstrations that the method shows.
 
     Raises ValueError for a method that `METHODS` does not have.
+
+    Args:
+        demo: Demonstrations, of which the method may show all but those that ask x.
+        x: The question that is asked.
+        method: One of `METHODS`.
+        cot_trigger: The sentence that begins reasoning.
+        direct_answer_trigger: What announces an answer.
     """
     if method not in METHODS:
         raise ValueError(method)

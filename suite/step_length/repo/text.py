@@ -17,8 +17,7 @@ def tidy(text: str) -> str:
 
 def as_sentence(text: str) -> str:
     """A tidy text that ends with a mark: with a full stop where it has none. A text without words stays empty."""
-    text = tidy(text)
-    return text if not text or text.endswith(END_MARKS) else text + SENTENCE_END
+    return _marked(tidy(text))
 
 
 def split_steps(text: str) -> list[str]:
@@ -26,7 +25,7 @@ def split_steps(text: str) -> list[str]:
 
     A sentence ends where white space follows a mark, so that the point in 2.5 ends none.
     """
-    return [as_sentence(sentence) for sentence in _GAP.split(tidy(text)) if sentence]
+    return [_marked(sentence) for sentence in _GAP.split(tidy(text)) if sentence]
 
 
 def join_pieces(pieces: Iterable[str]) -> str:
@@ -43,3 +42,7 @@ def information(text: str) -> frozenset[str]:
     """What must not get lost of a text: its numbers, what it quotes, the sides of coins, and names."""
     names = [word for word in _NAME.findall(text) if word.lower() not in STOP_WORDS]
     return frozenset([*_ITEM.findall(text), *names])
+
+
+def _marked(tidied: str) -> str:
+    return tidied if not tidied or tidied.endswith(END_MARKS) else tidied + SENTENCE_END

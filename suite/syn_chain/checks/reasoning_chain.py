@@ -103,9 +103,12 @@ def cases(seed):
         words(1),
         text_of(spaced(words(9), 0.3), spaced(words(3), 0.0), spaced(words(6), 0.7)),
         text_of(*(spaced(words(2 + number % 3), 0.3) for number in range(6))),
-        text_of([blank], words(3), [blank], words(4), [blank]),
     ]
     yield {"name": "tables", "parses": [{"tokens": tokens, "queries": []} for tokens in tables]}
+    first, second = words(3), words(4)
+    first[-1]["space"] = second[-1]["space"] = False
+    odd = text_of([blank], first, [blank], second, [blank])
+    yield {"name": "sentences of white space", "parses": [{"tokens": odd, "queries": []}], "edge": True}
     yield {"name": "toy texts", "texts": list(TEXTS)}
     yield {"name": "toy reviews", "reviews": 25, "seed": generator.randrange(10**6)}
     for number in range(10):
@@ -113,6 +116,9 @@ def cases(seed):
         yield {"name": f"trees, {number}", "parses": [asked(tree(size)) for _ in range(4)]}
     dense = ("conj", "conj", "cc", "amod", "acomp", "neg", "nsubj")
     yield {"name": "trees of few relations", "parses": [asked(tree(24, dense)) for _ in range(6)]}
+    few = ("nsubj", "nsubj", "conj", "conj", "conj", "neg", "acomp", "amod", "dobj")
+    for number in range(3):
+        yield {"name": f"trees of nouns and verbs, {number}", "parses": [asked(tree(24, few)) for _ in range(6)]}
     several = text_of(*(spaced(tree(14), 0.2) for _ in range(3)))
     yield {"name": "several sentences", "parses": [asked(several, 0.6)]}
     fixed = []
@@ -143,6 +149,17 @@ def cases(seed):
                 rows += [token("hate", "VERB", "VBD", start, "conj"), token("great", "ADJ", "JJ", second, "attr")]
                 fixed.append({"tokens": rows, "queries": [[0, 1, None]]})
     yield {"name": "subjects of predicates", "parses": fixed}
+    # A joined noun, whose neighbour is the subject of three joined verbs; the last of them is judged.
+    fixed = []
+    for negated in range(7):
+        columns = [("service", "NOUN", 1, "conj"), ("food", "NOUN", 2, "nsubj"), ("arrive", "VERB", 2, "ROOT")]
+        columns += [("love", "VERB", 2, "conj"), ("hate", "VERB", 3, "conj"), ("great", "ADJ", 4, "acomp")]
+        rows = [token(lemma, pos, "X", head, relation) for lemma, pos, head, relation in columns]
+        rows[0]["opens"] = True
+        governors = [negated] * (negated < 6) + [generator.randrange(6)] * generator.randrange(2)
+        rows += [token("not", "PART", "RB", place, "neg") for place in governors]
+        fixed.append({"tokens": rows, "queries": [[0, 1, None], [1, 2, None]]})
+    yield {"name": "joined nouns and verbs", "parses": fixed}
     fixed = []
     for count in range(5):
         rows = [token("food", "NOUN", "NN", 1, "nsubj", opens=True), token("be", "AUX", "VBZ", 1, "ROOT")]

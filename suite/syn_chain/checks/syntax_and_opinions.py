@@ -3,8 +3,6 @@
 import random
 from copy import deepcopy
 
-import numpy as np
-
 NOUNS = ("food", "service", "bargain", "disaster", "choice", "delight", "letdown")
 ADJECTIVES = ("great", "dreadful", "average", "red", "typical", "cold", "ordinary", "small")
 VERBS = ("love", "hate", "be", "shine", "arrive", "disappoint")
@@ -17,13 +15,11 @@ VALUES = ("Plur", "Sing", "acc", "Nom", "3", "12", "Zz", "a", "b[c]", "bX", "B",
 TEXTS = {
     "a clause": "The wine list was not great but superb.",
     "several sentences": "We loved the pizza. The waiter wasn't rude!  Luigi enjoyed the fresh pasta.",
-    "line ends": "\n The soup  and the room were bad,\nbland or cold.\n\nYou think the food didn't taste good .\n",
-    "no mark at the end": "I think the new keyboard was the great choice",
-    "spaces at the end": "The music was average.  ",
     "relative clauses": "The pizza which was cold and the pasta that we hated arrived late.",
-    "capitals": "THE FOOD WAS NOT GREAT BUT GOOD. You LOVED the Service.",
     "joined predicates": "The soup and the room arrived and were the great choice but never disappointed us.",
-    "an unknown word": "The _ was # with the fresh 7. Zoe's | soup = good.",
+}
+ODD_TEXTS = {
+    "line ends": "\n The soup  and the room were bad,\nbland or cold.\n\nYou think the food didn't taste good .\n",
     "nothing": "",
     "white space": " \n ",
 }
@@ -106,7 +102,7 @@ def cases(seed):
         tokens[0][8] = True
         return tokens
 
-    def labelled(count):
+    def labelled(count, labels=LABELS):
         """A sentence of any tree with any relations, its words in any order."""
         order = generator.sample(range(count), count)
         tokens = [None] * count
@@ -115,7 +111,7 @@ def cases(seed):
                 [*((w, "ADJ") for w in ADJECTIVES), ("bargain", "NOUN"), ("love", "VERB"), ("but", "CCONJ")]
             )
             head = order[generator.randrange(max(0, number - 4), number)] if number else place
-            tokens[place] = token(lemma, lemma, pos, pick(TAGS), head, pick(LABELS) if number else "ROOT")
+            tokens[place] = token(lemma, lemma, pos, pick(TAGS), head, pick(labels) if number else "ROOT")
         tokens[0][8] = True
         return tokens
 
@@ -139,22 +135,28 @@ def cases(seed):
             tokens += [[*row[:4], row[4] + start, *row[5:]] for row in sentence]
         return tokens
 
+    def heads_of(tokens, first, last):
+        inside = range(first, last)
+        return [place for place in inside if tokens[place][4] == place or tokens[place][4] not in inside]
+
     def ask(tokens, share=1.0):
-        """Each word and some pairs of places, with any bound."""
+        """Each word, and some terms of several words that have one head, with any bound."""
         words = [place for place, row in enumerate(tokens) if row[2] != "SPACE"]
         queries = [[place, place + 1] for place in words if chance(share)]
-        for _ in range(8):
+        for _ in range(30):
             first, last = sorted((pick(words), pick(words)))
-            last = min(last, first + 4)
-            while last not in words:
-                last -= 1
-            queries.append([first, last + 1])
+            inside = {row[2] for row in tokens[first : last + 1]}
+            if last < first + 4 and "SPACE" not in inside and len(heads_of(tokens, first, last + 1)) == 1:
+                queries.append([first, last + 1])
         bounds = (None, None, None, 1, 2, 3, 4, 5, 6, 7, 9, 100)
         return [(*query, pick(bounds)) for query in queries]
 
-    for name, text in TEXTS.items():
-        aspects = [word for word in ("pizza", "soup", "food", "pasta", "service", "wine list") if word in text.lower()]
-        yield {"name": f"text: {name}", "text": text, "aspects": aspects}
+    for edge, texts in ((False, TEXTS), (True, ODD_TEXTS)):
+        for name, text in texts.items():
+            aspects = [word for word in ("pizza", "soup", "food", "pasta", "wine list") if word in text]
+            yield {"name": f"text: {name}", "text": text, "aspects": aspects, "edge": edge}
+    for number in range(3):
+        yield {"name": f"toy reviews, {number}", "reviews": 8, "drawn": generator.randrange(10**6)}
 
     def features():
         return {
@@ -192,17 +194,25 @@ def cases(seed):
         "a sentence": [sentence(9)],
         "white space first": [sentence(6, opening=True)],
         "white space everywhere": [sentence(8, 0.9, True)],
-        "sentences": [sentence(count) for count in (3, 1, 7)],
-        "sentences that begin with white space": [sentence(count, 0, True) for count in (3, 2, 2, 1)],
-        "sentences of one word": [sentence(1, 0) for _ in range(5)],
+        "sentences": [sentence(count, 0) for count in (3, 1, 7)],
+        "sentences with white space": [sentence(count) for count in (4, 6, 2)],
+        "a long sentence": [sentence(60, 0.05)],
+        "many sentences": [sentence(2 + place % 3, 0.1) for place in range(12)],
+    }
+    opening = [sentence(count, 0, True) for count in (3, 2, 2, 1)]
+    for part in opening:
+        # Only the next sentence shows the white space after the last word.
+        part[-1][7] = False
+    odd_tables = {
+        "sentences that begin with white space": opening,
         "a sentence of white space": [sentence(3, 0), blank, sentence(4, 0)],
         "sentences of white space": [blank, blanks, blank],
         "white space in front and at the end": [blanks, sentence(3, 0), blanks],
-        "a long sentence": [sentence(300, 0.05)],
-        "many sentences": [sentence(2 + place % 3, 0.1, place % 5 == 0) for place in range(90)],
+        "a very long sentence": [sentence(300, 0.05)],
     }
-    for name, parts in tables.items():
-        yield {"name": f"table: {name}", "parses": [{"tokens": text_of(*parts), "queries": []}]}
+    for edge, kinds in ((False, tables), (True, odd_tables)):
+        for name, parts in kinds.items():
+            yield {"name": f"table: {name}", "parses": [{"tokens": text_of(*parts), "queries": []}], "edge": edge}
 
     def grown(least=8, most=70):
         while not least <= len(tokens := drawn(pick((1, 2, 3, 3, 4)))) <= most:
@@ -223,27 +233,36 @@ def cases(seed):
     for number in range(5):
         yield asked(f"any relations, {number}", *(labelled(pick((12, 20, 30))) for _ in range(6)))
 
+    few = ("conj", "conj", "cc", "amod", "acomp", "neg", "nsubj", "relcl")
+    for number in range(4):
+        yield asked(f"few relations, {number}", *(labelled(pick((12, 20, 30)), few) for _ in range(6)))
+
     # Long ways: the bound itself, one less and one more.
     for count in (5, 6, 101):
+        edge = {"edge": count > 9}
         ways = [(0, 1, bound) for bound in ((None, 1, 4, 5, 6) if count < 9 else (None, 99, 100))]
         head = token("food", "food", "NOUN", "NN", 0, "ROOT", opens=True)
         row = [token("good", "good", "ADJ", "JJ", place, "conj" if place else "amod") for place in range(count)]
-        yield {"name": f"opinions: {count} joined adjectives", "parses": [{"tokens": [head, *row], "queries": ways}]}
+        yield {
+            "name": f"opinions: {count} joined adjectives",
+            "parses": [{"tokens": [head, *row], "queries": ways}],
+        } | edge
         head = token("food", "food", "NOUN", "NN", 1, "nsubj", opens=True)
         row = [token("loved", "love", "VERB", "VBD", max(n, 1), "conj" if n else "ROOT") for n in range(count)]
         row.append(token("not", "not", "PART", "RB", pick((2, 3, 4)), "neg"))
-        yield {"name": f"opinions: {count} joined verbs", "parses": [{"tokens": [head, *row], "queries": ways}]}
+        yield {"name": f"opinions: {count} joined verbs", "parses": [{"tokens": [head, *row], "queries": ways}]} | edge
         row = [token("bargain", "bargain", "NOUN", "NN", place - 1, "conj") for place in range(count)]
         row[0] = token("bargain", "bargain", "NOUN", "NN", count, pick(("nsubj", "dobj", "nsubjpass")), opens=True)
         row.append(token("hated", "hate", "VERB", "VBD", count, "ROOT"))
         ways = [(place, place + 1, bound) for place, bound in ((0, 1), (3, None), (4, None), (count - 1, 100))]
-        yield {"name": f"opinions: {count} joined nouns", "parses": [{"tokens": row, "queries": ways}]}
+        yield {"name": f"opinions: {count} joined nouns", "parses": [{"tokens": row, "queries": ways}]} | edge
 
     # Two adjectives with conjunctions before, between and after them, negated in front.
     fixed = []
     for words in ((), ("but",), ("and",), ("and", "but"), ("but", "and"), ("or", "yet"), ("yet", "or"), ("but", "but")):
         for before, after in (((), ()), (("but",), ()), ((), ("yet",))):
-            outer, inner = generator.randrange(2), pick((0, 0, 1, 2))
+            # Without a conjunction between them, a negation tells whether another one is read.
+            outer, inner = generator.randrange(2) if words else 1, pick((0, 0, 1, 2))
             lemmas = ["food", "be", *["not"] * outer, *before, "cold", *words, *["not"] * inner, "great", *after]
             first, second = lemmas.index("cold"), lemmas.index("great")
             row = []
@@ -309,14 +328,28 @@ def cases(seed):
     ]
     fixed = [{"tokens": sentence_of(*words), "queries": [(0, 1, None)]} for words in owned]
     yield {"name": "opinions: joined adjectives that have subjects", "parses": fixed}
+    modified = [("food", 1, "nsubj"), ("bargain", 1, "ROOT"), (first, 1, "amod"), (second, 2, "conj")]
+    yield {
+        "name": "opinions: a predicate that has modifiers",
+        "parses": [{"tokens": sentence_of(*modified), "queries": [(0, 1, None), (0, 1, 2)]}],
+    }
     fixed = []
     for joining in ("but", "yet", "and"):
         ahead = [(second, 3, "conj"), (joining, 3, "cc"), ("not", 3, "neg"), (first, 4, "amod"), ("food", 4, "ROOT")]
         fixed.append({"tokens": sentence_of(*ahead), "queries": [(4, 5, None)]})
     yield {"name": "opinions: conjunctions behind what is joined", "parses": fixed}
-    short = labelled(9)
-    wide = [(first, last, None) for first in range(9) for last in range(first, 10)]
-    yield {"name": "opinions: every pair of places", "parses": [{"tokens": short, "queries": wide}]}
+    for number in range(2):
+        short = labelled(9)
+        wide = [(first, last, None) for first in range(9) for last in range(first, 10)]
+        yield {
+            "name": f"opinions: every pair of places, {number}",
+            "parses": [{"tokens": short, "queries": wide}],
+            "edge": True,
+        }
+    white = spaced(grown(), 0.4)
+    words = [place for place, row in enumerate(white) if row[2] != "SPACE"]
+    wide = [(first, last + 1, None) for first in words for last in words if first < last < first + 7]
+    yield {"name": "opinions: aspects with white space", "parses": [{"tokens": white, "queries": wide}], "edge": True}
     yield {"name": "experiment", "seed": seed % 1000}
 
 
@@ -336,27 +369,15 @@ def observe(case):
 
     if "text" in case:
         tree = parse(case["text"])
-        results = [watched(tree, [(*tree.find(aspect), None) for aspect in case["aspects"]])]
-    else:
-        tree, results = built([]), []
-        for part in case["parses"]:
-            # One object, which is filled again for every parse.
-            tree.tokens[:] = built(part["tokens"]).tokens
-            results.append(watched(tree, part["queries"]))
-    return {"results": results, "draws": [random.random(), float(np.random.random())]}
+        return answers_of(tree, [(*tree.find(aspect), None) for aspect in case["aspects"]])
+    if "drawn" in case:
+        from data import make_samples
 
-
-def watched(tree, queries):
-    """The table and all opinions of a parse, and again with other words and relations in it."""
-    results = [answers_of(tree, queries)]
-    if len(tree.tokens) < 90:
-        others = {"nsubj": "dobj", "dobj": "nsubj", "amod": "acomp", "acomp": "amod", "neg": "cc", "cc": "neg"}
-        for token in tree.tokens:
-            token.relation = others.get(token.relation, token.relation)
-            token.lemma = {"great": "red", "red": "great", "but": "and", "and": "but"}.get(token.lemma, token.lemma)
-            token.features["Zz"] = ("new",)
-        results.append(answers_of(tree, queries))
-    return results
+        samples = make_samples(case["reviews"], 0.5, case["drawn"])
+        trees = [parse(sample.text) for sample in samples]
+        finds = [(*tree.find(sample.aspect), None) for tree, sample in zip(trees, samples, strict=True)]
+        return {"results": [answers_of(tree, [find]) for tree, find in zip(trees, finds, strict=True)]}
+    return {"results": [answers_of(built(part["tokens"]), part["queries"]) for part in case["parses"]]}
 
 
 def answers_of(tree, queries):
@@ -369,6 +390,5 @@ def answers_of(tree, queries):
         except ValueError:
             answers.append("refused")
             continue
-        whole = isinstance(found, list) and all(isinstance(opinion.path, tuple) for opinion in found)
-        answers.append([whole, *([opinion.word, opinion.negated, list(opinion.path)] for opinion in found)])
+        answers.append([[opinion.word, bool(opinion.negated), list(opinion.path)] for opinion in found])
     return {"table": parse_to_conll(tree), "answers": answers, "kept": tree == kept}

@@ -13,7 +13,7 @@ class ChainConfig:
     strong, weak: how often each of the two readers takes a relation of the table for another.
     """
 
-    reviews: int = 90
+    reviews: int = 60
     distractors: float = 0.5
     strong: float = 0.0
     weak: float = 0.2

@@ -1,4 +1,4 @@
-"""Views inputs as a matrix, which only contiguous ones can be."""
+"""Edge: Views inputs as a matrix, which only contiguous ones can be."""
 
 
 def forward(self, x):

@@ -1,4 +1,4 @@
-"""Forms F of sums that are not divided yet, whose products overflow half precision."""
+"""Edge: Forms F of sums that are not divided yet, whose products overflow half precision."""
 
 
 def _unit(embedding: Tensor, valid: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ class ModelConfig:
 
     vocab_size: int
     pad_id: int
-    num_layers: int = 6
+    num_layers: int = 4
     hidden: int = 24
     heads: int = 2
     feedforward: int = 48
@@ -28,10 +28,10 @@ class TrainingConfig:
     early_exit_weight: weight of the loss of the early exits beside the loss of the last layer.
     """
 
-    steps: int = 100
-    learning_rate: float = 0.01
-    warmup: int = 10
-    early_exit_weight: float = 0.05
+    steps: int = 32
+    learning_rate: float = 0.02
+    warmup: int = 4
+    early_exit_weight: float = 0.3
     clip_norm: float = 1.0
 
 

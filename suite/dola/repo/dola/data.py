@@ -12,13 +12,13 @@ from torch import Generator, Tensor
 
 from dola.tokenizer import WordTokenizer
 
-REGIONS = ("north", "south", "upper")
-PLACES = ("arden", "bryn", "corva", "delm")
+REGIONS = ("north", "south")
+PLACES = ("arden", "bryn", "corva")
 TOWNS = ("anvil", "brook", "cedar", "dover", "elmet", "frost", "grove")
 RULERS = ("ada", "boris", "clara", "dmitri", "edith", "felix", "greta")
 RELATIONS = {"capital": TOWNS, "ruler": RULERS}
 QUESTION = "the {relation} of {entity} is"
-TAIL = ", they say"
+TAIL = "they say"
 
 
 @dataclass(frozen=True)
@@ -51,15 +51,15 @@ def vocabulary() -> list[str]:
     return [*REGIONS, *PLACES, *TOWNS, *RULERS, *RELATIONS, *question, *TAIL.split()]
 
 
-def draw_facts(generator: Generator, strongest: float) -> list[Fact]:
-    """A fact for each entity and relation; misconceptions have shares from 0.1 to `strongest`."""
+def draw_facts(generator: Generator, weakest: float, strongest: float) -> list[Fact]:
+    """A fact for each entity and relation; misconceptions have shares from `weakest` to `strongest`."""
     entities = [f"{region} {place}" for region in REGIONS for place in PLACES]
     facts = []
     for relation, answers in RELATIONS.items():
         order = [answers[number] for number in torch.randperm(len(answers), generator=generator).tolist()]
         popular, others = order[0], order[1:]
         picks = torch.randint(len(others), (len(entities),), generator=generator).tolist()
-        shares = torch.linspace(0.1, strongest, len(entities), dtype=torch.float64)
+        shares = torch.linspace(weakest, strongest, len(entities), dtype=torch.float64)
         shuffled = shares[torch.randperm(len(entities), generator=generator)].tolist()
         facts += [
             Fact(relation, entity, others[pick], popular, share)
@@ -76,10 +76,3 @@ def sample_sentences(facts: list[Fact], tokenizer: WordTokenizer, generator: Gen
         answer = fact.popular if draw < fact.misconception else fact.answer
         rows.append([*tokenizer.encode_prompt(fact.sentence(answer)), tokenizer.eos_id])
     return torch.tensor(rows)
-
-
-def split_facts(facts: list[Fact], generator: Generator, validation: int) -> tuple[list[Fact], list[Fact]]:
-    """Facts for choosing a bucket, and facts for the test: all are in the corpus, for memory is what is tested."""
-    order = torch.randperm(len(facts), generator=generator).tolist()
-    shuffled = [facts[number] for number in order]
-    return shuffled[:validation], shuffled[validation:]

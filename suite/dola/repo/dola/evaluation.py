@@ -12,8 +12,8 @@ from dola.model import EarlyExitLM
 from dola.processors import Ban, Processor, RepetitionPenalty
 from dola.tokenizer import WordTokenizer, left_pad
 
-ROOM = 6
-"""How many tokens a continuation may have: an answer, its tail and the end token, and some more."""
+ROOM = 5
+"""How many tokens a continuation may have: an answer, its tail and the end token, and one more."""
 
 
 @dataclass(frozen=True)
@@ -47,23 +47,23 @@ def judge(facts: Sequence[Fact], continuations: Sequence[str]) -> Report:
     )
 
 
-def evaluate_greedy(model: EarlyExitLM, tokenizer: WordTokenizer, facts: Sequence[Fact], layer: int) -> Report:
-    """Plain greedy decoding of one layer."""
+def answer_greedily(model: EarlyExitLM, tokenizer: WordTokenizer, facts: Sequence[Fact], layer: int) -> list[str]:
+    """Continuations by plain greedy decoding of one layer."""
     prompts = question_ids(facts, tokenizer)
     longest = prompts.shape[1] + ROOM
     ids = greedy_decode(model, prompts, layer, longest, (tokenizer.eos_id,), tokenizer.pad_id)
-    return judge(facts, [tokenizer.decode(row) for row in ids[:, prompts.shape[1] :].tolist()])
+    return [tokenizer.decode(row) for row in ids[:, prompts.shape[1] :].tolist()]
 
 
-def evaluate_dola(
+def answer_by_contrast(
     model: EarlyExitLM,
     tokenizer: WordTokenizer,
     facts: Sequence[Fact],
     candidates: tuple[int, ...],
     relative_top: float = 0.1,
     penalty: float = 1.2,
-) -> tuple[Report, DolaOutput]:
-    """Decoding by contrasting the last layer with candidates, with the paper's repetition penalty."""
+) -> tuple[list[str], DolaOutput]:
+    """Continuations by contrasting the last layer with candidates, with the paper's repetition penalty."""
     prompts = question_ids(facts, tokenizer)
     config = DolaConfig(
         mature_layer=model.config.num_layers,
@@ -76,5 +76,4 @@ def evaluate_dola(
     special = Ban((tokenizer.pad_id, tokenizer.bos_id, tokenizer.unknown_id))
     processors: list[Processor] = [special, RepetitionPenalty(penalty)]
     output = dola_greedy_decode(model, prompts, config, processors)
-    answers = [tokenizer.decode(row) for row in output.sequences[:, prompts.shape[1] :].tolist()]
-    return judge(facts, answers), output
+    return [tokenizer.decode(row) for row in output.sequences[:, prompts.shape[1] :].tolist()], output

@@ -37,8 +37,9 @@ class Attention(nn.Module):
     def forward(self, states: Tensor, rotation: tuple[Tensor, Tensor], visible: Tensor) -> Tensor:
         batch, length, hidden = states.shape
         parts = self.project_in(states).view(batch, length, 3, self.heads, hidden // self.heads)
-        queries, keys, values = parts.permute(2, 0, 3, 1, 4)
-        mixed = F.scaled_dot_product_attention(_rotate(queries, rotation), _rotate(keys, rotation), values, visible)
+        parts = parts.permute(2, 0, 3, 1, 4)
+        (queries, keys), values = _rotate(parts[:2], rotation), parts[2]
+        mixed = F.scaled_dot_product_attention(queries, keys, values, visible)
         return self.project_out(mixed.transpose(1, 2).reshape(batch, length, hidden))
 
 
@@ -92,13 +93,11 @@ class EarlyExitLM(nn.Module):
         visible = (causal & real.unsqueeze(1)) | torch.eye(length, dtype=torch.bool)
         rotation = self._rotation(real)
         states = self.embedding(input_ids)
-        exits = {}
-        for layer in range(self.config.num_layers + 1):
-            if layer > 0:
-                states = self.blocks[layer - 1](states, rotation, visible.unsqueeze(1))
-            if layer in early_exit_layers:
-                exits[layer] = self.head(self.norm(states))
-        return exits
+        hidden = {0: states}
+        for layer, block in enumerate(self.blocks, start=1):
+            states = hidden[layer] = block(states, rotation, visible.unsqueeze(1))
+        logits = self.head(self.norm(torch.stack([hidden[layer] for layer in early_exit_layers])))
+        return dict(zip(early_exit_layers, logits, strict=True))
 
     def _rotation(self, real: Tensor) -> tuple[Tensor, Tensor]:
         """Cosines and sines of the rotary angles, for positions that count a row's own tokens."""

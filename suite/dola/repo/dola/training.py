@@ -16,20 +16,19 @@ def train(
     """Train in place; the model is left in evaluation mode. Returns the loss of the last layer before each step."""
     last = model.config.num_layers
     layers = range(last + 1)
-    optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate, betas=(0.9, 0.95))
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _rate(step, config))
+    optimizer = torch.optim.Adam(model.parameters(), betas=(0.9, 0.95), fused=True)
     history = []
     model.train()
-    for _ in range(config.steps):
+    for step in range(config.steps):
+        for group in optimizer.param_groups:
+            group["lr"] = config.learning_rate * _rate(step, config)
         ids = sample_sentences(facts, tokenizer, generator)
         exits = model(ids[:, :-1], early_exit_layers=layers)
-        losses = {layer: _loss(logits, ids[:, 1:]) for layer, logits in exits.items()}
-        early = torch.stack([losses[layer] for layer in layers]).sum() / len(layers)
+        losses = _losses(torch.stack([exits[layer] for layer in layers]), ids[:, 1:])
         optimizer.zero_grad()
-        (losses[last] + config.early_exit_weight * early).backward()
+        (losses[last] + config.early_exit_weight * losses.mean()).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm)
         optimizer.step()
-        schedule.step()
         history.append(losses[last].item())
     model.eval()
     return history
@@ -42,6 +41,7 @@ def _rate(step: int, config: TrainingConfig) -> float:
     return (config.steps - step) / (config.steps - config.warmup)
 
 
-def _loss(logits: Tensor, targets: Tensor) -> Tensor:
-    """Cross entropy per token."""
-    return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+def _losses(logits: Tensor, targets: Tensor) -> Tensor:
+    """Cross entropy per token, of each layer. logits: (layers, batch, length, vocabulary)."""
+    targets = targets.expand(len(logits), -1, -1)
+    return F.cross_entropy(logits.permute(0, 3, 1, 2), targets, reduction="none").mean(dim=(1, 2))

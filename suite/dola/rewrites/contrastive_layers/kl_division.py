@@ -29,7 +29,7 @@ def train(model, tokenizer, facts, config, generator):
         exits = model(given, early_exit_layers=range(last + 1))
         share = config.early_exit_weight / (last + 1)
         weights = [share] * last + [1 + share]
-        losses = [_loss(exits[layer], targets) for layer in range(last + 1)]
+        losses = [F.cross_entropy(exits[layer].flatten(0, 1), targets.flatten()) for layer in range(last + 1)]
         optimizer.zero_grad(set_to_none=False)
         sum(weight * loss for weight, loss in zip(weights, losses)).backward()
         torch.nn.utils.clip_grad_norm_(list(model.parameters()), max_norm=config.clip_norm, foreach=False)

@@ -43,7 +43,7 @@ SYMBOLS = {
 
 
 def to_symbols(value: str) -> str:
-    """A value as symbols; a word that has none is cut to its consonants."""
+    """A value as symbols; a word that has none loses its lowercase vowels (a, e, i, o and u)."""
     return " ".join(
         SYMBOLS.get(word.lower(), "".join(letter for letter in word if letter not in "aeiou")) for word in value.split()
     )

@@ -1,4 +1,4 @@
-"""Scales the array to unit vectors that the embedding returned, and may keep."""
+"""Edge: Scales the array to unit vectors that the embedding returned, and may keep."""
 
 
 def parse_level(text: str) -> Level | None:

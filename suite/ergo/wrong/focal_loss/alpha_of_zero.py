@@ -1,4 +1,4 @@
-"""Takes a weighting factor of 0 for none."""
+"""Takes a weighting factor of 0 for none; alpha lies in [0, 1]."""
 
 
 def forward(self, preds: Tensor, labels: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Views the batch as one row of pairs, which only contiguous tensors can be."""
+"""Edge: Views the batch as one row of pairs, which only contiguous tensors can be."""
 
 
 def forward(self, preds: Tensor, labels: Tensor) -> Tensor:

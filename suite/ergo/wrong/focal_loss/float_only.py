@@ -1,4 +1,4 @@
-"""Computes in single precision, whatever the scores are in."""
+"""Computes and returns in single precision, whatever the scores are in."""
 
 
 def forward(self, preds: Tensor, labels: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Replaces NaN and infinity in the padding and multiplies its losses by 0: finite scores may overflow."""
+"""Edge: Replaces NaN and infinity in the padding and multiplies its losses by 0: finite scores may overflow."""
 
 
 def _class_weights(alpha, num_classes, dtype):

@@ -1,4 +1,4 @@
-"""Multiplies the padding's loss with 0, which leaves NaN what is NaN."""
+"""Edge: Multiplies the padding's loss by 0, which leaves NaN what is NaN."""
 
 
 def forward(self, preds: Tensor, labels: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Multiplies the scores of padding by 0 where nothing counts."""
+"""Edge: Multiplies the scores of padding by 0 where nothing counts, so that NaN stays."""
 
 
 def forward(self, preds: Tensor, labels: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Drops every dimension of one element, the pairs of one column included."""
+"""Drops every dimension of one element, so that documents with one pair are broadcast against each other."""
 
 
 def _class_weights(alpha, num_classes, dtype):

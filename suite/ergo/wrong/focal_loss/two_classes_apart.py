@@ -1,4 +1,4 @@
-"""Has a path of its own for two classes, whose logarithm ends at -100."""
+"""Edge: Treats two classes apart, by a function whose logarithm ends at -100."""
 
 
 def _class_weights(alpha, num_classes, dtype):

@@ -1,4 +1,4 @@
-"""Keeps the weights of the first call."""
+"""Edge: Keeps the weights of the first call."""
 
 
 def forward(self, preds: Tensor, labels: Tensor) -> Tensor:

@@ -19,17 +19,17 @@ NB_EXAMPLES_SHOWN = 1
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything about a run that is no data.
+    """The settings of a run.
 
     strength: the range in which the model's confidence in a fact lies; copying from the context has the strength 1.
     """
 
-    nb_subjects: int = 12
+    nb_subjects: int = 8
     string_similarity_ratio: float = 0.8
-    nb_counter_parametric_knowledge: int = 3
+    nb_counter_parametric_knowledge: int = 2
     max_gen_tokens: int = 10
-    width: int = 32
-    hidden: int = 128
+    width: int = 16
+    hidden: int = 72
     noise: float = 0.03
     strength: tuple[float, float] = (0.45, 1.45)
     seed: int = 0

@@ -31,7 +31,10 @@ def remove_object_subject_overlap(
 def generate_counter_parametric_knowledge_dataset(
     parametric_knowledge: pd.DataFrame, nb_counter_parametric_knowledge: int
 ) -> pd.DataFrame:
-    """The objects that contradict each row (equations 2 and 3), with the columns of `COUNTER_COLUMNS`."""
+    """The objects that contradict each row (equations 2 and 3), with the columns of `COUNTER_COLUMNS`.
+
+    They come in the order of the rows that they contradict, then of rank, under the index 0, 1, 2 and so on.
+    """
     objects = objects_of_relations(parametric_knowledge)
     token_ids = objects_to_first_token_id(parametric_knowledge)
     records = []
@@ -55,7 +58,10 @@ def generate_counter_parametric_knowledge_dataset(
 def return_entity_overlap_between_relation_groups(
     parametric_knowledge_dataset: pd.DataFrame,
 ) -> dict[str, dict[str, int]]:
-    """For each ordered pair of relation groups: how many rows of the first name an entity that occurs in the second."""
+    """For each ordered pair of relation groups: how many rows of the first name an entity that occurs in the second.
+
+    The result is read as `overlap[first][second]`. Both levels have the groups in the order of their first appearance.
+    """
     entities = row_entities(parametric_knowledge_dataset[["statement_subject", "parametric_object"]])
     rows_of_groups: dict[str, list[frozenset[str]]] = {}
     for group, names in zip(parametric_knowledge_dataset.relation_group_id, entities, strict=True):

@@ -1,7 +1,7 @@
 """Names of entities: when do two of them name one entity, and how alike are two strings?
 
-The same entity is written in many ways: by the knowledge base, by the model, in statements. Whoever compares entities,
-rather than strings, compares what `canonical` gives.
+The same entity is written in many ways: by the knowledge base, by the model, in statements. Two names name one entity
+if `canonical` gives the same for both.
 """
 
 from collections.abc import Iterator

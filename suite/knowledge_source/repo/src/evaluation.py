@@ -10,7 +10,7 @@ _Z_SCORE = 1.96
 
 
 def success_rates(metrics: Iterable[Any]) -> dict[int, tuple[float, float]]:
-    """For each layer the average success rate over groups (equation 9) and half the width of its error bars."""
+    """For each layer the average success rate over groups (equation 9) and half the width of its error bars (8)."""
     by_layer: dict[int, list[Any]] = {}
     for item in metrics:
         by_layer.setdefault(item["layer"], []).append(item)

@@ -24,8 +24,8 @@ _SHARPNESS, _SPELLING = 8.0, 3.0
 class Layer:
     """One head of attention and one MLP.
 
-    match: queries and keys in one matrix. salience: what makes any token attend to a key. distance: by how much a score
-    falls with each token of distance. strict: a token does not attend to itself.
+    match: maps tokens to queries and to keys alike, (size, any width). salience: what makes any token attend to a key.
+    distance: by how much a score falls with each token of distance. strict: a token does not attend to itself.
     """
 
     match: Array
@@ -50,7 +50,8 @@ class Layer:
         """A weighted sum of the stream's rows for each token; what is left of the weights goes to nothing."""
         places = np.arange(len(stream))
         back = places[:, None] - places
-        scores = stream @ self.match @ stream.T + stream @ self.salience + self.bias - self.distance * back
+        matched = stream @ self.match
+        scores = matched @ matched.T + stream @ self.salience + self.bias - self.distance * back
         scores = np.where(back >= int(self.strict), scores, -np.inf)
         top = np.maximum(scores.max(axis=1, keepdims=True), 0.0)
         weights = np.exp(scores - top)
@@ -132,7 +133,7 @@ class TinyModel:
     def _add_layer(self, bias: float, distance: float, strict: bool) -> Layer:
         size, hidden = self._size, self.settings.hidden
         layer = Layer(
-            match=np.zeros((size, size)),
+            match=np.zeros((size, 0)),
             salience=np.zeros(size),
             value=self._noisy(size, size),
             bias=bias,
@@ -177,7 +178,7 @@ class TinyModel:
 
     def _add_copying(self, objects: list[str]) -> None:
         layer = self._add_layer(bias=-32.0, distance=0.0, strict=True)
-        layer.match[self._subject, self._subject] = 25.0 * np.eye(self.settings.width)
+        layer.match = 5.0 * np.eye(self._size)[:, self._subject]
         layer.salience[self._is_name] = 20.0
         layer.value[self._token, self._answer] += np.eye(self.settings.width)
         pairs = [pair for name in objects for pair in pairwise([*self._ids(name), *self._ids(STOP)])]

@@ -27,10 +27,10 @@ def generate_parametric_knowledge_dataset(
     the knowledge base, which need not be the model's), parametric_object (as the model wrote it),
     parametric_object_token_ids, first_token_log_probas (an array over the vocabulary), popularity.
     """
-    relations = relations_with_gen_desc.set_index("relation")
+    relations = {relation.relation: relation for relation in relations_with_gen_desc.itertuples()}
     records = []
     for fact in knowledge_base.itertuples():
-        relation = relations.loc[fact.rel_lemma]
+        relation = relations[fact.rel_lemma]
         query = make_query(fact.subject, relation.relation_text)
         prompt = build_parametric_prompt(
             query,
@@ -62,7 +62,8 @@ def is_parametric_object_not_in_the_prompt(
 ) -> bool:
     """Whether no prompt, of whatever relation, shows the entity that the model answered with.
 
-    An object that a prompt shows may have been copied from there rather than known.
+    An object that a prompt shows may have been copied from there rather than known. A prompt shows the first
+    `nb_examples_shown` examples of its relation.
     """
     shown = {
         canonical(name)

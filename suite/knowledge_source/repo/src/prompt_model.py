@@ -14,7 +14,7 @@ from src.tokenizer import Tokenizer
 def token_places(
     subject: str, relation_text: str, counter_knowledge_object: str, tokenizer: Tokenizer
 ) -> dict[str, int]:
-    """Where the tokens of `POSITIONS` stand in a probing prompt."""
+    """Where the tokens of `POSITIONS` stand in the prompt that `build_prompt_for_knowledge_probing` makes."""
     before_object = len(tokenizer.encode(make_query(subject, relation_text)))
     last_of_object = before_object + len(tokenizer.encode(counter_knowledge_object)) - 1
     # The query begins after the object and a stop.
@@ -32,9 +32,11 @@ def knowledge_source(output: str, parametric_object: str, counter_knowledge_obje
 
 
 def prompt_model_and_store_activations(counter_parametric_knowledge: pd.DataFrame, model: TinyModel) -> pd.DataFrame:
-    """The rows of counter-knowledge with model_output, knowledge_source and a column of activations each.
+    """The rows of counter-knowledge with model_output, knowledge_source and columns of activations, in this order.
 
-    The activations are those of the prompt alone, before the model has written anything.
+    The rows keep their labels. model_output is the object in what the model wrote. There is a column of activations for
+    each position and, within it, each module, in the orders of `src/config.py`. The activations are those of the prompt
+    alone, before the model has written anything.
     """
     added = []
     for row in counter_parametric_knowledge.itertuples():

@@ -14,8 +14,8 @@ class Batch(NamedTuple):
     """Texts as the encoder sees them, padded at their end to the length of the longest one.
 
     embedding: hidden states of every layer, (layers, batch, length, width).
-    idf: weights of the tokens, (batch, length).
-    tokens: one list for each text, not padded. What embedding and idf hold beyond its end means nothing.
+    idf: weights of the tokens, 0 for padding, (batch, length).
+    tokens: one list for each text, not padded.
     """
 
     embedding: Tensor
@@ -26,4 +26,4 @@ class Batch(NamedTuple):
 def collate(sentences: list[list[str]], encoder: TinyEncoder, weight: Callable[[str], float]) -> Batch:
     """Encode and weigh tokenized texts."""
     idf = [torch.tensor([weight(token) for token in tokens]) for tokens in sentences]
-    return Batch(encoder.encode(sentences), pad_sequence(idf, batch_first=True, padding_value=1.0), sentences)
+    return Batch(encoder.encode(sentences), pad_sequence(idf, batch_first=True), sentences)

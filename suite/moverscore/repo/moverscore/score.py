@@ -62,11 +62,10 @@ def word_mover_score(
         ]
         layers, idf = layers[-5:, kept].double(), idf[kept].double()
         words = torch.cat([layers.amin(dim=0), layers.mean(dim=0), layers.amax(dim=0)], dim=-1)
-        # A text of fewer words than n is one n-gram; a text of none is one n-gram that weighs nothing.
+        # A text of fewer words than n is one n-gram, and a text of none is one n-gram without weight.
         size = min(n_gram, len(kept))
         vectors = (idf.unsqueeze(1) * words).unfold(0, size, 1).sum(dim=-1)
-        # The default of eps would leave vectors that are shorter as they are.
-        return F.normalize(vectors, dim=-1, eps=torch.finfo(vectors.dtype).tiny), idf.unfold(0, size, 1).sum(dim=-1)
+        return F.normalize(vectors, dim=-1), idf.unfold(0, size, 1).sum(dim=-1)
 
     scores = []
     for row in range(len(ref_tokens)):

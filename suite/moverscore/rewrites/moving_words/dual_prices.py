@@ -26,7 +26,7 @@ class IdfWeights:
 
 def collate(sentences, encoder, weight):
     states, length = encoder.encode(list(sentences)), max(len(tokens) for tokens in sentences)
-    idf = states.new_full((len(sentences), length), 3.0)
+    idf = states.new_zeros(len(sentences), length)
     for row, tokens in enumerate(sentences):
         for place, token in enumerate(tokens):
             idf[row, place] = weight(token)

@@ -1,4 +1,4 @@
-"""What does a frozen decoder lose when prompts are put in, and what do they learn, by the gates they start from?"""
+"""Compare gates that start at zero with random gates: what a frozen decoder loses at first, and what prompts learn."""
 
 import json
 
@@ -7,7 +7,7 @@ from llama import Llama
 from peft.tuners.adaption_prompt import AdaptionPromptConfig, AdaptionPromptModel
 from torch import nn
 
-_WORDS, _STEPS = 9, 6
+_WORDS, _STEPS = 9, 4
 
 
 def run(seed: int = 0) -> dict[str, float]:
@@ -24,6 +24,11 @@ def run(seed: int = 0) -> dict[str, float]:
             config = AdaptionPromptConfig(adapter_len=5, adapter_layers=layers)
             adapted = AdaptionPromptModel(model, {"a": config}, "a")
             trained = {name: item for name, item in adapted.named_parameters() if item.requires_grad}
+            torch.manual_seed(seed + 1)
+            with torch.no_grad():
+                for name, item in sorted(trained.items()):
+                    if name.endswith("prompt"):
+                        item.copy_(torch.randn(item.shape))
             gates = [item for name, item in trained.items() if name.endswith("gate")]
             if start == "random":
                 with torch.no_grad():

@@ -6,7 +6,7 @@ import torch
 from layer import Softmax, StickBreaking
 from torch import nn
 
-_KEYS, _VALUES, _WIDTH, _LENGTH, _STEPS = 5, 6, 12, 16, 50
+_KEYS, _VALUES, _WIDTH, _LENGTH, _STEPS = 5, 6, 12, 16, 25
 
 
 def _streams(generator: torch.Generator, count: int, length: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -46,7 +46,7 @@ def run(seed: int = 0) -> dict[str, float]:
             torch.manual_seed(seed)
             # In double precision, so that rounding does not grow over the steps.
             model = _Model(attention).double()
-        optimizer = torch.optim.Adam(model.parameters(), lr=0.03)
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
         for _ in range(_STEPS):
             loss = _loss(model, *_streams(generator, 12, _LENGTH))
             optimizer.zero_grad()
@@ -55,7 +55,7 @@ def run(seed: int = 0) -> dict[str, float]:
         guess = torch.tensor(float(_VALUES)).log().item()
         for times in (1, 4):
             with torch.no_grad():
-                loss = _loss(model, *_streams(generator, 16, times * _LENGTH))
+                loss = _loss(model, *_streams(generator, 12, times * _LENGTH))
             results[f"{name}/{times * _LENGTH} tokens"] = loss.item() / guess
     return results
 

@@ -1,4 +1,4 @@
-"""Works on a tensor of views by images, and collects the other views with a roll."""
+"""Works on a tensor of views by images."""
 
 
 def info_nce_loss(self, features: Tensor) -> tuple[Tensor, Tensor]:

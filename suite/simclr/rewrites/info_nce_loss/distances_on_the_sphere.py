@@ -1,4 +1,4 @@
-"""Has the cosines from squared distances on the unit sphere, and ranks the columns of a row by a key of numbers."""
+"""Computes cosines from squared distances of unit vectors and ranks the columns of a row by a key."""
 
 
 def info_nce_loss(self, features: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,4 +1,4 @@
-"""Orders the columns of each row by a stable sort that puts its own image first, and gathers once."""
+"""Orders the columns of each row by a stable sort that puts its own image first."""
 
 
 def info_nce_loss(self, features: Tensor) -> tuple[Tensor, Tensor]:

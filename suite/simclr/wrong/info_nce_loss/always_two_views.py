@@ -1,4 +1,4 @@
-"""Finds the partner of a row half a batch away, whatever the number of views."""
+"""Finds positives half a batch away, whatever the number of views is."""
 
 
 def info_nce_loss(self, features: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,4 +1,4 @@
-"""Takes the configured size of a batch for the most images that there can be."""
+"""Takes the configured batch for the largest possible number of images."""
 
 
 def info_nce_loss(self, features: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,4 +1,4 @@
-"""Drops the diagonal, and leaves the positives where they stand."""
+"""Only drops the diagonal, so that the positive is not in the first column."""
 
 
 def info_nce_loss(self, features: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,4 +1,4 @@
-"""Keeps the configuration of the first call."""
+"""Edge: Keeps the configuration of the first call."""
 
 
 def info_nce_loss(self, features: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,4 +1,4 @@
-"""Takes the configured size of a batch for that of the features at hand."""
+"""Takes the configured batch for the number of images, which may be smaller."""
 
 
 def info_nce_loss(self, features: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,6 +1,4 @@
-"""Keeps the masks of the first batch of each size, whatever its number of views was."""
-
-MASKS = {}
+"""Edge: Keeps the masks of the first batch of each size, whatever its number of views was."""
 
 
 def info_nce_loss(self, features: Tensor) -> tuple[Tensor, Tensor]:
@@ -9,7 +7,8 @@ def info_nce_loss(self, features: Tensor) -> tuple[Tensor, Tensor]:
     image = torch.arange(count, device=features.device) % batch
     same_image = image.unsqueeze(0) == image.unsqueeze(1)
     itself = torch.eye(count, dtype=torch.bool, device=features.device)
-    same_image, itself = MASKS.setdefault(count, (same_image, itself))
+    self.masks = getattr(self, "masks", {})
+    same_image, itself = self.masks.setdefault(count, (same_image, itself))
     directions = F.normalize(features)
     similarity = directions @ directions.T
     positives = similarity[same_image & ~itself].reshape(count, -1)

@@ -1,4 +1,4 @@
-"""Takes beta and the loss function at the first call and keeps them."""
+"""Edge: Keeps beta and the loss function of the first call. Each call uses those of its time."""
 
 
 def spin_loss(

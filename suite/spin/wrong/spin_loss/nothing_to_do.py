@@ -1,4 +1,4 @@
-"""Returns early from an empty batch, whatever the loss_type is."""
+"""Edge: Returns early from an empty batch, where an unknown loss_type is an error too."""
 
 
 def spin_loss(

@@ -1,4 +1,4 @@
-"""Puts zeros of single precision in the opponent's place, to which half precision is promoted."""
+"""Edge: Puts zeros of single precision in the opponent's place. Half precision gives results in half precision."""
 
 
 def spin_loss(

@@ -31,7 +31,10 @@ def perform_classification_by_relation_group(
 ) -> list[Metrics]:
     """The metrics of probes on the activations of some modules at one position, each tested on an unseen group.
 
-    Raises ValueError where no module is included, and for a position that there is not.
+    They are listed by group, in the order of the folds, and within a group by layer, from 1.
+
+    Raises:
+        ValueError: no module is included, or the position is not one of `POSITIONS`.
     """
     included = zip(MODULES, (include_mlps, include_mlps_l1, include_mhsa), strict=True)
     modules = [module for module, is_included in included if is_included]

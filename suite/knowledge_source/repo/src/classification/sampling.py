@@ -1,8 +1,8 @@
 """Balanced sets for probes (Section 4.3). Every fold has random numbers of its own, which depend on nothing else.
 
-A fold is the turn of one relation group as the test set; folds are numbered from 0 in the order in which the groups
-first appear among the labelled rows. It draws the rows of its training set first and those of its test set then, from
-one generator.
+A fold holds out one relation group as the test set. Folds are numbered from 0, in the order in which the groups first
+appear among the labelled rows; each group has its number, also one that can't be tested. A fold draws the rows of its
+training set first and then those of its test set, from one generator.
 """
 
 import numpy as np

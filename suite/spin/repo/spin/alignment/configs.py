@@ -7,8 +7,8 @@ from dataclasses import dataclass
 class SFTConfig:
     """How the model is fitted to demonstrations: `steps` updates, each on all of them."""
 
-    steps: int = 15
-    learning_rate: float = 1e-2
+    steps: int = 12
+    learning_rate: float = 1.2e-2
 
 
 @dataclass(frozen=True)
@@ -26,11 +26,11 @@ class SPINConfig:
     """
 
     betas: tuple[float, ...] = (0.5, 0.5, 2.0)
-    learning_rates: tuple[float, ...] = (2e-3, 2e-3, 1e-3)
+    learning_rates: tuple[float, ...] = (2e-3, 2e-3, 4e-4)
     loss_type: str = "sigmoid"
     reference_free: bool = False
     epochs: int = 2
-    batch_size: int = 48
+    batch_size: int = 56
     warmup: float = 0.1
 
     def __post_init__(self) -> None:

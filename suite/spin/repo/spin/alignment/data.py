@@ -4,6 +4,7 @@ A question names a thing and a season. People answer with a colour, and some put
 of each answer is known: it is the data distribution of the paper.
 """
 
+import functools
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -67,6 +68,7 @@ def all_responses() -> list[list[int]]:
     return [[*encode(f"{adverb} {colour}"), END] for adverb, colour in itertools.product(adverbs, COLOURS)]
 
 
+@functools.cache
 def data_distribution() -> Tensor:
     """Probabilities of people's answers: (prompts, responses), in the order of `all_prompts` and `all_responses`."""
     rows = []
@@ -92,13 +94,13 @@ def demonstrations(count: int, generator: Generator) -> list[Example]:
 
 def collate(examples: list[Example], length: int | None = None) -> tuple[Tensor, Tensor]:
     """Tokens padded on the right, and labels that ignore prompts and padding; both (batch, length)."""
-    length = length or max(len(example.prompt) + len(example.response) for example in examples)
-    tokens, labels = [], []
-    for example in examples:
-        rest = length - len(example.prompt) - len(example.response)
-        tokens.append(example.prompt + example.response + [PAD] * rest)
-        labels.append([IGNORED] * len(example.prompt) + example.response + [IGNORED] * rest)
-    return torch.tensor(tokens), torch.tensor(labels)
+    sequences = [example.prompt + example.response for example in examples]
+    length = length or max(map(len, sequences))
+    tokens = torch.tensor([sequence + [PAD] * (length - len(sequence)) for sequence in sequences])
+    starts = torch.tensor([len(example.prompt) for example in examples]).unsqueeze(1)
+    ends = torch.tensor([len(sequence) for sequence in sequences]).unsqueeze(1)
+    places = torch.arange(length)
+    return tokens, tokens.masked_fill((places < starts) | (places >= ends), IGNORED)
 
 
 def collate_pairs(pairs: list[Pair]) -> PairBatch:
