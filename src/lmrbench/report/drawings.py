@@ -34,7 +34,7 @@ def drawings(numbers: Mapping[str, Any]) -> list[Drawing]:
     Args:
         numbers: `lmrbench.report.build.ReportPart.numbers`.
     """
-    from lmrbench.report.figures import draw_progress
+    from lmrbench.report.figures import draw_horizons, draw_progress
 
     rates: dict[str, dict[str, Rate]] = dict(numbers["rates"])
     answered = rated(rates.pop("all", {}))
@@ -51,6 +51,16 @@ def drawings(numbers: Mapping[str, Any]) -> list[Drawing]:
                 "The mean over tasks of the share of cases that match after each turn of the traced agents. A finished "
                 "answer keeps its value. Matching cases give no partial credit: an answer is correct if all ordinary "
                 "cases match.",
+            )
+        )
+    if horizons := numbers["horizons"]:
+        found.append(
+            Drawing(
+                "horizons",
+                "Reproduction horizons",
+                draw_horizons(horizons, list(answered)),
+                "The share of forensic tasks in a new paper that the model expects each system to solve, over the "
+                "number of changes. The bars near one half are the 95% intervals of the horizons.",
             )
         )
     return [*found, *draw_groups(answered, {name: rated(items) for name, items in rates.items() if rated(items)})]

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from lmrbench.errors import UsageError
+from lmrbench.report.horizon import Horizon
 from lmrbench.report.measures.rates import Rate
 from lmrbench.text import printable
 
@@ -170,6 +171,37 @@ def draw_progress(curves: Mapping[str, Sequence[float]], systems: Sequence[str])
     axes.set(ylim=(-0.02, 1.02), xlabel="turns", ylabel="cases that match")
     axes.grid(color="0.9")
     return _svg(figure, "progress")
+
+
+def draw_horizons(horizons: Sequence[Horizon], systems: Sequence[str]) -> str:
+    """Draw the share of forensic tasks that each system is expected to solve, over the number of changes.
+
+    Args:
+        horizons: The horizons of some systems, at least one.
+        systems: All systems of the report; their order gives them their colors.
+
+    Returns:
+        An SVG element.
+    """
+    figure = Figure(figsize=(_WIDTH, 3.2 + 0.2 * len(horizons)), layout="constrained")
+    axes = figure.subplots()
+    numbers = {item.system: systems.index(item.system) for item in horizons}
+    for item in horizons:
+        number = numbers[item.system]
+        style = {"color": f"C{number % 10}", "marker": _MARKERS[number % len(_MARKERS)], "markersize": 5}
+        axes.plot(list(item.shares), list(item.shares.values()), **style)
+        # The interval of the horizon, on the line of one half; many would hide each other at the same height.
+        height = 0.5 + 0.02 * (number - (len(systems) - 1) / 2)
+        axes.plot([item.low, item.high], [height, height], color=style["color"], linewidth=2)
+    changes = sorted({change for item in horizons for change in item.shares})
+    axes.set_xscale("log")
+    axes.set_xticks(changes, list(map(str, changes)))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    _legend(figure, numbers)
+    _percent_axis(axes.yaxis)
+    axes.set(ylim=(-0.02, 1.02), xlim=(0.25, 32), xlabel="changes", ylabel="solved")
+    axes.grid(color="0.9")
+    return _svg(figure, "horizons")
 
 
 # Inches; the text stays readable at a width of 400 pixels.

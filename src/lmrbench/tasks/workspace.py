@@ -29,12 +29,10 @@ REPO = "repo"
 # Limits of a folder that is read whole.
 _MOST_FILES, _MOST_BYTES = 100_000, 1 << 30
 RULES = (
-    "Values have the plain types that the documents name, not subclasses of them. Tensors are dense and on the CPU. "
-    "Functions may be called any number of times, in any order, with different arguments and settings, and no call "
-    "depends on an earlier one. Callers read what they get and do not change it. An argument, model or object that "
-    "stays unchanged also keeps its flags, modes and hooks. Call models and modules themselves, so that their hooks "
-    "run. Nothing runs under `torch.inference_mode`, and no second derivatives are taken. Nothing is checked beyond "
-    "what a document states or a caller in the repository needs."
+    "Tensors are dense and on the CPU. Functions may be called any number of times, in any order and with different "
+    "settings; no call depends on an earlier one. Arguments, models and objects stay as they are, with their flags, "
+    "modes and hooks, unless a document says that they change. Call models and modules themselves, so that their hooks "
+    "run. Second derivatives are not needed. Validate an input only where a document or a caller asks for it."
 )
 # The version is that of this machine and not a part of the task, so digests leave it out.
 PYTHON = f" Your code is run by Python {sys.version_info.major}.{sys.version_info.minor}."

@@ -132,9 +132,10 @@ def observe(case):
 
     if "before" in case:
         compute_mean_cosine_similarity(case["pairs"], embedding(case["before"]))
+    pairs = list(case["pairs"])
     try:
-        similarity = compute_mean_cosine_similarity(list(case["pairs"]), embedding(case["embedding"]))
+        similarity = compute_mean_cosine_similarity(pairs, embedding(case["embedding"]))
     except ValueError:
         return "refused"
     unchanged = all(np.array_equal(vectors, kept) for vectors, kept in returned)
-    return {dtype: float(similarity), "vectors_unchanged": unchanged}
+    return {dtype: float(similarity), "vectors_unchanged": unchanged, "pairs_unchanged": pairs == case["pairs"]}

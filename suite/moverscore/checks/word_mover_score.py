@@ -1,5 +1,6 @@
 """word_mover_score: scores over layers, n-grams, left-out tokens and padding; then the experiment."""
 
+import copy
 from itertools import product
 
 import torch
@@ -106,7 +107,8 @@ def observe(case):
     from moverscore.score import word_mover_score
 
     inputs = [values.clone() if torch.is_tensor(values) else [list(row) for row in values] for values in case["inputs"]]
-    scores = word_mover_score(*inputs, **case["options"])
+    options = copy.deepcopy(case["options"])
+    scores = word_mover_score(*inputs, **options)
     return {
         "scores": scores,
         "floats": [isinstance(score, float) for score in scores],
@@ -114,4 +116,5 @@ def observe(case):
             torch.equal(values.nan_to_num(), given.nan_to_num()) if torch.is_tensor(given) else values == given
             for values, given in zip(inputs, case["inputs"], strict=True)
         ],
+        "options_unchanged": options == case["options"],
     }

@@ -35,6 +35,8 @@ def cases(seed):
     yield {"name": "a width of one", "features": rows(6, 1), "config": {"n_views": 2, "temperature": uniform(0.2, 2)}}
     near = torch.nn.functional.normalize(rows(8, 5)) * (0.999 + 0.002 * torch.rand(8, 1, generator=generator))
     yield {"name": "nearly normalised", "features": near, "config": {"n_views": 2, "temperature": uniform(0.2, 2)}}
+    given = {"n_views": 3, "temperature": 1.0}
+    yield {"name": "a temperature of one", "features": rows(3 * integer(2, 4), 5), "config": given}
     yield {"name": "the default settings", "features": rows(10, 5), "config": {}}
     yield {"name": "experiment", "seed": seed % 1000}
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 MODULES = (
     "rates",
     "forensic",
+    "horizon",
     "failures",
     "endings",
     "attempts",

@@ -3,16 +3,10 @@
 import math
 
 
-def _cosine(a: Tensor, b: Tensor) -> float:
-    a, b = a.double(), b.double()
-    norms = float(a.norm()) * float(b.norm())
-    return float(a @ b) / norms if norms else 0.0
-
-
-def _average(tokens: list[Tensor], weights: list[float], others: list[Tensor]) -> float:
-    if not tokens or not others or sum(weights) == 0:
+def _average(tokens: Tensor, weights: list[float], others: Tensor) -> float:
+    if not len(tokens) or not len(others) or sum(weights) == 0:
         return 0.0
-    best = [max(_cosine(token, other) for other in others) for token in tokens]
+    best = [max((others @ token).tolist()) for token in tokens]
     return math.fsum(w * b for w, b in zip(weights, best, strict=True)) / math.fsum(weights)
 
 
@@ -30,7 +24,7 @@ def greedy_cos_idf(
     ):
         reference = [i for i, present in enumerate(r_mask.tolist()) if present]
         candidate = [i for i, present in enumerate(h_mask.tolist()) if present]
-        refs, hyps = [r_emb[i] for i in reference], [h_emb[i] for i in candidate]
+        refs, hyps = (F.normalize(x.double(), dim=-1) for x in (r_emb[reference], h_emb[candidate]))
         precision = _average(hyps, [float(h_idf[i]) for i in candidate], refs)
         recall = _average(refs, [float(r_idf[i]) for i in reference], hyps)
         f = 2 * precision * recall / (precision + recall) if precision or recall else 0.0
