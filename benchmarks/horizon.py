@@ -129,8 +129,8 @@ def page(found: dict[tuple[float, str, int], list[Width]], systems: int) -> str:
 
 TEXT = """# The reproduction horizon
 
-The horizon of a system, K50, is the number of changes at which it solves half of the [forensic tasks](forensic-tasks.md).
-It is a scale without an upper end: a better system has a larger horizon.
+The horizon of a system, K50, is the number of changes at which it solves half of the
+[forensic tasks](forensic-tasks.md). It is a scale without an upper end: a better system has a larger horizon.
 
 The model is logistic in the logarithm of the number of changes, with a slope and an effect of each paper. Its prior is
 flat in the logarithm of K50 between 0.25 and 32. The estimate is the posterior median, and the interval is the central
@@ -152,8 +152,8 @@ hold the true horizon. Width is the geometric mean of the upper end over the low
 {rows}
 
 Over all horizons, at least {least:.0%} of the intervals of either design hold the true horizon, whatever the number of
-tasks. After 12 and 24 tasks, the adaptive design has intervals of width {quarter:.1f} and {half:.1f}; after 24 and 48 tasks,
-the ladder has {fixed_half:.1f} and {whole:.1f}.
+tasks. After 12 and 24 tasks, the adaptive design has intervals of width {quarter:.1f} and {half:.1f}; after 24 and
+48 tasks, the ladder has {fixed_half:.1f} and {whole:.1f}.
 
 At the ends of the scale, bias is inevitable: below one change and above twelve there are no tasks.
 """

@@ -130,6 +130,9 @@ def cases(seed):
     negated = [("negated", 0), ("ban", (0,))]
     yield case("ruled-out tokens win", many, 4, processors=negated, relative_top=0.5, edge=True)
     yield case("a model in training", many, 5, training=True, edge=True)
+    far = case("logits far from zero", many, 4, edge=True)
+    far["scripted"][0].add_(900)
+    yield far
     for layout in ("logits", "ids"):
         yield case(f"{layout} by columns", many, 5, layout=layout, edge=True)
     again = case("called again with other prompts and settings", many, 5, eos_ids=(3,), edge=True)
@@ -272,6 +275,7 @@ def decode(model, ids, settings, kinds, edge=False):
 
     processors, before = [processor(*kind) for kind in kinds], ids.clone()
     weights = [parameter.detach().clone() for parameter in model.parameters()]
+    flags = [parameter.requires_grad for parameter in model.parameters()]
     training = model.training
     arguments = [model, ids, DolaConfig(**settings), *([processors] if processors else [])]
     output = dola_greedy_decode(*arguments)
@@ -280,6 +284,7 @@ def decode(model, ids, settings, kinds, edge=False):
         kept = all(torch.equal(one, two) for one, two in zip(model.parameters(), weights, strict=True))
         facts["unchanged"] = [torch.equal(before, ids), kept, model.training == training]
         facts["unchanged"].append(all(part.grad is None for part in model.parameters()))
+        facts["unchanged"].append([part.requires_grad for part in model.parameters()] == flags)
     return output, facts
 
 

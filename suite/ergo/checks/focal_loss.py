@@ -65,8 +65,9 @@ def cases(seed):
         yield edge(f"padding only, average {average}", padding, average=average)
         padding["preds"] = padding["preds"].masked_fill(padding["preds"] > 0, math.nan)
         yield edge(f"padding only, with NaN, average {average}", padding, average=average)
-    none = {"preds": torch.zeros(2, 0, 3, dtype=torch.float64), "labels": torch.zeros(2, 0, dtype=torch.long)}
-    yield edge("no pairs", none, alpha=alpha_of("weights", 3))
+    for shape in ((2, 0), (0, 3)):
+        none = {"preds": torch.zeros(*shape, 3, dtype=torch.float64), "labels": torch.zeros(*shape, dtype=torch.long)}
+        yield edge(f"no pairs, shape {shape}", none, alpha=alpha_of("weights", 3))
     for value in (math.nan, math.inf, -math.inf, 3e38):
         given = batch(3, 6, dtype=torch.float32)
         given["labels"][:, 4:] = -100
@@ -109,12 +110,17 @@ def observe(case):
         # One object whose settings change after a call with another dtype.
         criterion(case["preds"].to(torch.bfloat16).flip(-1), case["labels"])
         criterion.alpha, criterion.gamma, _, criterion.size_average = case["settings"]
+    settings = _settings(criterion)
     loss = criterion(preds, labels)
     [gradient] = torch.autograd.grad(1.7 * loss, preds)
-    unchanged = [torch.equal(labels, case["labels"])]
+    unchanged = [torch.equal(labels, case["labels"]), _settings(criterion) == settings]
     unchanged.append(torch.equal(preds.detach().nan_to_num(9.0), case["preds"].nan_to_num(9.0)))
     kind = KINDS.get(preds.dtype, "half")
     return {"unchanged": unchanged, "dtype": str(loss.dtype), kind: {"loss": loss, "gradient": gradient}}
+
+
+def _settings(criterion):
+    return [criterion.alpha, criterion.gamma, criterion.num_classes, criterion.size_average]
 
 
 def of_model(case, criterion):

@@ -115,6 +115,7 @@ def cases(seed):
     yield case("no module", rows(sizes), (False, False, False), edge=True)
     yield case("no module and no rows", [], (False, False, False), edge=True)
     yield case("unknown position", rows(sizes), position="last", columns=True, edge=True)
+    yield case("empty position", rows(sizes), position="", columns=True, edge=True)
     yield case("unknown position and no label", [["A", "B", "C", "ND", "geo"]], position="query", edge=True)
 
 

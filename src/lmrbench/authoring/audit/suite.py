@@ -17,6 +17,7 @@ from lmrbench.authoring.audit.certificate import (
 from lmrbench.authoring.audit.laboratory import Advance
 from lmrbench.authoring.audit.leaks import foreign_leaks, leaks_between_tiers, missing, worst_leak
 from lmrbench.authoring.audit.tiers import audit_of_tier
+from lmrbench.authoring.audit.visibility import decided_mutants
 from lmrbench.authoring.new.drafting import left_to_do
 from lmrbench.sandbox.protocol import WorkerPool
 from lmrbench.tasks.digests import audit_digest, runs_digest
@@ -51,10 +52,15 @@ def audited(
 
 
 def renewed(tasks: Iterable[Task], seeds: int) -> dict[str, Certificate]:
-    """Renew and store the certificates of tasks of which only the texts for solvers changed; nothing has to run."""
+    """Renew and store the certificates of tasks of which only the texts for solvers changed; nothing has to run.
+
+    Raises:
+        TaskError: A text no longer has a sentence that decides a mutant.
+    """
     found = {}
     for task in tasks:
         if (known := read_runs(task)) is not None and known.seeds >= seeds:
+            decided_mutants(task)
             # Of a whole method no constant has to be stated; see `tier_audit`.
             lacking = known.missing if task.tier == "method" else missing(task)
             update = {"digest": audit_digest(task), "leak": worst_leak(task), "missing": lacking}

@@ -38,9 +38,9 @@ def visibility(task: Task, mutation: Mutation, pool: WorkerPool, advance: Advanc
         advance: Called with the name of a stage, the number of its finished jobs, and their total.
 
     Raises:
-        TaskError: The table of decided mutants names an unknown mutant, or a sentence that no solver reads.
+        TaskError: The table of decided mutants names an unknown mutant; or see `decided_mutants`.
     """
-    every, decided = mutants(task), _decided(task)
+    every, decided = mutants(task), decided_mutants(task)
     if unknown := decided - {mutant.id for mutant in every}:
         raise TaskError(f"{decided_file(task)}: there is no mutant {min(unknown)}")
     let_pass = {item.id for item in mutation.survivors} | set(tomllib.loads(task.files.equivalents))
@@ -62,6 +62,26 @@ def visibility(task: Task, mutation: Mutation, pool: WorkerPool, advance: Advanc
         decided=len(hidden) - len(undecided),
         undecided=tuple(Survivor(id=item.id, operator=item.operator, diff=item.diff) for item in undecided),
     )
+
+
+def decided_mutants(task: Task) -> set[str]:
+    """Return the ids of the mutants of a method that a sentence decides.
+
+    Raises:
+        TaskError: The table of decided mutants is malformed, or has a sentence that no solver reads.
+    """
+    file = decided_file(task)
+    try:
+        table = tomllib.loads(task.files.decided)
+    except tomllib.TOMLDecodeError as error:
+        raise TaskError(f"{file}: {error}") from error
+    read = [_plain(text) for text in _read(task)]
+    for sentence, ids in table.items():
+        if not isinstance(ids, list) or not all(isinstance(item, str) for item in ids):
+            raise TaskError(f"{file}: {sentence!r}: expected a list of ids of mutants")
+        if not any(_plain(sentence) in text for text in read):
+            raise TaskError(f"{file}: neither instruction nor summary nor docstring says {sentence!r}")
+    return {item for ids in table.values() for item in ids}
 
 
 def _logging(task: Task, seeds: tuple[int, ...], pool: WorkerPool, advance: Advance) -> Laboratory:
@@ -95,22 +115,6 @@ def _lines(task: Task, target: Target) -> int:
     node = find(task.files.repository[target.file], target.qualname).node
     assert node.end_lineno is not None
     return node.end_lineno - node.lineno + 1
-
-
-def _decided(task: Task) -> set[str]:
-    """Return the ids of the mutants that a sentence decides. Each sentence must be in a text that a solver reads."""
-    file = decided_file(task)
-    try:
-        table = tomllib.loads(task.files.decided)
-    except tomllib.TOMLDecodeError as error:
-        raise TaskError(f"{file}: {error}") from error
-    read = [_plain(text) for text in _read(task)]
-    for sentence, ids in table.items():
-        if not isinstance(ids, list) or not all(isinstance(item, str) for item in ids):
-            raise TaskError(f"{file}: {sentence!r}: expected a list of ids of mutants")
-        if not any(_plain(sentence) in text for text in read):
-            raise TaskError(f"{file}: neither instruction nor summary nor docstring says {sentence!r}")
-    return {item for ids in table.values() for item in ids}
 
 
 def _read(task: Task) -> Iterator[str]:

@@ -1,7 +1,4 @@
-"""BM25L: weights and scores over corpora of many shapes, with parameters alone and combined; then the experiment.
-
-No document holds a word of a query twice: there the published package departs from the paper.
-"""
+"""BM25L: weights and scores over corpora of many shapes, with parameters alone and combined; then the experiment."""
 
 import numpy as np
 
@@ -12,13 +9,13 @@ def cases(seed):
     generator = np.random.default_rng(seed)
     vocabulary = [f"w{number}" for number in range(12)]
     # Few words are common, most are rare.
-    shares = np.minimum(1, 1.6 / np.arange(1, 13))
+    shares = 1 / np.arange(1, 13)
+    shares /= shares.sum()
 
     def document(length):
-        """Some of the words, once each, among filler."""
-        words = [word for word, share in zip(vocabulary, shares, strict=True) if generator.random() < share][:length]
-        words += [f"filler{number}" for number in generator.integers(40, size=length - len(words))]
-        return [str(word) for word in generator.permutation(words)] if words else []
+        """Words that may occur several times, and other words, about as many."""
+        words = [str(word) for word in generator.choice(vocabulary, length, p=shares)]
+        return [f"filler{generator.integers(40)}" if generator.random() < 0.5 else word for word in words]
 
     def corpus(count=7, most=30):
         return [document(int(length)) for length in generator.integers(1, most, count)]
@@ -50,6 +47,8 @@ def cases(seed):
         long = document(int(generator.integers(500, 1500)))
         yield case(f"a very long document, {number}", [*corpus(20, 8), long], settings=settings(*_RANGES))
     common = [[*document(int(length)), "all"] for length in generator.integers(1, 30, 6)]
+    times = [[*document(10), *["w0"] * int(count)] for count in generator.integers(0, 40, 8)]
+    yield case("a word many times", times, [["w0"], ["w0", "w1"]], settings=settings(*_RANGES))
     yield case("a word of all documents", common, [["all"], ["all", *query(2)]])
     unknown = [["none"], [*query(1), "none", *query(2)], [word.upper() for word in query(2)]]
     yield case("words that no document holds", corpus(), unknown)
@@ -72,7 +71,7 @@ def observe(case):
         from experiment import run
 
         return {"experiment": run(case["seed"])}
-    from rank_bm25 import BM25L
+    from bm25l import BM25L
 
     index = BM25L(case["documents"], **case["settings"])
     found = {"weights": [[word, float(weight)] for word, weight in sorted(index.idf.items())], "scores": []}

@@ -43,8 +43,8 @@ def cases(seed):
         given = softmax(f"{how}, all scores large", strict, 6)
         yield given | {"scores": given["scores"] + uniform(1, low=100.0, high=200.0).item()}
 
-    for dtype, strengths, again in product((torch.float32, torch.float64), (True, False), (True, False)):
-        name = f"{dtype}, {'strengths' if strengths else 'none'}, {'once' if again else 'twice'}"
+    for dtype, strengths, draw in product((torch.float32, torch.float64), (True, False), (1, 2)):
+        name = f"{dtype}, {'strengths' if strengths else 'no strengths'}, draw {draw}"
         yield attention(name, dtype=dtype) | ({} if strengths else {"beta": None})
     yield attention("by position", positional=True)
     for steps in (2, 3, integer(20, 40)):

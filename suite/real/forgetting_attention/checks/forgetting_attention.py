@@ -45,7 +45,7 @@ def cases(seed):
         options |= {"scale": uniform(1, low=0.2, high=1.5).item()} if scaled else {}
         parts = ["window"] * window + ["scale"] * scaled + ["groups"] * grouped
         kept, group = (2 + again, 2) if grouped else (integer(1, 3), 1)
-        given = case(f"{', '.join(parts) or 'the inputs alone'}, {'again' if again else 'once'}", options, kept, group)
+        given = case(f"{', '.join(parts) or 'the inputs alone'}, draw {1 + again}", options, kept, group)
         if (number + number // 8) % 2:
             given |= {name: given[name].double() for name in INPUTS}
         yield given
@@ -93,7 +93,7 @@ def cases(seed):
         yield given | {name: given[name].to(kind) for name, kind in zip(INPUTS, order, strict=True)}
     yield case("without gradients", {}, frozen=True, edge=True)
     yield case("without gradients, window and scale", {"window_size": 3, "scale": 0.4}, frozen=True, edge=True)
-    for heads, kept in ((3, 2), (2, 3), (2, 0)):
+    for heads, kept in ((3, 2), (2, 3)):
         given = case(f"{heads} heads for {kept}", {}, kept=1, group=heads, edge=True, refused=True)
         yield given | {name: given[name].expand(-1, -1, kept, -1).clone() for name in ("k", "v")}
 

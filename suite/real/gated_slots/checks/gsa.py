@@ -1,8 +1,11 @@
 """Gated slot attention: outputs, memories and gradients of every option, and continued calls; then the experiment."""
 
+from itertools import product
+
 import torch
 
 INPUTS = ("q", "k", "v", "s", "g")
+SQUARE = ("batch", "length", "heads", "width", "value_width", "slots")
 
 
 def cases(seed):
@@ -19,6 +22,7 @@ def cases(seed):
 
     def case(
         name,
+        options,
         batch=2,
         length=7,
         heads=2,
@@ -30,7 +34,6 @@ def cases(seed):
         state=False,
         dtype="float32",
         decay=0.7,
-        options=None,
         **more,
     ):
         given = {
@@ -51,46 +54,57 @@ def cases(seed):
                 *(normal(*item.shape) for item in memories),
             ],
             "dtype": dtype,
-            "options": {"output_final_state": True} | (options or {}),
+            "options": options,
         } | more
 
-    def edge(*args, **more):
-        return case(*args, **more) | {"edge": True}
+    def edge(name, options=None, **more):
+        return case(name, {"output_final_state": True} | (options or {}), **more) | {"edge": True}
 
+    # Every combination of the options; half of the cases in double precision.
+    for number, (gated, state, final, scaled) in enumerate(product((True, False), repeat=4)):
+        options = {"output_final_state": True} if final else {}
+        options |= {"scale": uniform(0.2, 2.0)} if scaled else {}
+        parts = [
+            "gates" if gated else "no gates",
+            *["initial state"] * state,
+            *["final state"] * final,
+            *["scale"] * scaled,
+        ]
+        names = ("batch", "length", "heads", "groups", "width", "value_width", "slots")
+        bounds = ((1, 3), (3, 7), (2, 3), (2, 3), (2, 6), (2, 6), (2, 6))
+        sizes = {name: integer(*bound) for name, bound in zip(names, bounds, strict=True)}
+        dtype = ("float32", "float64")[(number + number // 4) % 2]
+        yield case(", ".join(parts), gated=gated, state=state, dtype=dtype, options=options, **sizes)
+    both = {"output_final_state": True}
     for gated in (True, False):
         kind = "" if gated else ", no gates"
-        yield case("the defaults" + kind, gated=gated)
-        yield case("an initial state" + kind, gated=gated, state=True)
-        yield case("the outputs alone" + kind, gated=gated, options={"output_final_state": False}, state=not gated)
-        yield case("one step" + kind, gated=gated, length=1, state=True)
-        yield case("a longer stream" + kind, gated=gated, batch=1, length=40, width=3)
-        yield case("double precision" + kind, gated=gated, dtype="float64", state=True)
-        for scale in (0.0, uniform(1.5, 3), -uniform(0.2, 2)):
-            yield case(f"scale {scale:.1f}{kind}", gated=gated, options={"scale": scale}, state=scale > 0)
-        for number in range(5):
-            names = ("batch", "length", "heads", "groups", "width", "value_width", "slots")
-            sizes = dict(zip(names, (integer(1, 3), integer(2, 8), *(integer(1, 4) for _ in range(5))), strict=True))
-            options = {"scale": uniform(-2, 2)} if number % 2 else {}
-            yield case(f"sizes {number}{kind}", gated=gated, state=number in (0, 3), options=options, **sizes)
-    yield case("query heads and memories in equal number", heads=3, groups=1, state=True)
-    yield case("one memory for all", heads=1, groups=3, state=True)
-    yield case("slow gates", decay=0.002, state=True)
-    yield case("fast gates", decay=3.0, state=True)
-    given = case("a memory as in the paper", state=True)
+        yield case("one step" + kind, both, gated=gated, length=1, state=True)
+        yield case("a longer stream" + kind, both, gated=gated, batch=1, length=24, width=3)
+        yield case("all sizes alike" + kind, both, gated=gated, state=True, **dict.fromkeys(SQUARE, 4), groups=1)
+        yield case("sizes of one" + kind, both, gated=gated, **dict.fromkeys(SQUARE, 1), groups=1)
+    yield case("query heads and memories in equal number", both, heads=3, groups=1, state=True)
+    yield case("one memory for all", both, heads=1, groups=3, state=True)
+    yield case("slow gates", both, decay=0.002, state=True)
+    yield case("fast gates", both, decay=3.0, state=True)
+    given = case("a memory as in the paper", both, state=True)
     given["inputs"]["s"] = -torch.expm1(given["inputs"]["g"])
     yield given
-    yield case("a stream in two parts", split=integer(2, 5), options={"scale": 0.8})
-    yield case("a stream in two parts, from a state", split=integer(2, 5), state=True)
+    yield case("a stream in two parts", both | {"scale": uniform(0.3, 1.5)}, split=integer(2, 5))
+    yield case("a stream in two parts, from a state", both, split=integer(2, 5), state=True)
     yield {"name": "experiment", "seed": seed % 1000}
 
     for gated in (True, False):
         kind = "" if gated else ", no gates"
         for dtype in ("bfloat16", "float16"):
-            yield edge(f"{dtype}{kind}", gated=gated, dtype=dtype, length=16, state=True)
-        yield edge("the same sizes, other values before" + kind, gated=gated, before=True, state=True)
+            yield edge(f"{dtype}{kind}", gated=gated, dtype=dtype, length=10, state=True)
+        for scale in (0.0, -uniform(0.2, 2.0)):
+            yield edge(f"scale {'of 0' if scale == 0 else 'below 0'}{kind}", {"scale": scale}, gated=gated, state=True)
+        yield edge("the same sizes, other values before" + kind, gated=gated, groups=1, before=True, state=True)
         for dtype in ("float32", "float64"):
-            yield edge(f"no gradient is needed, {dtype}{kind}", gated=gated, dtype=dtype, state=True, frozen=True)
-    given = edge("gates close to 0", batch=1, length=20, state=True, decay=3.0)
+            yield edge(
+                f"no gradient is needed, {dtype}{kind}", gated=gated, dtype=dtype, groups=1, state=True, frozen=True
+            )
+    given = edge("gates close to 0", batch=1, length=12, state=True, decay=3.0)
     given["inputs"]["g"] = (given["inputs"]["g"] * torch.tensor([0.0, 20.0, 1.0, 5.0])).clamp(min=-50)
     yield given
     given = edge("a large state is wiped", length=1, state=True)

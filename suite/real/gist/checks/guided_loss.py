@@ -68,10 +68,10 @@ def cases(seed):
     yield {"name": "experiment", "seed": seed % 1000}
 
     def exact(rows):
-        """A guide whose similarities have no rounding, as words have four entries of the same magnitude."""
+        """A guide whose similarities have no rounding: a word and two special tokens have a mean of four ±1."""
         guide = torch.zeros(len(WORDS) + 3, 6, dtype=torch.float64)
         for row in guide[3:]:
-            signs = torch.randint(2, (4,), generator=generator).double() * 2 - 1
+            signs = 6 * torch.randint(2, (4,), generator=generator).double() - 3
             row[torch.randperm(6, generator=generator)[:4]] = signs
         words = [WORDS[place] for place in torch.randperm(len(WORDS), generator=generator)[: 3 * rows].tolist()]
         return {"guide": guide, "texts": [words[:rows], words[rows : 2 * rows], words[2 * rows :]]}

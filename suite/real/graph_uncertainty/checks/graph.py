@@ -48,8 +48,6 @@ def cases(seed):
     yield {"name": "many strings", "strings": [[text(1, 12) for _ in range(20)]]}
     words = [f"w{place}" for place in generator.permutation(60)]
     yield {"name": "many words", "strings": [[" ".join(words[:50]), " ".join(words[10:]), " ".join(words[:2])]]}
-    strings = [text(0, 2) for _ in range(5)]
-    yield {"name": "strings without words", "strings": [["", *strings, " ", "\n"], [""]], "edge": True}
 
     for size in (2, 3, 7, 12, 20):
         yield case(f"{size} responses", size)
@@ -69,6 +67,10 @@ def cases(seed):
     for affinity in ("entail", "contra"):
         yield case(f"single precision, {affinity}", 7, dtype="float32", affinity=affinity)
         yield case(f"single precision, even, {affinity}", 12, "even", dtype="float32", affinity=affinity, thres=2.5)
+    yield {"name": "experiment", "seed": seed % 1000}
+
+    strings = [text(0, 2) for _ in range(5)]
+    yield {"name": "strings without words", "strings": [["", *strings, " ", "\n"], [""]], "edge": True}
     yield case("one response", 1) | {"edge": True}
     given = case("all alike and all apart", 5, questions=2, thres=0.5)
     yield given | {KEYS[0]: np.stack([np.ones((5, 5)), np.eye(5)]), "edge": True}
@@ -79,7 +81,6 @@ def cases(seed):
         if all(_is_clear(given, given["texts"], {**given["settings"], **changes}, 1e-3) for changes in later):
             break
     yield given | {"later": list(later), "edge": True}
-    yield {"name": "experiment", "seed": seed % 1000}
 
 
 def _is_clear(matrices, texts, settings, least):

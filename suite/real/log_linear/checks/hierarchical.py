@@ -58,15 +58,15 @@ def cases(seed):
     yield matrix("matrix with more levels than needed", 9, (2,), extra=3)
     yield matrix("matrix of open gates", 9, gates=torch.zeros(9).double())
     yield attention("the defaults")
-    for scale in (None, uniform(1, low=1.2, high=3.0).item(), 0.0, -uniform(1, low=0.2, high=2.0).item()):
-        kind = "the root of the width" if scale is None else "0" if not scale else "above 0" if scale > 0 else "below 0"
+    for scale in (None, uniform(1, low=0.2, high=3.0).item()):
+        kind = "the root of the width" if scale is None else "a number"
         yield attention(f"scale: {kind}", options={"scale": scale}, width=7)
     for number in range(10):
         names = ("rows", "steps", "groups", "shared", "width", "value_width", "extra")
         bounds = ((1, 3), (1, 12), (1, 3), (1, 3), (1, 6), (1, 6), (0, 2))
         sizes = {name: integer(*bound) for name, bound in zip(names, bounds, strict=True)}
-        more = {"dtype": ("float32", "float64")[number % 2], "options": ({}, {"scale": None})[number // 2 % 2]}
-        yield attention(f"sizes {number}", **sizes, **more)
+        scale = ({}, {"scale": None}, {"scale": uniform(1, low=0.2, high=3.0).item()})[number % 3]
+        yield attention(f"sizes {number}", dtype=("float32", "float64")[number % 2], options=scale, **sizes)
     yield attention("one position", steps=1)
     yield attention("as many groups as heads", groups=3, shared=1)
     yield attention("as many levels as heads", steps=8)
@@ -93,6 +93,8 @@ def cases(seed):
     given = attention("large scales", key="far")
     given["tensors"]["level_scales"] *= 40
     edges.append(given)
+    for scale in (0.0, -uniform(1, low=0.2, high=2.0).item()):
+        edges.append(attention(f"scale {'of 0' if scale == 0 else 'below 0'}", options={"scale": scale}))
     for given in edges:
         yield given | {"edge": True}
 

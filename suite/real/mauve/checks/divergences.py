@@ -75,6 +75,7 @@ def cases(seed):
     frequencies = [1 / np.arange(1.0, 7), np.r_[np.zeros(2), np.ones(4)]]
     drawn = [generator.choice(6, size=40, p=item / item.sum()) for item in frequencies]
     yield {"name": "features", "features": [9 * np.eye(6)[item] + 0.01 * generator.random((40, 6)) for item in drawn]}
+    yield {"name": "experiment", "seed": seed % 1000}
 
     yield case("one bin", [([1], [1])]) | {"edge": True}
     p = histogram(8)
@@ -84,7 +85,6 @@ def cases(seed):
     yield case("weights of 0 and 1 alone", [pair(6, 0.5)], weights=(1.0, 0.0)) | {"edge": True}
     yield case("unchanged arguments", [pair(6)], weights=(0.7, 0.2, 0.4), array=True, again=True) | {"edge": True}
     yield {"name": "shapes that differ", "refused": [[p, histogram(3)], [p, np.ones(1)]], "edge": True}
-    yield {"name": "experiment", "seed": seed % 1000}
 
 
 def observe(case):

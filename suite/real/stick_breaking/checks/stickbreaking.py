@@ -1,5 +1,7 @@
 """Stick-breaking attention: outputs, what is left of sticks and gradients of every option; then the experiment."""
 
+from itertools import product
+
 import torch
 
 INPUTS = ("q", "k", "v")
@@ -45,23 +47,24 @@ def cases(seed):
     def edge(*args, **more):
         return case(*args, **more) | {"edge": True}
 
+    # Every combination of the options, twice in each precision and with sizes of its own.
+    for dtype, own, scaled, draw in product(("float32", "float64"), (False, True), (False, True), (1, 2)):
+        names = ("batch", "length", "heads", "groups", "width", "value_width")
+        bounds = ((1, 3), (3, 12), (1 + draw % 2, 4), (1 + draw % 2, 3), (2, 7), (2, 7))
+        sizes = {name: integer(*bound) for name, bound in zip(names, bounds, strict=True)}
+        options = {"attend_current": True} if own else {}
+        options |= {"scale": uniform(0.2, 2.5)} if scaled else {}
+        parts = [dtype, *["own position"] * own, *["scale"] * scaled, f"draw {draw}"]
+        yield case(", ".join(parts), dtype=dtype, options=options, **sizes)
     for own in (False, True):
         kind, given = (", own position" if own else ""), {"attend_current": True} if own else {}
-        yield case("the defaults" + kind, options=given)
-        yield case("double precision" + kind, dtype="float64", options=given)
-        yield case("two tokens" + kind, length=2, options=given)
-        yield case("a longer stream" + kind, batch=1, length=60, groups=1, shift=-2.5, options=given | {"scale": 1.0})
-        for scale in (0.0, uniform(1.2, 2.5), -uniform(0.2, 1.5)):
-            yield case(f"scale {(scale > 0) - (scale < 0)}{kind}", options=given | {"scale": scale}, value_width=7)
         sticks = given | {"scale": 1.0}
+        yield case("two tokens" + kind, length=2, options=given)
+        yield case("a longer stream" + kind, batch=1, length=60, groups=1, shift=-2.5, options=sticks)
         yield case("sticks that are used up" + kind, sharpness=0.3, shift=5.0, options=sticks)
         yield case("sticks that are hardly touched" + kind, sharpness=0.3, shift=-6.0, options=sticks)
-        for number in range(4):
-            names = ("batch", "length", "heads", "groups", "width", "value_width")
-            sizes = dict(zip(names, (integer(1, 3), integer(2, 12), *(integer(1, 4) for _ in range(4))), strict=True))
-            more = {"scale": uniform(-2, 2)} if number % 2 else {}
-            dtype = ("float32", "float64")[number // 2]
-            yield case(f"sizes {number}{kind}", dtype=dtype, options=given | more, **sizes)
+    square = dict.fromkeys(("batch", "length", "heads", "width", "value_width"), 4)
+    yield case("all sizes alike", groups=1, **square)
     yield case("one token, own position", length=1, options={"attend_current": True})
     yield case("one token", length=1)
     yield case("as many heads as queries", heads=3, groups=1)
@@ -77,6 +80,9 @@ def cases(seed):
         yield edge("tiny rests" + kind, shift=4.0, sharpness=1.0, logarithm=True, options=given)
         for dtype in ("bfloat16", "float16"):
             yield edge(f"{dtype}{kind}", dtype=dtype, sharpness=4.0, options=given, length=16)
+        for scale in (0.0, -uniform(0.2, 1.5)):
+            name = f"scale {'of 0' if scale == 0 else 'below 0'}{kind}"
+            yield edge(name, options={"attend_current": own, "scale": scale}, value_width=7)
         yield edge("no gradient is needed" + kind, frozen=True, options=given)
     shapes = {
         "another batch of keys and values": ((2, 4, 2, 3), (1, 4, 2, 3), (1, 4, 2, 3)),

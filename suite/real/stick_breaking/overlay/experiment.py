@@ -46,12 +46,17 @@ def run(seed: int = 0) -> dict[str, float]:
             torch.manual_seed(seed)
             # In double precision, so that rounding does not grow over the steps.
             model = _Model(attention).double()
-        optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
-        for _ in range(_STEPS):
-            loss = _loss(model, *_streams(generator, 12, _LENGTH))
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
+        parameters = list(model.parameters())
+        speeds = [torch.zeros_like(parameter) for parameter in parameters]
+        squares = [torch.zeros_like(parameter) for parameter in parameters]
+        for step in range(1, _STEPS + 1):
+            gradients = torch.autograd.grad(_loss(model, *_streams(generator, 12, _LENGTH)), parameters)
+            for parameter, speed, square, gradient in zip(parameters, speeds, squares, gradients, strict=True):
+                # Adam with its usual constants.
+                speed.mul_(0.9).add_(gradient, alpha=0.1)
+                square.mul_(0.999).addcmul_(gradient, gradient, value=0.001)
+                scale = (square / (1 - 0.999**step)).sqrt() + 1e-8
+                parameter.data.sub_(0.05 / (1 - 0.9**step) * speed / scale)
         guess = torch.tensor(float(_VALUES)).log().item()
         for times in (1, 4):
             with torch.no_grad():

@@ -1,4 +1,4 @@
-"""The paper's formula, word by word, with its factor of 0 or 1."""
+"""The paper's formula, word by word."""
 
 
 def _calc_idf(self, nd):

@@ -1,4 +1,4 @@
-"""What delta adds to all documents first, then the rest for the documents that hold a word."""
+"""Only documents that hold a word are visited."""
 
 
 def _calc_idf(self, nd):
@@ -7,12 +7,11 @@ def _calc_idf(self, nd):
 
 
 def get_scores(self, query):
-    shift = self.delta * sum(self.idf.get(word, 0.0) for word in query)
-    scores = np.full(self.corpus_size, shift, dtype=float)
+    scores = np.zeros(self.corpus_size, dtype=float)
     for place, (freqs, length) in enumerate(zip(self.doc_freqs, self.doc_len)):
         penalty = self.k1 - self.k1 * self.b * (1 - length / self.avgdl)
         for word in query:
             if word in freqs:
                 # The saturated frequency, divided through by the count.
-                scores[place] += self.idf[word] * (self.k1 + 1) / (1 + penalty / freqs[word])
+                scores[place] += self.idf[word] * ((self.k1 + 1) / (1 + penalty / freqs[word]) + self.delta)
     return scores
