@@ -93,7 +93,7 @@ def test_every_prompt_and_instruction_names_python_time_limits_and_rules():
     python = f"Your code is run by Python {sys.version_info.major}.{sys.version_info.minor}."
 
     for inputs in ("full", "paper+file", "paper"):
-        for sentence in (python, STATED_TIME_LIMITS, "Nothing runs under `torch.inference_mode`"):
+        for sentence in (python, STATED_TIME_LIMITS, "Second derivatives are not needed."):
             assert prompt_message(task, inputs, "summary", 10**6).text.count(sentence) == 1
             assert workspace_files(task, inputs)["instruction.md"].decode().count(sentence) == 1
             assert sentence in row_of(task, inputs).instruction
