@@ -188,11 +188,11 @@ def draw_horizons(horizons: Sequence[Horizon], systems: Sequence[str]) -> str:
     numbers = {item.system: systems.index(item.system) for item in horizons}
     for item in horizons:
         number = numbers[item.system]
-        style = {"color": f"C{number % 10}", "marker": _MARKERS[number % len(_MARKERS)], "markersize": 5}
-        axes.plot(list(item.shares), list(item.shares.values()), **style)
+        color, marker = f"C{number % 10}", _MARKERS[number % len(_MARKERS)]
+        axes.plot(list(item.shares), list(item.shares.values()), color=color, marker=marker, markersize=5)
         # The interval of the horizon, on the line of one half; many would hide each other at the same height.
         height = 0.5 + 0.02 * (number - (len(systems) - 1) / 2)
-        axes.plot([item.low, item.high], [height, height], color=style["color"], linewidth=2)
+        axes.plot([item.low, item.high], [height, height], color=color, linewidth=2)
     changes = sorted({change for item in horizons for change in item.shares})
     axes.set_xscale("log")
     axes.set_xticks(changes, list(map(str, changes)))

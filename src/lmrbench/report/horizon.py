@@ -127,7 +127,7 @@ def compare(outcomes: Mapping[str, Sequence[Outcome]]) -> list[HorizonRatio]:
         steps = np.arange(joint.shape[0])
         differences = (steps[:, None] - steps).ravel()
         values, places = np.unique(differences, return_inverse=True)
-        weights = np.bincount(places, joint.ravel())
+        weights = np.bincount(places, joint.ravel()).astype(float)
         low, median, high = _quantiles(values * _grid().step, weights)
         below, above = weights[values < 0].sum(), weights[values > 0].sum()
         tie = weights[values == 0].sum()

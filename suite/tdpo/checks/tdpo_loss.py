@@ -58,6 +58,10 @@ def cases(seed):
         far = torch.tensor([[1, -1], [-1, 1], [1, 0], [0, 1]], dtype=torch.float64) * uniform(6000, 9000)
         found = {"statistics": torch.cat([statistics(4), far], dim=1), "options": options | {"beta": uniform(0.1, 2)}}
         yield {"name": f"{name}, far apart", **found, "edge": True}
+        rows = statistics(6)
+        rows[2:] = -1e-3 * torch.rand(2, 6, generator=generator, dtype=torch.float64)
+        found = {"statistics": rows, "options": options | {"beta": uniform(0.5, 2)}}
+        yield {"name": f"{name}, divergences below zero", **found, "edge": True}
         half = torch.randint(0, 9, (4, 8), generator=generator)
         half[:2] *= 2 * torch.randint(0, 2, (2, 8), generator=generator) - 1
         half = half.to((torch.float16, torch.bfloat16)[number % 2])

@@ -1,4 +1,4 @@
-"""What is left of topics when words are replaced by TF-IDF, and when any word may be replaced by any other."""
+"""Do texts keep their topic when words are replaced by TF-IDF, and when any word may be replaced by any other?"""
 
 import json
 import random
@@ -14,8 +14,8 @@ _OF_TOPIC, _COMMON = 3, 10
 
 
 def _text(generator: random.Random, topic: int) -> list[str]:
-    words = [f"t{topic}w{number}" for number in generator.sample(range(_TOPIC_WORDS), _OF_TOPIC)]
-    words += [f"c{number}" for number in generator.sample(range(_COMMON_WORDS), _COMMON)]
+    words = [f"t{topic}w{generator.randrange(_TOPIC_WORDS)}" for _ in range(_OF_TOPIC)]
+    words += [f"c{generator.randrange(_COMMON_WORDS)}" for _ in range(_COMMON)]
     generator.shuffle(words)
     return words
 

@@ -1,7 +1,5 @@
 """One document after the other, with plain floats and math.fsum."""
 
-import math
-
 
 def _calc_idf(self, nd):
     self.idf.update((word, math.log1p(self.corpus_size) - math.log(count)) for word, count in nd.items())
@@ -9,12 +7,13 @@ def _calc_idf(self, nd):
 
 def get_scores(self, query):
     def component(word, counts, length):
-        count = counts[word]
+        count = counts.get(word, 0)
         norm = 1 - self.b + self.b * length / self.avgdl
         return self.idf[word] * (self.delta + count / (count + self.k1 * norm) * (self.k1 + 1))
 
+    known = [word for word in query if word in self.idf]
     totals = [
-        math.fsum(component(word, counts, length) for word in query if word in counts)
+        math.fsum(component(word, counts, length) for word in known)
         for counts, length in zip(self.doc_freqs, self.doc_len)
     ]
     return np.array(totals, dtype=np.float64)

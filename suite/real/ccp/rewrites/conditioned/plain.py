@@ -1,10 +1,14 @@
-"""The shortest code for the nine methods."""
+"""Two lists for each word, and a relation as a set of what both directions say."""
 
 
 def _relation(forward, backward):
-    if forward == "neutral":
-        return backward
-    return forward if backward in (forward, "neutral") else "neutral"
+    both = {forward, backward}
+    if both == {"entail", "contra"}:
+        return "neutral"
+    for name in ("entail", "contra"):
+        if name in both:
+            return name
+    return "neutral"
 
 
 def _log_ccp(alternatives, matrix):
@@ -52,7 +56,7 @@ class ClaimConditionedProbability:
         for answer, matrices in zip(stats["greedy_tokens_alternatives"], stats["greedy_tokens_alternatives_nli"]):
             logs = [_log_ccp(*pair) for pair in zip(answer, matrices)]
             result.append(-self._reduce(logs))
-        return np.array(result)
+        return np.array(result, dtype=np.float64)
 
 
 class ClaimConditionedProbabilityClaim:
@@ -79,6 +83,7 @@ class ClaimConditionedProbabilityClaim:
         for answer, by_claim, row in zip(alternatives, alternatives_nli, claims):
             found = []
             for claim, matrices in zip(row, by_claim):
+                assert len(matrices) == len(claim.aligned_token_ids)
                 pairs = zip([answer[t] for t in claim.aligned_token_ids], matrices)
                 found.append(-self._reduce([self._token_ccp(*pair) for pair in pairs]))
             result.append(found)

@@ -1,4 +1,4 @@
-"""Edge: Counts tokens with the same score as one of the `min_tokens_to_keep`."""
+"""Counts equal deviations among the most typical once."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Edge: Subtracts the greatest score of the batch, so the exponentials of other rows underflow."""
+"""Takes off the greatest score of the whole batch, not the row's."""
 
 import torch
 

@@ -1,0 +1,18 @@
+"""Takes off the greatest score of the whole batch, not the row's."""
+
+import torch
+
+
+class EtaLogitsWarper:
+    def __call__(self, input_ids, scores):
+        logits = scores.detach().double()
+        logits = logits - logits.amax()
+        weights = logits.exp()
+        probabilities = weights / weights.sum(dim=-1, keepdim=True)
+        entropy = torch.special.entr(probabilities).sum(dim=-1, keepdim=True)
+        epsilon = self.epsilon.detach().double().reshape(())
+        eta = torch.minimum(epsilon, epsilon.sqrt() * torch.exp(-entropy))
+        least = min(self.min_tokens_to_keep, scores.shape[-1])
+        lowest = scores.detach().topk(least, dim=-1).values[..., -1:]
+        keep = (probabilities >= eta) | (scores.detach() >= lowest)
+        return torch.where(keep, scores, self.filter_value)

@@ -1,0 +1,21 @@
+"""Takes logarithms of probabilities plus 1e-9, so that all rare tokens are equally typical."""
+
+import torch
+
+
+class TypicalLogitsWarper:
+    def __call__(self, input_ids, scores):
+        logits = scores.detach().double()
+        logits = logits - logits.amax(dim=-1, keepdim=True)
+        weights = logits.exp()
+        total = weights.sum(dim=-1, keepdim=True)
+        probabilities = weights / total
+        entropy = torch.special.entr(probabilities).sum(dim=-1, keepdim=True)
+        deviations = (entropy + (probabilities.to(scores.dtype) + 1e-9).log()).abs()
+        ordered, places = deviations.sort(dim=-1, stable=True)
+        sums = probabilities.gather(-1, places).cumsum(dim=-1)
+        last = (sums < self.mass).sum(dim=-1, keepdim=True).clamp(max=scores.shape[-1] - 1)
+        keep = deviations <= ordered.gather(-1, last)
+        least = min(self.min_tokens_to_keep, scores.shape[-1])
+        keep = keep.scatter(-1, places[..., :least], True)
+        return torch.where(keep, scores, self.filter_value)
