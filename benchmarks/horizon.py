@@ -130,14 +130,18 @@ def page(found: dict[tuple[float, str, int], list[Width]], systems: int) -> str:
 TEXT = """# The reproduction horizon
 
 The horizon of a system, K50, is the number of changes at which it solves half of the
-[forensic tasks](forensic-tasks.md). It is a scale without an upper end: a better system has a larger horizon.
+[forensic tasks](forensic-tasks.md). A better system has a larger horizon.
 
 The model is logistic in the logarithm of the number of changes, with a slope and an effect of each paper. Its prior is
 flat in the logarithm of K50 between 0.25 and 32. The estimate is the posterior median, and the interval is the central
 95% of the posterior. `lmrbench report` shows both for every run with forensic tasks, draws the curve, and compares each
 two systems by the ratio of their horizons, with the same effects of papers for both.
 
-## How good the estimate is
+`lmrbench.report.horizon.most_informative` chooses the next tasks of a system from the answers so far. It returns
+papers and numbers of changes. For `("dpo", 3)`, give `lmrbench run` the option `--task dpo/forensic_3_SEED`, with a
+seed of your own.
+
+## Accuracy
 
 This page was written by `python benchmarks/horizon.py`. {systems} systems were simulated for each true horizon, with 20
 papers, slopes of {slopes} and effects of papers with a standard deviation of {spreads} (natural logarithm). The ladder

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from lmrbench.authoring.audit.certificate import read_certificate
 from lmrbench.authoring.audit.laboratory import PATIENT
+from lmrbench.authoring.audit.suite import audited, renewed
 from lmrbench.authoring.audit.tiers import audit_of_tier
 from lmrbench.authoring.audit.visibility import visibility
 from lmrbench.cli import app
@@ -160,6 +161,21 @@ def test_a_table_of_decided_mutants_that_is_not_true_is_refused(paper, pool, tab
 
     with pytest.raises(TaskError, match=said):
         audit_of_tier(method(paper), range(1), pool)
+
+
+def test_a_certificate_is_not_renewed_when_a_sentence_that_decides_a_mutant_has_gone(paper, pool):
+    (paper / "decided").mkdir()
+    (paper / "decided" / "blending.toml").write_text('"An empty list gives 0.0." = []\n')
+    list(audited([method(paper)], 1, pool, lambda *_: None, write=True))
+    file = paper / "task.toml"
+    text = file.read_text()
+    assert "Implement both functions. An empty list gives 0.0." in text
+
+    file.write_text(text.replace("Implement both functions. An empty", "Write both functions. An empty"))
+    assert list(renewed([method(paper)], 1)) == ["toy/blending"]
+    file.write_text(text.replace(" An empty list gives 0.0.", ""))
+    with pytest.raises(TaskError, match=r"docstring says 'An empty list gives 0\.0\.'"):
+        renewed([method(paper)], 1)
 
 
 def test_results_that_are_no_longer_those_of_the_reference_are_a_shortfall(paper, pool):

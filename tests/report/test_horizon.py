@@ -2,6 +2,7 @@
 
 import json
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -82,6 +83,18 @@ def test_two_systems_are_compared_over_the_same_papers():
     (same,) = compare({"one": systems["weak"], "other": systems["weak"]})
     assert same.ratio == pytest.approx(1, abs=0.01)
     assert same.p == pytest.approx(1, abs=0.01)
+
+
+def test_systems_of_which_one_solves_all_and_the_other_nothing_are_compared_without_a_warning():
+    def answered(solved):
+        return [Outcome(paper, changes, solved) for paper in PAPERS[:3] for changes in LADDER * 4]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (found,) = compare({"all": answered(1.0), "nothing": answered(0.0)})
+
+    assert 4 < found.low < found.ratio < found.high < 129
+    assert found.p < 0.001
 
 
 def test_three_systems_give_three_comparisons_and_one_gives_none():

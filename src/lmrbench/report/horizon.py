@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-# The numbers of changes of the published draws.
+# The numbers of changes of the tasks that a horizon is measured with.
 LADDER = (1, 2, 3, 4, 6, 8, 12)
 # The prior of K50 is flat in log K50 between these ends.
 LOWEST, HIGHEST = 0.25, 32.0
@@ -254,7 +254,9 @@ def _log_posterior(systems: Sequence[Sequence[Outcome]]) -> Floats:
         if others:
             [(of_second, scale_of_second)] = others
             both = np.einsum("hstn,gstn->hgst", of_first * grid.node_weights, of_second)
-            total = total + scale[:, None] + scale_of_second + np.log(both)
+            # Where no effect of the paper suits both systems, the product underflows, and the point has no weight.
+            with np.errstate(divide="ignore"):
+                total = total + scale[:, None] + scale_of_second + np.log(both)
         else:
             total = total + scale + np.log(of_first @ grid.node_weights)
     normalized: Floats = total - logsumexp(total)

@@ -116,7 +116,7 @@ def _results(task: Task) -> str:
 def _closing(task: Task, inputs: Inputs) -> str:
     targets = ", ".join(f"`{target}`" for target in task.targets)
     others = f"\n\n{also_masked(task)}" if inputs != "paper" and task.siblings else ""
-    several = " Each file takes its targets from the block, with what they need." if len(task.goal_files) > 1 else ""
+    several = " Each goal file gets its targets from it, and what they use." if len(task.goal_files) > 1 else ""
     return (
         f"\n## Instruction\n\n{task.instruction.strip()}{others}\n\n{rules(task)}\n\n## Form of the answer\n\n"
         f"Answer with {targets} alone, complete, in one fenced block of Python, together with any new helpers and "

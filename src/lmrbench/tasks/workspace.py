@@ -30,9 +30,9 @@ REPO = "repo"
 _MOST_FILES, _MOST_BYTES = 100_000, 1 << 30
 RULES = (
     "Tensors are dense and on the CPU. Functions may be called any number of times, in any order and with different "
-    "settings; no call depends on an earlier one. Arguments, models and objects stay as they are, with their flags, "
-    "modes and hooks, unless a document says that they change. Call models and modules themselves, so that their hooks "
-    "run. Second derivatives are not needed. Validate an input only where a document or a caller asks for it."
+    "settings, and a call must not depend on an earlier one. Do not change arguments, models or other objects, "
+    "including their flags, modes and hooks, unless a document says so. Call models and modules themselves, so that "
+    "their hooks run. Second derivatives are not needed. Validate inputs only where a document or a caller requires it."
 )
 # The version is that of this machine and not a part of the task, so digests leave it out.
 PYTHON = f" Your code is run by Python {sys.version_info.major}.{sys.version_info.minor}."

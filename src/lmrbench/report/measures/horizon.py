@@ -53,7 +53,8 @@ def measured_horizons(findings: Findings) -> Measured:
         name="horizon",
         note="The horizon is the number of changes at which a system solves half of the tasks, by a logistic model "
         "with an effect of each paper; its prior is flat between 0.25 and 32 on a logarithmic scale. The last columns "
-        "are the shares that the model expects to be solved in a new paper.",
+        "are the shares that the model expects to be solved in a new paper. Several answers to one task count like "
+        "answers to several tasks, so the interval is then too narrow.",
     )
     compared = sheet(
         "Systems by their horizons",
