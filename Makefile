@@ -94,7 +94,7 @@ system:
 
 # A base image for `--sandbox docker`, without Docker Hub; needs root, and starts an Engine if none runs.
 docker-base:
-	command -v debootstrap dockerd >/dev/null || { apt-get update -qq && apt-get install -y -qq docker.io debootstrap >/dev/null; }
+	command -v debootstrap >/dev/null && command -v dockerd >/dev/null || { apt-get update -qq && apt-get install -y -qq docker.io debootstrap >/dev/null; }
 	docker info >/dev/null 2>&1 || { setsid dockerd >/var/log/lmrbench-dockerd.log 2>&1 & }
 	for second in $$(seq 60); do docker info >/dev/null 2>&1 && break; sleep 1; done
 	docker info >/dev/null 2>&1 || { echo 'NOT TESTED: no Docker Engine could be started:' >&2; tail /var/log/lmrbench-dockerd.log >&2; exit 1; }
