@@ -7,6 +7,7 @@ import re
 import pytest
 
 from lmrbench.authoring.audit.auditing import audit
+from lmrbench.authoring.audit.leaks import missing
 from lmrbench.errors import TaskError
 from lmrbench.tasks.loading import load_suite
 
@@ -133,3 +134,13 @@ def test_a_bad_task_is_caught_by_the_right_finding(spoil, paper, pool, sound):
 
     assert re.search(FINDINGS[spoil], found), found
     assert not re.search(FINDINGS[spoil], sound)
+
+
+def test_no_text_has_to_state_what_a_target_says_to_people(paper):
+    said = ['print(f"blending {len(values)} values")', 'warnings.warn("a warning")', 'assert values is not None, "no values"']
+    for line in said:
+        replace(paper / "repo" / "blending.py", "        if not values:", f"        {line}\n        if not values:")
+    assert missing(load_suite(paper.parent)[0]).literals == ()
+
+    replace(paper / "repo" / "blending.py", "return 0.0", 'return {"a key": 0.0}')
+    assert missing(load_suite(paper.parent)[0]).literals == ("'a key'",)

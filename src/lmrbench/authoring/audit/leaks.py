@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from lmrbench.authoring.audit.expressions import call_name
 from lmrbench.records import Record
 from lmrbench.source.functions import find
 from lmrbench.source.syntax import FunctionNode
@@ -31,6 +32,8 @@ _TOKEN = re.compile(r"[^\W\d]\w*|\d[\w.]*|[^\w\s]")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e[+-]?\d+)?", re.IGNORECASE)
 # Patterns of einsum and einops, whose letters are arbitrary.
 _AXES = re.compile(r"^[\w\s.,()]*->[\w\s.()]*$")
+# Functions whose arguments are messages.
+_SAYING = frozenset({"print", "warn", "warning", "info", "debug"})
 # Literals that need no source.
 _OBVIOUS = frozenset({"", 0, 1, 2})
 
@@ -205,7 +208,7 @@ def _shares(tokens: list[str], index: _Index, in_function: bool, chance: int = 0
 def missing(task: Task) -> Missing:
     """Return the literals and names in the goldens' bodies that are nowhere in the workspace.
 
-    Messages of exceptions and patterns that name axes are excluded, because any others do as well.
+    Messages and patterns that name axes are excluded, because any others do as well.
     """
     text = "\n".join(data.decode("utf-8", "replace") for data in workspace_files(task, "full").values())
     words = set(re.findall(r"[^\W\d]\w*", text)) | set(dir(builtins)) | set(keyword.kwlist)
@@ -220,7 +223,7 @@ def missing(task: Task) -> Missing:
         for statement in _statements(function):
             # Docstrings of inner functions are excluded, too.
             said = {id(node.value) for node in ast.walk(statement) if isinstance(node, ast.Expr)}
-            told = {id(part) for node in ast.walk(statement) if isinstance(node, ast.Raise) for part in ast.walk(node)}
+            told = {id(part) for message in _messages(statement) for part in ast.walk(message)}
             for node in ast.walk(statement):
                 if isinstance(node, ast.keyword) and isinstance(node.value, ast.Constant):
                     options.add(id(node.value))
@@ -235,6 +238,17 @@ def missing(task: Task) -> Missing:
                     if name not in words and name not in bound:
                         names[name] = None
     return Missing(literals=tuple(literals), names=tuple(names))
+
+
+def _messages(statement: ast.stmt) -> Iterator[ast.AST]:
+    """Yield what a statement says to people: exceptions, warnings and what is printed."""
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Raise):
+            yield node
+        elif isinstance(node, ast.Assert) and node.msg is not None:
+            yield node.msg
+        elif isinstance(node, ast.Call) and call_name(node) in _SAYING:
+            yield node
 
 
 def _notebook_code(data: bytes) -> str:
