@@ -17,7 +17,7 @@ HELPERS = {
     "concept_depth/probing": ("fitted", "split"),
     "eta_sampling/warp": ("_is_clear",),
     "loftq/quantised_start": ("_is_clear", "_middles"),
-    "graph_uncertainty/graph": ("_simple",),
+    "graph_uncertainty/graph": ("_is_clear",),
     "yarn/frequencies": ("clear",),
     "ppo/ppo": ("loss",),
 }

@@ -22,7 +22,7 @@ from lmrbench.tasks.files import read_text_if_there
 from lmrbench.tasks.model import Task, Tier
 
 # Raise this number when the findings of an audit can change. All certificates become stale.
-AUDITOR = 1
+AUDITOR = 2
 MUTATION_SCORE = 0.95
 LEAK_SHARE = 0.3
 # The minimum size of a method.

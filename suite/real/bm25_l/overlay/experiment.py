@@ -1,11 +1,11 @@
-"""At which rank is a very long document found that alone holds all words of the query, once each?"""
+"""Rank of a very long document that alone holds all words of the query, once each, with BM25L and without its shift."""
 
 import json
 
 import numpy as np
-from rank_bm25 import BM25L
+from bm25l import BM25L
 
-_CORPORA, _DOCUMENTS = 12, 24
+_CORPORA, _DOCUMENTS = 10, 18
 _QUERY = ["red", "blue", "green"]
 
 
@@ -15,7 +15,7 @@ def _documents(generator: np.random.Generator, length: int) -> list[list[str]]:
     long = [*generator.choice(filler, length), *_QUERY]
     short = [list(generator.choice(filler, int(generator.integers(15, 40)))) for _ in range(_DOCUMENTS)]
     for number, document in enumerate(short[: _DOCUMENTS * 2 // 3]):
-        document.append(_QUERY[number % len(_QUERY)])
+        document += [_QUERY[number % len(_QUERY)]] * int(generator.integers(1, 4))
     return [[str(word) for word in document] for document in [long, *short]]
 
 

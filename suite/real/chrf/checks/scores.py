@@ -3,141 +3,119 @@
 import random
 from collections import Counter
 
-PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
-SETTINGS = {
-    "chrF": {},
-    "chrF+": {"word_order": 1},
-    "chrF++": {"word_order": 2},
-    "one order": {"char_order": 1},
-    "many orders": {"char_order": 8, "word_order": 4},
-    "precision counts more": {"beta": 0.25},
-    "both count alike": {"beta": 1, "word_order": 2},
-    "recall counts more": {"beta": 3.5, "char_order": 4},
-    "white space kept": {"whitespace": True, "word_order": 1},
-    "smoothed": {"eps_smoothing": True},
-    "smoothed, with words": {"eps_smoothing": True, "word_order": 2, "beta": 1},
-    "smoothed, one order": {"eps_smoothing": True, "char_order": 1, "whitespace": True},
-    "lower case": {"lowercase": True, "word_order": 2},
-}
-
 
 def cases(seed):
+    from sacrebleu.metrics.chrf import CHRF
+
     generator = random.Random(seed)
 
-    def counter(keys, empty=False):
-        return {} if empty else {key: generator.randint(1, 5) for key in keys if generator.random() < 0.6}
+    def counter(least=1):
+        words = ["a", "b", "ab", "ba", "a b", "é", "the", "of the"]
+        kept = generator.sample(words, generator.randint(least, len(words)))
+        return {key: generator.randint(1, 5) for key in kept}
 
-    keys = ["a", "b", "ab", "ba", "a b", "é", "the", "of the"]
-    pairs = [[counter(keys), counter(keys)] for _ in range(8)]
-    yield {"name": "counts", "pairs": pairs}
-    some = {"a": 2, "b": 1}
-    yield {
-        "name": "counts, one side without n-grams",
-        "pairs": [[some, {}], [{}, some], [{}, {}]],
-    }
-    yield {
-        "name": "counts that differ",
-        "pairs": [[{"a": 3}, {"a": 1}], [{"a": 1}, {"a": 4}], [{"a": 2}, {"b": 2}]],
-    }
+    def sentence():
+        marks = ["", "", "", ",", ".", "...", "!", ")"]
+        words = []
+        for _ in range(generator.randint(5, 9)):
+            word = "".join(generator.choice("aabcdeéß") for _ in range(generator.randint(2, 6)))
+            words.append(generator.choice(["", "", "(", "“"]) + word + generator.choice(marks))
+        return generator.choice([" ", "  "]).join(words).capitalize()
 
-    texts = [_sentence(generator) for _ in range(6)]
-    texts += [
-        "",
-        " ",
-        "\t\n",
-        ".",
-        "..",
-        "...",
-        "(a)",
-        "(a",
-        "a)",
-        ".a",
-        "a.",
-        "-",
-        "--",
-        "a-b",
-        "'tis.",
-        "e.g.",
-        '"Yes,"',
-        "( a )",
-    ]
-    texts += [
-        " ".join(f"{mark}x x{mark} {mark}{mark}x{mark}{mark}" for mark in PUNCTUATION),
-        "«a» …b… a… ¿a? a。",
-        "a\u00a0b.\u2003c",
-        "1,000.5 $5 5%",
-    ]
-    yield {"name": "words", "texts": texts}
+    def near(text, share):
+        """The text with a share of its letters changed, and a word added or gone."""
+        changed = (generator.choice("abcde") if generator.random() < share else letter for letter in text)
+        letters = [new if old != " " else old for new, old in zip(changed, text, strict=True)]
+        words = "".join(letters).split()
+        words.insert(generator.randint(0, len(words)), sentence().split()[0])
+        return " ".join(words[generator.randint(0, 1) :])
 
-    for name, settings in SETTINGS.items():
-        order = settings.get("char_order", 6) + settings.get("word_order", 0)
-        lists = [[number for _ in range(order) for number in _triple(generator)] for _ in range(6)]
-        # The higher orders are missing on one side or on both.
-        for gaps in ([(0, 0, 0)], [(5, 0, 0)], [(0, 5, 0)], [(0, 0, 0), (4, 3, 0)]):
-            full = [_triple(generator) for _ in range(max(1, order // 2))]
-            rest = [gaps[place % len(gaps)] for place in range(order - len(full))]
-            lists.append([number for triple in (*full, *rest) for number in triple])
-        lists.append([0] * (3 * order))
-        lists.append([7, 9, 0] * order)
-        lists.append([6, 6, 6] * order)
-        lists.append([number for place in range(order) for number in ((4, 4, 4) if place == order - 1 else (0, 3, 0))])
-        lists.append([number for place in range(order) for number in (1000003 + place, 999000 - place, 3 + place)])
-        yield {"name": f"scores, {name}", "settings": settings, "lists": lists}
-
-    for name, settings in SETTINGS.items():
-        given = []
-        order = settings.get("char_order", 6) + settings.get("word_order", 0)
-        for count in (1, 2, 3):
-            text = _sentence(generator)
-            # With one order, scores of other lengths may be equal but for rounding.
-            given.append([text, [_near(generator, text, order > 1) for _ in range(count)]])
-        given.append([given[0][0], [given[0][1][0], given[0][0], given[0][0]]])
-        given += [
-            ["a", ["abcdefghij", "a b"]],
-            ["ab cd", ["ab"]],
-            ["aXb", ["axb", "AXB"]],
-            ["abc", ["", "xabc"]],
-            [" ab  c ", ["ab c", " ab  c "]],
-        ]
-        yield {"name": f"choice, {name}", "settings": settings, "given": given}
-    # Nothing matches, or a side is empty: the first of equals.
-    none = [
-        ["", ["abc"]],
-        ["", [""]],
-        ["abc", [""]],
-        ["abc", ["", ""]],
-        ["abc", ["xy", "uvwxyz"]],
-        ["xyz", ["abcd", ""]],
-        ["x", []],
-    ]
-    yield {"name": "choice among equals", "settings": {"word_order": 2}, "given": none}
-    yield {
-        "name": "choice of one, smoothed",
-        "settings": {"eps_smoothing": True},
-        "given": [["", ["abc"]], ["a", ["b"]], ["a", []]],
-    }
-    # What is right for precision or for recall alone is not what the F of both chooses.
-    far = [
-        ["abcdef", ["abcdefghijklmnop", "abc"]],
-        ["abcdefghijklmnop", ["abcdef", "xyzabcdefghijklmnopqrstuvw"]],
-    ]
-    for beta in (0.25, 1, 4):
-        yield {
-            "name": f"choice with a beta of {beta}",
-            "settings": {"beta": beta, "char_order": 3},
-            "given": far,
+    def combined():
+        return {
+            "char_order": generator.randint(1, 8),
+            "word_order": generator.randint(0, 4),
+            "beta": generator.choice([1, 3, round(generator.uniform(0.25, 4), 3)]),
+            "whitespace": generator.random() < 0.5,
+            "eps_smoothing": generator.random() < 0.5,
+            "lowercase": generator.random() < 0.5,
         }
 
-    yield {
-        "name": "settings changed later",
-        "changed": [["a bc. (d)", ["a bd. d)", "(a bc"]]],
+    chosen = {
+        "chrF": {},
+        "chrF+": {"word_order": 1},
+        "chrF++": {"word_order": 2},
+        "more orders": {"char_order": generator.randint(7, 8), "word_order": generator.randint(3, 4)},
+        "precision counts more": {"beta": round(generator.uniform(0.25, 0.8), 3)},
+        "recall counts more": {"beta": generator.randint(3, 4), "char_order": generator.randint(2, 5)},
+        "white space kept": {"whitespace": True, "word_order": generator.randint(0, 1)},
+        "smoothed": {"eps_smoothing": True},
+        "smoothed, with words": {"eps_smoothing": True, "word_order": 2, "beta": 1},
+        "lower case": {"lowercase": True, "word_order": 2},
+        **{f"combined, {number}": combined() for number in range(5)},
     }
-    yield {
-        "name": "whole scores",
-        "hypotheses": [_sentence(generator) for _ in range(4)],
-        "near": seed,
-    }
+
+    yield {"name": "counts", "pairs": [[counter(), counter()] for _ in range(9)]}
+    yield {"name": "counts of few n-grams", "pairs": [[{"a": n}, {"a": m, "b": 1}] for n, m in ((1, 3), (4, 2))]}
+    yield {"name": "words", "texts": [sentence() for _ in range(8)]}
+    scraps = ["".join(generator.choices("ab.(-…1 \t\n", k=generator.randint(1, 14))) for _ in range(40)]
+    yield {"name": "words of punctuation", "texts": scraps}
+    mark = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
+    yield {"name": "all marks", "texts": [f"{m}x x{m} {m}{m}x{m}{m} {m} {m}{m}" for m in generator.sample(mark, 32)]}
+
+    def triple(least=1):
+        hypothesis, reference = generator.randint(1, 40), generator.randint(1, 40)
+        return [hypothesis, reference, generator.randint(least, min(hypothesis, reference))]
+
+    for name, settings in chosen.items():
+        order = settings.get("char_order", 6) + settings.get("word_order", 0)
+        lists = [[number for _ in range(order) for number in triple()] for _ in range(4)]
+        # Higher orders are missing on one side or on both, and some orders have no match.
+        for gaps in ([[0, 0, 0]], [[5, 0, 0]], [[0, 5, 0]], [[0, 0, 0], [4, 3, 0]], [[9, 7, 0], [6, 8, 1]]):
+            full = [triple() for _ in range(max(1, order // 2))]
+            rest = [gaps[place % len(gaps)] for place in range(order - len(full))]
+            lists.append([number for numbers in (*full, *rest) for number in numbers])
+        lists.append([6, 6, 6] * order)
+        lists.append([number * 10**4 for _ in range(order) for number in triple()])
+        yield {"name": f"scores, {name}", "settings": settings, "lists": lists}
+
+    def choice(settings, count):
+        """A hypothesis and references of which the best is clear."""
+        while True:
+            text = sentence()
+            references = [near(text, generator.uniform(0.05, 0.4)) for _ in range(count)]
+            scores = sorted(CHRF(**settings).sentence_score(text, [item]).score for item in references)
+            if scores[0] > 0 and (count == 1 or scores[-1] - scores[-2] > 1e-6):
+                return [text, references]
+
+    for name, settings in chosen.items():
+        given = [choice(settings, count) for count in (1, 2, 3, 5)]
+        # The same hypothesis with another reference.
+        given.append([given[1][0], [given[1][1][0]]])
+        yield {"name": f"choice, {name}", "settings": settings, "given": given}
+    hypotheses = [sentence() for _ in range(3)]
+    references = [[near(text, 0.2) for text in hypotheses] for _ in range(2)]
+    several = [chosen[name] for name in ("chrF", "chrF++", "smoothed", "combined, 0")]
+    yield {"name": "whole scores", "hypotheses": hypotheses, "references": references, "several": several}
     yield {"name": "experiment", "seed": seed % 1000}
+
+    def edge(name, **given):
+        return {"name": name, "edge": True, **given}
+
+    yield edge("counts, one side without n-grams", pairs=[[counter(), {}], [{}, counter()], [{}, {}]])
+    yield edge("words of nothing", texts=["", " ", "\t\n"])
+    for name in ("chrF++", "smoothed, with words", "combined, 1"):
+        order = chosen[name].get("char_order", 6) + chosen[name].get("word_order", 0)
+        matchless = [number for _ in range(order) for number in (generator.randint(1, 9), generator.randint(1, 9), 0)]
+        lists = [[0] * (3 * order), matchless, [0, 3, 0] * order, [7, 0, 0] * order]
+        yield edge(f"scores of nothing, {name}", settings=chosen[name], lists=lists)
+    text, other = sentence(), sentence()
+    empty = [["", [text]], ["", [""]], [text, [""]], [text, ["", other]], [text, [other, "", text]], ["", [text, ""]]]
+    yield edge("empty texts", settings={"word_order": 2}, given=empty)
+    # Letters that are exchanged for each other cost the same wherever they stand.
+    equal = ["xbcdefgh", "abcdefgx", "xbcdefgh"]
+    shown = [["abcdefgh", equal], ["abcdefgh", equal[::-1]], ["abc", ["xy", "uvwxyz"]], [text, [other, other]]]
+    yield edge("equally good references", settings={"word_order": 1}, given=shown)
+    yield edge("settings change", changed=[text, [near(text, 0.2), near(text, 0.3)]])
 
 
 def observe(case):
@@ -148,104 +126,65 @@ def observe(case):
     from sacrebleu.metrics.chrf import CHRF
 
     if "pairs" in case:
-        observed = []
-        for pair in case["pairs"]:
-            sides = [Counter(side) for side in pair]
-            # Called on the class, and on an object.
-            found = [
-                CHRF._get_match_statistics(*sides),
-                CHRF()._get_match_statistics(*sides),
-            ]
-            observed.append(
-                [
-                    found,
-                    _kinds(found),
-                    [side == Counter(given) for side, given in zip(sides, pair, strict=True)],
-                ]
-            )
-        return {"counts": observed}
+        return {"counts": [_counted(pair) for pair in case["pairs"]]}
     if "texts" in case:
         return {"words": [CHRF(word_order=2)._remove_punctuation(text) for text in case["texts"]]}
     if "lists" in case:
-        metric = CHRF(**case["settings"])
-        before = dict(vars(metric))
-        scores, kinds = [], []
+        metric, found = CHRF(**case["settings"]), []
         for numbers in case["lists"]:
             given = list(numbers)
-            scores += [metric._compute_f_score(given) for _ in range(2)]
-            kinds.append([isinstance(scores[-1], float), given == numbers])
-        return {
-            "scores": scores,
-            "kinds": kinds,
-            "settings kept": vars(metric) == before,
-        }
+            score = metric._compute_f_score(given)
+            found.append([score, isinstance(score, float), given == numbers])
+        return {"scores": found}
     if "given" in case:
         metric = CHRF(**case["settings"])
         before = dict(vars(metric))
-        observed = []
-        for hypothesis, references in case["given"]:
-            hypothesis = metric._preprocess_segment(hypothesis)
-            told = metric._extract_reference_info([metric._preprocess_segment(text) for text in references])
-            kept = [[Counter(counts) for counts in entry] for entry in told["ref_ngrams"]]
-            found = metric._compute_segment_statistics(hypothesis, told)
-            again = metric._compute_segment_statistics(hypothesis, told)
-            observed.append([found, again, _kinds(found), told == {"ref_ngrams": kept}])
-        return {"chosen": observed, "settings kept": vars(metric) == before}
+        found = [_chosen(metric, *pair) for pair in case["given"]]
+        return {"chosen": found, "settings kept": vars(metric) == before}
     if "changed" in case:
-        metric = CHRF()
-        observed = []
-        for settings in (
-            {},
-            {"beta": 0.5},
-            {"word_order": 2, "order": 8},
-            {"char_order": 2, "order": 4},
-            {"whitespace": True},
-            {"eps_smoothing": True},
-        ):
-            for name, value in settings.items():
-                setattr(metric, name, value)
-            for hypothesis, references in case["changed"]:
-                found = metric._compute_segment_statistics(hypothesis, metric._extract_reference_info(references))
-                observed.append([found, metric._compute_f_score(found)])
-        metric._PUNCTS = {"x", "."}
-        observed.append(metric._remove_punctuation("xa ax. (b) b."))
-        return {"after changes": observed}
-    generator = random.Random(case["near"])
-    references = [[_near(generator, text) for text in case["hypotheses"]] for _ in range(2)]
-    whole = {}
-    for name, settings in SETTINGS.items():
-        metric = CHRF(**settings)
-        whole[name] = metric.corpus_score(case["hypotheses"], references).score
-        cached = CHRF(**settings, references=references)
-        whole[f"{name}, cached"] = cached.corpus_score(case["hypotheses"], None).score
+        return {"after changes": _changed(*case["changed"])}
+    whole = []
+    for settings in case["several"]:
+        whole.append(CHRF(**settings).corpus_score(case["hypotheses"], case["references"]).score)
+        cached = CHRF(**settings, references=case["references"])
+        whole.append(cached.corpus_score(case["hypotheses"], None).score)
     return {"whole": whole}
 
 
-def _triple(generator):
-    hypothesis, reference = generator.randint(1, 40), generator.randint(1, 40)
-    return hypothesis, reference, generator.randint(1, min(hypothesis, reference))
+def _counted(pair):
+    from sacrebleu.metrics.chrf import CHRF
+
+    sides = [Counter(side) for side in pair]
+    found = CHRF._get_match_statistics(*sides)
+    return [found, _kinds(found), [dict(side) for side in sides] == pair]
 
 
-def _sentence(generator):
-    marks = ["", "", "", ",", ".", "...", "!", ")"]
-    words = []
-    for _ in range(generator.randint(3, 9)):
-        word = "".join(generator.choice("aabcdeéß") for _ in range(generator.randint(1, 6)))
-        words.append(generator.choice(["", "", "(", "“"]) + word + generator.choice(marks))
-    return generator.choice([" ", "  "]).join(words).capitalize()
+def _chosen(metric, hypothesis, references):
+    hypothesis = metric._preprocess_segment(hypothesis)
+    told = metric._extract_reference_info([metric._preprocess_segment(text) for text in references])
+    kept = [[Counter(counts) for counts in entry] for entry in told["ref_ngrams"]]
+    found = metric._compute_segment_statistics(hypothesis, told)
+    return [found, _kinds(found), told == {"ref_ngrams": kept}]
 
 
-def _near(generator, text, other_length=True):
-    """The text with a few letters changed and, if its length may change, a few words gone or added."""
-    if not other_length:
-        return "".join(generator.choice("abcde") if letter in "abcde" else letter for letter in text)
-    letters = [generator.choice("abcde ") if generator.random() < 0.15 else letter for letter in text]
-    words = [word for word in "".join(letters).split() if generator.random() < 0.9]
-    return " ".join([*words, _sentence(generator).split()[0]])
+def _changed(hypothesis, references):
+    from sacrebleu.metrics.chrf import CHRF
+
+    metric, found = CHRF(), []
+    for settings in (
+        {},
+        {"beta": 0.5},
+        {"word_order": 2, "order": 8},
+        {"char_order": 2, "order": 4},
+        {"whitespace": True},
+        {"eps_smoothing": True},
+    ):
+        vars(metric).update(settings)
+        numbers = metric._compute_segment_statistics(hypothesis, metric._extract_reference_info(references))
+        found.append([numbers, metric._compute_f_score(numbers)])
+    return found
 
 
 def _kinds(numbers):
-    """Whether all of a nested list are ints and lists."""
-    if isinstance(numbers, list):
-        return all(_kinds(item) for item in numbers)
-    return type(numbers) is int
+    """Whether this is a list of ints."""
+    return isinstance(numbers, list) and all(type(number) is int for number in numbers)

@@ -7,7 +7,7 @@ from sacrebleu.metrics import BLEU, CHRF
 
 _LETTERS = "abdegiklmnoprstu"
 _ENDINGS = ("a", "em", "ich", "ost", "ami", "u", "ovi")
-_SENTENCES = 40
+_SENTENCES = 10
 
 
 def _word(generator: random.Random) -> str:

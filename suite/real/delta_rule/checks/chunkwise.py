@@ -1,4 +1,6 @@
-"""Delta rule in chunks: outputs, memories and gradients over sizes, chunks, values and layouts; then the experiment."""
+"""Outputs, memories and gradients over sizes, chunks, strengths and dtypes; then the experiment."""
+
+from itertools import product
 
 import torch
 
@@ -14,89 +16,71 @@ def cases(seed):
     def uniform(*shape, low=0.0, high=1.0):
         return low + (high - low) * torch.rand(*shape, generator=generator, dtype=torch.float64)
 
-    def case(name, chunk_size=4, batch=2, heads=3, length=12, width=5, value_width=4, **more):
-        sizes = (batch, heads, length)
-        return {
-            "name": name,
-            "q": normal(*sizes, width),
-            "k": torch.nn.functional.normalize(normal(*sizes, width), dim=-1),
-            "v": normal(*sizes, value_width),
-            "beta": uniform(*sizes),
-            "weights": normal(*sizes, value_width),
-            "memory_weights": normal(batch, heads, width, value_width),
-            "dtype": "float32",
-            "options": {} if chunk_size is None else {"chunk_size": chunk_size},
-            "layout": "plain",
-            "wanted": INPUTS,
-            "far": False,
-            "positional": False,
-        } | more
+    def integer(low, high):
+        return torch.randint(low, high + 1, (), generator=generator).item()
 
-    yield case("the usual chunks", None, length=32)
-    yield case("several of the usual chunks", None, length=96, batch=1, heads=2)
-    yield case("not a multiple of the usual chunks", None, length=33)
-    yield case("fewer steps than in the usual chunks", None, length=16)
-    for chunk_size in (1, 2, 3, 4, 6, 12):
-        yield case(f"chunks of {chunk_size}", chunk_size)
-    for chunk_size in (5, 7, 8, 13, 24):
-        yield case(f"chunks of {chunk_size}, which do not fit", chunk_size)
-    yield case("chunks of 64", 64, length=128, batch=1, heads=1)
-    yield case("chunks of 10", 10, length=30)
-    yield case("256 steps, chunks of 16", 16, length=256, batch=1, heads=1)
-    yield case("64 steps, chunks of 1", 1, length=64, batch=1, heads=1)
-    yield case("by position", 6, positional=True)
-    # Sizes.
-    yield case("one step", 1, length=1)
-    yield case("one step, one row, one head", 1, length=1, batch=1, heads=1)
-    yield case("one row", batch=1)
-    yield case("one head", heads=1)
-    yield case("keys of width one", width=1)
-    yield case("values of width one", value_width=1)
-    yield case("widths of one", width=1, value_width=1)
-    yield case("keys as wide as values", width=4, value_width=4)
-    yield case("values wider than keys", width=2, value_width=7)
-    yield case("keys as wide as chunks", 4, width=4, value_width=3)
-    yield case("all sizes alike", 4, batch=4, heads=4, length=4, width=4, value_width=4)
-    yield case("as many heads as steps", 2, heads=12, length=12)
-    yield case("widths as large as promised", 4, batch=1, heads=1, width=64, value_width=64)
-    yield case("many heads", 2, batch=1, heads=64, length=4, width=2, value_width=2)
-    yield case("many rows", 2, batch=64, heads=1, length=4, width=2, value_width=2)
-    # Values.
-    sizes = (2, 3, 12)
-    yield case("strengths up to two", beta=uniform(*sizes, high=2.0))
-    yield case("strengths of two", beta=torch.full(sizes, 2.0, dtype=torch.float64))
-    yield case("strengths of one", beta=torch.ones(*sizes, dtype=torch.float64))
-    yield case("strengths of zero", beta=torch.zeros(*sizes, dtype=torch.float64))
-    yield case("strengths of zero now and then", beta=uniform(*sizes) * (uniform(*sizes) < 0.5))
-    signs = torch.ones(12, dtype=torch.float64).index_fill(0, torch.tensor([1, 6]), -0.5)
-    yield case("strengths below zero", beta=uniform(*sizes) * signs)
-    norms = uniform(*sizes, low=0.1, high=3.0)
-    given = case("keys of other norms")
-    yield given | {"k": given["k"] * norms.unsqueeze(-1), "beta": (given["beta"] * 2 / norms**2).clamp(max=8.0)}
-    given = case("short keys, large strengths", beta=uniform(*sizes, low=4.0, high=8.0))
-    yield given | {"k": given["k"] * 0.4}
-    given = case("one key again and again", beta=uniform(*sizes, high=2.0))
-    yield given | {"k": given["k"][:, :, :1].expand(-1, -1, 12, -1).clone()}
-    for name in ("q", "k", "v"):
-        given = case(f"{name} of zero")
-        yield given | {name: torch.zeros_like(given[name])}
-    given = case("values in the hundreds", far=True)
-    yield given | {"v": uniform(2, 3, 12, 4, low=-500.0, high=500.0)}
-    given = case("queries in the hundreds", far=True)
-    yield given | {"q": uniform(2, 3, 12, 5, low=-500.0, high=500.0)}
-    # Double precision, layouts, and what needs a gradient.
-    yield case("double precision", dtype="float64")
-    yield case("double precision, the usual chunks", None, length=64, batch=1, heads=2, dtype="float64")
-    yield case("double precision, chunks of one", 1, dtype="float64")
-    yield case("double precision, one chunk", 12, dtype="float64", beta=uniform(*sizes, high=2.0))
-    yield case("double precision, chunks that do not fit", 5, dtype="float64")
-    for layout in ("strided", "steps", "expanded"):
-        yield case(f"layout: {layout}", layout=layout)
-        yield case(f"layout: {layout}, double precision", layout=layout, dtype="float64")
-    for name in INPUTS:
-        yield case(f"only {name} needs a gradient", wanted=(name,))
-    yield case("no gradient is needed", wanted=())
+    def case(name, chunk_size=None, chunks=1, double=False, rows=None, heads=None, length=None, width=None, **more):
+        rows, heads, length = rows or integer(1, 3), heads or integer(2, 4), length or (chunk_size or 32) * chunks
+        width, value_width = width or integer(2, 6), more.pop("value_width", None) or integer(2, 6)
+        given = {
+            "q": normal(rows, heads, length, width),
+            "k": torch.nn.functional.normalize(normal(rows, heads, length, width), dim=-1),
+            "v": normal(rows, heads, length, value_width),
+            "beta": uniform(rows, heads, length),
+        }
+        given["k"] = given["k"] * uniform(rows, heads, length, 1, low=0.6, high=1.2)
+        if not double:
+            given = {name: item.float() for name, item in given.items()}
+        return given | {
+            "name": name,
+            "weights": normal(rows, heads, length, value_width),
+            "memory_weights": normal(rows, heads, width, value_width),
+            "options": {} if chunk_size is None else {"chunk_size": chunk_size},
+            "key": "double" if double else "near",
+            **more,
+        }
+
+    for double, chunks in product((False, True), (1, 2, 3)):
+        kind = "double" if double else "single"
+        yield case(f"{chunks} of the usual chunks, {kind}", None, chunks, double, rows=1)
+        for chunk_size in (1, 2, integer(3, 5), integer(6, 9)):
+            yield case(
+                f"{chunks} chunks of {'some' if chunk_size > 2 else chunk_size} steps, {kind}, {chunk_size > 5}",
+                chunk_size,
+                chunks,
+                double,
+            )
+    yield case("by position", integer(3, 5), 2, positional=True)
+    yield case("one chunk longer than usual", 40, rows=1, heads=2)
+    yield case("one row and head", 3, 3, rows=1, heads=1)
+    yield case("keys of width one", 3, 3, width=1)
+    yield case("values of width one", 3, 3, value_width=1)
+    yield case("all sizes alike", 2, rows=4, heads=4, length=4, width=4, value_width=4)
+    for name, strength in (("zero", 0.0), ("one", 1.0)):
+        given = case(f"strengths of {name}", 3, 3, length=9)
+        yield given | {"beta": torch.full_like(given["beta"], strength)}
+    given = case("some steps are not written", 4, 3)
+    yield given | {"beta": given["beta"] * (uniform(*given["beta"].shape) < 0.5)}
+    given = case("one key again and again", 4, 3)
+    yield given | {"k": given["k"][:, :, :1].expand_as(given["k"]).clone()}
     yield {"name": "experiment", "seed": seed % 1000}
+
+    for name, low, high in (("above one", 1.1, 1.9), ("below zero", -0.4, 0.0)):
+        given = case(f"strengths {name}", 3, 3, edge=True)
+        keys = torch.nn.functional.normalize(given["k"], dim=-1)
+        yield given | {"k": keys, "beta": uniform(*given["beta"].shape, low=low, high=high).float()}
+    for name in ("q", "v"):
+        given = case(f"{name} in the hundreds", 3, 3, edge=True, key="far")
+        yield given | {name: 100 * given[name]}
+    for name, chunk_size, length in (
+        ("steps left over", 4, 4 * integer(1, 3) + integer(1, 3)),
+        ("a chunk too long", 9, integer(2, 8)),
+        ("steps left over, usual chunks", None, integer(33, 60)),
+        ("usual chunks too long", None, integer(5, 20)),
+    ):
+        yield case(name, chunk_size, length=length, edge=True)
+    yield case("without gradients", 4, 2, edge=True, frozen=True)
+    yield case("without gradients, double", 4, 2, True, edge=True, frozen=True)
 
 
 def timed(seed):
@@ -119,70 +103,22 @@ def observe(case):
         from experiment import run
 
         return {"experiment": run(case["seed"])}
-    from fla.ops.delta_rule.naive import delta_rule_chunkwise as rule
+    from fla.ops.delta_rule.naive import delta_rule_chunkwise
 
     if "long" in case:
-        outputs, memory = rule(**case["long"])
+        outputs, memory = delta_rule_chunkwise(**case["long"])
         return {"outputs": outputs[:, :, ::32].clone(), "memory": memory.mean(1)}
-    bases, tensors = {}, {}
-    for name in INPUTS:
-        item = case[name].to(getattr(torch, case["dtype"]), copy=True)
-        bases[name], tensors[name] = _laid_out(item, case["layout"], name)
-
-    def call():
-        if case["positional"]:
-            return rule(*tensors.values(), *case["options"].values())
-        return rule(**tensors, **case["options"])
-
-    # An earlier call with the same tensors, which then get other values.
-    values = {name: base.clone() for name, base in bases.items()}
-    for base in bases.values():
-        base.copy_(0.5 * base.flip(0, 1))
+    inputs = [case[name].clone().requires_grad_(not case.get("frozen", False)) for name in INPUTS]
     try:
-        earlier = call()
+        if case.get("positional"):
+            outputs, memory = delta_rule_chunkwise(*inputs, case["options"]["chunk_size"])
+        else:
+            outputs, memory = delta_rule_chunkwise(*inputs, **case["options"])
     except AssertionError:
-        same = [bool(torch.equal(base, 0.5 * values[name].flip(0, 1))) for name, base in bases.items()]
-        return {"refused": True, "unchanged": same}
-    kept = [item.clone() for item in earlier]
-    for name, base in bases.items():
-        base.copy_(values[name])
-    inputs = {name: tensors[name].requires_grad_() for name in INPUTS if name in case["wanted"]}
-    before = {name: item.detach().clone() for name, item in tensors.items()}
-    result = call()
-    outputs, memory = result
-    gradients = {}
-    if inputs:
+        return {"refused": True}
+    seen = {"outputs": outputs.detach(), "memory": memory.detach()}
+    if not case.get("frozen"):
         loss = (outputs * case["weights"]).sum() + (memory * case["memory_weights"]).sum()
-        found = torch.autograd.grad(loss, inputs.values(), allow_unused=True)
-        for (name, item), gradient in zip(inputs.items(), found, strict=True):
-            gradients[name] = (torch.zeros_like(item) if gradient is None else gradient).double()
-    seen = {
-        "outputs": outputs.detach().double(),
-        "memory": memory.detach().double(),
-        "gradients": gradients,
-        "earlier": [item.double() for item in kept],
-    }
-    kind = "double" if case["dtype"] == "float64" else "far" if case["far"] else "near"
-    return {
-        kind: seen,
-        "tuple": isinstance(result, tuple) and len(result) == 2,
-        "facts": [[str(item.dtype), list(item.shape)] for item in result],
-        "requires_grad": outputs.requires_grad,
-        "unchanged": [bool(torch.equal(item, before[name])) for name, item in tensors.items()],
-        "earlier": [bool(torch.equal(item, copy)) for item, copy in zip(earlier, kept, strict=True)],
-    }
-
-
-def _laid_out(item, layout, name):
-    """A tensor that owns its memory, and the one that is handed over."""
-    if layout == "strided":
-        base = item.transpose(0, -1).contiguous()
-        return base, base.transpose(0, -1)
-    if layout == "steps":
-        base = item.transpose(1, 2).contiguous()
-        return base, base.transpose(1, 2)
-    if layout == "expanded":
-        # One head's values for all heads, and for strengths one row's for all rows.
-        base = item[:1, :1].clone() if name == "beta" else item[:, :1].clone()
-        return base, base.expand(item.shape)
-    return item, item
+        seen["gradients"] = list(torch.autograd.grad(loss, inputs, materialize_grads=True))
+    unchanged = [torch.equal(item.detach(), case[name]) for name, item in zip(INPUTS, inputs, strict=True)]
+    return {case["key"]: seen} | ({"unchanged": unchanged} if case.get("edge") else {})

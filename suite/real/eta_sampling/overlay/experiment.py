@@ -5,7 +5,7 @@ import json
 import torch
 from transformers.generation.logits_process import EtaLogitsWarper, LogitsProcessorList, TopPLogitsWarper
 
-_WORDS, _CHAINS, _STEPS = 60, 48, 30
+_WORDS, _CHAINS, _STEPS = 40, 64, 8
 
 
 def _language(generator: torch.Generator) -> torch.Tensor:

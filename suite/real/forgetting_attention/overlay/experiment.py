@@ -8,8 +8,8 @@ from forgetting_layer import ForgettingAttention
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-_SYMBOLS, _LENGTH, _STEPS, _ROWS = 6, 8, 24, 6
-_RATE = 0.1
+_SYMBOLS, _LENGTH, _STEPS, _ROWS = 6, 8, 14, 6
+_RATE = 0.15
 
 
 class _Reader(nn.Module):

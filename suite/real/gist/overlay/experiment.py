@@ -49,14 +49,15 @@ def run(seed: int = 0) -> dict[str, float]:
         generator = torch.Generator().manual_seed(seed)
         model, guide = encoder(_NAMES, _WIDTH).double(), _guide(informed, generator)
         loss_of = GISTEmbedLoss(model, guide, temperature=0.1)
-        optimizer = torch.optim.SGD(model.parameters(), lr=14.0)
         for _ in range(_STEPS):
             topics = torch.randint(_TOPICS, (_BATCH,), generator=generator)
             columns = [model.tokenize(column) for column in _pairs(generator, topics)]
-            optimizer.zero_grad()
+            model.zero_grad()
             loss = loss_of(columns, None)
             loss.backward()
-            optimizer.step()
+            with torch.no_grad():
+                for parameter in model.parameters():
+                    parameter -= 14.0 * parameter.grad
         topics = torch.arange(_TOPICS).repeat(8)
         with torch.no_grad():
             found = F.normalize(model(model.tokenize(_texts(generator, topics)))["sentence_embedding"], dim=1)

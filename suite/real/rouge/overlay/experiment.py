@@ -6,7 +6,7 @@ import random
 from rouge_score.rouge_scorer import RougeScorer
 
 _TYPES = ("rouge1", "rouge2", "rougeL", "rougeLsum")
-_SUMMARIES = 15
+_SUMMARIES = 8
 
 
 def _summary(generator: random.Random, words: list[str]) -> list[list[str]]:

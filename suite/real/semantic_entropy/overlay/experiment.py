@@ -58,13 +58,10 @@ def run(seed: int = 0) -> dict[str, float]:
         "wordings/AUROC": _auroc([-np.mean(row) for row in logps], flags),
     }
     for probability, unique in (("sum", False), ("sum", True), ("frequency", False)):
-        for entropy in ("mean", "direct"):
-            estimator = SemanticEntropy(
-                class_probability_estimation=probability, entropy_estimation=entropy, use_unique_responses=unique
-            )
-            uncertainty = estimator(stats)
-            results[f"{estimator}/AUROC"] = _auroc(uncertainty, flags)
-            results[f"{estimator}/mean"] = float(uncertainty.mean())
+        estimator = SemanticEntropy(class_probability_estimation=probability, use_unique_responses=unique)
+        uncertainty = estimator(stats)
+        results[f"{estimator}/AUROC"] = _auroc(uncertainty, flags)
+        results[f"{estimator}/mean"] = float(uncertainty.mean())
     return results
 
 

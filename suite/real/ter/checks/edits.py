@@ -1,6 +1,5 @@
-"""TER of sacrebleu: matrices, alignments, shifts, edits and rates; then the experiment."""
+"""TER of sacrebleu: alignments, equal sequences, moved blocks, shifts, edits and rates; then the experiment."""
 
-import itertools
 import random
 
 
@@ -11,8 +10,8 @@ def cases(seed):
         return [f"w{chance.randrange(kinds)}" for _ in range(size)]
 
     def spoilt(given, share, kinds):
-        kept = [chance.choice(words(1, kinds)) if chance.random() < share else word for word in given]
-        return [word for word in kept if chance.random() > share / 2]
+        kept = [words(1, kinds)[0] if chance.random() < share else word for word in given]
+        return [word for word in kept if chance.random() > share / 2] or kept
 
     def shifted(given, times):
         given = list(given)
@@ -24,260 +23,102 @@ def cases(seed):
             given = rest[:place] + block + rest[place:]
         return given
 
-    small = []
-    for n, m in itertools.product((0, 1, 2, 3, 6, 9), repeat=2):
-        small += [[words(n, kinds), words(m, kinds)] for kinds in (2, 5)]
-    yield {"name": "small matrices", "matrices": small, "whole": True}
-    yield {
-        "name": "small matrices from the middle",
-        "matrices": [pair for pair in small if len(pair[0]) > 1],
-        "whole": True,
-        "from": 1,
-    }
-    yield {
-        "name": "matrices that are all given",
-        "matrices": [p for p in small if len(p[0]) > 2],
-        "whole": True,
-        "from": -1,
-    }
-    yield {"name": "matrices that are nearly given", "matrices": small[::5], "whole": True, "from": -2}
-    # Given rows are taken as they are, though another hypothesis of that length has made them.
-    others = [[*one, other[0]] for one, other in zip(small[::2], small[1::2], strict=True) if len(one[0]) > 1]
-    for first in (1, 2, -2, -1):
-        yield {"name": f"rows of another sentence, {first}", "matrices": others, "from": first}
-    pairs = []
-    for _ in range(6):
-        given = words(chance.randint(6, 14), 12)
-        pairs.append([spoilt(shifted(given, 1), 0.2, 12), given])
-    yield {"name": "matrices of spoilt sentences", "matrices": pairs, "whole": True}
-    for n, m in ((61, 61), (60, 70), (75, 60), (55, 56), (56, 55), (53, 80)):
-        given = words(max(n, m), 15)
-        yield {
-            "name": f"beam, {n} words and {m}",
-            "matrices": [[given[:n], given[-m:]]] if n % 2 else [[words(n, 3), words(m, 3)]],
-            "whole": True,
-        }
-    for n, m in (
-        (1, 80),
-        (2, 110),
-        (3, 170),
-        (2, 99),
-        (2, 101),
-        (1, 50),
-        (1, 51),
-        (1, 52),
-        (2, 103),
-        (4, 250),
-        (100, 2),
-        (70, 1),
-        # The rounded quotient puts the last diagonal one place lower.
-        (11, 30),
-        (7, 61),
-        (300, 3),
-    ):
-        yield {"name": f"beam, {n} words and {m}", "matrices": [[words(n, 4), words(m, 4)]], "whole": True}
-    given = [f"u{number}" for number in range(70)]
-    for far in (22, 24, 25, 26, 30):
-        other = [f"v{number}" for number in range(far)]
-        yield {"name": f"beam, equal words {far} apart", "matrices": [[given + other, other + given]], "whole": True}
-    far = [f"v{number}" for number in range(120)]
-    given = [far[10:100], far[30:], far[25:115]]
-    yield {"name": "rows of another sentence in a beam", "matrices": [given], "from": 40}
-    yield {"name": "rows of a tree", "tree": [words(4, 3), [words(5, 3) for _ in range(12)]]}
+    def pairs(count, low, high, kinds, times=2, share=0.2):
+        drawn = []
+        for _ in range(count):
+            reference = words(chance.randint(low, high), kinds)
+            drawn.append([spoilt(shifted(reference, times), share, kinds), reference])
+        return drawn
 
-    traces = ["", " ", "s", "i", "d", "ii dd", "ddi s", "d i s", "is ids dd i"]
-    traces += ["".join(chance.choice("  sid") for _ in range(size)) for size in (2, 5, 9, 20, 60, 500)]
-    yield {"name": "alignments", "traces": traces}
-    yield {"name": "alignments of no operations", "traces": ["x", " x", "sI", "id-", "D", "  \t"]}
+    def unlike(count, low, high, kinds):
+        return [[words(chance.randint(low, high), kinds) for _ in range(2)] for _ in range(count)]
+
+    for name, letters in (("alignments", "  sid"), ("alignments with many gaps", " iidd"), ("few errors", "     sid")):
+        traces = ["".join(chance.choices(letters, k=chance.randint(1, 12))) for _ in range(12)]
+        yield {"name": name, "traces": traces}
+    yield {"name": "a long alignment", "traces": ["".join(chance.choices("  sid", k=chance.randint(80, 120)))]}
 
     moves = []
-    for size in (1, 2, 5, 6):
-        for start in range(size):
-            for length in range(1, size - start + 1):
-                moves += [[size, start, length, target] for target in range(size + 1)]
+    for _ in range(60):
+        size = chance.randint(1, 8)
+        start = chance.randrange(size)
+        moves.append([size, start, chance.randint(1, size - start), chance.randint(0, size)])
     yield {"name": "moves", "moves": moves}
-    yield {"name": "moves in long lists", "moves": [[40, 12, 9, target] for target in range(41)]}
+    yield {"name": "all moves of a block", "moves": [[9, chance.randint(2, 4), 3, target] for target in range(10)]}
 
-    found = [
-        [words(n, kinds), words(m, kinds)]
-        for n, m in ((0, 0), (0, 3), (3, 0), (1, 1), (5, 7), (9, 4))
-        for kinds in (1, 2, 5)
-    ]
-    yield {"name": "equal sequences", "equal": found}
-    # Other words that are the same once they are joined, or whose letters look alike.
-    glued = [[[f"a{glue}a", "a"], ["a", f"a{glue}a"]] for glue in ("", ",", "-", "_", "|")]
-    alike = [("The", "the"), ("\u00e9", "e\u0301"), ("\uff11", "1"), ("\ufb01", "fi")]
-    glued += [[[one, other], [other, "x", one]] for one, other in alike]
-    glued += [[[one], [other]] for pair in alike for one, other in itertools.permutations(pair)]
-    yield {"name": "matrices of equal letters", "matrices": glued, "whole": True}
-    yield {"name": "equal letters of other words", "equal": glued}
-    yield {"name": "shifts of equal letters", "shifts": glued, "count": 0}
-    yield {"name": "edits of equal letters", "rates": glued}
-    yield {"name": "references of equal letters", "references": [[" ".join(one), [other]] for one, other in glued]}
-    same = [f"u{number}" for number in range(14)]
-    yield {
-        "name": "long equal sequences",
-        "equal": [[same, same], [same, ["x", *same]], [same[:10], same[:10]], [same[:11], same]],
-    }
-    for distance in (49, 50, 51, 52, 70):
-        block = [f"b{number}" for number in range(3)]
+    for kinds in (1, 2, 3, 6):
+        yield {"name": f"equal sequences of {kinds} words", "equal": unlike(5, 1, 9, kinds) + pairs(3, 5, 9, kinds)}
+    same = [f"u{number}" for number in range(chance.randint(11, 14))]
+    long = [[same, same], [same, ["x", *same]], [["x", "x", *same], same], [same[:10], same[:10]], [same[:11], same]]
+    yield {"name": "long equal sequences", "equal": long}
+    far = [f"v{number}" for number in range(120)]
+    for distance in (chance.randint(46, 49), 50, 51, chance.randint(52, 60)):
+        block = words(3, 9)
         given = [[*block, *far[:distance]], [*far[60 : 60 + distance], *block]]
         yield {"name": f"equal sequences {distance} apart", "equal": [given, given[::-1]]}
 
-    for name, kinds, sizes in (
-        ("of two words", 2, (5, 8)),
-        ("of few words", 4, (6, 10)),
-        ("of many words", 20, (8, 14)),
+    for name, kinds, low, high, count in (
+        ("two words", 2, 4, 7, 8),
+        ("three words", 3, 5, 8, 10),
+        ("few words", 5, 6, 10, 10),
+        ("many words", 20, 8, 13, 8),
     ):
-        given = []
-        for _ in range(10):
-            reference = words(chance.randint(*sizes), kinds)
-            given.append([spoilt(shifted(reference, 2), 0.2, kinds), reference])
-        given += [[words(chance.randint(*sizes), kinds), words(chance.randint(*sizes), kinds)] for _ in range(6)]
-        yield {"name": f"shifts {name}", "shifts": given, "count": 0}
-    plain = [
-        ["b a", "a b"],
-        ["a b c d", "c d a b"],
-        ["d a b c", "a b c d"],
-        ["a b c", "a b c"],
-        ["x y z", "a b c"],
-        ["a a b b", "b b a a"],
-        ["c a b", "a b x c"],
-        ["a x b", "b a"],
-        ["", "a"],
-        ["a", "a"],
-        ["a b a b x", "x a b a b"],
-        ["p q a b c r", "a b c p s q"],
-        ["a a a", "a"],
-        ["b", "a a b a"],
-        ["x a b", "a b a b"],
-        ["c x b a", "a b c"],
-        ["x x y", "x y y"],
-    ]
-    plain = [[side.split() for side in pair] for pair in plain]
-    yield {"name": "shifts of letters", "shifts": plain, "count": 0}
-    crowd = [[shifted(list("abcabcdab"), 2), list("abcabcdab")] for _ in range(4)]
-    for count in (1, 950, 990, 997, 998, 999, 1000, 4000):
-        yield {"name": f"shifts after {count} candidates", "shifts": crowd + plain[:6], "count": count}
+        yield {"name": f"shifts of {name}", "shifts": pairs(count, low, high, kinds) + unlike(4, low, high, kinds)}
+    moved = [[shifted(reference, 1), reference] for reference in (far[:n] for n in range(4, 12))]
+    yield {"name": "one block that moved", "shifts": moved}
+    turned = [[reference[::-1], reference] for reference in (words(n, 6) for n in range(2, 8))]
+    yield {"name": "sentences turned round", "shifts": turned}
 
-    for name, kinds, sizes, share in (
-        ("of two words", 2, (5, 9), 0.2),
-        ("of few words", 4, (8, 12), 0.1),
-        ("of many words", 15, (10, 16), 0.15),
-        ("that are shifted alone", 30, (10, 20), 0.0),
+    for name, kinds, low, high, times, share in (
+        ("edits of few words", 3, 4, 8, 2, 0.2),
+        ("edits of many words", 20, 6, 12, 2, 0.2),
+        ("edits of shifts alone", 30, 6, 12, 3, 0.0),
+        ("edits of replaced words", 20, 6, 12, 0, 0.4),
     ):
-        given = []
-        for times in (0, 1, 2, 3, 4):
-            for _ in range(3):
-                reference = words(chance.randint(*sizes), kinds)
-                given.append([spoilt(shifted(reference, times), share, kinds), reference])
-        yield {"name": f"edits of sentences {name}", "rates": given}
-    yield {"name": "edits of letters", "rates": plain}
+        yield {"name": name, "rates": pairs(6, low, high, kinds, times, share)}
+    yield {"name": "edits of unlike sentences", "rates": unlike(10, 1, 9, 4)}
     yield {
-        "name": "edits of empty sentences",
-        "rates": [[[], []], [["a"], []], [[], ["a", "b"]], [["a", "b", "a"], []]],
+        "name": "edits of equal sentences",
+        "rates": [[given, list(given)] for given in (words(n, 9) for n in (1, 9))],
     }
-    # The same words one after the other, parted elsewhere.
-    given = [[["a", "b"], ["a", "b"]], [["a"], ["b", "a", "b"]], [["a", "b", "a"], ["b"]]]
-    yield {"name": "edits of one row of words", "rates": given}
-    yield {"name": "references of one row of words", "references": [[" ".join(one), [other]] for one, other in given]}
-    # Rows of a short hypothesis are of no use for a long one that begins with it, nor the other way round.
-    given = [[hypothesis, far[:60]] for hypothesis in (far[:30], far[:30] + far[60:], far[:30])]
-    yield {"name": "edits of one reference", "rates": given}
-    yield {"name": "one reference", "references": [[" ".join(one), [other]] for one, other in given]}
-    # The candidates run out in the first search for a shift, in the second one, or not at all.
-    crowds = []
-    for k, z in ((7, 0), (8, 0), (9, 0), (7, 3), (8, 3), (8, 4), (8, 5)):
-        letters = [chance.choice("mnop") + letter for letter in "abcd"]
-        a, b, c, d = ([letter] * size for letter, size in zip(letters, (k, k, z, z), strict=True))
-        crowds.append([b + a + d + c, a + b + c + d])
-    # The first search counts 1000 candidates, no less and no more.
-    crowds.append([["b"] * 8 + ["a"] * 7 + list("ddcee"), ["a"] * 7 + ["b"] * 8 + list("cddf")])
-    # Both searches together count 999 candidates, so that the second shift is made.
-    crowds.append([["a"] * 10 + ["b"] * 7 + list("gccdce"), list("ddd") + ["b"] * 7 + ["g"] + ["a"] * 10])
-    yield {"name": "edits with many candidates", "rates": crowds}
-    yield {"name": "shifts with many candidates", "shifts": crowds, "count": 0}
-    given = [f"u{number % 13}" for number in range(26)]
-    yield {
-        "name": "edits of sentences with repetitions",
-        "rates": [[shifted(given, 5), given], [given[13:] + given[:12], given]],
-    }
-    swapped = [far[number ^ 1] for number in range(16)]
-    yield {"name": "edits of eight shifts", "rates": [[swapped, far[:16]], [swapped + far[17:20], far[:20]]]}
-    block = [f"b{number}" for number in range(12)]
-    yield {
-        "name": "edits, a long block",
-        "rates": [[far[:9] + block, block + far[:9]], [far[:20] + block[:10], block[:10] + far[:20]]],
-    }
-    for distance in (48, 52):
-        given = far[:distance]
-        yield {"name": f"edits, a block far away, {distance}", "rates": [[given + block[:2], block[:2] + given]]}
-    yield {"name": "edits, one word against many", "rates": [[["u3"], far[:60]], [far[:60], ["v3"]], [["v70"], far]]}
+    start = chance.randint(0, 20)
+    swapped = [far[start + (number ^ 1)] for number in range(10)]
+    yield {"name": "edits of many shifts", "rates": [[swapped, far[start : start + 10]]]}
+    rest = far[start : start + 4]
+    yield {"name": "edits of a long block", "rates": [[rest + same, same + rest]]}
 
-    groups = []
-    for count in (1, 2, 3, 10):
-        reference = words(9, 9)
-        groups.append(
-            [" ".join(spoilt(reference, 0.3, 9)), [spoilt(shifted(reference, 1), 0.1, 9) for _ in range(count)]]
-        )
-    groups += [
-        ["", [["a"], ["a", "b"]]],
-        [" a\tb  c ", [["a", "b", "c"], ["c"]]],
-        ["a b", [[]]],
-        ["a b c", [[], ["a"]]],
-        ["", [[]]],
-        ["", [[], ["a", "b", "c"]]],
-        ["a b c", [["x", "y", "z", "a"], ["a", "b"]]],
-        ["c a b", [["a", "b", "c"], ["a", "b", "c"]]],
-        ["a b", [["b"], ["a", "b", "c", "d", "e"]]],
-        ["a\u3000b\u00a0c\nd", [["a", "b", "c"]]],
-        ["a b", [["b"], [], [], []]],
-    ]
-    yield {"name": "references", "references": groups}
-    stats = [
-        [3, 7.5],
-        [0, 4.0],
-        [12, 5.0],
-        [1, 0],
-        [0, 0],
-        [7, 0.0],
-        [0, 0.0],
-        [2, 1 / 3],
-        [100000, 3e5],
-        [5, 1e-3],
-        [2, 1],
-        [2.0, 9.0],
-    ]
-    yield {"name": "rates", "stats": stats}
+    def sentences(count, size=8):
+        reference = words(size, 9)
+        hypothesis = spoilt(shifted(reference, 1), 0.3, 9)
+        return [" ".join(hypothesis), [spoilt(shifted(reference, 1), 0.3, 9) for _ in range(count)]]
 
-    def sentence(size=9):
-        marks = ["", "", ",", ".", "-x"]
-        return " ".join(
-            chance.choice(["The", "house", "is", "small", "and", "OLD", "3.5", "it's"]) + chance.choice(marks)
-            for _ in range(size)
-        )
+    for count in (1, 2, 4):
+        yield {"name": f"references, {count}", "references": [sentences(count) for _ in range(3)]}
+    lengths = [[" ".join(words(5, 4)), [words(n, 4) for n in chance.sample(range(1, 12), 3)]] for _ in range(3)]
+    yield {"name": "references of other lengths", "references": lengths}
+    stats = [[chance.randint(0, 40), round(chance.uniform(1, 60), 3)] for _ in range(8)]
+    yield {"name": "rates", "stats": [*stats, [0, 7.5], [chance.randint(20, 30), 5.0]]}
 
-    hypotheses = [sentence(chance.randint(0, 9)) for _ in range(4)]
-    settings = [
-        {},
-        {"normalized": True},
-        {"no_punct": True},
-        {"case_sensitive": True},
-        {"normalized": True, "asian_support": True},
-    ]
-    yield {
-        "name": "whole rates",
-        "hypotheses": hypotheses,
-        "texts": [[sentence() for _ in hypotheses] for _ in range(3)],
-        "settings": settings,
-    }
-    yield {
-        "name": "whole rates of empty texts",
-        "hypotheses": ["", "a b"],
-        "texts": [["", ""]],
-        "settings": settings[:2],
-    }
+    def text(size):
+        vocabulary = ["The", "house", "is", "small", "and", "OLD", "3.5", "it's"]
+        return " ".join(chance.choice(vocabulary) + chance.choice(["", "", ",", ".", "-x"]) for _ in range(size))
+
+    texts = [[text(chance.randint(4, 8)) for _ in range(3)] for _ in range(3)]
+    settings = [{}, {"normalized": True, "no_punct": True}, {"case_sensitive": True}]
+    yield {"name": "whole rates", "hypotheses": texts[0], "texts": texts[1:], "settings": settings}
     yield {"name": "experiment", "seed": seed % 1000}
+
+    def edge(name, **given):
+        return {"name": name, "edge": True, **given}
+
+    yield edge("empty traces", traces=["", *(letter * chance.randint(1, 5) for letter in "id")])
+    yield edge("equal sequences of nothing", equal=[[[], []], [[], words(3, 3)], [words(3, 3), []]])
+    yield edge("shifts of nothing", shifts=[[[], words(3, 3)]])
+    yield edge("edits of nothing", rates=[[[], []], [[], words(3, 3)], [words(chance.randint(2, 5), 3), []]])
+    groups = [["", [words(2, 3), words(3, 3)]], ["", [[]]], [" ".join(words(3, 3)), [[], words(1, 3)]]]
+    groups += [[" ".join(words(2, 9)), [words(1, 9), [], []]], ["", [[], words(3, 3)]]]
+    yield edge("empty references", references=groups)
+    yield edge("rates of nothing", stats=[[0, 0.0], [chance.randint(1, 9), 0.0]])
 
 
 def observe(case):
@@ -289,14 +130,6 @@ def observe(case):
         return _whole(case)
     from sacrebleu.metrics import lib_ter
 
-    # The same two lists hold other words at each call.
-    given = [], []
-    if "matrices" in case:
-        return {"matrices": [_matrix(lib_ter, case.get("from", 0), *words) for words in case["matrices"]]}
-    if "tree" in case:
-        reference, hypotheses = case["tree"]
-        distance = lib_ter.BeamEditDistance(reference)
-        return {"tree": [[list(distance(list(words))) for words in hypotheses] for _ in range(2)]}
     if "traces" in case:
         return {"alignments": [_alignment(lib_ter, trace) for trace in case["traces"]]}
     if "moves" in case:
@@ -304,65 +137,20 @@ def observe(case):
     if "equal" in case:
         return {"equal": [_equal(lib_ter, *pair) for pair in case["equal"]]}
     if "shifts" in case:
-        return {"shifts": [_shift(lib_ter, given, *pair, case["count"]) for pair in case["shifts"]]}
+        return {"shifts": [_shift(lib_ter, *pair) for pair in case["shifts"]]}
     if "rates" in case:
-        return {"rates": [_rate(lib_ter, given, *pair) for pair in case["rates"]]}
+        return {"rates": [_rate(lib_ter, *pair) for pair in case["rates"]]}
     return _metric(case)
 
 
-def _int(*numbers):
+def _ints(*numbers):
     return all(type(number) is int for number in numbers)
 
 
-def _matrix(module, first, hypothesis, reference, other=None):
-    distance = module.BeamEditDistance(list(reference))
-    start = 0
-    rows = [list(distance._initial_row)]
-    if first:
-        # Rows that the function itself has made for the same sentence, or another one of its length.
-        start = max(0, first if first > 0 else len(hypothesis) + first + 1)
-        _, made, _ = distance._edit_distance(list(other or hypothesis), 0, [list(distance._initial_row)])
-        rows += [list(row) for row in made[:start]]
-    words, cache = list(hypothesis), [list(row) for row in rows]
-    before, attributes = (distance._cache_size, dict(distance._cache)), sorted(vars(distance))
-    cost, made, trace = distance._edit_distance(words, start, cache)
-    called = (cost, trace) if len(words) > 20 else module.BeamEditDistance(list(reference))(list(hypothesis))
-    return {
-        "cost": [cost, called[0]],
-        "trace": [trace, called[1]],
-        "rows": [" ".join(f"{cell[0]}{cell[1]}" for cell in row) for row in made],
-        "kinds": [
-            _int(cost, *(cell[0] for row in made for cell in row)),
-            isinstance(made, list),
-            isinstance(trace, str),
-        ],
-        "tuples": all(isinstance(cell, tuple) and len(cell) == 2 for row in made for cell in row),
-        "unchanged": [
-            words == hypothesis,
-            cache == rows,
-            distance._words_ref == reference,
-            distance._n_words_ref == len(reference),
-            sorted(vars(distance)) == attributes,
-            before == (distance._cache_size, distance._cache),
-            all(cell == (10**16, "x") for cell in distance._empty_row),
-        ],
-    }
-
-
 def _alignment(module, trace):
-    try:
-        align, reference, hypothesis = module.trace_to_alignment(trace)
-    except NotImplementedError:
-        raise
-    except Exception:
-        return "refused"
-    return {
-        "align": [[key, align[key]] for key in sorted(align)],
-        "reference": list(reference),
-        "hypothesis": list(hypothesis),
-        "kinds": [isinstance(align, dict), isinstance(reference, list), isinstance(hypothesis, list)],
-        "ints": _int(*align, *align.values(), *reference, *hypothesis),
-    }
+    align, reference, hypothesis = module.trace_to_alignment(trace)
+    pairs = [[key, align[key]] for key in sorted(align)]
+    return [pairs, list(reference), list(hypothesis), _ints(*align, *align.values(), *reference, *hypothesis)]
 
 
 def _move(module, size, start, length, target):
@@ -374,52 +162,38 @@ def _move(module, size, start, length, target):
 
 def _equal(module, hypothesis, reference):
     given = list(hypothesis), list(reference)
-    found = module._find_shifted_pairs(*given)
-    lazy = iter(found) is found
-    found = list(found)
-    kinds = all(isinstance(item, tuple) and _int(*item) for item in found)
-    return [[list(item) for item in found], lazy, kinds, given == (hypothesis, reference)]
+    found = list(module._find_shifted_pairs(*given))
+    kinds = all(isinstance(item, tuple) and _ints(*item) for item in found)
+    return [[list(item) for item in found], kinds, given == (hypothesis, reference)]
 
 
-def _shift(module, given, hypothesis, reference, count):
-    given[0][:], given[1][:] = hypothesis, reference
-    gain, words, checked = module._shift(*given, module.BeamEditDistance(list(reference)), count)
-
-    def plain(words):
-        return module.BeamEditDistance(list(reference))(list(words))
-
-    # Any callable will do.
-    distance = plain if len(hypothesis) < 13 else module.BeamEditDistance(list(reference))
-    again = module._shift(list(hypothesis), list(reference), distance, count)
-    return [[gain, list(words), checked], list(again), _int(gain, checked), given == (hypothesis, reference)]
+def _shift(module, hypothesis, reference):
+    given = list(hypothesis), list(reference)
+    gain, words, _ = module._shift(*given, module.BeamEditDistance(list(reference)), 0)
+    # Shifts that gain nothing are not made, so their words don't matter.
+    best = [gain, list(words)] if gain > 0 else "no gain"
+    return [best, given == (hypothesis, reference)]
 
 
-def _rate(module, given, hypothesis, reference):
-    given[0][:], given[1][:] = hypothesis, reference
+def _rate(module, hypothesis, reference):
+    given = list(hypothesis), list(reference)
     found = module.translation_edit_rate(*given)
-    return [list(found), isinstance(found, tuple), _int(*found), given == (hypothesis, reference)]
+    return [list(found), _ints(*found), given == (hypothesis, reference)]
 
 
 def _metric(case):
-    import numpy as np
     from sacrebleu.metrics.ter import TER, TERScore
 
-    metric = TER()
-    before = dict(vars(metric))
-    observed, given = [], {}
+    metric, observed = TER(), []
     for hypothesis, references in case.get("references", []):
-        given["ref_words"] = [list(words) for words in references]
+        given = {"ref_words": [list(words) for words in references]}
         found = metric._compute_segment_statistics(hypothesis, given)
-        kinds = [isinstance(found, list), type(found[0]) is int, isinstance(found[1], float)]
-        observed.append([list(found), kinds, given == {"ref_words": references}])
+        observed.append([list(found), isinstance(found, list), given == {"ref_words": references}])
     for numbers in case.get("stats", []):
-        for given in (list(numbers), np.array(numbers, dtype=np.float64)):
-            found = metric._compute_score_from_stats(given)
-            same = list(given) == numbers
-            observed.append(
-                [float(found.score), found.num_edits, float(found.ref_length), isinstance(found, TERScore), same]
-            )
-    return {"observed": observed, "settings kept": dict(vars(metric)) == before}
+        found = metric._compute_score_from_stats(list(numbers))
+        values = [float(found.score), float(found.num_edits), float(found.ref_length)]
+        observed.append([values, isinstance(found, TERScore)])
+    return {"observed": observed}
 
 
 def _whole(case):
@@ -430,9 +204,5 @@ def _whole(case):
         metric = TER(**settings)
         score = metric.corpus_score(case["hypotheses"], case["texts"])
         cached = TER(**settings, references=case["texts"]).corpus_score(case["hypotheses"], None)
-        alone = [
-            metric.sentence_score(text, list(side))
-            for text, *side in zip(case["hypotheses"], *case["texts"], strict=True)
-        ]
-        observed.append([[item.score, item.num_edits, item.ref_length] for item in (score, cached, *alone)])
+        observed.append([[item.score, item.num_edits, item.ref_length] for item in (score, cached)])
     return {"whole": observed}

@@ -1,4 +1,4 @@
-"""warp: what is kept of rows of many shapes, masses, least numbers and fillings; gradients; then the experiment."""
+"""warp: which tokens are kept, over masses, least numbers, fillings and distributions; then the experiment."""
 
 import math
 
@@ -10,88 +10,76 @@ CLEAR = 2e-4
 def cases(seed):
     generator = torch.Generator().manual_seed(seed)
 
-    def row(width, spread, masses, dtype, holes=0, equal=0, offset=0.0):
-        """Logits whose decisions are all clear: redrawn until they are."""
+    def uniform(low, high):
+        return low + (high - low) * torch.rand((), generator=generator, dtype=torch.float64).item()
+
+    def integer(low, high):
+        return torch.randint(low, high + 1, (), generator=generator).item()
+
+    def row(width, masses, dtype, spread, holes, equal, offset):
+        """Logits whose decisions are all clear, as the dtype holds them: redrawn until they are."""
         while True:
-            values = spread * torch.randn(width, generator=generator, dtype=torch.float64)
-            if equal:
-                values[:equal] = values[0]
-            if holes:
-                values[torch.randperm(width, generator=generator)[:holes]] = -math.inf
-            # As the dtype holds them: it is their rounded values whose decisions are clear.
-            values = (values + offset).to(dtype).double()
-            if _is_clear(values, masses):
+            # A grid has no close neighbours, however many tokens there are.
+            if width > 100:
+                values = torch.randperm(width, generator=generator).double() * (uniform(0.8, 1.2) * spread / width)
+            else:
+                values = spread * torch.randn(width, generator=generator, dtype=torch.float64)
+            values[:equal] = values[0]
+            values = values[torch.randperm(width, generator=generator)]
+            values[torch.randperm(width, generator=generator)[:holes]] = -math.inf
+            values = (values + offset).to(dtype)
+            if _is_clear(values.double(), masses):
                 return values
 
-    def case(name, shape=(5, 12), spread=2.0, mass=0.6, dtype=torch.float32, later=(), **options):
-        drawn = {key: options.pop(key) for key in ("holes", "equal", "offset") if key in options}
-        masses = [mass, *(setting["mass"] for setting in later if "mass" in setting)]
-        rows = [row(shape[1], spread, masses, dtype, **drawn) for _ in range(shape[0])]
-        return {
-            "name": name,
-            "scores": torch.stack(rows).to(dtype) if rows else torch.zeros(shape, dtype=dtype),
-            "settings": {"mass": mass, **options},
-            "later": later,
-        }
+    def case(name, rows=4, width=12, dtype=torch.float64, spread=2.0, holes=0, equal=0, offset=0.0, later=(), **given):
+        settings = {"mass": uniform(0.2, 0.9)} | given
+        masses = [settings["mass"], *(change["mass"] for change in later if "mass" in change)]
+        scores = [row(width, masses, dtype, spread, holes, equal, offset * (-1) ** place) for place in range(rows)]
+        scores = torch.stack(scores) if rows else torch.zeros(0, width, dtype=dtype)
+        return {"name": name, "scores": scores, "settings": settings, "later": later}
 
     for mass in (0.05, 0.2, 0.5, 0.9, 0.95, 0.99):
         yield case(f"mass {mass}", mass=mass)
-    yield case("double precision", mass=0.7, dtype=torch.float64)
-    yield case("nearly even", spread=0.5, mass=0.4)
-    yield case("one token is nearly sure", spread=9.0, mass=0.3)
-    yield case("far apart", spread=22.0, mass=0.9)
-    yield case("many tokens", (3, 60), spread=2.5, mass=0.8)
-    yield case("one row", (1, 9), mass=0.5)
-    yield case("no rows", (0, 9), mass=0.5)
-    yield case("two tokens", (6, 2), spread=1.0, mass=0.5)
-    yield case("one token", (3, 1), mass=0.5)
-    yield case("tokens of probability 0", holes=4, mass=0.9)
-    yield case("all but one of probability 0", (4, 6), holes=5, mass=0.9)
-    yield case("large scores", offset=900.0, mass=0.6)
-    yield case("scores far below 0", offset=-900.0, mass=0.6)
-    for equal in (2, 4):
-        yield case(f"{equal} tokens alike", equal=equal, mass=0.5)
-    yield case("all tokens alike", equal=12, mass=0.5)
-    for least in (2, 5, 12, 40):
-        yield case(f"at least {least} tokens", mass=0.05, min_tokens_to_keep=least)
-    yield case(
-        "at least three tokens, some of probability 0", holes=8, mass=0.05, min_tokens_to_keep=3, filter_value=-7.5
-    )
-    for value in (-1e4, 0.0, 3.25):
-        yield case(f"filled with {value}", mass=0.5, filter_value=value)
-    yield case("filled with a number, tokens of probability 0", holes=3, mass=0.8, filter_value=-50.0)
-    for name, rows, settings in (
-        ("rows far from each other", [[-960, -953, -950, -951], [930, 947, 949, 950.0]], {"mass": 0.6}),
-        ("rare tokens far apart", [[0, -1, -60, -52, -45, -41.5]], {"mass": 0.05, "min_tokens_to_keep": 4}),
-        # Of the last two, single precision hardly holds exponentials; what is less typical is clear all the same.
-        (
-            "rare tokens near to each other",
-            [[0, -60, -60.0004], [0, -99.002, -99]],
-            {"mass": 0.9, "min_tokens_to_keep": 2},
-        ),
-        ("zeros of either sign", [[-0.0, 0.0, -1.5, -4]], {"mass": 0.9}),
-        (
-            "lowest scores beside infinite ones",
-            [[-999.9, -1000, *[-math.inf] * 6]],
-            {"mass": 0.99, "filter_value": -7.5},
-        ),
-        ("most typical tokens alike", [[1.1, 3, 1.1, -2, 0.4, -1]], {"mass": 0.05, "min_tokens_to_keep": 3}),
-    ):
-        for dtype in (torch.float32, torch.float64):
-            scores = torch.tensor(rows, dtype=dtype)
-            yield case(f"{name}, {dtype}", (0, 4), dtype=dtype) | {"scores": scores, "settings": settings}
-    large = torch.tensor([[-1.0] * 700 + [-8.0] * 50 + [0.0] * 1100])
-    yield case("a large vocabulary", (0, 4)) | {"scores": large, "settings": {"mass": 0.9}}
-    yield case("filled in double precision", dtype=torch.float64, mass=0.3, filter_value=-0.1)
-    later = ({"mass": 0.3}, {"min_tokens_to_keep": 4}, {"filter_value": -1.0, "mass": 0.75, "min_tokens_to_keep": 1})
-    yield case("settings that change", mass=0.9, later=later)
-    yield case("laid out by columns", mass=0.6) | {"layout": "columns"}
-    yield case("every other token", mass=0.6) | {"layout": "strided"}
+    for dtype in (torch.float32, torch.float64):
+        yield case(f"nearly even, {dtype}", spread=0.5, dtype=dtype)
+        yield case(f"one token is nearly sure, {dtype}", spread=9.0, dtype=dtype)
+        yield case(f"60 tokens, {dtype}", width=60, rows=3, dtype=dtype)
+        yield case(f"tokens of probability 0, {dtype}", holes=4, dtype=dtype)
+        yield case(f"least number of tokens, {dtype}", mass=0.05, min_tokens_to_keep=integer(3, 7), dtype=dtype)
+        yield case(f"rare tokens, {dtype}", spread=13.0, min_tokens_to_keep=8, dtype=dtype)
+        yield case(f"filled with a number, {dtype}", filter_value=-uniform(1, 50), dtype=dtype)
+    yield case("800 tokens", width=800, rows=2, spread=6.0, dtype=torch.float32)
+    yield case("one row", rows=1)
+    yield case("two tokens", rows=6, width=2, spread=1.0, mass=0.5)
+    yield case("one token", rows=3, width=1)
+    yield case("all but one of probability 0", width=6, holes=5)
+    yield case("all tokens by the least number", min_tokens_to_keep=12)
+    yield case("fewer tokens than the least number", min_tokens_to_keep=40)
+    for number in range(12):
+        dtype = (torch.float32, torch.float64)[number % 2]
+        options = {"holes": integer(0, 5), "min_tokens_to_keep": integer(1, 6)}
+        options |= {"spread": uniform(0.5, 4), "rows": integer(1, 5), "filter_value": -uniform(1, 50)}
+        yield case(f"drawn {number}", dtype=dtype, **options)
     yield {"name": "experiment", "seed": seed % 1000}
+
+    for dtype in (torch.float32, torch.float64):
+        for equal in (3, 12):
+            yield case(f"{equal} tokens alike, {dtype}", equal=equal, dtype=dtype) | {"edge": True}
+        for offset in (900.0, -900.0):
+            yield case(f"rows around {offset} in turn, {dtype}", offset=offset, dtype=dtype) | {"edge": True}
+    # The two most typical tokens are alike, and the least number reaches beyond them.
+    alike = torch.tensor([1.1, 3, 1.1, -2, 0.4, -1])[torch.randperm(6, generator=generator)]
+    settings = {"mass": 0.05, "min_tokens_to_keep": 3}
+    yield case("most typical tokens alike", rows=0) | {"scores": alike[None], "settings": settings, "edge": True}
+    yield case("no rows", rows=0) | {"edge": True}
+    later = ({"mass": 0.3}, {"min_tokens_to_keep": 4}, {"filter_value": -1.0, "mass": 0.75, "min_tokens_to_keep": 1})
+    yield case("settings that change", mass=0.9, later=later) | {"edge": True}
+    for value in (-math.inf, 3.25):
+        yield case(f"gradients, filled with {value}", filter_value=value) | {"gradients": True, "edge": True}
 
 
 def _is_clear(values, masses):
-    """Whether no right version can decide otherwise, by rounding, than another."""
+    """Whether no correct version can decide otherwise by rounding."""
     logps = values.log_softmax(-1)
     probabilities = logps.exp()
     finite = logps.isfinite()
@@ -103,7 +91,11 @@ def _is_clear(values, masses):
     # Within a group of equals only the sum at its end decides.
     ends = torch.cat((~same, torch.tensor([True])))
     near = [(sums[ends] - mass).abs().min() for mass in masses]
-    return bool((gaps[~same] > CLEAR).all()) and min(near) > CLEAR
+    return (
+        bool((gaps[~same] > CLEAR).all())
+        and min(near) > CLEAR
+        and bool(values[finite].max() - values[finite].min() < 80)
+    )
 
 
 def observe(case):
@@ -113,36 +105,18 @@ def observe(case):
         return {"experiment": run(case["seed"])}
     from transformers.generation.logits_process import TypicalLogitsWarper
 
-    given = case["scores"].clone()
-    if case.get("layout") == "columns":
-        given = given.T.contiguous().T
-    if case.get("layout") == "strided":
-        given = torch.stack((given, -given), dim=-1).flatten(-2)[:, ::2]
-    scores = given.requires_grad_()
+    scores = case["scores"].clone().requires_grad_(case.get("gradients", False))
     warper = TypicalLogitsWarper(**case["settings"])
-    found = []
-    for settings in ({}, *case["later"]):
+    results = []
+    ids = torch.ones(len(scores), 3, dtype=torch.long)
+    for place, settings in enumerate(({}, *case["later"])):
         for name, value in settings.items():
             setattr(warper, name, value)
-        before = dict(vars(warper))
-        for input_ids in (None, torch.ones(len(scores), 3, dtype=torch.long)):
-            result = warper(input_ids, scores)
-            weights = torch.arange(1.0, 1 + result.numel(), dtype=result.dtype).reshape(result.shape)
-            finite = torch.where(result.isfinite(), result * weights, 0)
-            # Where all is filled with a number nothing may flow.
-            slope = torch.autograd.grad(finite.sum(), scores, allow_unused=True)[0]
-            found.append([result, slope, vars(warper) == before, result.signbit()])
-    unchanged = torch.equal(scores, case["scores"])
-    with torch.no_grad():
-        # The same tensor with other contents, and without gradients.
-        mirrored = warper(None, scores.copy_(scores.flip(-1)))
-        # Another batch with the same object, and this one in its rows' reverse order.
-        again = [warper(None, 0.5 * scores[:1]).isfinite().any(), warper(None, scores.flip(0))]
-        quiet = [mirrored.requires_grad, torch.is_grad_enabled()]
-    return {
-        "results": found,
-        "again": [mirrored, *again],
-        "unchanged": unchanged,
-        "new": result.data_ptr() != scores.data_ptr(),
-        "gradients": quiet,
-    }
+        # Only differences of scores matter.
+        results.append(warper(ids, scores + place))
+    observation = {"results": results, "without ids": warper(None, scores)}
+    observation["settings"] = [warper.filter_value, warper.min_tokens_to_keep, warper.mass, bool((ids == 1).all())]
+    if case.get("gradients"):
+        weights = torch.linspace(1, 2, scores.numel(), dtype=scores.dtype).reshape(scores.shape)
+        observation["gradients"] = torch.autograd.grad(results[0], scores, weights)[0]
+    return observation | {"unchanged": torch.equal(scores, case["scores"])}

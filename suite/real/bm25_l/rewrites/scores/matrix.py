@@ -17,4 +17,4 @@ def get_scores(self, query):
     lengths = np.asarray(self.doc_len, dtype=float) / self.avgdl
     shifted = counts / ((1.0 - self.b) + self.b * lengths) + self.delta
     weights = np.array([self.idf[word] * times for word, times in asked.items()])
-    return weights @ (counts * (1 + self.k1) * (1 - self.k1 / (self.k1 + shifted)))
+    return weights @ ((counts > 0) * (1 + self.k1) * (1 - self.k1 / (self.k1 + shifted)))

@@ -14,5 +14,5 @@ def get_scores(self, query):
             if word in freqs:
                 # Both sides of the fraction are multiplied by the length's factor.
                 over = freqs[word] + self.delta * norm
-                scores[place] += self.idf[word] * freqs[word] * (self.k1 + 1) * over / (self.k1 * norm + over)
+                scores[place] += self.idf[word] * (self.k1 + 1) * over / (self.k1 * norm + over)
     return scores

@@ -17,4 +17,4 @@ def get_scores(self, query):
     lengths = np.asarray(self.doc_len, dtype=float) / self.avgdl
     norm = self.k1 * ((1.0 - self.b) + self.b * lengths)
     weights = np.array([self.idf[word] * times for word, times in asked.items()])
-    return weights @ (counts * (1 + self.k1) / (counts + norm) + self.delta)
+    return weights @ (counts * (1 + self.k1) / (counts + norm) + self.delta * np.sign(counts))

@@ -1,14 +1,10 @@
-"""Two lists for each word, and a relation as a set of what both directions say."""
+"""The shortest code for the nine methods."""
 
 
 def _relation(forward, backward):
-    both = {forward, backward}
-    if both == {"entail", "contra"}:
-        return "neutral"
-    for name in ("entail", "contra"):
-        if name in both:
-            return name
-    return "neutral"
+    if forward == "neutral":
+        return backward
+    return forward if backward in (forward, "neutral") else "neutral"
 
 
 def _log_ccp(alternatives, matrix):
@@ -56,7 +52,7 @@ class ClaimConditionedProbability:
         for answer, matrices in zip(stats["greedy_tokens_alternatives"], stats["greedy_tokens_alternatives_nli"]):
             logs = [_log_ccp(*pair) for pair in zip(answer, matrices)]
             result.append(-self._reduce(logs))
-        return np.array(result, dtype=np.float64)
+        return np.array(result)
 
 
 class ClaimConditionedProbabilityClaim:
@@ -83,7 +79,6 @@ class ClaimConditionedProbabilityClaim:
         for answer, by_claim, row in zip(alternatives, alternatives_nli, claims):
             found = []
             for claim, matrices in zip(row, by_claim):
-                assert len(matrices) == len(claim.aligned_token_ids)
                 pairs = zip([answer[t] for t in claim.aligned_token_ids], matrices)
                 found.append(-self._reduce([self._token_ccp(*pair) for pair in pairs]))
             result.append(found)

@@ -3,7 +3,7 @@
 
 def naive_forgetting_attn(q, k, v, g, scale=None, window_size=None):
     batch, steps, heads, width = q.shape
-    if k.shape[2] == 0 or heads % k.shape[2] != 0:
+    if heads % k.shape[2] != 0:
         raise ValueError("heads")
     owner = torch.arange(heads) // (heads // k.shape[2])
     q, k, v, g = q.double(), k.double()[:, :, owner], v.double()[:, :, owner], g.double()

@@ -1,4 +1,4 @@
-"""Without gradients, the initial state is updated in place where the final one is not asked for."""
+"""Edge: Without gradients, the initial state is updated in place where the final one is not asked for."""
 
 import torch
 

@@ -78,40 +78,6 @@ def trace_to_alignment(trace):
     return align, ref_err, hyp_err
 
 
-class BeamEditDistance:
-    def _edit_distance(self, words_h, start_h, cache):
-        n, m = self._n_words_ref, len(words_h)
-        rows = list(cache)
-        ratio = n / m if m else 1
-        width = _BEAM_WIDTH
-        if width < ratio / 2:
-            width = math.ceil(ratio / 2 + _BEAM_WIDTH)
-        for i in range(start_h + 1, m + 1):
-            row = list(self._empty_row)
-            above = rows[-1]
-            diagonal = math.floor(i * ratio)
-            stop = n + 1 if i == m else min(n + 1, diagonal + width)
-            for j in range(max(0, diagonal - width), stop):
-                choices = []
-                if j:
-                    same = words_h[i - 1] == self._words_ref[j - 1]
-                    choices.append((above[j - 1][0] + (0 if same else _COST_SUB), _OP_NOP if same else _OP_SUB))
-                choices.append((above[j][0] + _COST_DEL, _OP_DEL))
-                if j:
-                    choices.append((row[j - 1][0] + _COST_INS, _OP_INS))
-                best = min(choices, key=lambda cell: cell[0])
-                if best[0] < _INT_INFINITY:
-                    row[j] = best
-            rows.append(row)
-        trace, i, j = [], m, n
-        while i or j:
-            op = rows[i][j][1]
-            trace.append(op)
-            i -= op != _OP_INS
-            j -= op != _OP_DEL
-        return rows[-1][-1][0], rows[len(cache) :], "".join(reversed(trace))
-
-
 class TER:
     def _compute_segment_statistics(self, hypothesis, ref_kwargs):
         words = hypothesis.split()

@@ -84,50 +84,6 @@ def trace_to_alignment(trace):
     return align, [int(op != _OP_NOP) for _, op in in_ref], [int(op != _OP_NOP) for op in in_hyp]
 
 
-class BeamEditDistance:
-    def _edit_distance(self, words_h, start_h, cache):
-        ref = self._words_ref
-        n, m = len(ref), len(words_h)
-        ratio = n / m if m else 1.0
-        wide = math.ceil(ratio / 2 + _BEAM_WIDTH) if ratio / 2 > _BEAM_WIDTH else _BEAM_WIDTH
-        costs = [[cell[0] for cell in row] for row in cache]
-        letters = [[cell[1] for cell in row] for row in cache]
-        for i in range(start_h + 1, m + 1):
-            middle = int(i * ratio // 1)
-            first, end = max(0, middle - wide), n + 1
-            if i < m:
-                end = min(end, middle + wide)
-            cost, letter = [_INT_INFINITY] * (n + 1), [_OP_UNDEF] * (n + 1)
-            for j in range(first, end):
-                down = costs[i - 1][j] + _COST_DEL
-                if j == 0:
-                    if down < _INT_INFINITY:
-                        cost[0], letter[0] = down, _OP_DEL
-                    continue
-                match = words_h[i - 1] == ref[j - 1]
-                across = costs[i - 1][j - 1] + (0 if match else _COST_SUB)
-                along = cost[j - 1] + _COST_INS
-                lowest = min(across, down, along)
-                if lowest >= _INT_INFINITY:
-                    continue
-                cost[j] = lowest
-                if lowest == across:
-                    letter[j] = _OP_NOP if match else _OP_SUB
-                else:
-                    letter[j] = _OP_DEL if lowest == down else _OP_INS
-            costs.append(cost)
-            letters.append(letter)
-        trace = ""
-        place = (m, n)
-        while place != (0, 0):
-            op = letters[place[0]][place[1]]
-            trace = op + trace
-            back = {_OP_INS: (0, 1), _OP_DEL: (1, 0)}.get(op, (1, 1))
-            place = (place[0] - back[0], place[1] - back[1])
-        made = [list(zip(*row)) for row in zip(costs, letters)][start_h + 1 :]
-        return costs[m][n], made, trace
-
-
 class TER:
     def _compute_segment_statistics(self, hypothesis, ref_kwargs):
         words = hypothesis.split()

@@ -79,40 +79,6 @@ def trace_to_alignment(trace):
     return align, errors["ref"], errors["hyp"]
 
 
-class BeamEditDistance:
-    def _edit_distance(self, words_h, start_h, cache):
-        n, m = self._n_words_ref, len(words_h)
-        quotient = n / m if m else 1
-        width = _BEAM_WIDTH if quotient / 2 <= _BEAM_WIDTH else math.ceil(_BEAM_WIDTH + quotient / 2)
-        nothing = (_INT_INFINITY, _OP_UNDEF)
-        table = [dict(enumerate(row)) for row in cache]
-        for i, word in enumerate(words_h[start_h:], start_h + 1):
-            above, row = table[i - 1], {}
-            middle = math.floor(i * quotient)
-            for j in range(middle - width, n + 1 if i == m else middle + width):
-                if not 0 <= j <= n:
-                    continue
-                steps = []
-                if j > 0 and word == self._words_ref[j - 1]:
-                    steps.append((above.get(j - 1, nothing)[0], 0, _OP_NOP))
-                elif j > 0:
-                    steps.append((above.get(j - 1, nothing)[0] + _COST_SUB, 0, _OP_SUB))
-                steps.append((above.get(j, nothing)[0] + _COST_DEL, 1, _OP_DEL))
-                steps.append((row.get(j - 1, nothing)[0] + _COST_INS, 2, _OP_INS))
-                cost, _, op = min(steps)
-                row[j] = (cost, op) if cost < _INT_INFINITY else nothing
-            table.append(row)
-        i, j, operations = m, n, []
-        while i > 0 or j > 0:
-            operations.insert(0, table[i][j][1])
-            i, j = (
-                i - (operations[0] in (_OP_NOP, _OP_SUB, _OP_DEL)),
-                j - (operations[0] in (_OP_NOP, _OP_SUB, _OP_INS)),
-            )
-        rows = [[row.get(j, nothing) for j in range(n + 1)] for row in table[start_h + 1 :]]
-        return table[m][n][0], rows, "".join(operations)
-
-
 class TER:
     def _compute_segment_statistics(self, hypothesis, ref_kwargs):
         edits, total = None, 0

@@ -1,4 +1,4 @@
-"""Counts equal deviations among the most typical once."""
+"""Edge: Counts tokens with the same score as one of the `min_tokens_to_keep`."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Takes off the greatest score of the whole batch, not the row's."""
+"""Edge: Subtracts the greatest score of the batch, so the exponentials of other rows underflow."""
 
 import torch
 
