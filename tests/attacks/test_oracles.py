@@ -18,7 +18,7 @@ HELPERS = {
     "eta_sampling/warp": ("_is_clear",),
     "loftq/quantised_start": ("_is_clear", "_middles"),
     "graph_uncertainty/graph": ("_is_clear",),
-    "yarn/frequencies": ("clear",),
+    "yarn/frequencies": ("_is_clear",),
     "ppo/ppo": ("loss",),
 }
 ATTACK = '''

@@ -137,7 +137,7 @@ def test_a_bad_task_is_caught_by_the_right_finding(spoil, paper, pool, sound):
 
 
 def test_no_text_has_to_state_what_a_target_says_to_people(paper):
-    said = ['print(f"blending {len(values)} values")', 'warnings.warn("a warning")', 'assert values is not None, "no values"']
+    said = ['print(f"blending {len(values)} values")', 'warnings.warn("a warning")', 'assert values, "no values"']
     for line in said:
         replace(paper / "repo" / "blending.py", "        if not values:", f"        {line}\n        if not values:")
     assert missing(load_suite(paper.parent)[0]).literals == ()

@@ -9,104 +9,92 @@ import torch
 def cases(seed):
     generator = random.Random(seed)
 
-    def case(name, heads=4, width=64, base=10000.0, positions=4096, factor=4.0, **more):
-        config = {"hidden_size": heads * width, "num_attention_heads": heads, "rope_theta": base}
-        scaling = {"rope_type": "yarn", "factor": factor, **more.pop("scaling", {})}
-        config |= {"max_position_embeddings": positions, "rope_scaling": scaling, **more.pop("config", {})}
-        extra = {key: more.pop(key) for key in ("class", "default", "device") if key in more}
-        return {"name": name, "config": config, "call": more, **extra}
+    def case(name, width=None, base=None, positions=None, factor=None, scaling=None, later=(), call=None, **more):
+        """A config; what isn't given is drawn. Settings that lie too near to a whole number are drawn again."""
+        heads = generator.randint(1, 5)
+        while True:
+            drawn = width or 2 * generator.randint(8, 70)
+            config = {"hidden_size": heads * drawn, "num_attention_heads": heads}
+            config["rope_theta"] = base or generator.choice([10000.0, 500000, 10 ** generator.uniform(2, 6)])
+            config["max_position_embeddings"] = int(10 ** generator.uniform(2.5, 5))
+            if positions:
+                config["max_position_embeddings"] = generator.randint(*positions)
+            config["rope_scaling"] = {"rope_type": "yarn", "factor": factor or generator.uniform(1.5, 32)}
+            config["rope_scaling"] |= scaling or {}
+            config |= more.get("config", {})
+            changes = [_merged(config, later[: count + 1]) for count in range(len(later))]
+            if all(_is_clear(settings) for settings in (config, *changes)):
+                break
+        given = {"name": name, "config": config, "later": list(later), "call": call or {}}
+        return given | {"default": more.get("default", "float32"), "edge": more.get("edge", False)}
 
-    # Bounds that lie too near to a whole number are for no case.
-    def clear(given):
-        config, scaling = given.get("class", {}) | given["config"], given["config"]["rope_scaling"]
-        width = config.get("head_dim", config["hidden_size"] // config["num_attention_heads"])
-        width = int(width * config.get("partial_rotary_factor", 1.0))
-        fast = scaling.get("beta_fast") or 32
-        first, last = (
-            width
-            * math.log(config["max_position_embeddings"] / (2 * math.pi * turns))
-            / (2 * math.log(config["rope_theta"]))
-            for turns in (fast, scaling.get("beta_slow") or 1)
-        )
-        return first < width - 1 and last > -1 and all(abs(place - round(place)) >= 0.1 for place in (first, last))
-
-    given = [
-        case("the usual", width=128),
-        case("a narrow head", width=16),
-        case("the narrowest", width=2, base=1000.0, positions=300),
-    ]
-    given += [case(f"a factor of {factor}", factor=factor) for factor in (1, 1.0, 1.5, 2, 16.0, 40, 1000.0)]
-    given += [
-        case(f"{positions} positions", positions=positions) for positions in (5, 24, 64, 300, 2048, 131072, 10**7)
-    ]
-    given += [case(f"a base of {base}", base=base) for base in (10, 30.5, 500.0, 1e6, 500000)]
-    given += [case(f"a width of {width}", width=width, heads=3) for width in (6, 20, 34, 80, 256, 512)]
-    given += [
-        case(f"bounds {fast} and {slow}", scaling={"beta_fast": fast, "beta_slow": slow})
-        for fast, slow in (
-            (16, 2),
-            (64, 0.5),
-            (8, 8),
-            (1.5, 1),
-            (1000, 3),
-            (0.5, 0.01),
-            (40, None),
-            (None, 4),
-            (None, None),
-        )
-    ]
-    given += [
-        case(f"an attention factor of {value}", scaling={"attention_factor": value})
-        for value in (1.0, 0.5, 2, 0, -0.75, None)
-    ]
-    given += [case(f"an own width of {width}", config={"head_dim": width}) for width in (8, 96, 128)]
-    given += [
-        case(f"{part} of the width", width=80, config={"partial_rotary_factor": part})
-        for part in (0.25, 0.5, 0.4, 0.33, 1.0)
-    ]
-    # A ramp that would end after the last number that it may end at, and one without any width.
-    wide = {"beta_fast": 100, "beta_slow": 0.5}
-    given += [
-        case(f"a ramp beyond {width}", width=width, base=10.0, positions=2000, scaling=wide) for width in (32, 64)
-    ]
-    given += [case(f"a ramp of no width, {positions} positions", positions=positions) for positions in (4, 5, 6)]
-    given.append(case("part of an own width", config={"head_dim": 100, "partial_rotary_factor": 0.5}))
-    given.append(case("part of an odd width", config={"head_dim": 25, "partial_rotary_factor": 0.99}))
-    given.append(case("an own width, sizes with a remainder", config={"head_dim": 32, "hidden_size": 250}))
-    # Attributes that the object itself does not hold: one of its class, and one of another name.
-    kind = {"partial_rotary_factor": 0.5, "attribute_map": {"head_dim": "kv_channels"}}
-    given.append(case("attributes of a class", config={"head_dim": 48}, **{"class": kind}))
-    given += [case(f"a default of {dtype}", default=dtype) for dtype in ("float64", "bfloat16")]
-    given += [case(f"a device of {device}", device=device) for device in ("cpu", None)]
-    other = {"type": "linear", "original_max_position_embeddings": 99, "truncate": False, "mscale": 0.7}
-    other |= {"mscale_all_dim": 0.6, "attn_factor": 3.0, "extrapolation_factor": 0.5, "rope_theta": 500.0}
-    given.append(case("entries that do not matter", scaling=other))
-    given.append(case("a length that does not matter", seq_len=20000))
-    given.append(case("a short length that does not matter", seq_len=3))
-    for _ in range(12):
-        given.append(
-            case(
-                f"drawn {len(given)}",
-                width=2 * generator.randint(2, 100),
-                base=10 ** generator.uniform(2, 6),
-                positions=generator.randint(40, 50000),
-                factor=generator.uniform(1, 60),
-                scaling={"beta_fast": generator.uniform(5, 100), "beta_slow": generator.uniform(0.3, 4)},
-            )
-        )
-    for item in given:
-        # Another number of positions, until the case is clear.
-        while not clear(item):
-            item["config"]["max_position_embeddings"] = int(item["config"]["max_position_embeddings"] * 1.03) + 1
-        # Another base for a later call, until it is clear as well.
-        base = 0.9 * item["config"]["rope_theta"]
-        while not clear(item | {"config": item["config"] | {"rope_theta": base}}):
-            base *= 0.97
-        yield item | {"base": base}
-    yield case("another argument", base_=3.0)
-    yield case("another argument that is None", dim=None)
-    yield case("another argument beside a length", seq_len=20, dim=8)
+    for count in range(8):
+        yield case(f"drawn {count}")
+    for factor in (1, 2, 16.0, 1000.0):
+        yield case(f"a factor of {factor}", factor=factor)
+    for low, high in ((40, 100), (1000, 3000), (10**6, 10**7)):
+        yield case(f"{low} positions or more", positions=(low, high), base=10000.0)
+    for low, high in ((10, 40), (100, 900), (5 * 10**5, 10**6)):
+        yield case(f"a base of {low} or more", base=generator.uniform(low, high))
+    for width in (4, 6, 16, 128, 512):
+        yield case(f"a width of {width}", width=width)
+    yield case("one pair", width=2, base=1000.0)
+    for fast, slow in ((16, 2), (64, 0.5), (8, 8), (1.5, 1), (40, None), (None, 4), (None, None)):
+        yield case(f"bounds {fast} and {slow}", scaling={"beta_fast": fast, "beta_slow": slow})
+    # A ramp that would end after the last number that it may end at.
+    for width in (16, 32):
+        wide = {"beta_fast": generator.uniform(90, 120), "beta_slow": generator.uniform(0.3, 0.6)}
+        yield case(f"a ramp beyond {width}", width=width, base=8.5, positions=(1500, 3000), scaling=wide)
+    for value in (1.0, round(generator.uniform(0.3, 0.9), 3), 2, None):
+        yield case(f"an attention factor of {value}", scaling={"attention_factor": value})
+    for width in (8, 96):
+        yield case(f"an own width of {width}", config={"head_dim": width})
+    for part in (0.25, 0.4, 1.0):
+        yield case(f"{part} of the width", width=80, config={"partial_rotary_factor": part})
+    yield case("part of an own width", config={"head_dim": 100, "partial_rotary_factor": 0.5})
+    yield case("part of a width, not whole", width=52, config={"partial_rotary_factor": 0.51})
+    yield case("other entries", scaling={"original_max_position_embeddings": 99, "truncate": False, "mscale": 0.7})
+    for length in (3, 200000):
+        yield case(f"a call of length {length}", call={"seq_len": length})
+    for count in range(6):
+        fast = generator.uniform(4, 60)
+        scaling = {"beta_fast": fast, "beta_slow": generator.uniform(0.5, 3), "attention_factor": None}
+        config = {"head_dim": 2 * generator.randint(10, 90), "partial_rotary_factor": generator.choice([0.5, 1.0])}
+        config["head_dim"] *= 2
+        yield case(f"all settings {count}", scaling=scaling, config=config, call={"seq_len": 20})
     yield {"name": "experiment", "seed": seed % 1000}
+
+    for count in range(2):
+        yield case(f"a ramp of no width {count}", positions=(5, 6), base=10000.0, edge=True)
+    yield case("an attention factor of 0", scaling={"attention_factor": 0}, edge=True)
+    for dtype in ("float64", "bfloat16"):
+        yield case(f"a default of {dtype}", default=dtype, edge=True)
+    later = [{"factor": generator.uniform(40, 60)}, {"rope_theta": 3e4}, {"beta_fast": 17}, {"attention_factor": 0.7}]
+    yield case("settings that change", later=[*later, {"max_position_embeddings": 777}], edge=True)
+    for call in ({"base": 3.0}, {"dim": None}, {"seq_len": 20, "dim": 8}):
+        yield case(f"further arguments: {', '.join(call)}", call=call, edge=True)
+
+
+def _merged(config, changes):
+    """A config with some settings changed, each where it belongs."""
+    config = config | {"rope_scaling": dict(config["rope_scaling"])}
+    for change in changes:
+        for name, value in change.items():
+            (config if name in config else config["rope_scaling"])[name] = value
+    return config
+
+
+def _is_clear(config):
+    """Whether the ends of the ramp are where the instruction says."""
+    scaling = config["rope_scaling"]
+    width = config.get("head_dim", config["hidden_size"] // config["num_attention_heads"])
+    width = int(width * config.get("partial_rotary_factor", 1.0))
+    length, base = config["max_position_embeddings"], config["rope_theta"]
+    first, last = (
+        width * math.log(length / (2 * math.pi * turns)) / (2 * math.log(base))
+        for turns in (scaling.get("beta_fast") or 32, scaling.get("beta_slow") or 1)
+    )
+    return first < width - 1 and last > -1 and all(abs(place - round(place)) >= 0.1 for place in (first, last))
 
 
 def observe(case):
@@ -117,32 +105,23 @@ def observe(case):
     from transformers import PretrainedConfig
     from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
+    config = PretrainedConfig(**case["config"])
     found = []
-    config = type("Config", (PretrainedConfig,), case.get("class", {}))(**case["config"])
-    scaling = config.rope_scaling
-    # Twice with one config, then with parts of it changed.
-    for turn in range(4):
-        if turn == 2:
-            scaling["factor"] = (1 + scaling["factor"]) / 2
-        if turn == 3:
-            config.rope_theta = case["base"]
+    for change in ({}, *case["later"]):
+        for name, value in change.items():
+            if name in case["config"]:
+                setattr(config, name, value)
+            else:
+                config.rope_scaling[name] = value
         before = config.to_dict()
         default = torch.get_default_dtype()
-        torch.set_default_dtype(getattr(torch, case.get("default", "float32")))
+        torch.set_default_dtype(getattr(torch, case["default"]))
         try:
-            device = case.get("device", torch.device("cpu"))
-            frequencies, factor = ROPE_INIT_FUNCTIONS["yarn"](config, device, **case["call"])
+            frequencies, factor = ROPE_INIT_FUNCTIONS["yarn"](config, torch.device("cpu"), **case["call"])
         except ValueError:
             return {"refused": True}
         finally:
             torch.set_default_dtype(default)
-        facts = [
-            str(frequencies.dtype),
-            list(frequencies.shape),
-            str(frequencies.device),
-            isinstance(factor, int | float),
-        ]
-        kept = config.to_dict() == before
-        found.append({"frequencies": frequencies.clone(), "factor": float(factor), "facts": facts, "kept": kept})
-        frequencies.zero_()
+        facts = [str(frequencies.dtype), list(frequencies.shape), config.to_dict() == before]
+        found.append({"frequencies": frequencies, "factor": float(factor), "facts": facts})
     return {"found": found}
