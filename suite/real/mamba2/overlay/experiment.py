@@ -74,14 +74,16 @@ def _train(selective: bool, seed: int) -> float:
         places = torch.arange(_LENGTH).expand(rows, -1).masked_fill(blank, 0)
         return tokens.masked_fill(blank, _SYMBOLS), tokens.gather(1, places.cummax(dim=1).values)
 
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.2, momentum=0.5)
+    parameters = list(model.parameters())
+    speeds = [torch.zeros_like(parameter) for parameter in parameters]
     for _ in range(_STEPS):
         tokens, last = sequences(_ROWS)
         loss = F.cross_entropy(model(tokens).flatten(0, 1), last.flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
+        gradients = torch.autograd.grad(loss, parameters)
+        norm = torch.stack([gradient.norm() for gradient in gradients]).norm().clamp(min=1.0)
+        for parameter, speed, gradient in zip(parameters, speeds, gradients, strict=True):
+            speed.mul_(0.5).add_(gradient / norm)
+            parameter.data.sub_(0.2 * speed)
     tokens, last = sequences(48)
     with torch.no_grad():
         return F.cross_entropy(model(tokens).flatten(0, 1), last.flatten()).item()
