@@ -1,4 +1,4 @@
-"""Edge: Squares in half precision, which overflows."""
+"""Squares in half precision, which overflows."""
 
 import torch
 import torch.nn.functional as F
