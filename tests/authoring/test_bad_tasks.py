@@ -136,8 +136,9 @@ def test_a_bad_task_is_caught_by_the_right_finding(spoil, paper, pool, sound):
     assert not re.search(FINDINGS[spoil], sound)
 
 
-def test_no_text_has_to_state_what_a_target_says_to_people(paper):
+def test_no_text_has_to_state_the_messages_of_a_target(paper):
     said = ['print(f"blending {len(values)} values")', 'warnings.warn("a warning")', 'assert values, "no values"']
+    said += ['logging.info("blending")', 'logger.error("no weights")']
     for line in said:
         replace(paper / "repo" / "blending.py", "        if not values:", f"        {line}\n        if not values:")
     assert missing(load_suite(paper.parent)[0]).literals == ()

@@ -33,7 +33,7 @@ _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e[+-]?\d+)?", re.IGNORECASE)
 # Patterns of einsum and einops, whose letters are arbitrary.
 _AXES = re.compile(r"^[\w\s.,()]*->[\w\s.()]*$")
 # Functions whose arguments are messages.
-_SAYING = frozenset({"print", "warn", "warning", "info", "debug"})
+_SAYING = frozenset({"print", "warn", "debug", "info", "warning", "error", "exception", "critical"})
 # Literals that need no source.
 _OBVIOUS = frozenset({"", 0, 1, 2})
 
@@ -208,7 +208,7 @@ def _shares(tokens: list[str], index: _Index, in_function: bool, chance: int = 0
 def missing(task: Task) -> Missing:
     """Return the literals and names in the goldens' bodies that are nowhere in the workspace.
 
-    Messages and patterns that name axes are excluded, because any others do as well.
+    Texts of messages and patterns that name axes are excluded, because any others do as well.
     """
     text = "\n".join(data.decode("utf-8", "replace") for data in workspace_files(task, "full").values())
     words = set(re.findall(r"[^\W\d]\w*", text)) | set(dir(builtins)) | set(keyword.kwlist)
@@ -241,7 +241,7 @@ def missing(task: Task) -> Missing:
 
 
 def _messages(statement: ast.stmt) -> Iterator[ast.AST]:
-    """Yield what a statement says to people: exceptions, warnings and what is printed."""
+    """Yield the messages in a statement: of exceptions and assertions, and what is printed, logged or warned of."""
     for node in ast.walk(statement):
         if isinstance(node, ast.Raise):
             yield node
