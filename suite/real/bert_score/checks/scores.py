@@ -1,8 +1,7 @@
-"""bert-score: idf, batches, greedy matching and whole scores; then the experiment."""
+"""bert-score: idf weights, batches, greedy matching and whole scores; then the experiment."""
 
+import copy
 import random
-import warnings
-import zlib
 from collections import defaultdict
 
 import torch
@@ -17,159 +16,28 @@ def cases(seed):
     def sentence(low=1, high=9):
         return " ".join(chance.choice(WORDS) for _ in range(chance.randint(low, high)))
 
-    texts = [sentence() for _ in range(12)]
-    for name, given in {
-        "many": texts,
-        "one": ["the river of the river"],
-        "none": [],
-        "the same twice": ["a b", "a b", "b"],
-        "empty sentences": ["", "  ", "a", "\t"],
-        "a long sentence": [" ".join(chance.choice(WORDS) for _ in range(90)), "a"],
-        "hundreds": [sentence(1, 4) for _ in range(300)],
-    }.items():
-        yield {"name": f"idf of {name}", "sentences": given, "ids": False, "length": 64}
-    yield {"name": "idf with a process", "sentences": texts[:3], "ids": False, "length": 64, "threads": 1}
-    yield {"name": "idf of short encodings", "sentences": texts, "ids": False, "length": 5}
-    yield {"name": "idf of ids", "sentences": [[5, 6, 5], [6], [], [7, 6, 5, 5]], "ids": True, "length": 64}
-    yield {
-        "name": "idf of the first and the last id",
-        "sentences": [[0, 10**6], [0, 3], [3]],
-        "ids": True,
-        "length": 64,
-    }
-    yield {"name": "idf of no ids", "sentences": [], "ids": True, "length": 64}
+    def ids():
+        return [chance.randint(0, 12) for _ in range(chance.randint(1, 8))]
 
-    for name, given, pad, length in (
-        ("batch", texts, 0, 64),
-        ("batch with another padding", texts, 7, 64),
-        ("batch of one", texts[:1], 3, 64),
-        ("batch of equal lengths", ["a b", "b a", "cd the"], 3, 64),
-        ("batch with empty ones", ["", "a b the", " "], 5, 64),
-        ("batch of empty ones", ["", " "], 5, 64),
-        ("batch of short encodings", texts, 2, 6),
-    ):
-        yield {"name": name, "batch": given, "pad": pad, "length": length, "known": texts[::2]}
+    def pairs(name, lens, other_lens, width=6, layers=0, dtype="float32", masks="bool", ends=0.0, common=1.0, **more):
+        """Embeddings, masks and weights of two sides; what they have in common makes all similarities positive."""
 
-    def pairs(name, lens, other_lens, width=6, layers=0, common=1.0, **more):
         def side(lengths):
-            longest = max(lengths) + more.get("longer", 0)
+            longest = max(lengths)
             shape = (len(lengths), longest, *([layers] if layers else []), width)
-            directions = torch.randn(*shape, generator=generator, dtype=torch.float64)
-            directions = directions + common
-            directions = directions / directions.norm(dim=-1, keepdim=True)
-            scale = more.get("scale", 0.5)
-            sizes = 10 ** (scale * (2 * torch.rand(*shape[:-1], 1, generator=generator, dtype=torch.float64) - 1))
+            embeddings = torch.rand(*shape, generator=generator, dtype=torch.float64) * 2 - 1 + common
             mask = torch.arange(longest) < torch.tensor(lengths)[:, None]
             weights = torch.rand(len(lengths), longest, generator=generator, dtype=torch.float64) * 3 + 0.1
-            if more.get("ends", True):
-                weights[:, 0] = 0
-                for row, length in enumerate(lengths):
-                    weights[row, length - 1] = 0
-            return {"emb": directions * sizes, "mask": mask, "idf": weights * mask}
+            weights[:, 0] *= ends
+            for row, length in enumerate(lengths):
+                weights[row, length - 1] *= ends
+            kind = getattr(torch, dtype)
+            return [embeddings.to(kind), mask.to(getattr(torch, masks)), (weights * mask).to(kind)]
 
-        more = {"dtype": "float32", "idf_dtype": "float32", "mask_dtype": "bool", "layout": "plain"} | more
-        sides = [side(lens), side(other_lens)]
-        return {"name": name, "sides": sides, "layers": layers, "more": more}
+        return {"name": name, "sides": side(lens) + side(other_lens), "layers": bool(layers)} | more
 
-    yield pairs("pairs", [5, 9, 4], [7, 3, 8])
-    yield pairs("pairs, all of one length", [6, 6], [6, 6])
-    yield pairs("one pair", [7], [5])
-    yield pairs("one pair of three tokens", [3], [3])
-    yield pairs("many pairs", [3 + n % 9 for n in range(60)], [3 + (7 * n) % 11 for n in range(60)])
-    # All on one side, for harmonic means are quotients of nearly nothing where signs cancel.
-    yield pairs("one number wide", [4, 6], [5, 3], width=1, common=9.0)
-    yield pairs("wide", [8, 12], [10, 20], width=64)
-    yield pairs("integer masks", [5, 9, 4], [7, 3, 8], mask_dtype="int64")
-    # Each side has its own type of masks and of weights.
-    for types in (["bool", "int64"], ["int64", "bool"]):
-        yield pairs(f"masks of {types[0]} and {types[1]}", [5, 9, 4], [7, 3, 8], mask_dtype=types)
-    for types in (["float32", "float64"], ["float64", "float32"]):
-        name = f"double, weights of {types[0]} and {types[1]}"
-        yield pairs(name, [5, 9, 4], [7, 3, 8], dtype="float64", idf_dtype=types)
-    yield pairs("with weights at the ends", [5, 9, 4], [7, 3, 8], ends=False)
-    yield pairs("double", [5, 9, 4], [7, 3, 8], dtype="float64", idf_dtype="float64")
-    yield pairs("double, layers", [5, 9, 4], [7, 3, 8], dtype="float64", idf_dtype="float64", layers=2)
-    yield pairs("double, weights in single", [5, 9, 4], [7, 3, 8], dtype="float64")
-    yield pairs("layers", [5, 9, 4], [7, 3, 8], layers=3)
-    yield pairs("one layer", [5, 9, 4], [7, 3, 8], layers=1)
-    yield pairs("layers of one pair", [5], [8], layers=4)
-    yield pairs("as many layers as pairs", [5, 9, 4], [7, 3, 8], layers=3, width=3)
-    yield pairs("layers as wide as long", [4, 4, 4, 4], [4, 4, 4, 4], layers=4, width=4)
-    yield pairs("many layers, integer masks", [5, 3], [4, 6], layers=25, mask_dtype="int64")
-    yield pairs("lengths of all sizes", [5, 9, 4], [7, 3, 8], scale=6)
-    yield pairs("lengths of all sizes, double", [5, 9, 4], [7, 3, 8], scale=6, dtype="float64", idf_dtype="float64")
-    for size in (-5.9, 5.9):
-        given = pairs(f"lengths of 10 to the {size}", [5, 9], [7, 3], scale=0)
-        given["sides"] = [side | {"emb": side["emb"] * 10**size} for side in given["sides"]]
-        yield given
-        given = pairs(f"references with lengths of 10 to the {size}", [5, 9], [7, 3], scale=0)
-        given["sides"][0]["emb"] *= 10**size
-        yield given
-    # Embeddings of both sides point away from each other.
-    for name, lens in {"padded": [5, 4, 6], "not padded": [5, 5, 5]}.items():
-        for layers in (0, 2):
-            given = pairs(f"negative, {name}, {layers} layers", lens, lens, common=3.0, layers=layers, ends=False)
-            given["sides"][1]["emb"] = -given["sides"][1]["emb"]
-            yield given
-    for where, lens in enumerate([([5, 3], [6, 6]), ([6, 6], [5, 3])]):
-        given = pairs(f"negative, padded on side {where}", *lens, common=3.0, ends=False)
-        given["sides"][1]["emb"] = -given["sides"][1]["emb"]
-        yield given
-    # One side's tokens all have a match, but most of the other's point away.
-    for one, name in enumerate(("recall", "precision")):
-        given = pairs(f"{name} below 0", [4, 4], [4, 4], width=2, ends=False)
-        chosen, others = given["sides"][one], given["sides"][1 - one]
-        others["emb"] = torch.tensor([2.0, 0.1], dtype=torch.float64).expand(2, 4, 2)
-        chosen["emb"] = torch.tensor([[1.0, 0.0], [-3.0, 0.2], [-1.0, 0.5], [-2.0, 0.3]], dtype=torch.float64)
-        chosen["emb"] = chosen["emb"].expand(2, 4, 2)
-        chosen["idf"] = torch.tensor([[0.5, 1, 2, 1], [0.6, 2, 1, 1]], dtype=torch.float64)
-        yield given
-    yield pairs("padding in all rows", [5, 3], [6, 4], longer=3)
-    # Orthogonal tokens: nothing matches.
-    given = pairs("nothing matches", [4, 4], [4, 4], width=2)
-    for side, place in zip(given["sides"], (0, 1), strict=True):
-        side["emb"] = torch.zeros_like(side["emb"])
-        side["emb"][..., place] = 2.0
-    yield given
-    given = pairs("equal sentences", [5, 7], [5, 7])
-    given["sides"][1] = {name: item.clone() for name, item in given["sides"][0].items()}
-    yield given
-    for layers in (0, 3):
-        for ends in (True, False):
-            what = f"{layers} layers, ends {'without' if ends else 'with'} weights"
-            yield pairs(f"an empty candidate, {what}", [5, 9, 4], [7, 2, 8], layers=layers, ends=ends)
-            yield pairs(f"an empty reference, {what}", [2, 9, 4], [7, 3, 8], layers=layers, ends=ends)
-            yield pairs(f"both empty, {what}", [5, 2], [5, 2], layers=layers, ends=ends, mask_dtype="int64")
-        yield pairs(f"all empty, {layers} layers", [2, 2], [2, 2], layers=layers, ends=False)
-        for where in (0, 1):
-            whose = ("an empty sentence", "what stands beside an empty sentence")[where]
-            given = pairs(f"{whose} has no weights, {layers} layers", [2, 9], [7, 2], layers=layers)
-            given["sides"][0]["idf"][where] = 0
-            given["sides"][1]["idf"][1 - where] = 0
-            yield given
-            given = pairs(f"no weights on side {where}, {layers} layers", [5, 9], [7, 6], layers=layers)
-            given["sides"][where]["idf"][1] = 0
-            yield given
-    given = pairs("large and small weights", [5, 9], [7, 6])
-    for side in given["sides"]:
-        side["idf"] = 1e3 * (side["idf"] / 3.1).pow(4).clamp(min=1e-7) * (side["idf"] > 0)
-    yield given
-    given = pairs("small weights", [5, 9], [7, 6])
-    for side in given["sides"]:
-        side["idf"] = (side["idf"] > 0) * 1e-4
-    yield given
-    # A sum of weights that is as small as it may be.
-    given = pairs("one small weight, double", [3, 3], [3, 4], dtype="float64", idf_dtype="float64")
-    for side in given["sides"]:
-        side["idf"] = (side["idf"] > 0) * side["idf"].new_tensor(1e-4)
-    yield given
-    given = pairs("no weights on both sides", [5, 9], [7, 6])
-    for side in given["sides"]:
-        side["idf"][1] = 0
-    yield given
-    for layout in ("transposed", "spread"):
-        yield pairs(f"memory {layout}", [5, 9, 4], [7, 3, 8], layout=layout)
-        yield pairs(f"memory {layout}, layers", [5, 9, 4], [7, 3, 8], layout=layout, layers=3)
+    def lengths(count, low=3, high=10):
+        return [chance.randint(low, high) for _ in range(count)]
 
     def scored(name, count=5, groups=None, **more):
         candidates = [sentence() for _ in range(count)]
@@ -177,108 +45,97 @@ def cases(seed):
             references = [[sentence() for _ in range(groups[row % len(groups)])] for row in range(count)]
         else:
             references = [sentence() for _ in range(count)]
-        given = {"settings": {}, "call": {}, "baseline": None, "later": []} | more
-        return {"name": name, "cands": candidates, "refs": references, "scored": given}
+        return {"name": name, "candidates": candidates, "references": references, "settings": {}, "calls": [{}]} | more
+
+    texts = [sentence() for _ in range(12)]
+    for name, given, length in (
+        ("many", texts, 64),
+        ("equal sentences", [*texts[:3], *texts[:2], "a b"], 64),
+        ("short encodings", texts, 5),
+        ("one", texts[:1], 64),
+    ):
+        yield {"name": f"idf of {name}", "sentences": given, "length": length}
+    for count in (1, 20):
+        yield {"name": f"idf of {count} lists of ids", "sentences": [ids() for _ in range(count)], "length": None}
+    for name, given, pad, length in (
+        ("batch", texts, 0, 64),
+        ("batch with another padding", texts, 7, 64),
+        ("batch whose padding is a piece", ["a b", "the", "a b the"], "the", 64),
+        ("batch of one", texts[:1], 3, 64),
+        ("batch of short encodings", texts, 2, 6),
+    ):
+        weights = [chance.uniform(0, 3) for _ in range(2 + len(WORDS))]
+        yield {"name": name, "batch": given, "pad": pad, "length": length, "weights": weights}
+
+    for dtype in ("float32", "float64"):
+        for masks in ("bool", "int64"):
+            for layers in (0, 3):
+                name = f"pairs in {dtype}, masks in {masks}{', layers' if layers else ''}"
+                more = {"layers": layers, "dtype": dtype, "masks": masks}
+                yield pairs(name, lengths(4), lengths(4), ends=chance.choice([0.0, 1.0]), **more)
+    yield pairs("one pair", lengths(1), lengths(1), width=3)
+    yield pairs("one token each", [3], [3])
+    yield pairs("many pairs, wide", lengths(30), lengths(30), width=64)
+    yield pairs("as many layers as pairs", [5, 9, 4], [7, 3, 8], layers=3, width=3)
+    yield pairs("layers of one pair", lengths(1), lengths(1), layers=4, ends=1.0)
+    yield pairs("weights at the ends", lengths(4), lengths(4), ends=1.0)
+    # Without padding, similarities of all signs are matched as they are.
+    for layers in (0, 2):
+        yield pairs(f"negative similarities, {layers} layers", [3] * 8, [3] * 8, 2, layers, "float64", common=-0.1)
+        given = pairs(f"opposite sides, {layers} layers", [5] * 3, [5] * 3, layers=layers, common=1.5, dtype="float64")
+        given["sides"][3] = -given["sides"][3]
+        yield given
+    given = pairs("lengths far apart", lengths(4), lengths(4), dtype="float64")
+    for place in (0, 3):
+        given["sides"][place] *= 10 ** chance.uniform(-2, 2)
+    yield given
+    given = pairs("equal sentences", [5, 7], [5, 7])
+    given["sides"][3] = given["sides"][0].clone()
+    yield given
 
     idf = {"idf": True, "idf_sents": texts}
-    baseline = {"baseline": [0.31, -0.2, 0.57]}
-    yield scored("scores")
+    rescaled = {"baseline": [chance.uniform(-0.5, 0.9) for _ in range(3)]}
+    yield scored("scores", count=12)
     yield scored("scores of one", count=1)
-    yield scored("scores of many", count=90)
     yield scored("scores with idf", settings=idf)
-    yield scored("scores, rescaled", **baseline)
-    yield scored("scores, not rescaled though there is a baseline", unused=True, **baseline)
-    yield scored("scores, rescaled with idf", settings=idf, **baseline)
-    yield scored("scores, batches of two", count=7, call={"batch_size": 2})
-    yield scored("scores, batches of one", call={"batch_size": 1})
-    # Words whose embeddings have nothing in common, so that some best matches are negative, and batches matter. Of two
-    # others, precision and recall nearly cancel each other with some words.
-    alone = [word for word in WORDS if word not in ("a", "x1")]
-    few = [chance.choice(alone) for _ in range(30)]
-    for size in (1, 4, 30):
-        given = scored(f"scores of words, batches of {size}", bare=True, call={"batch_size": size})
-        yield given | {"cands": few, "refs": [chance.choice(alone) for _ in few[1:]] + ["a b the river of no"]}
-    later = [{"call": {"batch_size": 1}}, {"call": {"batch_size": 30}}]
-    given = scored("scores of words, batches of other sizes", bare=True, call={"batch_size": 4}, later=later)
-    yield given | {"cands": few, "refs": [chance.choice(alone) for _ in few[1:]] + ["a b the river of no"]}
-    yield scored(
-        "scores after other calls",
-        later=[
-            {"call": {"return_hash": True, "verbose": True}},
-            {"all_layers": True, "call": {}},
-            {"all_layers": False},
-        ],
-    )
-    yield scored("scores of all layers", settings={"all_layers": True})
-    yield scored("scores of all layers, batches", settings={"all_layers": True}, call={"batch_size": 3})
-    given = scored("scores of all layers, rescaled", settings={"all_layers": True} | idf, layered=True)
-    yield given | {"cands": ["", *given["cands"][1:]]}
-    for settings in ({}, idf):
-        name = "idf" if settings else "no idf"
-        yield scored(f"groups of references, {name}", groups=[2, 1, 4], settings=settings)
-        yield scored(f"groups of references, rescaled, {name}", count=8, groups=[3, 2], settings=settings, **baseline)
-    yield scored("groups of one", groups=[1])
-    yield scored("one group", count=1, groups=[10])
-    yield scored("groups, rescaled by baselines of two signs", groups=[4], baseline=[-3.0, 0.9, 0.0])
-    yield scored("groups, batches", count=6, groups=[3, 1], call={"batch_size": 4})
-    given = scored("groups, all scores negative", count=3, apart=True)
-    yield given | {"cands": ["no"] * 3, "refs": [["a", "b"], ["the"], ["yes", "of", "blue"]]}
-    # Longer references of other candidates stand in the same batch, so that some negative matches become 0.
-    later = [{"call": {"batch_size": size}} for size in (2, 3, 1)]
-    given = scored("groups beside a longer reference", count=3, apart=True, later=later)
-    yield given | {"cands": ["no"] * 3, "refs": [["a", "b"], ["the"], ["yes", "of blue river the"]]}
-    yield scored("scores and hash", call={"return_hash": True}, settings=idf, **baseline)
-    yield scored("scores and hash, told", call={"return_hash": True, "verbose": True}, groups=[2])
-    given = scored("scores with empty sentences", count=4)
-    yield given | {"cands": ["", *given["cands"][1:]], "refs": [*given["refs"][:2], " ", given["refs"][3]]}
-    given = scored("scores with empty sentences, idf", count=4, settings=idf, **baseline)
-    yield given | {"cands": ["", *given["cands"][1:]], "refs": [*given["refs"][:2], " ", given["refs"][3]]}
-    # An idf of sentences without special tokens, so that these have weights.
-    yield scored("scores with weights at the ends", foreign=True, settings={"idf": True}) | {
-        "cands": ["", "a b", "the river"],
-        "refs": ["a", "", "the river of"],
-    }
-    yield scored("groups with empty sentences", foreign=True, settings={"idf": True}) | {
-        "cands": ["", "a b", "the river", "no"],
-        "refs": [["a", ""], ["", "b a"], ["the river of", "", "no"], ["", " "]],
-    }
-    # Ids of special tokens that are 0, as in RoBERTa, the same, or also a word's.
-    the = 3 + zlib.crc32(b"the") % 994
-    later = [{"ends": ends} for ends in ([0, 2], [2, 0], [5, 5], [the, 0])]
-    given = scored("scores with other special tokens", later=later)
-    yield given | {
-        "cands": ["the river the", "a b", "", "no the", "yes"],
-        "refs": ["a", "the of", "b", "", "no yes the"],
-    }
-    yield scored(
-        "scores after changes",
-        settings=idf,
-        call={"return_hash": True},
-        later=[
-            {"_idf": False},
-            {"_idf": True},
-            {"ends": [40, 41]},
-            {"_idf": False},
-            # No word is in both, so that all have weights.
-            {"texts": [texts[0], ""]},
-            {"_idf": True},
-            {"words": 0.5},
-        ],
-    )
-    yield scored(
-        "scores after changes of baselines",
-        later=[
-            {"_rescale_with_baseline": True},
-            {"_baseline_vals": [0.5, 0.1, 0.2]},
-            {"_rescale_with_baseline": False},
-        ],
-        unused=True,
-        **baseline,
-    )
-    yield scored("scores without idf weights", settings={"idf": True})
-    yield scored("scores with an empty idf", settings={"idf": True}, none=True)
-    yield scored("groups without idf weights", settings={"idf": True}, groups=[2])
+    yield scored("scores, rescaled", **rescaled)
+    yield scored("scores, rescaled with idf, in batches", settings=idf, calls=[{"batch_size": 2}], **rescaled)
+    yield scored("scores of all layers", settings={"all_layers": True}, calls=[{"batch_size": 3}])
+    yield scored("scores of all layers, rescaled with idf", settings={"all_layers": True} | idf, **rescaled)
+    yield scored("groups of references", count=12, groups=[2, 1, 4])
+    yield scored("groups of references, idf, in batches", groups=[3, 2], settings=idf, calls=[{"batch_size": 4}])
+    yield scored("groups of references, rescaled", count=12, groups=[1, 3], **rescaled)
+    yield scored("one group", count=1, groups=[6])
+    yield scored("idf and baseline unused", settings={"idf_sents": texts}, rescale=False, **rescaled)
+    yield scored("scores and hash", settings=idf, calls=[{"return_hash": True, "verbose": True}], **rescaled)
+    yield scored("groups and hash", groups=[2], calls=[{"return_hash": True}])
+    yield scored("special tokens with other ids", ends=[chance.randint(3, 900), 0])
     yield {"name": "experiment", "seed": seed % 1000}
+
+    yield {"name": "idf of no sentences", "sentences": [], "length": 64, "edge": True}
+    yield {"name": "idf of empty sentences", "sentences": ["", sentence(), "  "], "length": 64, "edge": True}
+    weights = [chance.uniform(0, 3) for _ in range(2 + len(WORDS))]
+    empty = {"batch": ["", sentence(), " "], "pad": 5, "length": 64, "weights": weights}
+    yield {"name": "batch with empty sentences", **empty, "edge": True}
+    for layers in (0, 2):
+        for name, lens in {"candidate": ([5, 9, 4], [7, 2, 8]), "reference": ([2, 9, 4], [7, 3, 8])}.items():
+            yield pairs(f"an empty {name}, {layers} layers", *lens, layers=layers, edge=True)
+    yield pairs("both empty", [5, 2], [5, 2], masks="int64", edge=True)
+    given = pairs("not contiguous", lengths(4), lengths(4), edge=True)
+    given["sides"] = [item.transpose(0, 1).contiguous().transpose(0, 1) for item in given["sides"]]
+    yield given
+    for name, settings in {"": {}, ", idf": idf}.items():
+        given = scored(f"scores with empty sentences{name}", count=4, settings=settings, edge=True)
+        given["candidates"][0], given["references"][2] = "", " "
+        yield given
+    yield scored("scores without idf weights", settings={"idf": True}, edge=True)
+    yield scored("groups without idf weights", settings={"idf": True}, groups=[2], edge=True)
+    changed = [{"batch_size": 3}, {"_idf": False}, {"_idf": True, "_rescale_with_baseline": False}]
+    yield scored("scores after changes of settings", settings=idf, calls=changed, edge=True, **rescaled)
+    changed = [{}, {"moved": True, "return_hash": True}, {"ends": [0, 1]}, {"ends": chance.sample(range(3, 900), 2)}]
+    yield scored("other sentences, then other special tokens", calls=changed, edge=True)
+    changed = [{}, {"all_layers": False}]
+    yield scored("all layers, then the last", settings={"all_layers": True}, calls=changed, edge=True)
 
 
 def observe(case):
@@ -306,173 +163,82 @@ def _tokenizer(length):
 def _idf(case):
     from bert_score.utils import get_idf_dict
 
-    given = [list(item) if case["ids"] else item for item in case["sentences"]]
-    tokenizer = None if case["ids"] else _tokenizer(case["length"])
-    found = get_idf_dict(given, tokenizer, nthreads=case.get("threads", 0))
-    unchanged = given == case["sentences"]
-    for item in given if case["ids"] else []:
-        item.append(9)
-    given.append([9] if case["ids"] else "a")
+    tokenizer = _tokenizer(case["length"]) if case["length"] else None
+    sentences = copy.deepcopy(case["sentences"])
+    found = get_idf_dict(sentences, tokenizer, nthreads=0)
     items = sorted(found.items())
     return {
-        "is a dict": isinstance(found, dict),
         "ids": [int(key) for key, _ in items],
-        "double": {
-            "known": [value for _, value in items],
-            "unknown": [found[key] for key in (100000, 4, 999999, 100000)],
-        },
-        "floats": all(isinstance(value, float) for _, value in items),
-        "unchanged": unchanged,
+        "unchanged": sentences == case["sentences"],
+        "double": {"known": [float(value) for _, value in items], "unknown": float(found[100000])},
     }
 
 
 def _batch(case):
-    from bert_score.utils import collate_idf, get_idf_dict
+    from bert_score.utils import collate_idf
 
     tokenizer = _tokenizer(case["length"])
-    tokenizer.pad_token_id = case["pad"]
-    known = {1: 0.25, 2: 0.5}
-    for text in case["known"]:
-        for place, number in enumerate(tokenizer.encode(text)):
-            known.setdefault(number, 0.1 + place)
-    weights = defaultdict(lambda: 9.5, known)
-    given = list(case["batch"])
-    padded, idf, lens, mask = collate_idf(given, tokenizer, weights, device="cpu")
-    full = [padded, idf, lens, mask]
-    # An object with brackets alone, and the idf that the package makes.
-    _, other, _, _ = collate_idf(given, tokenizer, _Squares(), "cpu")
-    # A dictionary of the ids that occur, which doesn't hold that of padding; its numbers are whole, and some are 0.
-    plain = {number: number % 3 - 1 for text in given for number in tokenizer.encode(text)}
-    _, exact, _, _ = collate_idf(given, tokenizer, plain, "cpu")
-    _, own, _, _ = collate_idf(given, tokenizer, get_idf_dict(case["known"], tokenizer, 0), device=torch.device("cpu"))
+    pad = case["pad"]
+    tokenizer.pad_token_id = tokenizer.encode(pad)[1] if isinstance(pad, str) else pad
+    known = {}
+    for number in tokenizer.encode(" ".join(WORDS[: len(case["weights"])])):
+        known.setdefault(number, case["weights"][len(known) % len(case["weights"])])
+    texts = list(case["batch"])
+    padded, idf, lens, mask = collate_idf(texts, tokenizer, defaultdict(lambda: 9.5, known), device="cpu")
     return {
         "padded": padded,
         "idf": idf,
         "lens": lens,
         "mask": mask,
-        "others": [other, own, exact],
-        "dtypes": [str(item.dtype) for item in full],
-        "shapes": [list(item.shape) for item in full],
-        "unchanged": given == case["batch"],
+        "dtypes": [str(item.dtype) for item in (padded, idf, lens, mask)],
+        "unchanged": texts == case["batch"],
     }
-
-
-class _Squares:
-    def __getitem__(self, number):
-        return number * number / 1000
 
 
 def _pairs(case):
     from bert_score.utils import greedy_cos_idf
 
-    more = case["more"]
-    mask_types, idf_types = (
-        [kind] * 2 if isinstance(kind, str) else kind for kind in (more["mask_dtype"], more["idf_dtype"])
-    )
-
-    def told():
-        arguments = []
-        for place, side in enumerate(case["sides"]):
-            kinds = {"emb": more["dtype"], "mask": mask_types[place], "idf": idf_types[place]}
-            arguments += [
-                _laid_out(side[name].to(getattr(torch, kind)), more["layout"]) for name, kind in kinds.items()
-            ]
-        return arguments
-
-    first = told()
-    found = greedy_cos_idf(*first, **({"all_layers": True} if case["layers"] else {}))
-    again = greedy_cos_idf(*told(), bool(case["layers"]))
-    masks = [torch.equal(item.bool(), side["mask"]) for item, side in zip(first[1::3], case["sides"], strict=True)]
-    double = idf_types == ["float64", "float64"]
-    return {
-        ("double" if double else "single"): [*found, *again],
-        "dtypes": [str(item.dtype) for item in found],
-        "shapes": [list(item.shape) for item in found],
-        "count": len(found),
-        "masks kept": [masks, [str(item.dtype) for item in first[1::3]]],
-    }
-
-
-def _laid_out(item, layout):
-    if layout == "transposed":
-        return item.transpose(0, 1).contiguous().transpose(0, 1)
-    if layout == "spread":
-        return item.new_ones((*item.shape[:-1], 2 * item.shape[-1]))[..., ::2].copy_(item)
-    return item.clone()
+    sides = [item.clone() for item in case["sides"]]
+    found = greedy_cos_idf(*sides, case["layers"])
+    double = case["sides"][0].dtype == torch.float64
+    # Embeddings and weights may be overwritten, and masks may not.
+    facts = [torch.equal(sides[place], case["sides"][place]) for place in (1, 4)]
+    facts += [str(item.dtype) for item in found]
+    return {("double" if double else "single"): list(found), "facts": facts}
 
 
 def _scored(case):
     from bert_score.scorer import BERTScorer
 
-    more = case["scored"]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        scorer = BERTScorer("toy", num_layers=3, nthreads=0, device="cpu", lang="en", **more["settings"])
-        if more.get("bare"):
-            scorer._model.words.data -= scorer._model.words.data.mean(dim=0)
-        if more.get("apart"):
-            # The two ends, the word "no" and all other words point away from each other.
-            words = scorer._model.words.data
-            angles = torch.linspace(2, 2.3, len(words))
-            angles[1:3] = 0
-            angles[scorer._tokenizer.encode("no")[1]] = 4.2
-            words[:] = 0
-            words[:, 0], words[:, 1] = 99 * angles.cos(), 99 * angles.sin()
-        if more.get("foreign"):
-            scorer._idf_dict = defaultdict(lambda: 1.5, {1: 0.3, 2: 0.7, 5: 2.0})
-        if more.get("none"):
-            scorer._idf_dict = {}
-        if more["baseline"]:
-            scorer._baseline_vals = torch.tensor(more["baseline"])
-            scorer._rescale_with_baseline = not more.get("unused")
-        if more.get("layered"):
-            scorer._baseline_vals = torch.linspace(-0.5, 0.8, 57).reshape(19, 1, 3)
-            scorer._rescale_with_baseline = True
-        call = more["call"]
-        found = [_called(scorer, case, call)]
-        for change in more["later"]:
-            for name, value in change.items():
-                if name == "texts":
-                    scorer.compute_idf(value)
-                elif name == "call":
-                    call = value
-                elif name == "words":
-                    scorer._model.words.data *= value
-                elif name == "ends":
-                    scorer._tokenizer.cls_token_id, scorer._tokenizer.sep_token_id = value
-                else:
-                    setattr(scorer, name, torch.tensor(value) if isinstance(value, list) else value)
-            found.append(_called(scorer, case, call))
-    return {"found": found}
-
-
-def _called(scorer, case, call):
-    candidates = list(case["cands"])
-    references = [list(item) if isinstance(item, list) else item for item in case["refs"]]
-    before = {name: value for name, value in vars(scorer).items() if name != "_idf_dict"}
-    baseline = scorer._baseline_vals
-    numbers = None if baseline is None else baseline.clone()
-    known = scorer._idf_dict
-    values = None if known is None else dict(known)
-    try:
-        found = scorer.score(candidates, references, **call)
-    except AssertionError:
-        return {"refused": True}
-    after = {name: value for name, value in vars(scorer).items() if name != "_idf_dict"}
-    told = {}
-    if call.get("return_hash"):
-        told = {"pair": isinstance(found, tuple) and len(found) == 2, "hash": found[1] == scorer.hash}
-        found = found[0]
-    return told | {
-        "tuple": isinstance(found, tuple),
-        "scores": list(found),
-        "dtypes": [str(item.dtype) for item in found],
-        "unchanged": candidates == case["cands"] and references == case["refs"],
-        "settings": sorted(before) == sorted(after) and all(before[name] is after[name] for name in before),
-        "model": [
-            [item.training for item in scorer._model.modules()],
-            [[str(item.dtype), item.requires_grad] for item in scorer._model.parameters()],
-        ],
-        "baseline": numbers is None or torch.equal(numbers, baseline),
-        "idf": scorer._idf_dict is known and (values is None or all(known[name] == values[name] for name in values)),
-    }
+    scorer = BERTScorer("toy", num_layers=3, nthreads=0, device="cpu", lang="en", **case["settings"])
+    if "baseline" in case:
+        baseline = torch.tensor(case["baseline"])
+        # Layers have baselines of their own.
+        layered = torch.linspace(0.2, 1, 19)[:, None, None] * baseline
+        scorer._baseline_vals = layered if scorer.all_layers else baseline
+        scorer._rescale_with_baseline = case.get("rescale", True)
+    tokenizer = scorer._tokenizer
+    ends = case.get("ends", [tokenizer.cls_token_id, tokenizer.sep_token_id])
+    seen = []
+    for call in case["calls"]:
+        call = dict(call)
+        for name in {"_idf", "_rescale_with_baseline", "all_layers"} & call.keys():
+            setattr(scorer, name, call.pop(name))
+        tokenizer.cls_token_id, tokenizer.sep_token_id = call.pop("ends", ends)
+        texts = copy.deepcopy([case["candidates"], case["references"]])
+        if call.pop("moved", False):
+            texts = [texts[0][1:] + texts[0][:1], texts[1][::-1]]
+        kept = copy.deepcopy(texts)
+        state = scorer.idf, scorer.rescale_with_baseline, scorer.all_layers
+        try:
+            found = scorer.score(*texts, **call)
+        except AssertionError:
+            return {"refused": True}
+        if call.get("return_hash"):
+            found, told = found
+            seen.append(told == scorer.hash)
+        seen.append(list(found))
+        seen.append([texts == kept, state == (scorer.idf, scorer.rescale_with_baseline, scorer.all_layers)])
+        seen.append([tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.pad_token_id])
+        seen.append([scorer._model.training, all(item.requires_grad for item in scorer._model.parameters())])
+    return {"found": seen}

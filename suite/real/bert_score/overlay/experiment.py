@@ -8,7 +8,7 @@ from bert_score.scorer import BERTScorer
 
 _LETTERS = "abdegiklmnoprstu"
 _COMMON = ["the", "of", "to", "and", "in", "is"]
-_SENTENCES = 24
+_SENTENCES = 12
 
 
 def _words(generator: random.Random) -> list[str]:

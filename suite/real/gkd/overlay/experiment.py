@@ -7,7 +7,7 @@ import torch
 from toy import PAD, Table, trainer_of
 from transformers import GenerationConfig
 
-_TOKENS, _ROWS, _LENGTH, _STEPS = 16, 16, 8, 14
+_TOKENS, _ROWS, _LENGTH, _STEPS = 16, 12, 8, 8
 _SETTINGS = {
     "given texts": {"lmbda": 0.0, "beta": 0.9},
     "own texts": {"lmbda": 1.0, "beta": 0.9},

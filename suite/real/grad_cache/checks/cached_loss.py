@@ -29,15 +29,11 @@ def cases(seed):
             "width": 5,
             "dropout": 0.0,
             "train": True,
-            "train of the loss": None,
             "grad": True,
             "upstream": "plain",
             "frozen": [],
             "later": [],
-            "kind": "list",
-            "labels": None,
             "magnitude": 1.0,
-            "noise": 0.0,
             **more,
         }
 
@@ -45,62 +41,27 @@ def cases(seed):
         yield case(f"pairs, {dtype}", dtype=dtype)
         yield case(f"triplets, {dtype}", columns=3, dtype=dtype)
         yield case(f"dropout, {dtype}", dropout=0.4, dtype=dtype)
-    yield case("five columns", columns=5, dtype="float64")
     yield case("five columns, dropout", columns=5, rows=5, mini=2, dropout=0.3, dtype="float64")
-    for rows, mini in ((1, 1), (1, 4), (2, 1), (6, 3), (7, 1), (7, 6), (7, 7), (7, 8), (5, 100), (64, 24)):
-        yield case(f"{rows} rows in mini-batches of {mini}", rows=rows, mini=mini, columns=3, dtype="float64")
-        yield case(
-            f"{rows} rows in mini-batches of {mini}, dropout", rows=rows, mini=mini, dropout=0.3, dtype="float64"
-        )
-    yield case("texts of one token", lengths=(1, 1, 1), columns=3)
-    yield case("embeddings of one number", width=1, similarity="dot_score", scale=1.0)
-    yield case("wide embeddings", width=32, columns=3)
-    for scale in (0.1, 1, 5, 33.3, 100.0):
-        yield case(f"a scale of {scale}", scale=scale, columns=3, dtype="float64")
+    for rows, mini in ((2, 1), (6, 3), (7, 6), (7, 8), (40, 24)):
+        name = f"{rows} rows in mini-batches of {mini}"
+        yield case(name, rows=rows, mini=mini, columns=3, dropout=0.3, dtype="float64")
+    scale = float(torch.empty(()).uniform_(2, 40, generator=generator))
+    yield case("another scale", scale=scale, columns=3, dtype="float64")
     for similarity in ("dot_score", "distance", "askew", "relative"):
-        yield case(
-            f"similarity: {similarity}", similarity=similarity, scale=1.5, columns=3, dtype="float64", dropout=0.2
-        )
-    yield case("large scores", similarity="dot_score", scale=40.0, magnitude=8.0, dtype="float64", columns=3)
-    yield case("large scores in single precision", similarity="dot_score", scale=2.0, magnitude=6.0)
-    yield case("rows that are alike", dtype="float64", columns=3, alike=True)
-    for upstream in ("scaled", "negative", "given", "sum", "squared", "zero"):
+        name = f"similarity: {similarity}"
+        yield case(name, similarity=similarity, scale=1.5, columns=3, dtype="float64", dropout=0.2)
+    for upstream in ("scaled", "negative", "sum", "squared"):
         yield case(f"gradient from above: {upstream}", upstream=upstream, dropout=0.3, columns=3, dtype="float64")
-    yield case("gradients that were there before", before=True, dropout=0.2, dtype="float64")
     yield case("eval mode", train=False, dropout=0.5, dtype="float64")
-    yield case("eval mode, with noise", train=False, noise=0.3, dtype="float64")
-    for mode in (True, False):
-        given = case(f"the loss in another mode than the model: {mode}", train=not mode, dropout=0.5, dtype="float64")
-        yield given | {"train of the loss": mode}
-    for train in (True, False):
-        yield case(f"a layer in another mode, {train}", train=train, apart=True, dropout=0.4, dtype="float64")
     yield case("without gradients", grad=False, columns=3)
     yield case("without gradients, dropout", grad=False, dropout=0.4, dtype="float64")
-    yield case("without gradients, eval mode", grad=False, dropout=0.4, train=False, rows=64, mini=10)
-    yield case("words are frozen", frozen=["0.words.weight"], dropout=0.3, before=True)
-    yield case("a layer is frozen", frozen=["1.linear.weight", "1.linear.bias"], dropout=0.3, dtype="float64")
-    later = [
-        {"scale": 3.0},
-        {"mini_batch_size": 2},
-        {"similarity_fct": "askew", "scale": 1},
-        {"grad": False},
-        {"mini_batch_size": 50},
-    ]
-    yield case("settings that change", later=later, columns=3, dropout=0.3, dtype="float64")
-    yield case("again without and with gradients", grad=False, later=[{"grad": True}, {"grad": False}], dropout=0.3)
-    yield case("other data later", later=[{"other": True}, {}], columns=3, rows=6, dropout=0.3, dtype="float64")
-    yield case("a tuple", kind="tuple", columns=3)
-    yield case("labels", labels=3)
-    yield case("a dict that serves twice", twice=True, columns=3, dropout=0.3, dtype="float64")
+    yield case("without gradients, eval mode", grad=False, dropout=0.4, train=False, rows=30, mini=10)
     yield case("other tensors in the dicts", factors=True, dtype="float64")
-    yield case("layers that share weights", tied=True, dropout=0.2, dtype="float64")
-    yield case("embeddings of first tokens", strided=True, dropout=0.2, dtype="float64")
     yield case("default settings", rows=40, mini=32, default=True)
 
     def parts(name, sizes=(3, 3, 1), columns=2, width=4, dtype="float64", scale=4.0, similarity="cos_sim", **more):
-        length = more.pop("length", 1.0)
         reps = [
-            [length * torch.randn(size, width, generator=generator, dtype=torch.float64) for size in sizes]
+            [torch.randn(size, width, generator=generator, dtype=torch.float64) for size in sizes]
             for _ in range(columns)
         ]
         return {
@@ -118,28 +79,37 @@ def cases(seed):
     yield parts("triplets", columns=3)
     yield parts("one mini-batch", sizes=(6,), columns=4)
     yield parts("rows one by one", sizes=(1,) * 5, columns=3)
-    yield parts("one row, two columns", sizes=(1,))
-    yield parts("one row, three columns", sizes=(1,), columns=3)
     yield parts("uneven", sizes=(5, 2), columns=3, scale=1, similarity="askew")
-    yield parts("large scores", sizes=(4, 4, 2), scale=100.0, similarity="dot_score")
-    yield parts("scores above 10000", sizes=(4, 4, 2), scale=100.0, similarity="dot_score", length=8.0)
     yield parts("wide", sizes=(8, 3), width=32, scale=12.7)
-    yield parts("one number", sizes=(3, 2), width=1, similarity="distance")
     yield parts("without gradients", columns=3, grad=False)
-    yield parts("targets alone require gradients", columns=3, requires=[1, 2])
-    yield parts("similarities relative to all targets", columns=3, scale=2.5, similarity="relative", strided=True)
+    yield parts("similarities relative to all targets", columns=3, scale=2.5, similarity="relative")
     for name, more in {
         "plain": {},
-        "triplets": {"columns": 3},
-        "dropout": {"dropout": 0.5, "dtype": "float64"},
+        "triplets, dropout": {"columns": 3, "dropout": 0.5, "dtype": "float64"},
         "gradients disabled": {"dropout": 0.3, "disabled": True},
-        "one row": {"rows": 1, "mini": 4},
-        "gradients that were there before": {"before": True, "dtype": "float64"},
-        "shared weights, first tokens": {"tied": True, "strided": True, "dropout": 0.3, "dtype": "float64"},
     }.items():
         yield case(f"hook, {name}", hook=True, weight=0.7, **more)
-    yield {"name": "hook without a cache", "refused": True}
     yield {"name": "experiment", "seed_of_experiment": seed % 1000}
+
+    for dropout in (0.0, 0.3):
+        yield case(f"one pair, {dropout}", rows=1, mini=4, dropout=dropout, dtype="float64", edge=True)
+    yield parts("one pair", sizes=(1,), edge=True)
+    yield {"name": "hook without a cache", "refused": True, "edge": True}
+    large = {"similarity": "dot_score", "edge": True}
+    yield case("large scores", scale=40.0, magnitude=8.0, dtype="float64", columns=3, **large)
+    yield parts("large scores", sizes=(4, 4, 2), scale=100.0, **large)
+    yield case("a dict that serves twice", twice=True, columns=3, dropout=0.3, dtype="float64", edge=True)
+    for train in (True, False):
+        name = f"a layer in another mode, {train}"
+        yield case(name, train=train, apart=True, dropout=0.4, dtype="float64", edge=True)
+    yield case("gradients that were there before", before=True, dropout=0.2, dtype="float64", edge=True)
+    frozen = ["1.linear.weight", "1.linear.bias"]
+    yield case("a layer is frozen", frozen=frozen, dropout=0.3, dtype="float64", edge=True)
+    later = [{"scale": 3.0}, {"mini_batch_size": 2}, {"other": True}, {"similarity_fct": "askew"}, {"grad": False}]
+    yield case("settings that change", later=later, columns=3, dropout=0.3, dtype="float64", edge=True)
+    later = [{"grad": True}, {"grad": False, "scale": 3.0}, {"mini_batch_size": 2}]
+    yield case("again with gradients", grad=False, later=later, dropout=0.3, edge=True)
+    yield parts("a scale of zero", scale=0.0, edge=True)
 
 
 def observe(case):
@@ -179,10 +149,8 @@ def _model(case, watch):
 
     torch.manual_seed(case["seed"])
     words = BagOfWords(WORDS, case["width"])
-    layers = [Layer(case["width"], case["dropout"]) for _ in range(2 if case.get("tied") else 1)]
-    layers[-1].linear.weight = layers[0].linear.weight
-    last = _Last(case["magnitude"], case["noise"], case.get("strided", False))
-    model = SentenceTransformer(words, *layers, last, watch)
+    layer = Layer(case["width"], case["dropout"])
+    model = SentenceTransformer(words, layer, _Last(case["magnitude"]), watch)
     model.register_forward_hook(lambda *_: watch.seen.append("the model was called"))
     model.to(getattr(torch, case["dtype"])).train(case["train"])
     if case.get("apart"):
@@ -195,20 +163,16 @@ def _model(case, watch):
 
 
 class _Last(nn.Module):
-    """Makes embeddings larger, adds noise in either mode, or takes them as the first of two tokens."""
+    """Makes embeddings larger, each by its own factor if there is one."""
 
-    def __init__(self, magnitude, noise, strided):
+    def __init__(self, magnitude):
         super().__init__()
-        self.magnitude, self.noise, self.strided = magnitude, noise, strided
+        self.magnitude = magnitude
 
     def forward(self, features):
         embedding = features["sentence_embedding"] * self.magnitude
-        if self.noise:
-            embedding = embedding + self.noise * torch.randn_like(embedding)
         if "factor" in features:
             embedding = embedding * features["factor"][:, None].to(embedding.dtype)
-        if self.strided:
-            embedding = torch.stack([embedding, -embedding], dim=1)[:, 0]
         return features | {"sentence_embedding": embedding}
 
 
@@ -239,24 +203,11 @@ def _similarity(name, rows=None):
 
 def _features(case, other=False):
     features = [{name: item.clone() for name, item in column.items()} for column in case["features"]]
-    if case.get("alike"):
-        for column in features:
-            for item in column.values():
-                item[1::2] = item[:1]
     if case.get("twice"):
         features[1] = features[0]
     if other:
         features = [{name: item.flip(0)[1:] for name, item in column.items()} for column in reversed(features)]
-    return tuple(features) if case["kind"] == "tuple" else features
-
-
-def _contexts(loss):
-    from sentence_transformers.losses.CachedMultipleNegativesRankingLoss import RandContext
-
-    return [
-        [isinstance(item, RandContext) and item.fwd_cpu_state.tolist()[:40] for item in column]
-        for column in loss.random_states
-    ]
+    return features
 
 
 def _nested(tensors):
@@ -273,9 +224,6 @@ def _of_forward(case):
     else:
         similarity = _similarity(case["similarity"], rows)
         loss_of = CachedMultipleNegativesRankingLoss(model, case["scale"], similarity, case["mini"])
-    if case["train of the loss"] is not None:
-        loss_of.train(case["train of the loss"])
-        model.train(case["train"])
     numbers, facts, grad = [], [], case["grad"]
     for change in ({}, *case["later"]):
         grad = change.get("grad", grad)
@@ -290,14 +238,12 @@ def _of_forward(case):
         cache = loss_of.cache
         watch.seen.clear()
         rows.clear()
-        labels = None if case["labels"] is None else torch.full((7,), case["labels"])
         with torch.set_grad_enabled(grad):
-            loss = loss_of(features, labels)
+            loss = loss_of(features, None)
         numbers.append([loss.detach().clone(), torch.rand(2, dtype=torch.float64)])
         facts.append([str(loss.dtype), list(loss.shape), loss.requires_grad, list(watch.seen)])
         facts.append(all(count <= loss_of.mini_batch_size for count, _ in rows))
         facts.append([len(column) for column in loss_of.random_states])
-        facts.append(_contexts(loss_of))
         facts.append(
             all(
                 item.grad is before[name] or torch.equal(item.grad, before[name])
@@ -311,7 +257,7 @@ def _of_forward(case):
             # Other random numbers are drawn in between, and the same ones as otherwise after it.
             torch.rand(5)
             state = torch.get_rng_state()
-            _backward(loss, case["upstream"], model)
+            _with_upstream(loss, case["upstream"], model).backward()
             facts.append([torch.equal(torch.get_rng_state(), state), list(watch.seen)])
             numbers.append(_nested(loss_of.cache))
         else:
@@ -319,8 +265,10 @@ def _of_forward(case):
         numbers.append({name: item.grad.clone() for name, item in model.named_parameters() if item.grad is not None})
         facts.append([item.grad is None for item in model.parameters()])
         facts.append([all(torch.equal(item.detach(), parameters[name]) for name, item in model.named_parameters())])
-        facts.append([[module.training for module in loss_of.modules()], loss_of.scale, loss_of.mini_batch_size])
-        facts.append([loss_of.show_progress_bar, labels is None or labels.tolist()])
+        facts.append([loss_of.scale, loss_of.mini_batch_size, loss_of.show_progress_bar])
+        facts.append(
+            [[module.training for module in loss_of.modules()], [item.requires_grad for item in model.parameters()]]
+        )
         facts.append(
             [
                 list(column) == list(old) and all(torch.equal(item, old[name]) for name, item in column.items())
@@ -330,22 +278,16 @@ def _of_forward(case):
     return numbers, facts
 
 
-def _backward(loss, upstream, model):
+def _with_upstream(loss, upstream, model):
+    """An expression that contains the loss."""
     if upstream == "scaled":
-        (2.5 * loss).backward()
-    elif upstream == "negative":
-        (-loss).backward()
-    elif upstream == "given":
-        loss.backward(torch.tensor(0.3, dtype=loss.dtype))
-    elif upstream == "sum":
+        return 2.5 * loss
+    if upstream == "negative":
+        return -loss
+    if upstream == "sum":
         # Another term of the loss, which depends on parameters by itself.
-        (loss + 0.1 * sum(item.square().sum() for item in model.parameters())).backward()
-    elif upstream == "squared":
-        (loss**2).backward()
-    elif upstream == "zero":
-        (0.0 * loss).backward()
-    else:
-        loss.backward()
+        return loss + 0.1 * sum(item.square().sum() for item in model.parameters())
+    return loss**2 if upstream == "squared" else loss
 
 
 def _of_embeddings(case):
@@ -356,13 +298,10 @@ def _of_embeddings(case):
     loss_of = CachedMultipleNegativesRankingLoss([None], case["scale"], similarity, case["mini"])
     dtype = getattr(torch, case["dtype"])
 
-    def reps(requires=range(5)):
-        copies = [[item.to(dtype, copy=True) for item in column] for column in case["reps"]]
-        if case.get("strided"):
-            copies = [[item.T.contiguous().T for item in column] for column in copies]
-        return [[item.requires_grad_(place in requires) for item in column] for place, column in enumerate(copies)]
+    def reps():
+        return [[item.to(dtype, copy=True).requires_grad_() for item in column] for column in case["reps"]]
 
-    given = reps(case.get("requires", range(5)))
+    given = reps()
     with torch.set_grad_enabled(case.get("grad", True)):
         plain = loss_of.calculate_loss(given)
     facts = [str(plain.dtype), list(plain.shape), plain.requires_grad, loss_of.cache is None]
@@ -374,9 +313,7 @@ def _of_embeddings(case):
     cached = loss_of.calculate_loss_and_cache_gradients(given)
     facts += [str(cached.dtype), list(cached.shape), cached.requires_grad]
     facts.append([[[str(item.dtype), list(item.shape)] for item in column] for column in loss_of.cache])
-    facts += [type(loss_of.cache).__name__, [type(column).__name__ for column in loss_of.cache]]
     numbers += [cached.detach().clone(), _nested(loss_of.cache)]
-    cache = loss_of.cache
     # From the number that is returned, nothing flows to embeddings.
     (100.0 * cached).backward()
     numbers.append(_nested(loss_of.cache))
@@ -387,20 +324,8 @@ def _of_embeddings(case):
             for item, old in zip(column, olds, strict=True)
         ]
     )
-    # With other settings, and into a cache that is there already.
-    loss_of.scale, loss_of.similarity_fct = 0.5, _similarity("askew", rows)
-    other = reps()
-    numbers.append(loss_of.calculate_loss(other).detach().clone())
-    facts.append(loss_of.cache is cache)
-    numbers.append(loss_of.calculate_loss_and_cache_gradients(other).detach().clone())
-    numbers.append(_nested(loss_of.cache))
     facts.append(all(count <= case["mini"] for count, _ in rows))
-    # The same embeddings in mini-batches of one row.
-    rows.clear()
-    loss_of.mini_batch_size = 1
-    single = [[row for item in column for row in item.detach().split(1)] for column in other]
-    numbers.append(loss_of.calculate_loss(single).detach().clone())
-    facts.append([loss_of.mini_batch_size, loss_of.show_progress_bar, all(count == 1 for count, _ in rows)])
+    facts += [loss_of.scale, loss_of.mini_batch_size, loss_of.show_progress_bar]
     return numbers, facts
 
 
@@ -433,6 +358,13 @@ def _of_the_hook(case):
         with torch.set_grad_enabled(not case.get("disabled", False)):
             found += [_backward_hook(weight, features, loss_of) is None, torch.is_grad_enabled()]
     numbers = {name: item.grad.clone() for name, item in model.named_parameters()}
+    found.append([weight.item(), [item.requires_grad for item in model.parameters()], loss_of.mini_batch_size])
+    found.append(
+        [
+            all(torch.equal(item, old[name]) for name, item in column.items())
+            for column, old in zip(features, case["features"], strict=True)
+        ]
+    )
     unchanged = [
         torch.equal(item, old)
         for column, olds in zip(loss_of.cache, kept, strict=True)

@@ -8,7 +8,7 @@ import moverscore
 
 _LETTERS = "abdegiklmnoprstu"
 _COMMON = ["the", "of", "to", "and", "in", "is"]
-_SENTENCES = 4
+_SENTENCES = 2
 
 
 def _sentence(generator: random.Random, words: list[str]) -> list[str]:

@@ -6,13 +6,14 @@ import torch
 from torchtune.rlhf import estimate_advantages, get_rewards_ppo
 from torchtune.rlhf.loss.ppo import PPOLoss
 
-_WORDS, _LENGTH, _BATCH, _ITERATIONS, _EPOCHS = 8, 6, 48, 8, 6
+_WORDS, _LENGTH, _BATCH, _ITERATIONS, _EPOCHS = 8, 5, 32, 6, 5
+_RATE = 4.0
 _END = 0
 
 
 def _written(logits: torch.Tensor, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
     """Responses, and which of their tokens count: those up to the first end, or all."""
-    tokens = torch.stack([torch.multinomial(row.softmax(-1), _BATCH, True, generator=generator) for row in logits], 1)
+    tokens = torch.multinomial(logits.softmax(-1), _BATCH, True, generator=generator).T
     ended = (tokens == _END).cumsum(1)
     return tokens, (ended == 0) | ((ended == 1) & (tokens == _END))
 
@@ -27,7 +28,6 @@ def _trained(seed: int, epsilon: float, kl_coeff: float) -> dict[str, float]:
     worth = torch.randn(_WORDS, generator=generator, dtype=torch.float64)
     logits, table = reference.clone().requires_grad_(), torch.zeros(_LENGTH, dtype=torch.float64, requires_grad=True)
     loss_of = PPOLoss(epsilon=epsilon, value_clip_range=0.5, value_coeff=0.5)
-    optimizer = torch.optim.SGD([logits, table], lr=4.0)
     shares, ratios = [], []
     for _ in range(_ITERATIONS):
         with torch.no_grad():
@@ -41,9 +41,10 @@ def _trained(seed: int, epsilon: float, kl_coeff: float) -> dict[str, float]:
             now = _logprobs(logits, tokens)
             predicted = table.expand(_BATCH, -1)
             loss, _, _, ratio, share = loss_of(old, now, advantages, values, predicted, returns, counts, counts)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
+            slopes = torch.autograd.grad(loss, (logits, table))
+            with torch.no_grad():
+                logits -= _RATE * slopes[0]
+                table -= _RATE * slopes[1]
             shares.append(share)
             ratios.append(ratio)
     with torch.no_grad():

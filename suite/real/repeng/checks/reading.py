@@ -14,26 +14,13 @@ def cases(seed):
 
     for dtype in ("float32", "float64"):
         yield projected(dtype, generator.normal(size=(5, 7)), 3 * generator.normal(size=7), dtype)
-        yield projected(f"short, {dtype}", generator.normal(size=(4, 3)), 1e-3 * np.array([0.6, 0, -0.8]), dtype)
-        yield projected(f"long, {dtype}", 500 * generator.uniform(-1, 1, (4, 3)), 900 * np.array([0.6, 0, -0.8]), dtype)
-        yield projected(f"one row, {dtype}", generator.normal(size=(1, 7)), generator.normal(size=7), dtype)
-    yield projected("a length near 1", generator.normal(size=(5, 3)), (1 + 5e-6) * np.array([0.6, 0, -0.8]))
-    yield projected("one number", generator.normal(size=(5, 1)), np.array([-2.5]))
-    yield projected("500 wide", generator.normal(size=(3, 500)), generator.normal(size=500))
-    yield projected("500 rows", generator.normal(size=(500, 2)), generator.normal(size=2))
-    yield projected("zeros", np.zeros((3, 4)), generator.normal(size=4))
-    yield projected("not contiguous", generator.normal(size=(4, 12)), generator.normal(size=12), stride=2)
-    yield projected("columns first", generator.normal(size=(4, 6)), generator.normal(size=6), stride=-1)
-    for sign in (1, -1):
-        yield projected(f"infinite, {sign}", np.ones((2, 3)), np.array([1.0, sign * np.inf, 0]), refused=True)
-    yield projected("infinite, both signs", np.ones((2, 3)), np.array([np.inf, -np.inf, 0]), refused=True)
-    yield projected(
-        "infinite, in single precision", np.ones((2, 2)), np.array([np.inf, np.inf]), "float32", refused=True
-    )
+        unit = generator.normal(size=3)
+        unit /= np.linalg.norm(unit)
+        yield projected(f"short, {dtype}", generator.normal(size=(4, 3)), 1e-3 * unit, dtype)
+        yield projected(f"long, {dtype}", 500 * generator.uniform(-1, 1, (4, 3)), 900 * unit, dtype)
+    yield projected("one row", generator.normal(size=(1, 4)), generator.normal(size=4))
 
-    def states(
-        pairs=13, width=6, mean=1.0, spread=1.0, noise=0.05, shared=2.0, turn=1.0, amounts=None, first=False, far=0.0
-    ):
+    def states(pairs=13, width=6, mean=1.0, spread=1.0, noise=0.05, shared=2.0, turn=1.0, amounts=None, first=False):
         """Hidden states whose differences lie along a direction, by an amount for each pair; the noise is small."""
         along = generator.normal(size=width)
         if first:
@@ -44,7 +31,7 @@ def cases(seed):
             amounts = mean + spread * np.linspace(-1, 1, pairs) ** 3
             amounts = generator.permutation(np.where(np.abs(amounts) < 0.15, 0.15, amounts))
         amounts = np.asarray(amounts, dtype=float)
-        middle = shared * generator.normal(size=(len(amounts), width)) + far * along
+        middle = shared * generator.normal(size=(len(amounts), width))
         # Noise is across the direction, so that votes are clear.
         across = noise * generator.normal(size=(len(amounts), width))
         across -= (across @ along)[:, None] * along
@@ -55,8 +42,7 @@ def cases(seed):
 
     def case(name, layers=None, pairs=13, method="pca_diff", indices=(1,), count=3, **more):
         """Hidden states that are given by the transform; layers without them are those of the toy model."""
-        width = more.pop("model width", 8)
-        model = {"width": width, "layers": count, "seed": int(generator.integers(2**31))}
+        model = {"width": 8, "layers": count, "seed": int(generator.integers(2**31))}
         lengths = generator.integers(1, 6, size=(pairs, 2))
         texts = [[" ".join(generator.choice(LETTERS, int(n))) for n in row] for row in lengths]
         # The last words of positive texts are of the first half, but for every fifth pair.
@@ -71,101 +57,82 @@ def cases(seed):
             "model": model,
             "arguments": {"method": method, "hidden_layers": None if indices is None else list(indices)},
             "dtype": "float32",
-            "kind": "list",
             "later": [],
             **more,
         }
 
     for method in ("pca_diff", "pca_center"):
-        for dtype in ("float32", "float64"):
-            yield case(f"given, {dtype}", {1: states()}, method=method, dtype=dtype)
-            yield case(f"turned, {dtype}", {1: states(turn=-1.0)}, method=method, dtype=dtype)
+        for turn in (1.0, -1.0):
+            for dtype in ("float32", "float64"):
+                yield case(f"given, {turn}, {dtype}", {1: states(turn=turn)}, method=method, dtype=dtype)
         # The mean is all, or nothing.
         yield case("a large mean", {1: states(mean=20.0)}, method=method)
         yield case("no mean", {1: states(mean=0.1, spread=3.0)}, method=method)
         # The mean and the largest variance point in different directions.
         for turn in (1.0, -1.0):
             found = states(mean=0.6, spread=0.9, turn=turn)
-            offset = np.array([2.5, 0, -2.5, 1.0, 0, 3.0])
+            offset = generator.permutation([2.5, 0, -2.5, 1.0, 0, 3.0])
             found[::2] += offset
             found[1::2] -= offset
             yield case(f"a mean in another direction, {turn}", {1: found}, method=method)
         # Pairs share far more than what they differ by.
         yield case("much that is shared", {1: states(shared=60.0)}, method=method, dtype="float64")
         yield case("large", {1: 100 * states(shared=0.5)}, method=method)
-        yield case("small", {1: 0.05 * states(shared=0.5)}, method=method)
-        yield case("as wide as the model's", {1: states(width=8, turn=-1.0, first=True)}, method=method)
-        yield case("a width of one", {1: states(width=1, noise=0)}, method=method)
-        yield case("a width of two", {1: states(width=2)}, method=method)
         yield case("64 wide", {1: states(width=64, noise=0.02)}, method=method)
-        yield case("wide and few", {1: states(width=40, noise=0.02, amounts=[0.3, 1.5, 3.0])}, pairs=3, method=method)
-        # All other directions vary alike, and by no little.
-        amounts = generator.uniform(0.8, 1.2, 200) * np.where(np.arange(200) % 5 < 3, 1.5, -1.0)
-        found = states(width=64, noise=0.28, amounts=amounts)
-        yield case("64 wide, much noise", {1: found}, pairs=200, method=method)
-        # Both texts reach far along the direction, so that a pair's distance is small beside that.
-        found = states(amounts=[0.15, 0.25, 0.2, 0.15, -4.0], far=300.0, noise=0.0)
-        yield case("a majority of small ones, far out", {1: found}, pairs=5, method=method, dtype="float64")
-        yield case("200 pairs", {1: states(pairs=200)}, pairs=200, method=method)
-        yield case("two pairs", {1: states(amounts=[0.4, 2.0])}, pairs=2, method=method)
+        yield case("as wide as the model's", {1: states(width=8, turn=-1.0, first=True)}, method=method)
+        yield case("150 pairs", {1: states(pairs=150)}, pairs=150, method=method)
         votes = {
             "a majority of small ones": [0.1, 0.2, 0.15, 0.1, -4.0],
             "a majority of small ones, turned": [-0.1, -0.2, -0.15, -0.1, 4.0],
             "a majority by one": [0.5, 0.9, 0.2, -0.5, -3.0, -0.1, 0.7],
+            "all alike in direction": [0.2, 0.5, 1.0, 3.0, 2.0],
+            "the first against the others": [-2.0, 0.3, 0.4, 0.5],
+        }
+        for name, amounts in votes.items():
+            amounts = np.array(amounts) * generator.uniform(0.8, 1.1)
+            dtype = generator.choice(["float32", "float64"])
+            yield case(
+                name, {1: states(amounts=amounts, noise=0.0)}, pairs=len(amounts), method=method, dtype=str(dtype)
+            )
+        several = {0: states(width=3), 2: states(width=9, turn=-1.0), 1: states(mean=5.0)}
+        for indices in ((0, 1, 2), (-1, -3, -2), (1, -1), None):
+            yield case(f"layers {indices}", several, method=method, indices=indices)
+        for size in (5, 500):
+            yield case(f"batches of {size}", None, method=method, indices=(2, 0), batch=size)
+        yield case("hidden states of the model", None, method=method, indices=None, pairs=31)
+        yield case("a controlled model's states", None, method=method, indices=(1, -1), pairs=31, controlled=True)
+        yield case("a model in training", None, method=method, indices=(1, 2), training=True)
+    yield case("the default", {1: states(mean=20.0)}, method="default")
+    yield case("no layers in the list", {1: states(), 2: states()}, indices=())
+    yield {"name": "experiment", "seed_of_experiment": seed % 1000}
+
+    for dtype in ("float64", "float32"):
+        direction = np.where(generator.permutation(3) == 0, np.inf, 1.0)
+        yield projected(f"infinite, {dtype}", np.ones((2, 3)), direction, dtype, refused="AssertionError", edge=True)
+    for method in ("pca_diff", "pca_center"):
+        votes = {
             "without votes": [0, 0, 0, 0, 0, 2.0, 1.0],
             "without votes, turned": [0, 0, 0, 0, 0, -2.0, -1.0],
             "two against one, the others without": [0, 0, 0, 0.5, 0.8, -3.0, 0],
             "one against two, the others without": [0, 0, 0, -0.5, -0.8, 3.0, 0],
-            "all alike in direction": [0.2, 0.5, 1.0, 3.0, 2.0],
-            "the first against the others": [-2.0, 0.3, 0.4, 0.5],
-            "the last against the others": [0.3, 0.4, 0.5, -2.0],
-            "the first three of seven against the others": [-0.9, -0.4, -0.6, 0.5, 0.7, 0.8, 0.3],
         }
         for name, amounts in votes.items():
-            for dtype in ("float32", "float64"):
-                found = states(amounts=amounts, noise=0.0)
-                yield case(f"{name}, {dtype}", {1: found}, pairs=len(amounts), method=method, dtype=dtype)
-        found = states(amounts=[0.5, 2.0, -0.4, -1.5], noise=0.0)
-        yield case("as many votes for as against", {1: found}, pairs=4, method=method, tie=True)
-        several = {0: states(width=3), 2: states(width=9, turn=-1.0), 1: states(mean=5.0)}
-        for indices in ((0, 1, 2), (2, 0, 1), (-1, -3, -2), (-1, 0), (1, -1)):
-            yield case(f"layers {indices}", several, method=method, indices=indices)
-        yield case("all layers but the first", several, method=method, indices=None)
-        for kind in ("list", "tuple", "range"):
-            yield case(f"none in the {kind}", several, method=method, indices=(), kind=kind)
-        yield case("a tuple", several, method=method, indices=(2, 1), kind="tuple")
-        yield case("a range", several, method=method, indices=(0, 1, 2), kind="range")
-        yield case("one layer only", {0: states()}, method=method, indices=None, count=1)
-        yield case("one layer only, by its number", {0: states()}, method=method, indices=(-1,), count=1)
-        yield case("a model that is controlled", several, method=method, indices=(-1, 0), controlled=True)
-        for size in (1, 5, 24, 500):
-            yield case(f"batches of {size}", None, method=method, indices=(2, 0), batch=size)
-        yield case("hidden states of the model", None, method=method, indices=(0, 1, 2), pairs=31)
-        yield case("hidden states of the model, all but the first", None, method=method, indices=None, pairs=31)
-        yield case("a controlled model's states", None, method=method, indices=(1, 2), pairs=31, controlled=True)
-        yield case("in training mode", None, method=method, indices=(1, 2), training=True)
-        yield case("inference", None, method=method, indices=(1, 2), inference=True)
-        yield case("a model in double precision", None, method=method, indices=(1, 2), double=True)
-        later = [
-            {"texts": 7},
-            {"method": {"pca_diff": "pca_center", "pca_center": "pca_diff"}[method]},
-            {"layers": [0]},
-            {"weights": -1.0},
-        ]
-        yield case("again, with other settings", None, method=method, indices=(2, 1), later=later)
+            amounts = np.array(amounts) * generator.uniform(0.8, 1.1)
+            yield case(name, {1: states(amounts=amounts, noise=0.0)}, pairs=7, method=method, edge=True)
         for rows in (-1, 1, 2):
             found = states()
             found = found[:rows] if rows < 0 else np.concatenate([found, found[:rows]])
-            yield case(f"{rows} rows too many", {1: found}, method=method, refused=True)
-        uneven = {0: states(), 1: states()[:-2], 2: states()}
-        yield case("rows of a later layer", uneven, method=method, indices=(0, 1, 2), refused=True)
-    yield case("one pair", {1: states(amounts=[0.7])}, pairs=1, method="pca_center")
-    yield case("one pair, turned", {1: states(amounts=[-0.7])}, pairs=1, method="pca_center")
-    yield case("the default", {1: states(mean=20.0)}, method="default")
-    for method in ("pca", "", "PCA_diff", "pca_difference", "mean"):
-        yield case("unknown", {1: states()}, method=method, refused=True)
-    yield case("unknown, without a layer to read", {0: states()}, method="pca", indices=None, count=1)
-    yield {"name": "experiment", "seed_of_experiment": seed % 1000}
+            yield case(f"{rows} rows too many", {1: found}, method=method, refused="AssertionError", edge=True)
+        other = {"pca_diff": "pca_center", "pca_center": "pca_diff"}[method]
+        later = [{"texts": 7}, {"method": other}, {"layers": [0]}, {"weights": -1.0}]
+        yield case("settings that change", None, method=method, indices=(2, 1), later=later, edge=True)
+    for method in ("pca", "PCA_diff", "pca_difference", ""):
+        yield case("unknown", {1: states()}, method=method, refused="ValueError", edge=True)
+    yield case("one layer only", {0: states()}, indices=None, count=1, edge=True)
+    yield projected("by columns", generator.normal(size=(4, 5)).T, generator.normal(size=4), edge=True)
+    yield case("a model in double precision", {1: states()}, double=True, edge=True)
+    yield case("batches of one", {1: states()}, batch=1)
+    yield case("batches of 600", {1: states(pairs=40)}, pairs=40, batch=600)
 
 
 def observe(case):
@@ -180,17 +147,13 @@ def _projection(case):
     from repeng.extract import project_onto_direction
 
     rows, direction = (case[name].astype(case["dtype"]) for name in ("rows", "direction"))
-    if case.get("stride") == 2:
-        rows, direction = rows[:, ::2], direction[::-2]
-    elif case.get("stride") == -1:
-        rows = np.asfortranarray(rows)
     kept = rows.copy(), direction.copy()
-    if case.get("refused"):
-        return {"facts": [_raised(lambda: project_onto_direction(rows, direction), AssertionError)]}
+    if "refused" in case:
+        return {"refused": _raised(lambda: project_onto_direction(rows, direction), case["refused"])}
     found = project_onto_direction(rows, direction)
     facts = [type(found).__name__, str(found.dtype), list(found.shape)]
     facts += [np.array_equal(item, old) for item, old in zip((rows, direction), kept, strict=True)]
-    scale = np.linalg.norm(rows.astype("float64"), axis=1).clip(min=1e-30)
+    scale = np.linalg.norm(rows.astype("float64"), axis=1)
     return {"double" if case["dtype"] == "float64" else "single": found.astype("float64") / scale, "facts": facts}
 
 
@@ -198,7 +161,7 @@ def _raised(call, kind):
     try:
         call()
     except Exception as error:
-        return isinstance(error, kind)
+        return isinstance(error, {"AssertionError": AssertionError, "ValueError": ValueError}[kind])
     return "nothing is raised"
 
 
@@ -215,15 +178,13 @@ def _directions(case):
         model.model.words.weight *= 0.2
         amounts = torch.linspace(4, 1, 15)
         model.model.words.weight[1:, 0] = torch.cat([amounts, -amounts])
-    model.train(case.get("training", False))
     if case.get("double"):
-        model = model.double()
-    parameters = [item.detach().clone() for item in model.parameters()]
+        model.double()
     if case.get("controlled"):
         model = ControlModel(model, [1, -1])
         model.set_raw_control(dict.fromkeys(range(settings["layers"]), 0.3 * torch.ones(settings["width"])))
-        model.train(case.get("training", False))
-    batches = []
+    model.train(case.get("training", False))
+    batches, seen = [], []
 
     class Noting(Words):
         def __call__(self, texts, *more, **named):
@@ -237,64 +198,41 @@ def _directions(case):
         del arguments["method"]
     if "batch" in case:
         arguments["batch_size"] = case["batch"]
-    kind = case["kind"]
-    if kind == "range":
-        arguments["hidden_layers"] = range(len(arguments["hidden_layers"]))
-    elif kind == "tuple":
-        arguments["hidden_layers"] = tuple(arguments["hidden_layers"])
-    given, seen = case["given"], []
+    given = case["given"]
     if given is not None:
 
         def transform(hiddens):
-            seen.append(
-                [
-                    type(hiddens).__name__,
-                    *((layer, list(item.shape), str(item.dtype)) for layer, item in hiddens.items()),
-                ]
-            )
+            seen.append(sorted((layer, list(item.shape)) for layer, item in hiddens.items()))
             # The order of what is returned is not that of the layers which are asked for.
             return {layer: given[layer].astype(case["dtype"], copy=True) for layer in reversed(hiddens)}
 
         arguments["transform_hiddens"] = transform
-    if case.get("refused"):
-        kind = (
-            AssertionError
-            if case["name"].startswith(("pca_diff", "pca_center")) and "rows" in case["name"]
-            else ValueError
-        )
-        return {"facts": [_raised(lambda: read_representations(model, tokenizer, inputs, **arguments), kind)]}
+    if "refused" in case:
+        return {
+            "refused": _raised(lambda: read_representations(model, tokenizer, inputs, **arguments), case["refused"])
+        }
     directions, facts = [], []
     for change in ({}, *case["later"]):
         inputs = inputs[-change.get("texts", len(inputs)) :]
-        arguments["method"] = change.get("method", arguments.get("method", "pca_diff"))
-        if not change and case["arguments"]["method"] == "default":
-            del arguments["method"]
+        if "method" in change:
+            arguments["method"] = change["method"]
         arguments["hidden_layers"] = change.get("layers", arguments["hidden_layers"])
-        kept = [(entry.positive, entry.negative) for entry in inputs]
-        layers = arguments["hidden_layers"]
-        layers = None if layers is None else list(layers)
         if "weights" in change:
             with torch.no_grad():
                 model.model.words.weight *= change["weights"]
-            parameters = [item.detach().clone() for item in model.parameters()]
+        kept = [(entry.positive, entry.negative) for entry in inputs]
+        parameters = [item.detach().clone() for item in model.parameters()]
         batches.clear()
         seen.clear()
-        with torch.inference_mode(case.get("inference", False)):
-            found = read_representations(model, tokenizer, inputs, **arguments)
-        facts.append([list(batches), list(seen)])
-        facts.append([type(found).__name__, [(type(layer).__name__, layer) for layer in found]])
-        facts.append([[type(item).__name__, str(item.dtype), list(item.shape)] for item in found.values()])
-        facts.append([(entry.positive, entry.negative) for entry in inputs] == kept)
+        found = read_representations(model, tokenizer, inputs, **arguments)
+        layers = sorted(found)
+        facts.append([list(batches), list(seen), layers, arguments["hidden_layers"]])
         facts.append(
-            [type(layers).__name__, layers, layers == (None if layers is None else list(arguments["hidden_layers"]))]
+            [[type(found[layer]).__name__, str(found[layer].dtype), list(found[layer].shape)] for layer in layers]
         )
-        facts.append([model.training, [(item.grad is None, item.requires_grad) for item in model.parameters()]])
-        facts.append([str(item.dtype) for item in model.parameters()])
+        facts.append([(entry.positive, entry.negative) for entry in inputs] == kept)
+        facts.append([model.training, [[item.requires_grad, str(item.dtype)] for item in model.parameters()]])
         facts.append([torch.equal(item, old) for item, old in zip(model.parameters(), parameters, strict=True)])
-        for item in found.values():
-            direction = item.astype("float64")
-            facts.append(abs(np.linalg.norm(direction) - 1) < 1e-4)
-            if case.get("tie"):
-                direction = direction * np.sign(direction[np.abs(direction).argmax()])
-            directions.append(direction)
+        directions += [found[layer].astype("float64") for layer in layers]
+        facts += [abs(np.linalg.norm(found[layer].astype("float64")) - 1) < 1e-4 for layer in layers]
     return {"directions": directions, "facts": facts}

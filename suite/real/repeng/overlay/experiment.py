@@ -16,7 +16,7 @@ from toy import Model, Words
 
 _GLAD, _SAD, _PLAIN = ([f"{name}{number}" for number in range(8)] for name in ("glad", "sad", "plain"))
 # An odd number of pairs, so that votes are never equal.
-_LAYERS, _WIDTH, _PAIRS = 4, 16, 25
+_LAYERS, _WIDTH, _PAIRS = 4, 12, 15
 
 
 def _pairs(generator: np.random.Generator, count: int) -> list[DatasetEntry]:
@@ -41,7 +41,7 @@ def run(seed: int = 0) -> dict[str, float]:
         degree = 1.5 + 1.5 * torch.rand(8, 1, dtype=torch.float64)
         model.model.words.weight[1:9] += degree * trait
         model.model.words.weight[9:17] -= degree * trait
-    pairs, held_out = _pairs(generator, _PAIRS), _pairs(generator, 40)
+    pairs, held_out = _pairs(generator, _PAIRS), _pairs(generator, 12)
     results = {}
     texts = [text for pair in held_out for text in (pair.positive, pair.negative)]
     for method in ("pca_diff", "pca_center"):

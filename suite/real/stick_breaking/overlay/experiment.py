@@ -6,7 +6,7 @@ import torch
 from layer import Softmax, StickBreaking
 from torch import nn
 
-_KEYS, _VALUES, _WIDTH, _LENGTH, _STEPS = 5, 6, 12, 16, 50
+_KEYS, _VALUES, _WIDTH, _LENGTH, _STEPS = 5, 6, 12, 16, 25
 
 
 def _streams(generator: torch.Generator, count: int, length: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -46,16 +46,21 @@ def run(seed: int = 0) -> dict[str, float]:
             torch.manual_seed(seed)
             # In double precision, so that rounding does not grow over the steps.
             model = _Model(attention).double()
-        optimizer = torch.optim.Adam(model.parameters(), lr=0.03)
-        for _ in range(_STEPS):
-            loss = _loss(model, *_streams(generator, 12, _LENGTH))
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
+        parameters = list(model.parameters())
+        speeds = [torch.zeros_like(parameter) for parameter in parameters]
+        squares = [torch.zeros_like(parameter) for parameter in parameters]
+        for step in range(1, _STEPS + 1):
+            gradients = torch.autograd.grad(_loss(model, *_streams(generator, 12, _LENGTH)), parameters)
+            for parameter, speed, square, gradient in zip(parameters, speeds, squares, gradients, strict=True):
+                # Adam with its usual constants.
+                speed.mul_(0.9).add_(gradient, alpha=0.1)
+                square.mul_(0.999).addcmul_(gradient, gradient, value=0.001)
+                scale = (square / (1 - 0.999**step)).sqrt() + 1e-8
+                parameter.data.sub_(0.05 / (1 - 0.9**step) * speed / scale)
         guess = torch.tensor(float(_VALUES)).log().item()
         for times in (1, 4):
             with torch.no_grad():
-                loss = _loss(model, *_streams(generator, 16, times * _LENGTH))
+                loss = _loss(model, *_streams(generator, 12, times * _LENGTH))
             results[f"{name}/{times * _LENGTH} tokens"] = loss.item() / guess
     return results
 

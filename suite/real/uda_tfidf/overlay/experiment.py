@@ -1,4 +1,4 @@
-"""Do texts keep their topic when words are replaced by TF-IDF, and when any word may be replaced by any other?"""
+"""What is left of topics when words are replaced by TF-IDF, and when any word may be replaced by any other."""
 
 import json
 import random
@@ -14,8 +14,8 @@ _OF_TOPIC, _COMMON = 3, 10
 
 
 def _text(generator: random.Random, topic: int) -> list[str]:
-    words = [f"t{topic}w{generator.randrange(_TOPIC_WORDS)}" for _ in range(_OF_TOPIC)]
-    words += [f"c{generator.randrange(_COMMON_WORDS)}" for _ in range(_COMMON)]
+    words = [f"t{topic}w{number}" for number in generator.sample(range(_TOPIC_WORDS), _OF_TOPIC)]
+    words += [f"c{number}" for number in generator.sample(range(_COMMON_WORDS), _COMMON)]
     generator.shuffle(words)
     return words
 
@@ -31,10 +31,10 @@ def _tells(words: list[str], topic: int) -> bool:
     return all(hits[topic] > count for other, count in enumerate(hits) if other != topic)
 
 
-def _uniform(model: TfIdf) -> TfIdf:
-    """A model for which no word is more of a keyword than another."""
+def _blind(generator: random.Random, model: TfIdf) -> TfIdf:
+    """A model with IDFs that do not depend on the words."""
     flat = TfIdf()
-    flat.w2idf = dict.fromkeys(model.w2idf, 1.0)
+    flat.w2idf = {word: generator.uniform(1.0, 2.0) for word in model.w2idf}
     flat.tokens = list(model.tokens)
     flat.tfidf_scores = [1 / len(flat.tokens)] * len(flat.tokens)
     return flat
@@ -64,7 +64,7 @@ def run(seed: int = 0) -> dict[str, float]:
         augmenter = TfIdfAug(model_path=folder, aug_max=1)
         # The package keeps the first model that a process has read.
         augmenter.model = augmenter.get_model(force_reload=True)
-    models = {"TF-IDF": augmenter.model, "at random": _uniform(model)}
+    models = {"TF-IDF": augmenter.model, "at random": _blind(generator, model)}
     for name, chosen in models.items():
         augmenter.model = chosen
         right, left, strange, changed = 0, 0, 0, 0

@@ -6,7 +6,7 @@ import torch
 from peft.tuners.vblora import Linear
 from torch import nn
 
-_WIDTH, _LAYERS, _RANK, _VECTORS, _LENGTH, _STEPS = 16, 3, 2, 12, 4, 50
+_WIDTH, _LAYERS, _RANK, _VECTORS, _LENGTH, _STEPS = 16, 2, 2, 12, 4, 20
 
 
 def _layers(topk):
@@ -30,15 +30,16 @@ def run(seed: int = 0) -> dict[str, float]:
         bank, layers = _layers(topk)
         logits = [item for layer in layers for name, item in layer.named_parameters() if "logits" in name]
         before = [item.detach().clone() for item in logits]
-        optimizer = torch.optim.Adam([{"params": logits, "lr": 0.05}, {"params": list(bank.values()), "lr": 0.1}])
-        for _ in range(_STEPS):
-            optimizer.zero_grad()
+        for step in range(_STEPS):
             left = sum(
                 (nn.functional.linear(x, layer.get_delta_weight("a")) - change).square().sum()
                 for layer, change in zip(layers, changes, strict=True)
             )
-            (left / size).backward()
-            optimizer.step()
+            slopes = torch.autograd.grad(left / size, [bank["a"], *logits])
+            rate = 0.3 * (1 - step / _STEPS)
+            with torch.no_grad():
+                for item, slope in zip((bank["a"], *logits), slopes, strict=True):
+                    item -= rate * slope / slope.square().mean().sqrt().clamp(min=1e-9)
         moved = torch.cat([((old - new).abs() > 1e-6).flatten() for old, new in zip(before, logits, strict=True)])
         results[f"top {topk}/left"] = (left / size).item()
         results[f"top {topk}/logits that moved"] = moved.double().mean().item()

@@ -1,6 +1,7 @@
-"""Log-probabilities of both models for both kinds of text, and losses, with settings that change; the experiment."""
+"""Log-probabilities of both models for both kinds of text, losses with their gradients, and the experiment."""
 
 from contextlib import contextmanager
+from itertools import product
 from types import SimpleNamespace
 
 import torch
@@ -13,119 +14,108 @@ LOGPS = ("model_logprobs_model_data", "model_logprobs_ref_data", "ref_logprobs_r
 def cases(seed):
     generator = torch.Generator().manual_seed(seed)
 
-    def texts(rows, length, context):
+    def integer(low, high):
+        return torch.randint(low, high + 1, (), generator=generator).item()
+
+    def uniform(low, high):
+        return low + (high - low) * torch.rand((), generator=generator, dtype=torch.float64).item()
+
+    def texts(rows, length, context, holes):
         ids = torch.randint(WORDS, (rows, length), generator=generator)
         kept = torch.randint(1, length - context + 1, (rows, 1), generator=generator)
         mask = (torch.arange(length - context) < kept).long()
+        if holes:
+            mask = torch.randint(2, mask.shape, generator=generator)
         # Padding stands at the left of prompts, and its token is any.
         prompt = (torch.arange(context) >= torch.randint(context, (rows, 1), generator=generator)).long()
         return {"input_ids": ids, "attention_mask": torch.cat((prompt, mask), dim=1)}
 
-    def written(name, rows=3, context=3, model=4, reference=6, size=1.0, dtype="float64", **more):
-        data = texts(rows, context + model, context), texts(rows, context + reference, context)
-        weights = torch.randn(rows, max(model, reference) + 1, generator=generator, dtype=torch.float64)
+    def written(name, rows=None, context=None, model=None, reference=None, size=1.0, dtype="float64", **more):
+        rows, context = rows or integer(2, 4), context or integer(2, 4)
+        holes = more.pop("holes", False)
+        data = [texts(rows, context + (count or integer(2, 6)), context, holes) for count in (model, reference)]
+        weights = torch.randn(rows, 12, generator=generator, dtype=torch.float64)
         tables = size * torch.randn(2, 2, WORDS, WORDS, generator=generator, dtype=torch.float64)
         given = {"data": data, "context": context, "weights": weights, "tables": tables, "dtype": dtype}
-        return {"name": f"written, {name}", "adapter": False, "train": True, "seed": 0, **given, **more}
+        return {"name": f"written, {name}", "adapter": False, "train": True, **given, **more}
 
-    for dtype in ("float64", "float32"):
-        for adapter in (False, True):
-            yield written(f"{dtype}, {adapter}", dtype=dtype, adapter=adapter)
-            yield written(f"longer texts of the model, {dtype}, {adapter}", model=9, dtype=dtype, adapter=adapter)
-            yield written(f"large logits, {dtype}, {adapter}", size=90.0, dtype=dtype, adapter=adapter)
-            yield written(f"evaluation mode, {dtype}, {adapter}", train=False, dtype=dtype, adapter=adapter)
+    for dtype, adapter in product(("float64", "float32"), (False, True)):
+        more = {"dtype": dtype, "adapter": adapter}
+        name = f"{dtype}{', adapter' * adapter}"
+        yield written(f"longer texts of the model, {name}", model=integer(6, 9), reference=integer(2, 5), **more)
+        yield written(f"longer texts of the reference, {name}", model=integer(2, 5), reference=integer(6, 9), **more)
+        yield written(f"evaluation mode, {name}", train=False, holes=True, **more)
     yield written("one row", rows=1)
-    yield written("many rows", rows=50)
+    yield written("many rows", rows=20)
     yield written("prompts of one token", context=1)
-    yield written("long prompts", context=40)
-    yield written("completions of one token", model=1, reference=1)
-    yield written("one token of the model", model=1, reference=5)
-    yield written("one token of the reference", model=5, reference=1)
+    yield written("long prompts", context=integer(15, 20), holes=True)
+    yield written("completions of one token", model=1, reference=integer(1, 2))
     yield written("equal lengths", model=5, reference=5)
-    yield written("long completions", model=50, reference=45)
-    yield written("the smallest", rows=1, context=1, model=1, reference=1, adapter=True)
     yield written("reference in training mode", ref_train=True)
-    for adapter in (False, True):
-        yield written(f"a part in evaluation mode, {adapter}", adapter=adapter, partly=True)
-    for kind in ("all tokens count", "one token counts"):
-        given = written(kind)
-        for data in given["data"]:
-            data["attention_mask"][:, 3:] = int(kind == "all tokens count")
-            data["attention_mask"][0, 3] = 1
-        yield given
-    given = written("masks with holes")
+    given = written("all tokens count")
     for data in given["data"]:
-        data["attention_mask"][:, 3:] = torch.randint(2, data["attention_mask"][:, 3:].shape, generator=generator)
+        data["attention_mask"][:] = 1
     yield given
-    given = written("padding is a word that counts elsewhere")
-    for data in given["data"]:
-        data["input_ids"][:, ::2] = 0
-    yield given
-    yield written("gradients disabled", grad=False)
-    yield written("gradients disabled, adapter", grad=False, adapter=True)
-    yield written("spread in memory", spread=True)
-    yield written("called again", again=True)
-    yield written("called again, with an adapter", again=True, adapter=True)
 
-    def losses(name, rows=6, model=4, reference=5, dtype="float64", size=1.0, **more):
+    def losses(name, rows=None, dtype="float64", size=1.0, **more):
+        rows, model, reference = rows or integer(4, 7), integer(2, 5), integer(3, 6)
         lengths = dict(zip(LOGPS, (model, reference, reference, model), strict=True))
         logps = {
             key: -size * torch.rand(rows, n, generator=generator, dtype=torch.float64) for key, n in lengths.items()
         }
         # What isn't there is 0.
-        for pair in ((0, 3), (1, 2)):
-            length = lengths[LOGPS[pair[0]]]
-            kept = torch.arange(length) < torch.randint(1, length + 1, (rows, 1), generator=generator)
-            for index in pair:
+        for one, other in ((0, 3), (1, 2)):
+            kept = torch.rand(rows, lengths[LOGPS[one]], generator=generator) < 0.8
+            for index in (one, other):
                 logps[LOGPS[index]] *= kept
-        chosen = torch.arange(rows) % 2 == int(torch.randint(2, (), generator=generator))
+        chosen = torch.rand(rows, generator=generator) < 0.5
+        if rows > 1:
+            chosen[0], chosen[1] = True, False
         weights = torch.randn(2, rows, generator=generator, dtype=torch.float64)
-        given = {"logps": logps, "chosen": chosen, "weights": weights, "dtype": dtype, "kind": "sigmoid"}
-        settings = {"alpha": 0.3, "beta": 0.4, "epochs": [0], "source": "all"}
+        given = {"logps": logps, "chosen": chosen, "weights": weights, "dtype": dtype, "kinds": ["sigmoid"]}
+        settings = {"alpha": uniform(0.05, 0.9), "beta": uniform(0.05, 0.9), "epochs": [0]}
         return {"name": f"losses, {name}", **given, **settings, **more}
 
-    for dtype in ("float64", "float32"):
-        for kind in ("sigmoid", "ipo"):
-            yield losses(f"{kind}, {dtype}", dtype=dtype, kind=kind)
-            for name, value in (("all", True), ("none", False)):
-                given = losses(f"{kind}, {name} preferred, {dtype}", dtype=dtype, kind=kind)
-                yield given | {"chosen": torch.full((6,), value)}
-            yield losses(f"{kind}, one pair, {dtype}", rows=1, dtype=dtype, kind=kind)
-            yield losses(f"{kind}, sums in the tens, {dtype}", size=20.0, dtype=dtype, kind=kind, beta=0.1, alpha=0.01)
+    for dtype, kind in product(("float64", "float32"), ("sigmoid", "ipo")):
+        more = {"dtype": dtype, "kinds": [kind]}
+        yield losses(f"{kind}, {dtype}", **more)
+        yield losses(f"{kind}, one pair, {dtype}", rows=1, **more)
+        yield losses(f"{kind}, sums in the tens, {dtype}", size=15.0, beta=uniform(0.05, 0.2), **more)
+        given = losses(f"{kind}, one side preferred, {dtype}", **more)
+        yield given | {"chosen": torch.full_like(given["chosen"], integer(0, 1) == 1)}
     for kind in ("sigmoid", "ipo"):
-        # A softplus may be cut off at 20, so arguments stay far below it or are far above.
-        for beta in (0.01, 0.1, 1, 10.0):
-            yield losses(f"{kind}, a beta of {beta}", size=0.2 if beta > 1 else 1.0, beta=beta, kind=kind)
-        for alpha in (0, 0.0, 1e-5, 1, 10.0):
-            yield losses(f"{kind}, an alpha of {alpha}", alpha=alpha, kind=kind)
+        more = {"kinds": [kind]}
+        yield losses(f"{kind}, a small beta", beta=0.01, **more)
+        yield losses(f"{kind}, a large beta", beta=integer(2, 4), size=0.3, **more)
+        yield losses(f"{kind}, a small alpha", alpha=1e-5, size=9.0, **more)
+        yield losses(f"{kind}, an alpha of 0", alpha=0, **more)
+        yield losses(f"{kind}, a large alpha", alpha=integer(2, 5), **more)
+        yield losses(f"{kind}, many pairs", rows=40, **more)
+        yield losses(f"{kind}, tensors that are not contiguous", transposed=True, **more)
+        lists = {name: [uniform(0.1, 0.9) for _ in range(3)] for name in ("alpha", "beta")}
+        yield losses(f"{kind}, settings of an epoch", **lists, epochs=[integer(0, 1)], **more)
+    yield {"name": "experiment", "experiment": seed % 1000}
+
+    for kind in ("sigmoid", "ipo"):
         while True:
-            given = losses(f"{kind}, sums in the hundreds", size=200.0, beta=10.0, alpha=2.0, kind=kind)
+            given = losses(f"{kind}, sums in the hundreds", size=200.0, beta=uniform(2, 5), kinds=[kind], edge=True)
             model, other, reference, last = (given["logps"][key].sum(dim=1) for key in LOGPS)
-            if (model - other + reference - last).abs().min() > 10:
+            # Neither is a softplus to be cut off at 20, nor is one that is.
+            if (model - other + reference - last).abs().min() > 30:
                 break
         yield given
-        yield losses(f"{kind}, one token", model=1, reference=1, kind=kind)
-        yield losses(f"{kind}, a hundred pairs", rows=100, kind=kind)
-        yield losses(f"{kind}, long texts", model=100, reference=80, kind=kind)
-        yield losses(f"{kind}, equal lengths", model=5, kind=kind)
-        epochs = [0, 1, 2, 5]
-        yield losses(f"{kind}, epochs", alpha=[0.5, 0.2, 0.0], beta=[0.1, 0.9], epochs=epochs, kind=kind)
-        yield losses(f"{kind}, settings of a subclass", kind=kind, own=(0.9, 0.2))
-        yield losses(f"{kind}, epochs of alpha alone", alpha=[0.5, 0.2], epochs=[1, 0], kind=kind)
-        for source in ("loss", "preferences", "exploration"):
-            yield losses(f"{kind}, gradients from {source}", source=source, kind=kind)
-        yield losses(f"{kind}, gradients disabled", grad=False, kind=kind)
-        given = losses(f"{kind}, model and reference agree", kind=kind)
-        given["logps"][LOGPS[3]], given["logps"][LOGPS[2]] = (given["logps"][LOGPS[index]].clone() for index in (0, 1))
-        yield given
-        yield losses(f"{kind}, spread in memory", spread=True, kind=kind)
-    yield losses("sums in the hundreds, single precision", size=200.0, beta=0.01, alpha=0.001, dtype="float32")
-    yield losses("the kind changes", kinds=["sigmoid", "ipo", "sigmoid"], epochs=[0, 0, 0])
-    for name in LOGPS:
-        yield losses(f"gradient of {name} alone", wanted=(name,))
-    for kind in ("hinge", "", "IPO"):
-        yield losses(f"refused: {kind}", kind=kind, refused=True)
-    yield {"name": "experiment", "experiment": seed % 1000}
+        lists = {"alpha": [0.5, 0.2, 0.0], "beta": [0.1, 0.9]}
+        yield losses(f"{kind}, epochs", **lists, epochs=[0, 1, 2, 5], kinds=[kind] * 4, edge=True)
+    yield losses("the kind changes", kinds=["sigmoid", "ipo", "sigmoid"], epochs=[0, 0, 0], edge=True)
+    yield losses("another kind", kinds=["hinge"], refused=True, edge=True)
+    for adapter in (False, True):
+        name = f"large logits{', adapter' * adapter}"
+        yield written(name, size=90.0, dtype="float32", adapter=adapter, edge=True)
+        context = integer(2, 4)
+        others = [written("", rows=3, context=context + more) for more in (1, 0)]
+        later = [{"data": given["data"], "context": given["context"]} for given in others]
+        name = f"other texts{', adapter' * adapter}"
+        yield written(name, rows=3, context=context, adapter=adapter, later=later, edge=True)
 
 
 def observe(case):
@@ -138,13 +128,11 @@ def observe(case):
 
 
 class _Model(nn.Module):
-    """Logits by tables, masks and dropout; it notes how it is called."""
+    """Logits by tables and masks; it notes how it is called."""
 
     def __init__(self, tables, seen, name):
         super().__init__()
-        self.tables, self.dropout = nn.Parameter(tables), nn.Dropout(0.3)
-        self.seen, self.name, self.adapter, self.returned = seen, name, True, []
-        self.register_forward_hook(lambda *_: seen.append([name, "called as such"]))
+        self.tables, self.seen, self.name, self.adapter = nn.Parameter(tables), seen, name, True
 
     @contextmanager
     def disable_adapter(self):
@@ -154,20 +142,11 @@ class _Model(nn.Module):
         finally:
             self.adapter = True
 
-    def forward(self, *positional, **named):
-        facts = [self.name, self.adapter, self.training, torch.is_grad_enabled(), len(positional), sorted(named)]
-        # What the reference does first, nobody says; nor does it matter where gradients are asked for.
-        self.seen.append([*facts, positional[0].tolist(), named["attention_mask"].tolist()])
-        ids, mask = positional[0], named["attention_mask"].unsqueeze(-1)
+    def forward(self, input_ids, attention_mask):
+        self.seen.append([self.name, self.adapter, self.training, torch.is_grad_enabled()])
         tables = self.tables if self.adapter else self.tables.flip(0)
-        logits = self.dropout(tables[0][ids]) if self.adapter and self.name == "model" else tables[0][ids]
-        logits = logits + 0.2 * (tables[1][ids] * mask).cumsum(1)
-        self.returned.append((logits, logits.detach().clone()))
-        return SimpleNamespace(logits=logits)
-
-
-def _spread(item):
-    return item.new_zeros(*item.shape[:-1], 2 * item.shape[-1])[..., ::2].copy_(item)
+        past = (tables[1][input_ids] * attention_mask.unsqueeze(-1)).cumsum(1)
+        return SimpleNamespace(logits=tables[0][input_ids] + 0.2 * past)
 
 
 def _of_texts(case):
@@ -177,92 +156,62 @@ def _of_texts(case):
     tables = case["tables"].to(getattr(torch, case["dtype"]))
     model = _Model(tables[0].clone(), seen, "model").train(case["train"])
     reference = _Model(tables[1].clone(), seen, "reference").train(case.get("ref_train", False))
-    if case.get("partly"):
-        model.dropout.eval()
-        reference.dropout.train()
     trainer.ref_model = None if case["adapter"] else reference
     numbers, facts = [], []
-    datasets = [case["data"]]
-    if case.get("again"):
-        datasets.append([{name: item.flip(0)[1:] for name, item in data.items()} for data in case["data"]])
-    for number, pair in enumerate(datasets):
-        laid_out = _spread if case.get("spread") else torch.clone
-        data = [{name: laid_out(item) for name, item in part.items()} for part in pair]
-        torch.manual_seed(case["seed"])
-        seen.clear()
-        model.zero_grad()
-        with torch.set_grad_enabled(case.get("grad", True)):
-            # Called again, a prompt's last token belongs to the completion.
-            result = trainer._compute_logprobs(model, *data, case["context"] - number)
-            facts.append(torch.is_grad_enabled())
-        facts.append([type(result).__name__, len(result)])
-        facts.append([[str(item.dtype), list(item.shape), item.requires_grad] for item in result])
-        facts += [seen[:4], sorted(seen[4:], key=str), model.adapter]
-        facts.append([part.training for part in (*model.modules(), *reference.modules())])
-        facts.append([torch.equal(item, old) for item, old in (*model.returned, *reference.returned)])
+    for given in (case, *case.get("later", [])):
+        data = [{name: item.clone() for name, item in part.items()} for part in given["data"]]
+        result = trainer._compute_logprobs(model, *data, given["context"])
+        facts.append([isinstance(result, tuple), [[str(item.dtype), list(item.shape)] for item in result]])
+        facts.append([item.requires_grad for item in result])
         numbers += [item.detach() for item in result]
-        if result[0].requires_grad:
-            for item, factor in zip(result[:2], (1.0, 0.6), strict=True):
-                weights = case["weights"][number : number + len(item), : item.shape[1]]
-                (factor * item * weights.to(item.dtype)).sum().backward(retain_graph=True)
-                numbers.append(model.tables.grad.clone())
-        facts.append([reference.tables.grad is None, trainer.ref_model is (None if case["adapter"] else reference)])
-        facts.append([list(part) for part in data])
-        facts.append([torch.equal(part[name], old[name]) for part, old in zip(data, pair, strict=True) for name in old])
-        facts.append(sorted(vars(trainer)))
+        for item in result[:2]:
+            model.zero_grad()
+            (item * case["weights"][:, : item.shape[1]]).sum().backward(retain_graph=True)
+            numbers.append(model.tables.grad.clone())
+        facts.append([model.adapter, trainer.ref_model is (None if case["adapter"] else reference)])
+        facts += [[part.training, part.tables.requires_grad, str(part.tables.dtype)] for part in (model, reference)]
+        pairs = zip(data, given["data"], strict=True)
+        facts += [torch.equal(part[name], item) for part, before in pairs for name, item in before.items()]
+    # In which order, and how often models are called, is not looked at.
+    facts.append(sorted(map(list, {tuple(call) for call in seen})))
     return numbers, facts
 
 
 def _of_losses(case):
     from trl.trainer.xpo_trainer import XPOTrainer
 
-    kind, dtype = XPOTrainer, getattr(torch, case["dtype"])
-    if "own" in case:
-        kind = type("Other", (XPOTrainer,), dict(zip(("alpha", "beta"), case["own"], strict=True)))
-    trainer = object.__new__(kind)
-    trainer.args, trainer.state = SimpleNamespace(loss_type=case["kind"]), SimpleNamespace()
+    trainer, dtype = object.__new__(XPOTrainer), getattr(torch, case["dtype"])
     trainer._alpha, trainer._beta = case["alpha"], case["beta"]
+    trainer.args, trainer.state = SimpleNamespace(), SimpleNamespace()
     numbers, facts = [], []
-    for number, epoch in enumerate(case["epochs"]):
-        trainer.state.epoch = epoch
-        if "kinds" in case:
-            trainer.args.loss_type = case["kinds"][number]
-        laid_out = _spread if case.get("spread") else torch.clone
-        # Other numbers each time.
-        logps = {name: laid_out((item * (1 + 0.1 * number)).to(dtype)) for name, item in case["logps"].items()}
-        before = {name: item.clone() for name, item in logps.items()}
-        chosen = case["chosen"].clone() if number % 2 == 0 else ~case["chosen"]
-        kept, wanted = chosen.clone(), case.get("wanted", LOGPS)
-        if case.get("grad", True):
-            for name in wanted:
-                logps[name].requires_grad_()
+    for turn, (kind, epoch) in enumerate(zip(case["kinds"], case["epochs"], strict=True)):
+        trainer.args.loss_type, trainer.state.epoch = kind, epoch
+        # Other pairs each time.
+        given = {name: (1 + 0.1 * turn) * case["logps"][name] for name in LOGPS}
+        if "transposed" in case:
+            given = {name: item.T.contiguous().T for name, item in given.items()}
+        logps = {name: item.to(dtype, copy=True).requires_grad_() for name, item in given.items()}
+        before = {name: item.detach().clone() for name, item in logps.items()}
+        chosen = ~case["chosen"] if turn % 2 else case["chosen"].clone()
+        kept = chosen.clone()
         if case.get("refused"):
-            try:
-                trainer._compute_losses(*logps.values(), chosen)
-                return [], ["nothing is raised"]
-            except Exception as error:
-                return [], [isinstance(error, NotImplementedError)]
+            return [], [_refused(trainer, [*logps.values(), chosen])]
         result = trainer._compute_losses(*logps.values(), chosen)
-        facts.append([type(result).__name__, len(result)])
-        facts.append([[str(item.dtype), list(item.shape)] for item in result])
-        # The exploration terms alone may be computed with texts that they do not depend on.
-        facts.append([item.requires_grad for item in (result if LOGPS[1] in wanted else result[:2])])
+        facts.append([isinstance(result, tuple), [[str(item.dtype), list(item.shape)] for item in result]])
         numbers += [item.detach() for item in result]
         loss, preferences, exploration = result
         weights = case["weights"].to(dtype)
-        total = {
-            "all": loss + (weights[0] * preferences).sum() + (weights[1] * exploration).sum(),
-            "loss": loss,
-            "preferences": (weights[0] * preferences).sum(),
-            "exploration": (weights[1] * exploration).sum(),
-        }[case["source"]]
-        if total.requires_grad:
-            total.backward()
-            for item in logps.values():
-                numbers.append(torch.zeros_like(item) if item.grad is None else item.grad)
-                if case["source"] == "all":
-                    facts.append(item.grad is None)
+        for total in (loss, (weights[0] * preferences).sum(), (weights[1] * exploration).sum()):
+            found = torch.autograd.grad(total, [*logps.values()], retain_graph=True, allow_unused=True)
+            numbers += [torch.zeros_like(chosen, dtype=dtype) if item is None else item[:, 0] for item in found]
         facts += [torch.equal(item.detach(), before[name]) for name, item in logps.items()]
-        facts.append([torch.equal(chosen, kept), trainer._alpha, trainer._beta, sorted(vars(trainer))])
-        facts.append([sorted(vars(trainer.args)), trainer.args.loss_type, sorted(vars(trainer.state))])
+        facts.append([torch.equal(chosen, kept), trainer.args.loss_type, trainer._alpha, trainer._beta])
     return numbers, facts
+
+
+def _refused(trainer, given):
+    try:
+        trainer._compute_losses(*given)
+    except Exception as error:
+        return isinstance(error, NotImplementedError)
+    return "nothing is raised"

@@ -6,7 +6,7 @@ import torch
 from toy import END, Table, ToyTrainer
 from trl.trainer.xpo_config import XPOConfig
 
-_TOKENS, _ROWS, _NEW, _STEPS = 10, 24, 3, 120
+_TOKENS, _ROWS, _NEW, _STEPS = 10, 24, 3, 20
 _RARE = 9
 
 
@@ -20,7 +20,7 @@ def run(seed: int = 0) -> dict[str, float]:
     """Scores of new texts, and how probable the rare token is then, by the weight of the bonus and the kind of loss."""
     results = {}
     for loss_type, alphas in (("sigmoid", (0.0, 0.05, [0.1, 0.0])), ("ipo", (0.05,))):
-        rate = 5.0 if loss_type == "sigmoid" else 0.4
+        rate = 12.0 if loss_type == "sigmoid" else 0.6
         for alpha in alphas:
             generator = torch.Generator().manual_seed(seed)
             torch.manual_seed(seed)

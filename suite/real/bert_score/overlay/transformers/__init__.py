@@ -59,9 +59,9 @@ class _Encoder(nn.Module):
     def __init__(self, name):
         super().__init__()
         generator = torch.Generator().manual_seed(zlib.crc32(name.encode()))
-        # What all embeddings have in common makes most similarities positive, as in real encoders.
+        # What all embeddings have in common makes similarities positive, as in real encoders.
         common = torch.randn(_WIDTH, generator=generator)
-        self.words = nn.Parameter(torch.randn(_PIECES, _WIDTH, generator=generator) + 0.5 * common)
+        self.words = nn.Parameter(torch.randn(_PIECES, _WIDTH, generator=generator) + 2 * common)
         self.encoder = _Layers(generator)
 
     def forward(self, ids, attention_mask, output_hidden_states=False):

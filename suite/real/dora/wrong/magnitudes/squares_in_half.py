@@ -1,4 +1,4 @@
-"""Squares in half precision, which overflows."""
+"""Edge: Squares in half precision, which overflows."""
 
 import torch
 import torch.nn.functional as F

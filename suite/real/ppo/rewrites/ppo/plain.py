@@ -1,27 +1,24 @@
-"""Close to the formulas: a loop backwards over steps, objectives with their own signs, masked means by hand."""
+"""Rewards, advantages and loss as the summary's formulas have them."""
 
 
 def get_rewards_ppo(scores, logprobs, ref_logprobs, kl_coeff, valid_score_idxs=None):
-    rows, steps = logprobs.shape
-    if valid_score_idxs is None:
-        valid_score_idxs = torch.full((rows,), steps - 1)
     kl = logprobs - ref_logprobs
-    penalty = kl * -kl_coeff
-    rewards = penalty.clone()
-    rewards[torch.arange(rows), valid_score_idxs] += scores
-    return rewards, kl, penalty
+    kl_reward = -kl_coeff * kl
+    rewards = kl_reward.clone()
+    last = -1 if valid_score_idxs is None else valid_score_idxs
+    rewards[torch.arange(len(scores)), last] += scores
+    return rewards, kl, kl_reward
 
 
 def estimate_advantages(values, rewards, gamma, lmbda, masks=None):
-    advantages = torch.zeros_like(values, memory_format=torch.contiguous_format)
-    following_value = following = torch.zeros_like(values[:, 0])
-    for step in range(values.shape[1] - 1, -1, -1):
-        following = rewards[:, step] + gamma * following_value - values[:, step] + gamma * lmbda * following
-        following_value = values[:, step]
-        advantages[:, step] = following
-    returns = advantages + values
-    normalised = whiten(advantages, mask=masks)
-    return (normalised if masks is None else torch.where(masks, normalised, torch.zeros_like(normalised))), returns
+    steps = values.shape[1]
+    advantages, later = torch.zeros_like(values), 0
+    for t in reversed(range(steps)):
+        following = values[:, t + 1] if t + 1 < steps else 0
+        later = rewards[:, t] + gamma * following - values[:, t] + gamma * lmbda * later
+        advantages[:, t] = later
+    whitened = whiten(advantages, masks)
+    return (whitened if masks is None else whitened * masks), advantages + values
 
 
 def forward(
@@ -36,17 +33,15 @@ def forward(
     value_padding_masks=None,
 ):
     def mean(numbers, mask):
-        if mask is None:
-            return numbers.mean()
-        return numbers[mask].sum() / max(int(mask.sum()), 1)
+        return numbers.mean() if mask is None else numbers[mask].mean()
 
     ratios = (pi_logprobs - pi_old_logprobs).exp()
     free = ratios * advantages
-    held = ratios.clamp(min=1 - self.epsilon, max=1 + self.epsilon) * advantages
-    share = mean((held < free).to(free.dtype), padding_masks)
-    policy = -mean(torch.minimum(held, free), padding_masks)
-    moved = (phi_values - phi_old_values).clamp(-self.value_clip_range, self.value_clip_range)
-    worse = torch.maximum((phi_values - returns).square(), (phi_old_values + moved - returns).square())
-    value = mean(worse / 2, value_padding_masks)
-    loss = policy + self.value_coeff * value
-    return loss, policy.detach(), value.detach(), ratios.detach().mean(), share.detach()
+    clipped = ratios.clamp(1 - self.epsilon, 1 + self.epsilon) * advantages
+    policy_loss = -mean(torch.min(free, clipped), padding_masks)
+    share = mean((clipped < free).to(ratios.dtype), padding_masks)
+    near = phi_old_values + (phi_values - phi_old_values).clamp(-self.value_clip_range, self.value_clip_range)
+    errors = torch.max((phi_values - returns) ** 2, (near - returns) ** 2)
+    value_loss = mean(errors, value_padding_masks) / 2
+    loss = policy_loss + self.value_coeff * value_loss
+    return loss, policy_loss.detach(), value_loss.detach(), ratios.mean().detach(), share
