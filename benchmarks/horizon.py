@@ -137,9 +137,9 @@ flat in the logarithm of K50 between 0.25 and 32. The estimate is the posterior 
 95% of the posterior. `lmrbench report` shows both for every run with forensic tasks, draws the curve, and compares each
 two systems by the ratio of their horizons, with the same effects of papers for both.
 
-`lmrbench.report.horizon.most_informative` chooses the next tasks of a system from the answers so far. It returns
-papers and numbers of changes. For `("dpo", 3)`, give `lmrbench run` the option `--task dpo/forensic_3_SEED`, with a
-seed of your own.
+`lmrbench horizon --model MODEL` measures the horizon of an agent. It draws new tasks in batches and chooses the paper
+and the number of changes of each one, so that its outcome says most about K50. It stops after `--tasks` tasks, or when
+the interval is as narrow as `--width` asks for.
 
 ## Accuracy
 

@@ -12,6 +12,7 @@ def test_what_falls_short_is_named_and_the_exit_code_says_no(suite):
 
     assert result.returncode == 1
     assert "toy/blend: 1 rewrites, fewer than 3" in result.stdout
+    assert "toy/blend: no rewrite is named plain" in result.stdout
     assert "toy/blend: 2 wrong versions, fewer than 8" in result.stdout
 
 

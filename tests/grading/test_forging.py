@@ -1,11 +1,14 @@
 """Forensic tasks: what a changed program logs tells which changes it holds, and an answer that makes them passes."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 from tests.graded import graded
 from typer.testing import CliRunner
 
+from lmrbench.authoring.new.masking import write_files
 from lmrbench.cli import app
 from lmrbench.errors import TaskError, UsageError
 from lmrbench.grading.forging import effects, fair_draw, forged
@@ -14,7 +17,7 @@ from lmrbench.sandbox.registry import open_pool
 from lmrbench.solving.prompts import prompt_message
 from lmrbench.solving.scoring import SuiteTasks
 from lmrbench.tasks.loading import load_suite
-from lmrbench.tasks.model import Draw
+from lmrbench.tasks.model import Draw, DrawId
 from lmrbench.tasks.selection import select_with_draws
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.tiers.forensic import chosen, deviation_pool, share_found
@@ -31,41 +34,57 @@ from blending import Blender
 
 RATE = 0.5
 COUNT = 6
+LARGE = 0.5
 
 
-def run(seed: int = 0) -> dict[str, float]:
-    """Two blends, and their ratio."""
+def run(seed: int = 0) -> dict[str, dict[str, float]]:
+    """Random values, two blends with their ratio, and the share of large values."""
     draws = Random(seed)
     values = [draws.random() for _ in range(COUNT)]
     first = Blender(2.0).blend(values)
     second = Blender(2.0).blend([value * RATE for value in values[1:]])
-    return {"first": first, "second": second, "ratio": first / second}
+    return {
+        "values": {"mean": sum(values) / COUNT},
+        "blends": {"first": first, "second": second, "ratio": first / second},
+        "rates": {"large": sum(value > LARGE for value in values) / COUNT},
+    }
 '''
 POOL = """
-draws = [{ count = 2, seed = 4, attempt = 0 }]
+draws = [{ count = 2, seed = 6, attempt = 0 }]
 [trains]
-first = [0.0, 3.0]
+"blends/first" = [0.0, 3.0]
 [deviation.rate]
+stage = "blends"
 file = "experiment.py"
 why = "Another rate."
 old = "RATE = 0.5"
 new = "RATE = 0.25"
 [deviation.faster]
+stage = "blends"
 file = "experiment.py"
 why = "A rate above one."
 old = "RATE = 0.5"
 new = "RATE = 1.25"
 [deviation.count]
+stage = "values"
 file = "experiment.py"
 why = "More values."
 old = "COUNT = 6"
 new = "COUNT = 8"
+[deviation.never_zero]
+stage = "values"
+file = "experiment.py"
+why = "Values from one half on."
+old = "    values = [draws.random() for _ in range(COUNT)]"
+new = "    values = [draws.uniform(0.5, 1.0) for _ in range(COUNT)]"
 [deviation.from_zero]
+stage = "blends"
 file = "weighting.py"
 why = "Weights from zero."
 old = "    return [float(position + 1) for position in range(count)]"
 new = "    return [float(position) for position in range(count)]"
 [deviation.squares]
+stage = "blends"
 file = "weighting.py"
 why = "Squares."
 old = "    return [float(position + 1) for position in range(count)]"
@@ -73,25 +92,41 @@ new = "    return [float(position + 1) ** 2 for position in range(count)]"
 """
 BAD = """
 [deviation.silent]
+stage = "blends"
 file = "blending.py"
 why = "What nobody sees."
 old = "            return 0.0"
 new = "            return 1.0"
 [deviation.quarter]
+stage = "blends"
 file = "experiment.py"
 why = "The rate, said otherwise."
 old = "    second = Blender(2.0).blend([value * RATE for value in values[1:]])"
 new = "    second = Blender(2.0).blend([value / 4 for value in values[1:]])"
 [deviation.broken]
+stage = "blends"
 file = "experiment.py"
 why = "Divides by nothing."
-old = '    return {"first": first, "second": second, "ratio": first / second}'
-new = '    return {"first": first, "second": second, "ratio": first / 0}'
+old = '        "blends": {"first": first, "second": second, "ratio": first / second},'
+new = '        "blends": {"first": first, "second": second, "ratio": first / 0},'
 [deviation.loud]
+stage = "blends"
 file = "blending.py"
 why = "Far too large."
 old = "        self.scale = scale"
 new = "        self.scale = scale * 100"
+[deviation.early]
+stage = "blends"
+file = "experiment.py"
+why = "Other values."
+old = "    draws = Random(seed)"
+new = "    draws = Random(seed + 1)"
+[deviation.counted]
+stage = "rates"
+file = "experiment.py"
+why = "Smaller values are large."
+old = "LARGE = 0.5"
+new = "LARGE = 0.1"
 """
 
 
@@ -124,7 +159,7 @@ def test_who_makes_the_changes_passes_and_who_makes_one_of_two_has_found_half(su
     # Nothing that Python's parser takes, and what works on its trees does not, may end the grading of all.
     hostile = {"digits": f"x = 0x{'f' * 5000}", "terms": "+".join(["a"] * 900), "attributes": ".".join(["a"] * 800)}
     with open_pool("bubblewrap", (), 1) as workers:
-        task = forged(base, 2, 4, workers)
+        task = forged(base, DrawId(2, 6), workers)
         assert set(task.draw.deviations) == set(names)
         submissions = [
             answer(task, **edits).model_copy(update={"system": "both"}),
@@ -164,14 +199,18 @@ def test_who_makes_the_changes_passes_and_who_makes_one_of_two_has_found_half(su
 def test_a_workspace_holds_the_logs_and_the_faithful_repository_and_no_change(suite):
     base = task_of(suite)
     with open_pool("bubblewrap", (), 1) as workers:
-        task = forged(base, 2, 4, workers)
+        task = forged(base, DrawId(2, 6), workers)
     files = workspace_files(task, "full")
     assert {name.removeprefix("repo/"): data for name, data in files.items() if name.startswith("repo/")} == dict(
         base.files.repository
     )
     logs = json.loads(files["results.json"])
     assert list(logs) == ["0", "1", "2"]
-    assert set(logs["0"]) == {"first", "second", "ratio"}
+    assert {stage: set(metrics) for stage, metrics in logs["0"].items()} == {
+        "values": {"mean"},
+        "blends": {"first", "second", "ratio"},
+        "rates": {"large"},
+    }
     text = b"\n".join(files.values()).decode()
     made = deviation_pool(base).deviation
     assert not any(made[name].new in text or made[name].why in text for name in task.draw.deviations)
@@ -179,15 +218,60 @@ def test_a_workspace_holds_the_logs_and_the_faithful_repository_and_no_change(su
         prompt_message(task, "full", "summary", 1000)
 
 
+def test_replay_shows_for_each_stage_what_agrees_and_counts_the_runs_of_all_variants(suite, tmp_path):
+    base = task_of(suite)
+    with open_pool("bubblewrap", (), 1) as workers:
+        task = forged(base, DrawId(2, 6), workers)
+    write_files(tmp_path / "work", workspace_files(task, "full"))
+    found = deviation_pool(base).deviation
+    for name in ("count", "broken"):
+        files = dict(base.files.repository)
+        item = found["count"]
+        files[item.file] = files[item.file].replace(item.old.encode(), item.new.encode())
+        if name == "broken":
+            files[item.file] += b"\nraise OSError('no disk')\n"
+        write_files(tmp_path / "work" / "variants" / name, files)
+
+    def replay(*words):
+        done = subprocess.run(
+            [sys.executable, "replay.py", *words], cwd=tmp_path / "work", capture_output=True, text=True, check=True
+        )
+        return done.stdout.splitlines()
+
+    lines = replay()
+    assert [line for line in lines if not line.startswith(" ")] == [f"repo, seed {seed}" for seed in (0, 1, 2)]
+    assert [line.split(":")[0].strip() for line in lines[:3]] == ["repo, seed 0", "values", "mean"]
+    assert "  values: 0 of 1 metrics agree" in lines
+    both = replay("variants/count", "variants/broken")
+    assert both[:3] == ["count, seed 0", "  values: 1 of 1 metrics agree", "  blends: 0 of 3 metrics agree"]
+    assert "  rates: 1 of 1 metrics agree (not graded)" in both
+    assert any("OSError: no disk" in line for line in both[both.index("broken, seed 0") :])
+    assert (tmp_path / "work" / "replay.count").read_text().split() == ["run"] * 5
+
+
+def drawn(task, count, seed=0, entangled=False):
+    return tuple(chosen(task, deviation_pool(task), Draw(count=count, seed=seed, entangled=entangled)))
+
+
 def test_a_draw_is_a_function_of_its_numbers_and_changes_no_line_twice(suite):
     task = task_of(suite)
-    pool = deviation_pool(task)
-    draws = {tuple(chosen(task, pool, Draw(count=3, seed=seed, attempt=0))) for seed in range(40)}
-    assert draws == {tuple(chosen(task, pool, Draw(count=3, seed=seed, attempt=0))) for seed in range(40)}
+    draws = {drawn(task, 4, seed) for seed in range(40)}
+    assert draws == {drawn(task, 4, seed) for seed in range(40)}
     assert len(draws) == 4
     assert not any({"rate", "faster"} <= set(draw) or {"from_zero", "squares"} <= set(draw) for draw in draws)
-    with pytest.raises(UsageError, match="fewer than 4 deviations that can be combined"):
-        chosen(task, pool, Draw(count=4, seed=0, attempt=0))
+    with pytest.raises(UsageError, match="fewer than 5 deviations that can be combined"):
+        drawn(task, 5)
+
+
+def test_an_entangled_draw_takes_what_it_can_from_one_stage_and_others_from_as_many_as_possible(suite):
+    task = task_of(suite)
+    pool = deviation_pool(task).deviation
+
+    def stages(entangled):
+        return {tuple(sorted(pool[name].stage for name in drawn(task, 2, seed, entangled))) for seed in range(20)}
+
+    assert stages(entangled=False) == {("blends", "values")}
+    assert stages(entangled=True) == {("blends", "blends"), ("values", "values")}
 
 
 def test_what_is_wrong_with_a_deviation_is_said(suite):
@@ -195,11 +279,13 @@ def test_what_is_wrong_with_a_deviation_is_said(suite):
     with open_pool("bubblewrap", (), 1) as workers:
         found = {item.name: item for item in effects(task, workers)}
     assert found["silent"].fault == "moves no metric"
+    assert found["counted"].fault == "moves no metric"
     assert found["broken"].fault == "does not run"
-    assert found["loud"].fault.startswith("does not train: first is")
+    assert found["loud"].fault.startswith("does not train: blends/first is")
     assert found["quarter"].fault == "gives the same logs as rate"
-    assert (found["rate"].moved, found["rate"].metrics) == (2, 3)
-    assert [found[name].fault for name in ("faster", "count", "from_zero", "squares")] == [""] * 4
+    assert found["early"].fault == "shows first in 'values', not in 'blends'"
+    assert (found["rate"].moved, found["rate"].metrics) == (("blends/second", "blends/ratio"), 4)
+    assert [found[name].fault for name in ("faster", "count", "never_zero", "from_zero", "squares")] == [""] * 5
 
 
 def test_an_unfair_draw_is_refused_with_the_reason(suite):
@@ -207,21 +293,54 @@ def test_an_unfair_draw_is_refused_with_the_reason(suite):
     task = task_of(suite, POOL + BAD)
     refused = {}
     with open_pool("bubblewrap", (), 1) as workers:
-        for seed in range(6):
+        for seed in range(8):
             draw = fair_draw(
-                task, deviation_pool(task), 1, seed, workers, refused=lambda draw, why: refused.update({draw: why})
+                task,
+                deviation_pool(task),
+                DrawId(1, seed),
+                workers,
+                refused=lambda draw, why: refused.update({draw.deviations[0]: why}),
             )
-            assert draw.deviations[0] in ("faster", "count", "from_zero", "squares")
-            assert draw.separable == 1.0
+            assert draw.deviations[0] in ("faster", "count", "never_zero", "from_zero", "squares")
+            # The faithful program, and at most all changes of the same stage.
+            assert 1 < draw.witness <= 10
+        silent = deviation_pool(task_of(suite, BAD.partition("[deviation.quarter]")[0]))
         with pytest.raises(TaskError, match="none of 100 draws is fair"):
-            fair_draw(task, deviation_pool(task_of(suite, BAD.partition("[deviation.quarter]")[0])), 1, 0, workers)
-    assert any("the changed program does not run" in why or "the same logs" in why for why in refused.values())
+            fair_draw(task, silent, DrawId(1, 0), workers)
+    reasons = {
+        "broken": "does not run",
+        "quarter": "rate gives the same logs as quarter",
+        "rate": "quarter gives the same logs as rate",
+        "loud": "does not train",
+        "early": "already shows in the stage 'values'",
+        "silent": "the faithful program gives the same logs",
+        "counted": "the experiment has no such stage",
+    }
+    assert len(refused) > 3
+    assert all(reasons[name] in why for name, why in refused.items()), refused
+
+
+def test_a_draw_whose_search_takes_too_many_runs_is_refused_without_one(suite):
+    many = "".join(
+        f'[deviation.rate_{number}]\nstage = "blends"\nfile = "experiment.py"\nwhy = "Another rate."\n'
+        f'old = "RATE = 0.5"\nnew = "RATE = 0.{number}"\n'
+        for number in range(51, 99)
+    )
+    task = task_of(suite, POOL + many)
+    refused = []
+    with open_pool("bubblewrap", (), 1) as workers:
+        for seed in range(4):
+            wanted = DrawId(2, seed, entangled=True)
+            draw = fair_draw(task, deviation_pool(task), wanted, workers, refused=lambda draw, why: refused.append(why))
+            assert set(draw.deviations) == {"count", "never_zero"}
+    assert refused
+    assert all("the search may take 1,379 runs, more than 1,000" in why for why in refused)
 
 
 def test_the_same_change_in_another_layout_is_found(suite):
     base = task_of(suite)
     with open_pool("bubblewrap", (), 1) as workers:
-        task = forged(base, 2, 4, workers)
+        task = forged(base, DrawId(2, 6), workers)
     files = dict(task.files.shown)
     for name in task.draw.deviations:
         item = deviation_pool(base).deviation[name]
@@ -253,13 +372,17 @@ def test_which_tasks_and_draws_are_meant(suite):
 
     def named(patterns, tier="function", fresh=None):
         listed, draws = select_with_draws(tasks, patterns, tier, fresh)
-        return [task.id for task in listed], [(task.id, count, seed) for task, count, seed in draws]
+        return [task.id for task in listed], [(task.id, draw) for task, draw in draws]
 
     assert named([]) == (["toy/blend"], [])
-    assert named([], "forensic") == ([], [("toy/blend", 2, 4)])
-    assert named(["toy"], "forensic", 9) == ([], [("toy/blend", count, 9) for count in (1, 3, 5, 8)])
-    assert named(["toy/forensic_1_3"]) == ([], [("toy/blend", 1, 3)])
-    assert named(["toy/forensic_1_3", "toy"]) == (["toy/blend"], [("toy/blend", 1, 3)])
+    assert named([], "forensic") == ([], [("toy/blend", DrawId(2, 6))])
+    assert named(["toy"], "forensic", 9) == (
+        [],
+        [("toy/blend", DrawId(count, 9, place % 2 == 1)) for place, count in enumerate((1, 2, 3, 4, 6, 8, 12))],
+    )
+    assert named(["toy/forensic_1_3"]) == ([], [("toy/blend", DrawId(1, 3))])
+    assert named(["toy/forensic_1_3_entangled"]) == ([], [("toy/blend", DrawId(1, 3, True))])
+    assert named(["toy/forensic_1_3", "toy"]) == (["toy/blend"], [("toy/blend", DrawId(1, 3))])
     with pytest.raises(TaskError, match="no paper is named 'nobody'"):
         named(["nobody/forensic_1_3"])
     with pytest.raises(TaskError, match="no task is named 'nobody'"):
@@ -268,7 +391,7 @@ def test_which_tasks_and_draws_are_meant(suite):
 
 def test_an_evaluation_makes_the_task_of_a_draw_that_it_is_asked_for(suite):
     tasks = SuiteTasks(suite)
-    assert tasks["toy/forensic_2_4"].tier == "forensic"
+    assert tasks["toy/forensic_2_6"].tier == "forensic"
     with pytest.raises(KeyError):
         tasks["toy/nothing"]
 
@@ -281,13 +404,13 @@ def test_the_whole_way_on_the_command_line(suite, tmp_path, monkeypatch):
         assert result.exception is None, result.output
         return result.output
 
-    assert "5 deviations" in run("task", "forge", "toy")
-    drawn = json.loads(run("task", "forge", "toy", "-k", 2, "--seed", 4, "--json"))
+    assert "6 deviations" in run("task", "forge", "toy")
+    drawn = json.loads(run("task", "forge", "toy", "-k", 2, "--seed", 6, "--json"))
     assert len(drawn["deviations"]) == 2
-    assert "toy/forensic_2_4" in run("list", "--tier", "forensic")
+    assert "toy/forensic_2_6" in run("list", "--tier", "forensic")
     assert "forensic" not in run("list")
     run("export", "toy", "--tier", "forensic", "--to", "work")
-    workspace = tmp_path / "work" / "toy" / "forensic_2_4"
+    workspace = tmp_path / "work" / "toy" / "forensic_2_6"
     pool = deviation_pool(load_suite(suite)[0])
     for name in drawn["deviations"]:
         item = pool.deviation[name]
@@ -295,7 +418,7 @@ def test_the_whole_way_on_the_command_line(suite, tmp_path, monkeypatch):
         file.write_text(file.read_text().replace(item.old, item.new))
     run("collect", workspace, "--system", "me")
     assert "100.0%" in run("grade", "submissions.jsonl", "--out", "run")
-    assert "correct and robust" in run("why", "run", "toy/forensic_2_4")
+    assert "correct and robust" in run("why", "run", "toy/forensic_2_6")
     assert "Forensic tasks by number of changes" in run("report", "run", "--markdown")
     assert "1/1" in run("grade", "--golden", "--mask", "--tier", "forensic", "--out", "built-in")
     refused = CliRunner().invoke(app, ["export", "toy", "--fresh", "3", "--to", "x", "--suite", str(suite)])

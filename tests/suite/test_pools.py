@@ -1,5 +1,7 @@
 """The pools of deviations that come with lmrbench, and one of the forensic tasks that are made of them."""
 
+from collections import Counter
+
 import pytest
 from tests import core
 from tests.graded import graded
@@ -7,10 +9,11 @@ from tests.graded import graded
 from lmrbench.grading.forging import forged
 from lmrbench.grading.systems import submissions_of
 from lmrbench.sandbox.registry import open_pool
-from lmrbench.tasks.model import Draw
-from lmrbench.tasks.tiers.forensic import chosen, deviation_pool
+from lmrbench.tasks.model import Draw, DrawId
+from lmrbench.tasks.tiers.forensic import TOGETHER, chosen, deviation_pool, parsed_pool
 
 PAPERS = {task.paper.slug: task for task in core.TASKS.values() if task.files.deviations}
+STAGED = {slug: task for slug, task in PAPERS.items() if parsed_pool(task).has_stages}
 
 
 @pytest.mark.parametrize("task", PAPERS.values(), ids=PAPERS)
@@ -19,14 +22,30 @@ def test_a_pool_is_large_and_eight_of_it_can_be_made_at_once(task):
     assert len(pool.deviation) >= 25
     assert len({item.file for item in pool.deviation.values()}) >= 2
     for seed in range(20):
-        assert len(chosen(task, pool, Draw(count=8, seed=seed, attempt=0))) == 8
+        assert len(chosen(task, pool, Draw(count=8, seed=seed))) == 8
+
+
+@pytest.mark.parametrize("task", STAGED.values(), ids=STAGED)
+def test_a_pool_with_stages_says_what_allows_each_deviation_and_gives_draws_of_twelve(task):
+    pool = deviation_pool(task)
+    assert len(pool.deviation) >= 30
+    assert all(item.allowed_by for item in pool.deviation.values())
+    stages = Counter(item.stage for item in pool.deviation.values())
+    assert len(stages) >= 3
+    assert max(stages.values()) <= 12
+    for seed in range(20):
+        for entangled in (False, True):
+            draw = Draw(count=12, seed=seed, entangled=entangled)
+            of_draw = Counter(pool.deviation[name].stage for name in chosen(task, pool, draw))
+            assert sum(of_draw.values()) == 12
+            assert max(of_draw.values()) <= max(TOGETHER, -(-12 // len(stages)))
 
 
 @pytest.mark.torch
 @pytest.mark.sandbox
 def test_the_reference_of_a_published_draw_passes_and_the_faithful_repository_fails():
     with open_pool("bubblewrap", (), 1) as workers:
-        task = forged(PAPERS["dpo"], 1, 0, workers)
+        task = forged(PAPERS["dpo"], DrawId(1, 0), workers)
         submissions = [*submissions_of("golden", [task]), *submissions_of("mask", [task])]
         found = {item.system: item for item in graded(submissions, {task.id: task}, (5,), workers)}
     assert (found["golden"].correct, found["golden"].found) == (True, 1.0)

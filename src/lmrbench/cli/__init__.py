@@ -40,6 +40,7 @@ SETUP = {
 }
 COMMANDS = {
     "run": Entry("Solve tasks, grade the answers and report the results.", "run:run", EVALUATE),
+    "horizon": Entry("Measure how many undocumented changes an agent can find.", "horizon:horizon", EVALUATE),
     "grade": Entry("Grade submissions in a sandbox against the reference.", "grade:grade", EVALUATE),
     "judge": Entry("Have language models judge the answers of a run.", "judge:judge", EVALUATE),
     "report": Entry("Report runs in tables, as a page, or for a paper.", "look:report", LOOK),

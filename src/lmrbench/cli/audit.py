@@ -157,7 +157,7 @@ def _audit_draws(
     found = []
     with open_pool(sandbox, suite_folders(folder), workers) as pool, staged("draws", len(draws)) as (finished, advance):
         for items in grouped(draws, lambda item: item[0].id).values():
-            for item in audited_draws(items[0][0], [draw[1:] for draw in items], pool, advance):
+            for item in audited_draws(items[0][0], [draw for _, draw in items], pool, advance):
                 found.append(item)
                 finished()
     if json:

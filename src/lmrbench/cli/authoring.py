@@ -25,7 +25,7 @@ from lmrbench.report.sheets.audit import draw_facts, draw_lines, effects_sheet
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 from lmrbench.sandbox.registry import open_pool
 from lmrbench.tasks.loading import load_suite, suite_folder, suite_folders
-from lmrbench.tasks.model import Draw
+from lmrbench.tasks.model import Draw, DrawId
 from lmrbench.tasks.selection import paper_task
 from lmrbench.tasks.tiers.forensic import deviation_pool
 from lmrbench.tasks.tiers.logged import RESULTS
@@ -151,6 +151,9 @@ def forge(
         int | None, Option("--deviations", "-k", min=1, help="Number of deviations; by default the pool is tried.")
     ] = None,
     seed: Annotated[int, Option(min=0, max=2**31 - 1, help="Random seed of the draw.")] = 0,
+    entangled: Annotated[
+        bool, Option("--entangled", help="Take deviations of few stages, not of as many as possible.")
+    ] = False,
     sandbox: options.Sandbox = DEFAULT_SANDBOX,
     workers: options.Workers = None,
     suite: options.Suite = None,
@@ -159,12 +162,13 @@ def forge(
     """Draw deviations for a forensic task, or try the pool of deviations.
 
     Without --deviations, each deviation of the paper's deviations.toml is run alone, and the logged metrics that it
-    changes are counted. Exits with 1 if one does not run or train, changes no metric, or gives the logs of another.
+    changes are counted. Exits with 1 if one does not run or train, changes no metric, first shows in another stage than
+    the pool says, or gives the logs of another.
 
     With --deviations K, the first fair draw is printed, which is the answer of the task. A draw is fair if the changed
-    program trains, each of its changes alone moves the metrics well above the tolerance, and no part of the draw, no
-    draw with one change exchanged, and no single change gives the same logs. A draw depends only on the pool, the
-    repository, K, the seed and the attempt, so everyone who has the suite can compute it.
+    program trains, and if a search that knows the pool and goes from stage to stage finds its changes, and no others
+    that give the same logs, within 1,000 runs. A draw depends only on the pool, the repository, K, the seed, the
+    attempt and --entangled, so everyone who has the suite can compute it.
     """
     folder = suite_folder(suite)
     task = paper_task(load_suite(folder), paper)
@@ -173,8 +177,8 @@ def forge(
         if deviations is None:
             found = effects(task, pool, advance)
         else:
-            known = deviation_pool(task)
-            draw = fair_draw(task, known, deviations, seed, pool, advance, lambda *item: refused.append(item))
+            known, wanted = deviation_pool(task), DrawId(deviations, seed, entangled)
+            draw = fair_draw(task, known, wanted, pool, advance, lambda *item: refused.append(item))
     if deviations is not None:
         if json:
             print_json(draw_facts(draw, refused))

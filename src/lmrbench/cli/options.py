@@ -36,7 +36,7 @@ Fresh = Annotated[
         metavar="SEED",
         min=0,
         max=2**31 - 1,
-        help="With --tier forensic: draw tasks of 1, 3, 5 and 8 deviations from this seed, not the published ones.",
+        help="With --tier forensic: draw tasks of 1 to 12 deviations from this seed, not the published ones.",
     ),
 ]
 Seed = Annotated[

@@ -1,18 +1,21 @@
 """Forensic tasks: fair draws of deviations, and what the changed programs log.
 
-A draw is fair if the changed program runs and still trains, and if only the whole draw explains its logs: each
-deviation alone changes them well above the tolerance, and no part of the draw, no single deviation, and no draw with
-one deviation exchanged for another of the pool gives the same logs. All programs run in a sandbox.
+A draw is fair if the changed program runs and still trains, and if a search that knows the pool finds the deviations,
+and nothing else that explains the logs, within `MOST_RUNS` runs. The search goes through the stages of the experiment
+in their order. At each stage it tries every set of the deviations that first show there, smaller sets first, until the
+metrics agree up to this stage. All programs run in a sandbox.
 """
 
 from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -25,36 +28,37 @@ from lmrbench.grading.signatures import signed, verified
 from lmrbench.records import Record
 from lmrbench.sandbox.inside.encoding import decode
 from lmrbench.sandbox.protocol import WorkerPool
-from lmrbench.tasks.model import Draw, Task, Tolerance
+from lmrbench.tasks.model import Draw, DrawId, Task, Tolerance
 from lmrbench.tasks.tiers.forensic import (
     DeviationPool,
     changed,
     chosen,
     deviation_pool,
-    forensic_name,
     forensic_task,
     pool_digest,
 )
-from lmrbench.tasks.tiers.logged import EXPERIMENT, PUBLISHED_SEEDS, published_check
+from lmrbench.tasks.tiers.logged import EXPERIMENT, PUBLISHED_SEEDS, RATES, published_check
 from lmrbench.tasks.workspace import third_party_imports
 
 # Logs differ if they are this many tolerances apart.
 WELL_ABOVE = 100
 MOST_ATTEMPTS = 100
+# The largest number of runs of the search for the deviations of a fair draw.
+MOST_RUNS = 1000
 # The largest share of the tolerance of a forensic task that two threads may take.
 MOST_OF_TOLERANCE = 0.1
 
 Advance = Callable[[str, int, int], None]
-Metrics = Mapping[str, float]
+# Metrics by stage, in the order of the program.
+Metrics = Mapping[str, Mapping[str, float]]
 
 
-def forged(task: Task, count: int, seed: int, workers: WorkerPool, advance: Advance = lambda *_: None) -> Task:
+def forged(task: Task, wanted: DrawId, workers: WorkerPool, advance: Advance = lambda *_: None) -> Task:
     """Make a forensic task of a paper, with the published draw or the first fair one.
 
     Args:
         task: any task of the paper.
-        count: the number of deviations.
-        seed: the seed of the draw.
+        wanted: the draw.
         workers: the workers that run the programs.
         advance: called with a stage's name, the number of finished runs, and the number of all.
 
@@ -62,8 +66,8 @@ def forged(task: Task, count: int, seed: int, workers: WorkerPool, advance: Adva
         TaskError: no draw is fair.
     """
     pool = deviation_pool(task)
-    published = next((draw for draw in pool.draws if (draw.count, draw.seed) == (count, seed)), None)
-    known = published or fair_draw(task, pool, count, seed, workers, advance)
+    published = next((draw for draw in pool.draws if draw.id == wanted), None)
+    known = published or fair_draw(task, pool, wanted, workers, advance)
     draw = known.model_copy(update={"deviations": tuple(chosen(task, pool, known))})
     return forensic_task(task, pool, draw, logged_results(forensic_task(task, pool, draw), workers))
 
@@ -80,8 +84,7 @@ def logged_results(task: Task, workers: WorkerPool) -> str:
 def fair_draw(
     task: Task,
     pool: DeviationPool,
-    count: int,
-    seed: int,
+    wanted: DrawId,
     workers: WorkerPool,
     advance: Advance = lambda *_: None,
     refused: Callable[[Draw, str], None] = lambda draw, why: None,
@@ -91,8 +94,7 @@ def fair_draw(
     Args:
         task: any task of the paper.
         pool: the paper's deviations.
-        count: the number of deviations.
-        seed: the seed of the draw.
+        wanted: the draw.
         workers: the workers that run the programs.
         advance: see `forged`.
         refused: called with each unfair draw and the reason.
@@ -100,26 +102,25 @@ def fair_draw(
     Raises:
         TaskError: none of `MOST_ATTEMPTS` draws is fair.
     """
-    return _fair_draw(_Laboratory(task, pool, workers, advance), count, seed, refused)
+    return _fair_draw(_Laboratory(task, pool, workers, advance), wanted, refused)
 
 
-def _fair_draw(laboratory: _Laboratory, count: int, seed: int, refused: Callable[[Draw, str], None]) -> Draw:
+def _fair_draw(laboratory: _Laboratory, wanted: DrawId, refused: Callable[[Draw, str], None]) -> Draw:
     task, pool = laboratory.task, laboratory.pool
-    file = cache_folder() / "draws" / f"{pool_digest(task, pool)[:32]}-{count}-{seed}.json"
+    file = cache_folder() / "draws" / f"{pool_digest(task, pool)[:32]}-{wanted}.json"
     if (kept := _kept(file)) is not None:
         return kept
     for attempt in range(MOST_ATTEMPTS):
-        draw = Draw(count=count, seed=seed, attempt=attempt)
+        draw = Draw(**asdict(wanted), attempt=attempt)
         names = frozenset(chosen(task, pool, draw))
         draw = draw.model_copy(update={"deviations": tuple(sorted(names))})
-        if (why := laboratory.unfair(names)) is None:
-            found = draw.model_copy(update={"separable": laboratory.separable(names)})
+        search = laboratory.search(names)
+        if not search.unfair:
+            found = draw.model_copy(update={"witness": search.runs})
             write_whole(file, signed(found.model_dump_json()), PRIVATE)
             return found
-        refused(draw, why)
-    raise TaskError(
-        f"{task.paper.slug}/{forensic_name(count, seed)}: none of {MOST_ATTEMPTS} draws is fair; the last: {why}"
-    )
+        refused(draw, search.unfair)
+    raise TaskError(f"{task.paper.slug}/{wanted}: none of {MOST_ATTEMPTS} draws is fair; the last: {search.unfair}")
 
 
 class AuditedDraw(Record):
@@ -128,12 +129,14 @@ class AuditedDraw(Record):
     Attributes:
         task: name of the forensic task.
         draw: the draw.
+        sharing: the number of deviations that share their stage with another one of the draw.
         unfair: why the draw is not fair; empty if it is.
         margin: the share of the tolerance that two threads instead of one use up; None if it is exceeded.
     """
 
     task: str
     draw: Draw
+    sharing: int
     unfair: str
     margin: float | None
 
@@ -144,30 +147,34 @@ class AuditedDraw(Record):
 
 
 def audited_draws(
-    task: Task, draws: Sequence[tuple[int, int]], workers: WorkerPool, advance: Advance = lambda *_: None
+    task: Task, draws: Sequence[DrawId], workers: WorkerPool, advance: Advance = lambda *_: None
 ) -> Iterator[AuditedDraw]:
     """Audit draws of a paper: the published draw if there is one, and the first fair draw otherwise.
 
     Args:
         task: any task of the paper.
-        draws: number of deviations and seed of each draw.
+        draws: the draws.
         workers: the workers that run the programs.
         advance: see `forged`.
 
     Raises:
-        TaskError: for some number and seed no draw is fair.
+        TaskError: for one of them no draw is fair.
     """
     pool = deviation_pool(task)
     laboratory = _Laboratory(task, pool, workers, advance)
-    published = {(draw.count, draw.seed): draw for draw in pool.draws}
-    for count, seed in draws:
-        known = published.get((count, seed)) or _fair_draw(laboratory, count, seed, lambda draw, why: None)
+    published = {draw.id: draw for draw in pool.draws}
+    for wanted in draws:
+        known = published.get(wanted) or _fair_draw(laboratory, wanted, lambda draw, why: None)
         names = frozenset(chosen(task, pool, known))
-        unfair = laboratory.unfair(names) or ""
-        separable = None if unfair else laboratory.separable(names)
-        draw = known.model_copy(update={"deviations": tuple(sorted(names)), "separable": separable})
-        name = f"{task.paper.slug}/{forensic_name(count, seed)}"
-        yield AuditedDraw(task=name, draw=draw, unfair=unfair, margin=laboratory.margin_of_threads(names))
+        search = laboratory.search(names)
+        draw = known.model_copy(update={"deviations": tuple(sorted(names)), "witness": search.runs})
+        yield AuditedDraw(
+            task=f"{task.paper.slug}/{wanted}",
+            draw=draw,
+            sharing=laboratory.sharing(names),
+            unfair=search.unfair,
+            margin=laboratory.margin_of_threads(names),
+        )
 
 
 class Effect(Record):
@@ -177,16 +184,18 @@ class Effect(Record):
         name: name of the deviation.
         file: the file that it changes.
         why: why someone might write it.
-        moved: number of metrics that it changes.
+        stage: the first stage in which it changes a metric; empty if there is none.
+        moved: the metrics that it changes, as stage/metric.
         metrics: number of all metrics.
-        fault: why it can't be used: it does not run or train, changes no metric, or gives the same logs as another;
-            empty if it can be used.
+        fault: why it can't be used: it does not run or train, changes no metric, first shows in another stage than the
+            pool says, or gives the same logs as another; empty if it can be used.
     """
 
     name: str
     file: str
     why: str
-    moved: int
+    stage: str
+    moved: tuple[str, ...]
     metrics: int
     fault: str
 
@@ -195,6 +204,19 @@ def effects(task: Task, workers: WorkerPool, advance: Advance = lambda *_: None)
     """Run each deviation of a paper's pool alone, given any task of the paper."""
     pool = deviation_pool(task)
     return _Laboratory(task, pool, workers, advance).effects()
+
+
+@dataclass(frozen=True)
+class _Search:
+    """The search for the deviations of a draw.
+
+    Attributes:
+        runs: the number of runs after which it has found them.
+        unfair: why the draw is not fair; empty if it is.
+    """
+
+    runs: int
+    unfair: str = ""
 
 
 @dataclass
@@ -209,16 +231,15 @@ class _Laboratory:
 
     def effects(self) -> list[Effect]:
         """Return the effect of each deviation alone."""
-        faithful, found = frozenset[str](), []
         alone = {name: frozenset({name}) for name in self.pool.deviation}
-        self._run("single deviations", [faithful, *alone.values()])
-        before = self._logs[faithful]
-        if before is None:
-            raise TaskError(f"{self.task.paper.slug}: the experiment does not run")
+        self._run("single deviations", [frozenset(), *alone.values()])
+        before = self._faithful()
+        found = []
         for name, item in self.pool.deviation.items():
             logs = self._logs[alone[name]]
+            moved = self._moved(before, logs) if logs else []
+            stage = moved[0][0] if moved else ""
             twin = next((other for other in alone if other != name and self._same(alone[name], alone[other])), "")
-            moved = [key for key in before if logs and not self._near(logs.get(key), before[key], WELL_ABOVE)]
             fault = ""
             if logs is None:
                 fault = "does not run"
@@ -226,59 +247,72 @@ class _Laboratory:
                 fault = "moves no metric"
             elif twin:
                 fault = f"gives the same logs as {twin}"
+            elif stage != item.stage:
+                fault = f"shows first in {stage!r}, not in {item.stage!r}"
             fault = fault or self._not_training(logs or {}) or ""
             found.append(
-                Effect(name=name, file=item.file, why=item.why, moved=len(moved), metrics=len(before), fault=fault)
+                Effect(
+                    name=name,
+                    file=item.file,
+                    why=item.why,
+                    stage=stage,
+                    moved=tuple(f"{stage}/{key}".lstrip("/") for stage, key in moved),
+                    metrics=sum(map(len, _decisive(before).values())),
+                    fault=fault,
+                )
             )
         return found
 
-    def unfair(self, draw: frozenset[str]) -> str | None:
-        """Return why a draw is not fair; None if it is."""
+    def search(self, draw: frozenset[str]) -> _Search:
+        """Search for the deviations of a draw, and for other explanations of its logs."""
         name = ", ".join(sorted(draw))
+        at = {
+            stage: sorted(self._of_stage(self.pool.deviation, stage))
+            for stage in {self.pool.deviation[item].stage for item in draw}
+        }
+        sizes = {stage: len(draw.intersection(names)) for stage, names in at.items()}
+        most = sum(math.comb(len(at[stage]), size) for stage in at for size in range(sizes[stage] + 1))
+        if most > MOST_RUNS:
+            return _Search(0, f"{name}: the search may take {most:,} runs, more than {MOST_RUNS:,}")
         self._run("the changed program", [draw, frozenset()])
         whole = self._logs[draw]
         if whole is None:
-            return f"{name}: the changed program does not run"
+            return _Search(0, f"{name}: the changed program does not run")
         if said := self._not_training(whole):
-            return f"{name}: {said}"
-        singles = [frozenset({item}) for item in sorted(self.pool.deviation)]
-        without = [draw - {item} for item in sorted(draw)]
-        self._run("single deviations", [*singles, *without])
-        for item in sorted(draw):
-            if self._same(frozenset({item}), frozenset()):
-                return f"{item} alone changes no metric"
-        parts = [frozenset(part) for size in range(len(draw)) for part in combinations(sorted(draw), size)]
-        others = [
-            draw - {item} | {other}
-            for item in sorted(draw)
-            for other in sorted(self.pool.deviation.keys() - draw)
-            if self._fit(draw - {item} | {other})
-        ]
-        for stage, rivals in (("single", singles + without), ("parts", parts), ("exchanges", others)):
-            self._run(stage, rivals)
-            for rival in rivals:
-                if rival != draw and self._same(rival, draw):
-                    return f"{', '.join(sorted(rival)) or 'the faithful program'} gives the same logs as {name}"
-        return None
+            return _Search(0, f"{name}: {said}")
+        found, runs, seen = frozenset[str](), 0, dict[str, Mapping[str, float]]()
+        for stage, metrics in _decisive(whole).items():
+            seen[stage] = metrics
+            wanted = found | self._of_stage(draw, stage)
+            tried = [
+                found.union(added)
+                for size in range(len(wanted - found) + 1)
+                for added in combinations(at.get(stage, ()), size)
+                if self._fit(found.union(added))
+            ]
+            self._run(stage or "search", tried)
+            if not self._agree(wanted, seen, 1):
+                return _Search(runs, f"{name}: a later change already shows in the stage {stage!r}")
+            rival = next((names for names in tried if names != wanted and self._agree(names, seen, WELL_ABOVE)), None)
+            if rival is not None:
+                same = ", ".join(sorted(rival)) or "the faithful program"
+                return _Search(runs, f"{same} gives the same logs as {', '.join(sorted(wanted))} up to {stage!r}")
+            runs += tried.index(wanted) + (runs == 0)
+            found = wanted
+        if found != draw:
+            return _Search(runs, f"{', '.join(sorted(draw - found))}: the experiment has no such stage")
+        return _Search(runs)
+
+    def sharing(self, draw: frozenset[str]) -> int:
+        """Return the number of deviations that share their stage with another one of the draw."""
+        stages = Counter(self.pool.deviation[name].stage for name in draw)
+        return sum(number for number in stages.values() if number > 1)
 
     def margin_of_threads(self, draw: frozenset[str]) -> float | None:
         """Return the share of the tolerance that two threads instead of one use up; None if it is exceeded."""
+        self._run("one thread", [draw])
         one, two = self._logs[draw], self._observed("two threads", [draw], threads=2)[0]
-        return None if one is None or two is None else margin(one, two, self.pool.tolerance)
-
-    def separable(self, draw: frozenset[str]) -> float:
-        """Return the share of a draw's deviations that each give some metric its value under the whole draw."""
-        whole, faithful = self._logs[draw], self._logs[frozenset()]
-        assert whole is not None
-        assert faithful is not None
-        found = 0
-        for item in draw:
-            alone = self._logs[frozenset({item})] or {}
-            found += any(
-                self._near(alone.get(key), whole[key], 1) and not self._near(faithful.get(key), whole[key], WELL_ABOVE)
-                for key in whole
-            )
-        return found / len(draw)
+        return None if one is None or two is None else margin(_decisive(one), _decisive(two), self.pool.tolerance)
 
     def _fit(self, names: frozenset[str]) -> bool:
         try:
@@ -288,19 +322,43 @@ class _Laboratory:
         return True
 
     def _not_training(self, metrics: Metrics) -> str | None:
-        for key, value in _flat(metrics):
+        values = dict(_flat(metrics))
+        for key, value in values.items():
             if isinstance(value, float) and not math.isfinite(value):
                 return f"{key} is {value}"
         for key, (least, most) in self.pool.trains.items():
-            if key not in metrics:
+            if key not in values:
                 raise TaskError(f"{self.task.folder}: deviations.toml: trains: the experiment returns no {key!r}")
-            if not least <= metrics[key] <= most:
-                return f"does not train: {key} is {metrics[key]:.4g}, not between {least} and {most}"
+            if not least <= values[key] <= most:
+                return f"does not train: {key} is {values[key]:.4g}, not between {least} and {most}"
         return None
 
+    def _faithful(self) -> Metrics:
+        faithful = self._logs[frozenset()]
+        if faithful is None:
+            raise TaskError(f"{self.task.paper.slug}: the experiment does not run")
+        return faithful
+
+    def _of_stage(self, names: Iterable[str], stage: str) -> frozenset[str]:
+        return frozenset(name for name in names if self.pool.deviation[name].stage == stage)
+
+    def _moved(self, before: Metrics, after: Metrics) -> list[tuple[str, str]]:
+        """Return the stages and names of the metrics that differ well above the tolerance."""
+        return [
+            (stage, name)
+            for stage, metrics in _decisive(before).items()
+            for name, value in metrics.items()
+            if not self._near(after.get(stage, {}).get(name), value, WELL_ABOVE)
+        ]
+
     def _same(self, one: frozenset[str], other: frozenset[str]) -> bool:
-        first, second = self._logs[one], self._logs[other]
-        return first is not None and second is not None and self._near(first, second, WELL_ABOVE)
+        logs = self._logs[one]
+        return logs is not None and self._agree(other, _decisive(logs), WELL_ABOVE)
+
+    def _agree(self, names: frozenset[str], wanted: Metrics, factor: float) -> bool:
+        """Return whether what some deviations log agrees with metrics of the first stages."""
+        logs = self._logs[names]
+        return logs is not None and self._near({stage: logs.get(stage) for stage in wanted}, wanted, factor)
 
     def _near(self, one: object, other: object, factor: float) -> bool:
         near = self.pool.tolerance
@@ -329,12 +387,21 @@ class _Laboratory:
         self.advance(stage, 0, len(jobs))
         for done, (number, outcome) in enumerate(self.workers.run(jobs), start=1):
             if outcome.cases and outcome.cases[0].status == "observed":
-                found[number] = decode(outcome.cases[0].payload)[EXPERIMENT]
+                found[number] = _by_stage(decode(outcome.cases[0].payload)[EXPERIMENT])
             self.advance(stage, done, len(jobs))
         return found
 
 
-def _flat(value: object, path: str = "") -> Iterator[tuple[str, object]]:
+def _by_stage(metrics: Mapping[str, Any]) -> Metrics:
+    """Return metrics by stage. Those of an experiment without stages are in one without a name."""
+    return metrics if all(isinstance(value, dict) for value in metrics.values()) else {"": metrics}
+
+
+def _decisive(metrics: Metrics) -> Metrics:
+    return {stage: found for stage, found in metrics.items() if stage != RATES}
+
+
+def _flat(value: object, path: str = "") -> Iterator[tuple[str, Any]]:
     items: Iterable[tuple[object, object]]
     if isinstance(value, dict):
         items = value.items()
@@ -344,7 +411,7 @@ def _flat(value: object, path: str = "") -> Iterator[tuple[str, object]]:
         yield path, value
         return
     for key, item in items:
-        yield from _flat(item, f"{path}.{key}".lstrip("."))
+        yield from _flat(item, f"{path}/{key}".lstrip("/"))
 
 
 def _kept(file: Path) -> Draw | None:

@@ -109,7 +109,7 @@ def _forged(draws: Sequence[Drawn], suite: Path, sandbox: str, stages: Stages) -
         return ()
     made = []
     with open_pool(sandbox, suite_folders(suite)) as pool, stages("forensic tasks", len(draws)) as (finished, advance):
-        for task, count, seed in draws:
-            made.append(forged(task, count, seed, pool, advance))
+        for task, draw in draws:
+            made.append(forged(task, draw, pool, advance))
             finished()
     return tuple(made)

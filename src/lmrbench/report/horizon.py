@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lmrbench.records import Record, grouped
 from lmrbench.resampling import CONFIDENCE
+from lmrbench.tasks.tiers.forensic import LADDER
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-# The numbers of changes of the tasks that a horizon is measured with.
-LADDER = (1, 2, 3, 4, 6, 8, 12)
 # The prior of K50 is flat in log K50 between these ends.
 LOWEST, HIGHEST = 0.25, 32.0
 # The prior of the slope is log-normal. At a slope of 2, the share solved falls from 90% to 10% while K grows ninefold.

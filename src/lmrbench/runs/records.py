@@ -68,6 +68,7 @@ class Usage(StoredRecord):
         seconds: Working time of the model and its tools, without retries, queueing and grading.
         limit: The limit that ended the answer; "" if none did.
         cut: The parts of the prompt that were cut.
+        runs: The number of runs of the experiment that `replay.py` counted; None in a task without it.
     """
 
     system: str
@@ -82,6 +83,7 @@ class Usage(StoredRecord):
     seconds: float
     limit: str
     cut: tuple[str, ...]
+    runs: int | None = None
 
     @property
     def answer(self) -> Answer:

@@ -55,6 +55,7 @@ from lmrbench.tasks.model import Task
 from lmrbench.tasks.selection import select_with_draws
 from lmrbench.tasks.submission import MAX_CODE_BYTES, Answer, Submission
 from lmrbench.tasks.tiers.forensic import is_forensic
+from lmrbench.tasks.tiers.logged import COUNT
 from lmrbench.tasks.workspace import REPO, workspace_files
 from lmrbench.text import printable
 
@@ -146,11 +147,11 @@ def unit_tests(
         store().set(SUBMISSION, submission.model_dump(mode="json"))
         ending = answer_ending(transcript().events, limit, refusal, untouched)
         result = await anyio.to_thread.run_sync(grader.grade, submission)
-        traced = {}
+        traced: dict[str, object] = {"runs": await _counted_runs(task)} if in_workspace else {}
         if trace := sample_trace():
             end = len(turns(transcript().events))
             graded = await anyio.to_thread.run_sync(_graded_snapshots, grader, task, trace.changes(end), result)
-            traced = {"snapshots": [_counted(turn, item) for turn, item in [*graded, (end, result)]]}
+            traced["snapshots"] = [_counted(turn, item) for turn, item in [*graded, (end, result)]]
         return _score(submission, result, ending, traced)
 
     return score
@@ -207,6 +208,13 @@ async def _from_sandbox(task: Task, system: str, sample: int) -> Submission:
     return submission.model_copy(
         update={"warnings": (*submission.warnings, *(f"{printable(path)}: added; left out" for path in added[:20]))}
     )
+
+
+async def _counted_runs(task: Task) -> int | None:
+    """Return how often `replay.py` ran the experiment in the sample's workspace; None if the task has none."""
+    if not task.files.results:
+        return None
+    return (await read_workspace([COUNT])).get(COUNT, b"").count(b"\n")
 
 
 def _collected(task: Task, files: Mapping[str, bytes], system: str, sample: int) -> Submission:
@@ -280,9 +288,9 @@ class SuiteTasks(dict[str, Task]):
         """Create the forensic task of this id."""
         if not is_forensic(name):
             raise KeyError(name)
-        _, ((task, count, seed),) = select_with_draws(tuple(self.values()), [name])
+        _, ((task, draw),) = select_with_draws(tuple(self.values()), [name])
         with open_pool(DEFAULT_SANDBOX, suite_folders(self.suite), 1) as pool:
-            self[name] = forged(task, count, seed, pool)
+            self[name] = forged(task, draw, pool)
         return self[name]
 
 

@@ -39,7 +39,6 @@ from lmrbench.tasks.model import Task as SuiteTask
 from lmrbench.tasks.model import Tier
 from lmrbench.tasks.selection import select_with_draws
 from lmrbench.tasks.submission import Submission
-from lmrbench.tasks.tiers.forensic import forensic_name
 from lmrbench.tasks.workspace import third_party_imports, workspace_files
 
 
@@ -109,7 +108,7 @@ def epochs_of(samples: int) -> Epochs:
 def _chosen(known: SuiteTasks, patterns: list[str], tier: Tier, fresh: int | None) -> tuple[SuiteTask, ...]:
     """Return the tasks that patterns select. Forensic tasks are created on the way."""
     listed, draws = select_with_draws(tuple(known.values()), patterns, tier, fresh)
-    return (*listed, *(known[f"{task.paper.slug}/{forensic_name(count, seed)}"] for task, count, seed in draws))
+    return (*listed, *(known[f"{task.paper.slug}/{draw}"] for task, draw in draws))
 
 
 @solver

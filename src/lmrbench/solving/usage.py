@@ -88,6 +88,7 @@ def _usage(sample: EvalSample, system: str) -> Usage:
         seconds=_working_seconds(sample.events),
         limit=sample.limit.type if sample.limit else ended_by_limit(sample.events, None),
         cut=tuple(sorted(sample.metadata.get("cut", {}))),
+        runs=noted.get("runs"),
     )
 
 

@@ -202,22 +202,48 @@ class TaskFiles:
     imports: tuple[str, ...] | None = None
 
 
+@dataclass(frozen=True)
+class DrawId:
+    """What the name of a forensic task says about its draw.
+
+    Attributes:
+        count: The number of deviations.
+        seed: The seed.
+        entangled: Whether deviations share their stages as far as possible, rather than have stages of their own.
+    """
+
+    count: int
+    seed: int
+    entangled: bool = False
+
+    def __str__(self) -> str:
+        """Return the name, such as `forensic_3_17` or `forensic_3_17_entangled`."""
+        return f"forensic_{self.count}_{self.seed}{'_entangled' * self.entangled}"
+
+
 class Draw(Record):
     """A draw of deviations from a paper's pool.
 
     Attributes:
         count: The number of deviations.
         seed: The seed.
+        entangled: See `DrawId`.
         attempt: The index of the first attempt that gave a fair draw.
         deviations: The names of the deviations.
-        separable: The share of deviations each of which, alone, gives some metric the value that it has in the draw.
+        witness: The number of runs after which a search that knows the pool has found the deviations.
     """
 
     count: int = Field(ge=1)
     seed: int = Field(ge=0, lt=2**31)
-    attempt: int = Field(ge=0)
+    entangled: bool = False
+    attempt: int = Field(default=0, ge=0)
     deviations: tuple[Name, ...] = ()
-    separable: float | None = None
+    witness: int | None = None
+
+    @property
+    def id(self) -> DrawId:
+        """What the name of its task says about it."""
+        return DrawId(self.count, self.seed, self.entangled)
 
 
 class TaskEntry(Record):

@@ -6,14 +6,14 @@ from collections.abc import Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
 
 from lmrbench.errors import TaskError
-from lmrbench.tasks.model import Task, Tier
+from lmrbench.tasks.model import DrawId, Task, Tier
 from lmrbench.tasks.tiers.forensic import (
-    FRESH_COUNTS,
+    LADDER,
     Drawn,
     deviation_pool,
-    forensic_name,
+    draw_id,
     is_forensic,
-    numbers_of,
+    parsed_pool,
 )
 from lmrbench.text import counted
 
@@ -58,10 +58,11 @@ def select_with_draws(
         tasks: The tasks to select from.
         patterns: See `select`. In the forensic tier, they select papers.
         tier: The tier that patterns other than ids select from.
-        fresh: In the forensic tier, the seed of new draws of 1, 3, 5 and 8 deviations, in place of the published draws.
+        fresh: In the forensic tier, the seed of new draws of 1 to 12 deviations, in place of the published draws. Every
+            second one is entangled.
 
     Returns:
-        The listed tasks, and the draws as task of the paper, number of deviations and seed.
+        The listed tasks, and the draws with a task of their paper.
 
     Raises:
         TaskError: A pattern selects nothing.
@@ -73,22 +74,26 @@ def select_with_draws(
     found: dict[str, Drawn] = {}
     for name in ids:
         slug, _, rest = name.partition("/")
-        numbers = numbers_of(rest)
-        if slug not in papers or numbers is None:
+        draw = draw_id(rest)
+        if slug not in papers or draw is None:
             raise TaskError(f"no paper is named {slug!r}; `lmrbench list` shows them all")
-        found[name] = (papers[slug], *numbers)
+        found[name] = (papers[slug], draw)
     if ids and not others:
         return (), list(found.values())
     if tier != "forensic":
         return select(tasks, others, tier), list(found.values())
-    with_pool = [task for task in papers.values() if task.files.deviations]
-    for task in select(with_pool, others) if with_pool else ():
-        published = [(draw.count, draw.seed) for draw in deviation_pool(task).draws]
-        for count, seed in published if fresh is None else [(count, fresh) for count in FRESH_COUNTS]:
-            found[f"{task.paper.slug}/{forensic_name(count, seed)}"] = (task, count, seed)
+    with_pool = [task for task in papers.values() if task.files.deviations and parsed_pool(task).has_stages]
+    for number, task in enumerate(select(with_pool, others) if with_pool else ()):
+        for draw in _fresh(fresh, number) if fresh is not None else [draw.id for draw in deviation_pool(task).draws]:
+            found[f"{task.paper.slug}/{draw}"] = (task, draw)
     if not found:
         raise TaskError("no draws are published here (use --fresh SEED), or no paper has a deviations.toml")
     return (), list(found.values())
+
+
+def _fresh(seed: int, number: int) -> list[DrawId]:
+    """Return the draws of one paper. Over all papers, half of the draws of each size are entangled."""
+    return [DrawId(count, seed, count > 1 and (number + place) % 2 == 1) for place, count in enumerate(LADDER)]
 
 
 def only(tasks: Sequence[Task], name: str) -> Task:

@@ -279,6 +279,8 @@ class Certificate(StoredRecord):
         found += [f"the check is an oracle: {name} gives the target's result" for name in self.oracles or ()]
         if self.tier != "twin" and len(self.rewrites) < 3:
             found.append(f"{len(self.rewrites)} rewrites, fewer than 3")
+        if self.tier != "twin" and all(item.name != PLAIN for item in self.rewrites):
+            found.append(f"no rewrite is named {PLAIN}")
         if self.tier != "twin" and len(self.wrong) < 8:
             found.append(f"{len(self.wrong)} wrong versions, fewer than 8")
         if self.mutation.score < MUTATION_SCORE:

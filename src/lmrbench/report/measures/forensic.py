@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from lmrbench.grading.records import Grade
 from lmrbench.records import Record, grouped
 from lmrbench.report.measures import Measured, measure
-from lmrbench.report.render.cells import percent
+from lmrbench.report.render.cells import number, percent
 from lmrbench.report.render.tables import sheet
-from lmrbench.tasks.tiers.forensic import numbers_of
+from lmrbench.runs.records import Usage
+from lmrbench.tasks.tiers.forensic import draw_id
 
 if TYPE_CHECKING:
     from lmrbench.report.findings import Findings
@@ -22,6 +23,7 @@ class ChangesFound(Record):
 
     Attributes:
         found: The mean share of changes that answers name.
+        runs: The mean number of runs of the experiment before a passing answer; None if it is not known.
     """
 
     system: str
@@ -29,11 +31,13 @@ class ChangesFound(Record):
     answers: int
     passes: int
     found: float
+    runs: float | None
 
 
-def changes_found(grades: Iterable[Grade]) -> list[ChangesFound]:
+def changes_found(grades: Iterable[Grade], usages: Iterable[Usage]) -> list[ChangesFound]:
     """Return the changes found, by system and number of changes. Grades of other tiers are ignored."""
-    graded = [(numbers[0], item) for item in grades if (numbers := numbers_of(item.task.partition("/")[2]))]
+    runs = {item.answer: item.runs for item in usages if item.runs is not None}
+    graded = [(draw.count, item) for item in grades if (draw := draw_id(item.task.partition("/")[2]))]
     return [
         ChangesFound(
             system=system,
@@ -41,26 +45,40 @@ def changes_found(grades: Iterable[Grade]) -> list[ChangesFound]:
             answers=len(items),
             passes=sum(item.correct for _, item in items),
             found=fmean(item.found or 0.0 for _, item in items),
+            runs=_mean(runs[item.answer] for _, item in items if item.correct and item.answer in runs),
         )
         for (system, changes), items in sorted(grouped(graded, lambda pair: (pair[1].system, pair[0])).items())
     ]
 
 
+def _mean(values: Iterable[int]) -> float | None:
+    known = list(values)
+    return fmean(known) if known else None
+
+
 @measure()
 def measured_changes(findings: Findings) -> Measured:
     """Measure the changes found in forensic tasks."""
-    found = changes_found(findings.grades)
-    columns = ["system", "changes", "answers", "correct", "changes found"]
+    found = changes_found(findings.grades, findings.usages)
+    columns = ["system", "changes", "answers", "correct", "changes found", "runs"]
     table = sheet(
         "Forensic tasks by number of changes",
         columns,
         [
-            [item.system, item.changes, item.answers, percent(item.passes / item.answers), percent(item.found)]
+            [
+                item.system,
+                item.changes,
+                item.answers,
+                percent(item.passes / item.answers),
+                percent(item.found),
+                number(item.runs, ".0f"),
+            ]
             for item in found
         ],
         numbers=columns[1:],
         name="changes-found",
         note="An answer passes if it gives all metrics of the changed program. In the other answers, a change counts "
-        "as found if the answer contains it word for word, so the share is a lower bound.",
+        "as found if the answer contains it word for word, so the share is a lower bound. Runs are those of replay.py "
+        "before a passing answer.",
     )
     return Measured({"changes_found": found}, [table] if found else [])

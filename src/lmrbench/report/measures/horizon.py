@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from lmrbench.grading.records import Grade
 from lmrbench.records import grouped
-from lmrbench.report.horizon import LADDER, Outcome, compare, horizon
+from lmrbench.report.horizon import Outcome, compare, horizon
 from lmrbench.report.measures import Measured, measure
 from lmrbench.report.render.cells import NumberedText, number, percent
 from lmrbench.report.render.tables import sheet
 from lmrbench.resampling import paper_of
-from lmrbench.tasks.tiers.forensic import numbers_of
+from lmrbench.tasks.tiers.forensic import LADDER, draw_id
 
 if TYPE_CHECKING:
     from lmrbench.report.findings import Findings
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def outcomes(grades: Iterable[Grade]) -> dict[str, list[Outcome]]:
     """Return the answers to forensic tasks, by system. Grades of other tiers are ignored."""
-    forensic = [(numbers[0], item) for item in grades if (numbers := numbers_of(item.task.partition("/")[2]))]
+    forensic = [(draw.count, item) for item in grades if (draw := draw_id(item.task.partition("/")[2]))]
     return {
         system: [Outcome(paper_of(item.task), changes, float(item.correct)) for changes, item in items]
         for system, items in grouped(forensic, lambda pair: pair[1].system).items()

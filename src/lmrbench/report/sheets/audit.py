@@ -10,7 +10,6 @@ from lmrbench.authoring.audit.knowledge import MOST_FIXED
 from lmrbench.grading.forging import AuditedDraw, Effect
 from lmrbench.report.render.tables import Sheet, sheet
 from lmrbench.tasks.model import Draw
-from lmrbench.tasks.tiers.forensic import forensic_name
 
 
 def certificates_sheet(found: Mapping[str, Certificate | None]) -> Sheet:
@@ -102,23 +101,25 @@ def draws_sheet(found: Sequence[AuditedDraw]) -> Sheet:
     rows = [
         (
             item.task,
-            f"{item.draw.separable:.0%}" if item.draw.separable is not None else "-",
+            item.sharing,
+            "-" if item.draw.witness is None else item.draw.witness,
             "-" if item.margin is None else f"{item.margin:.2g}",
             item.unfair or "-",
         )
         for item in found
     ]
-    columns = ("task", "separable", "two threads", "not fair")
-    return sheet(f"{len(found)} draws", columns, rows, numbers=columns[1:3])
+    columns = ("task", "share a stage", "runs of the search", "two threads", "not fair")
+    return sheet(f"{len(found)} draws", columns, rows, numbers=columns[1:4])
 
 
 def draw_lines(paper: str, draw: Draw, refused: Iterable[tuple[Draw, str]]) -> Iterator[str]:
     """Yield the lines on the attempts that were not fair, and on the first fair draw of a paper's deviations."""
     for item, why in refused:
         yield f"attempt {item.attempt} is not fair: {why}"
-    yield f"{paper}/{forensic_name(draw.count, draw.seed)}: {', '.join(draw.deviations)}"
-    yield f"separable: {draw.separable:.0%} of the changes each explain some metric alone"
-    yield f"to publish it: {{ count = {draw.count}, seed = {draw.seed}, attempt = {draw.attempt} }}"
+    yield f"{paper}/{draw.id}: {', '.join(draw.deviations)}"
+    yield f"a search that knows the pool finds them after {draw.witness} runs"
+    dial = ", entangled = true" if draw.entangled else ""
+    yield f"to publish it: {{ count = {draw.count}, seed = {draw.seed}{dial}, attempt = {draw.attempt} }}"
 
 
 def draw_facts(draw: Draw, refused: Iterable[tuple[Draw, str]]) -> dict[str, object]:
@@ -129,8 +130,11 @@ def draw_facts(draw: Draw, refused: Iterable[tuple[Draw, str]]) -> dict[str, obj
 
 def effects_sheet(paper: str, found: Sequence[Effect]) -> Sheet:
     """Return what each deviation of a pool changes alone."""
-    rows = [(item.name, item.file, f"{item.moved}/{item.metrics}", item.fault or "-", item.why) for item in found]
-    columns = ("deviation", "file", "metrics moved", "fault", "why")
+    rows = [
+        (item.name, item.file, item.stage, f"{len(item.moved)}/{item.metrics}", item.fault or "-", item.why)
+        for item in found
+    ]
+    columns = ("deviation", "file", "first stage", "metrics moved", "fault", "why")
     title = f"{paper}: {len(found)} deviations"
     return sheet(title, columns, rows, numbers=("metrics moved",), spare=("why", "file"))
 

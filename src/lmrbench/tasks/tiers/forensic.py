@@ -11,8 +11,9 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import chain, repeat
 from pathlib import Path
 
 from pydantic import Field
@@ -23,16 +24,16 @@ from lmrbench.source.syntax import decode, syntax_tree
 from lmrbench.tasks.digests import files_digest
 from lmrbench.tasks.edits import FileEdit, Sentence, edited_files, place_of
 from lmrbench.tasks.files import parsed_table, validated
-from lmrbench.tasks.model import Draw, Limits, Name, Task, TaskFiles, Tolerance
+from lmrbench.tasks.model import Draw, DrawId, Limits, Name, Task, TaskFiles, Tolerance
 from lmrbench.tasks.tiers.logged import EXPERIMENT, fresh_check
 from lmrbench.tasks.workspace import third_party_imports
 
 FILE = "deviations.toml"
-# The numbers of deviations of fresh draws.
-FRESH_COUNTS = (1, 3, 5, 8)
-# A task of a paper, a number of deviations and a seed.
-Drawn = tuple[Task, int, int]
-_NAME = re.compile(r"forensic_(\d+)_(\d+)")
+# The numbers of deviations that a horizon is measured with.
+LADDER = (1, 2, 3, 4, 6, 8, 12)
+# The number of deviations that an entangled draw takes from one stage.
+TOGETHER = 3
+_NAME = re.compile(r"forensic_(\d+)_(\d+)(_entangled)?")
 _INSTRUCTION = """
 The repository in `repo/` does what the paper says. A changed copy of it was run, in which {places} where a programmer
 may read the paper otherwise, or choose another constant, {was} written differently, in at most a few lines each.
@@ -40,12 +41,12 @@ What may differ stands in {files}; where one of these files
 makes data, the way in which it does so may differ, too. Everything else, seeds included, was as it is here.
 
 `results.json` holds the metrics that `run(seed)` of the changed copy's `experiment.py` returned under the seeds
-{seeds}. `python replay.py` runs the repository in the same way (one thread, double precision) and prints each metric
-that differs.
+{seeds}, by stage in the order of the program. `python replay.py` runs the repository in the same way (one thread,
+double precision) and prints for each stage which metrics differ.
 
 Find what was changed, and change the repository in the same way, so that it gives the metrics of the changed copy
 under every seed. It is graded under seeds that are not published. Metrics agree if they differ by at most
-{atol} + {rtol} times the value.
+{atol} + {rtol} times the value. Those under `rates` are for people and are not graded.
 """
 
 
@@ -54,9 +55,17 @@ class Deviation(FileEdit):
 
     Attributes:
         why: How the changed program deviates from the paper.
+        allowed_by: The sentence of the paper that can be read so, or what the paper leaves open.
+        stage: The first stage of the experiment in which the change shows.
     """
 
     why: Sentence
+    allowed_by: str = ""
+    stage: str = ""
+
+
+# A task of a paper, and a draw.
+Drawn = tuple[Task, DrawId]
 
 
 class DeviationPool(Record):
@@ -73,6 +82,11 @@ class DeviationPool(Record):
     trains: dict[str, tuple[float, float]] = Field(default_factory=dict)
     draws: tuple[Draw, ...] = ()
     deviation: dict[Name, Deviation] = Field(min_length=1)
+
+    @property
+    def has_stages(self) -> bool:
+        """Whether each deviation names its stage. If not, the pool only gives wrong versions of method tasks."""
+        return all(item.stage for item in self.deviation.values())
 
 
 def deviation_pool(task: Task) -> DeviationPool:
@@ -132,7 +146,7 @@ def chosen(task: Task, pool: DeviationPool, draw: Draw) -> dict[str, Deviation]:
     Args:
         task: A task of the paper.
         pool: The pool of the paper.
-        draw: The count, seed and attempt; its deviations are ignored.
+        draw: The count, seed, entanglement and attempt; its deviations are ignored.
 
     Returns:
         The deviations by name, sorted.
@@ -146,14 +160,29 @@ def chosen(task: Task, pool: DeviationPool, draw: Draw) -> dict[str, Deviation]:
         for name, item in pool.deviation.items()
     }
     key = f"{pool_digest(task, pool)} {draw.count} {draw.seed} {draw.attempt}"
-    order = sorted(pool.deviation, key=lambda name: hashlib.sha256(f"{key} {name}".encode()).digest())
+    left = sorted(pool.deviation, key=lambda name: _digest(f"{key} {name}"))
     names: list[str] = []
-    for name in order:
-        if len(names) < draw.count and not any(_overlap(places[name], places[other]) for other in names):
+    for stage in _turns(pool, key, draw.entangled):
+        left = [name for name in left if not any(_overlap(places[name], places[other]) for other in names)]
+        if len(names) == draw.count or not left:
+            break
+        name = next((name for name in left if pool.deviation[name].stage == stage), None)
+        if name is not None:
             names.append(name)
     if len(names) < draw.count:
         raise UsageError(f"{task.paper.slug}: the pool has fewer than {draw.count} deviations that can be combined")
     return {name: pool.deviation[name] for name in sorted(names)}
+
+
+def _turns(pool: DeviationPool, key: str, entangled: bool) -> Iterator[str]:
+    """Yield the stages to draw from, one after the other, without an end."""
+    stages = sorted({item.stage for item in pool.deviation.values()}, key=lambda stage: _digest(f"{key} {stage}"))
+    together = [stage for stage in stages for _ in range(TOGETHER if entangled else 1)]
+    return chain(together, chain.from_iterable(repeat(stages)))
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()
 
 
 def pool_digest(task: Task, pool: DeviationPool) -> str:
@@ -166,18 +195,13 @@ def pool_digest(task: Task, pool: DeviationPool) -> str:
 
 def is_forensic(task_id: str) -> bool:
     """Return whether a task id, such as `dpo/forensic_3_17`, is that of a forensic task."""
-    return numbers_of(task_id.partition("/")[2]) is not None
+    return draw_id(task_id.partition("/")[2]) is not None
 
 
-def forensic_name(count: int, seed: int) -> str:
-    """Return the name of a forensic task, such as `forensic_3_17` for three deviations and seed 17."""
-    return f"forensic_{count}_{seed}"
-
-
-def numbers_of(name: str) -> tuple[int, int] | None:
-    """Return the number of deviations and the seed of a forensic task's name, or None for any other name."""
+def draw_id(name: str) -> DrawId | None:
+    """Return what the name of a forensic task says about its draw, or None for any other name."""
     match = _NAME.fullmatch(name)
-    return (int(match[1]), int(match[2])) if match else None
+    return DrawId(int(match[1]), int(match[2]), match[3] is not None) if match else None
 
 
 def forensic_task(task: Task, pool: DeviationPool, draw: Draw, results: str = "") -> Task:
@@ -202,7 +226,7 @@ def forensic_task(task: Task, pool: DeviationPool, draw: Draw, results: str = ""
         atol=pool.tolerance.atol,
     )
     return Task(
-        name=forensic_name(draw.count, draw.seed),
+        name=str(draw.id),
         tier="forensic",
         category=task.category,
         instruction=text,

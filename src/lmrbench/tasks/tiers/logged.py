@@ -1,15 +1,21 @@
 """Generate checks and programs that run a repository's experiment reproducibly.
 
-`experiment.run(seed)` of a repository returns its metrics by name. It is run on one thread and in double precision, so
-that metrics can be compared. A solver who sees the results under the published seeds also gets a program that runs the
-experiment in the same way and prints the differences. Checks use other seeds.
+`experiment.run(seed)` of a repository returns its metrics by stage, such as `{"data": {"mean length": 5.25}}`, in the
+order of the program. Counts and shares stand under `rates`: they are for people and decide nothing. The experiment is
+run on one thread and in double precision, so that metrics can be compared. A solver who sees the results under the
+published seeds also gets a program that runs the experiment in the same way and prints the differences. Checks use
+other seeds.
 """
 
 from __future__ import annotations
 
 RESULTS, REPLAY = "results.json", "replay.py"
+# The file in which `replay.py` counts its runs, one a line.
+COUNT = "replay.count"
 # The key of the metrics in an observation.
 EXPERIMENT = "experiment"
+# The entry of the metrics that decides nothing.
+RATES = "rates"
 PUBLISHED_SEEDS = (0, 1, 2)
 _FIRST, _COUNT = max(PUBLISHED_SEEDS) + 1, 2
 _FRESH_SEEDS = f"[{_FIRST} + ({_COUNT} * seed + number) % 10**6 for number in range({_COUNT})]"
@@ -49,6 +55,14 @@ def cases(seed):
 def observe(case):
     return {{"experiment": logged(case["seed"])}}
 '''
+# Appended to a check, so that rates decide nothing.
+_WITHOUT_RATES = """
+_logged_with_rates = logged
+
+
+def logged(seed):
+    return {name: metrics for name, metrics in _logged_with_rates(seed).items() if name != "rates"}
+"""
 _AND_THE_EXPERIMENT = """
 _own_cases, _own_observe = cases, observe
 {logged}
@@ -62,15 +76,23 @@ def cases(seed):
 def observe(case):
     return {{"experiment": logged(case["logged"])}} if "logged" in case else _own_observe(case)
 """
-_REPLAY = '''"""Run the experiment of repo/ under the seeds of results.json, and show where its metrics differ.
+_REPLAY = '''"""Run the experiment under the seeds of results.json, and show for each stage which metrics agree.
 
-    python replay.py [SEED...]
+    python replay.py                        # repo/ under every seed
+    python replay.py --seed 0               # under one seed
+    python replay.py variants/*             # several copies of repo/, side by side, under the first seed
+
+The number of runs is counted in replay.count.
 """
 
+import argparse
 import json
+import multiprocessing
 import os
 import sys
+import traceback
 from pathlib import Path
+{imported}
 
 HERE = Path(__file__).resolve().parent
 RTOL, ATOL = {rtol}, {atol}
@@ -84,22 +106,52 @@ def flat(value, path=""):
     return {{name: leaf for key, item in items for name, leaf in flat(item, f"{{path}}/{{key}}".lstrip("/")).items()}}
 
 
+def agree(one, other):
+    """Whether two values of a metric are the same within the tolerance."""
+    if isinstance(one, (int, float)) and isinstance(other, (int, float)):
+        return abs(one - other) <= ATOL + RTOL * abs(one) or (one != one and other != other)
+    return one == other
+
+
+def compared(wanted, found):
+    """A line for each stage, and one for each of its metrics that differs."""
+    for stage in dict.fromkeys([*wanted, *found]):
+        one, other = flat(wanted.get(stage, {{}})), flat(found.get(stage, {{}}))
+        far = [name for name in dict.fromkeys([*one, *other]) if not agree(one.get(name), other.get(name))]
+        graded = "" if stage != "rates" else " (not graded)"
+        yield f"{{stage}}: {{len(one) - len(far)}} of {{len(one)}} metrics agree{{graded}}"
+        for name in far:
+            yield f"    {{name}}: logged {{one.get(name)!r}}, now {{other.get(name)!r}}"
+
+
+def run(item):
+    """What the experiment of a copy of the repository returns under a seed, or why it returns nothing."""
+    folder, seed = item
+    os.chdir(folder)
+    sys.path.insert(0, os.getcwd())
+    try:
+        return json.loads(json.dumps(logged(int(seed))))
+    except Exception:
+        return traceback.format_exc(limit=-3)
+
+
 def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("variants", nargs="*", type=Path, metavar="VARIANT", help="a copy of repo/")
+    parser.add_argument("--seed", help="one of the seeds of results.json")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="how many runs at a time")
+    given = parser.parse_args()
     results = json.loads((HERE / "results.json").read_text())
-    os.chdir(HERE / "repo")
-    sys.path.insert(0, str(HERE / "repo"))
-    for seed in sys.argv[1:] or results:
-        wanted, found = flat(results[seed]), flat(json.loads(json.dumps(logged(int(seed)))))
-        far = 0
-        for name in [*wanted, *(name for name in found if name not in wanted)]:
-            one, other = wanted.get(name), found.get(name)
-            same = one == other
-            if isinstance(one, (int, float)) and isinstance(other, (int, float)):
-                same = abs(one - other) <= ATOL + RTOL * abs(one) or (one != one and other != other)
-            if not same:
-                far += 1
-                print(f"seed {{seed}}: {{name}}: logged {{one!r}}, now {{other!r}}")
-        print(f"seed {{seed}}: {{len(wanted) - far}} of {{len(wanted)}} metrics agree")
+    seeds = [given.seed] if given.seed else list(results)[: 1 if given.variants else None]
+    todo = [(folder.resolve(), seed) for folder in given.variants or [HERE / "repo"] for seed in seeds]
+    with open(HERE / "replay.count", "a") as file:
+        file.write("run\\n" * len(todo))
+    # Each run has a process of its own, which has the libraries from this one.
+    with multiprocessing.get_context("fork").Pool(given.jobs, maxtasksperchild=1) as pool:
+        for (folder, seed), found in zip(todo, pool.imap(run, todo, chunksize=1)):
+            print(f"{{folder.name}}, seed {{seed}}")
+            lines = [found] if isinstance(found, str) else compared(results[seed], found)
+            print("\\n".join(f"  {{line}}" for line in lines), flush=True)
 
 
 if __name__ == "__main__":
@@ -113,17 +165,19 @@ def fresh_check(imports: tuple[str, ...]) -> str:
     Args:
         imports: The top-level imports of the repository.
     """
-    return _CASES.format(logged=_logged(imports), seeds=_FRESH_SEEDS)
+    return _CASES.format(logged=_logged(imports) + _WITHOUT_RATES, seeds=_FRESH_SEEDS)
 
 
-def and_the_experiment(check: str, imports: tuple[str, ...]) -> str:
+def and_the_experiment(check: str, imports: tuple[str, ...], has_rates: bool) -> str:
     """Append the experiment under unpublished seeds to the cases of a check.
 
     Args:
         check: The source of the check.
         imports: The top-level imports of the repository.
+        has_rates: Whether the experiment returns rates, which are left out.
     """
-    return check + _AND_THE_EXPERIMENT.format(logged=_logged(imports), seeds=_FRESH_SEEDS)
+    logged = _logged(imports) + (_WITHOUT_RATES if has_rates else "")
+    return check + _AND_THE_EXPERIMENT.format(logged=logged, seeds=_FRESH_SEEDS)
 
 
 def published_check(imports: tuple[str, ...], seeds: tuple[int, ...] = PUBLISHED_SEEDS, threads: int = 1) -> str:
@@ -145,7 +199,8 @@ def replay(imports: tuple[str, ...], rtol: float, atol: float) -> str:
         rtol: The relative tolerance of metrics.
         atol: The absolute tolerance of metrics.
     """
-    return _REPLAY.format(logged=_logged(imports), rtol=rtol, atol=atol)
+    imported = "".join(f"import {name}\n" for name in imports)
+    return _REPLAY.format(logged=_logged(imports), imported=imported, rtol=rtol, atol=atol)
 
 
 def _logged(imports: tuple[str, ...], threads: int = 1) -> str:
