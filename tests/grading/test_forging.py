@@ -303,6 +303,7 @@ def test_an_unfair_draw_is_refused_with_the_reason(suite):
             )
             assert draw.deviations[0] in ("faster", "count", "never_zero", "from_zero", "squares")
             # The faithful program, and at most all changes of the same stage.
+            assert draw.witness is not None
             assert 1 < draw.witness <= 10
         silent = deviation_pool(task_of(suite, BAD.partition("[deviation.quarter]")[0]))
         with pytest.raises(TaskError, match="none of 100 draws is fair"):

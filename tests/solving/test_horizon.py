@@ -13,6 +13,7 @@ from lmrbench.report.horizon import Outcome
 from lmrbench.runs.folder import read_run
 from lmrbench.solving.horizon import Budget, measured
 from lmrbench.tasks.loading import load_suite
+from lmrbench.tasks.model import DrawId
 from lmrbench.tasks.tiers.forensic import LADDER, draw_id
 
 STAGES, EACH = ("first", "second", "third", "fourth"), 4
@@ -126,7 +127,8 @@ def test_the_interval_holds_the_true_horizon_in_19_of_20_repetitions(suite):
 
 def test_it_stops_when_the_interval_is_narrow_or_nothing_is_answered(suite):
     papers = {task.paper.slug: task for task in load_suite(suite)}
-    answer, asked = scripted(3.0, random.Random(1), slope=8.0), []
+    answer = scripted(3.0, random.Random(1), slope=8.0)
+    asked: list[list[DrawId]] = []
 
     def watched(draws):
         asked.append([draw for _, draw in draws])
