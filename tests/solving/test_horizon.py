@@ -144,7 +144,7 @@ def test_it_stops_when_the_interval_is_narrow_or_nothing_is_answered(suite):
 
 def test_a_smaller_draw_takes_the_place_of_one_that_is_not_fair(suite):
     papers = {task.paper.slug: task for task in load_suite(suite)}
-    asked = []
+    asked: list[int] = []
 
     def answer(draws):
         asked.extend(draw.count for _, draw in draws)
