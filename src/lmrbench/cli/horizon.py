@@ -67,9 +67,10 @@ def horizon(
     setting: Annotated[Literal["agent"], Option("--setting", help="Forensic tasks are for agents.")] = "agent",
     json: options.Json = False,
 ) -> None:
-    """Measure the reproduction horizon of an agent: the number of changes at which it solves half of the tasks.
+    """Measure how many undocumented changes an agent can find.
 
-    Forensic tasks are drawn freshly, a few at a time. After each batch, the numbers of changes of the next ones are
+    The result is its reproduction horizon: the number of changes at which it solves half of the tasks. Forensic tasks
+    are drawn freshly, a few at a time. After each batch, the numbers of changes of the next ones are
     those whose outcome says most about the horizon. The command stops after --tasks tasks, or when the interval is as
     narrow as --width asks for, and prints the report of the run.
 
