@@ -70,9 +70,9 @@ def horizon(
     """Measure how many undocumented changes an agent can find.
 
     The result is its reproduction horizon: the number of changes at which it solves half of the tasks. Forensic tasks
-    are drawn freshly, a few at a time. After each batch, the numbers of changes of the next ones are
-    those whose outcome says most about the horizon. The command stops after --tasks tasks, or when the interval is as
-    narrow as --width asks for, and prints the report of the run.
+    are drawn freshly, a few at a time. After each batch, the numbers of changes of the next ones are those whose
+    outcome says most about the horizon. The command stops after --tasks tasks, or when the interval is as narrow as
+    --width asks for, and prints the report of the run.
 
     The same command continues a run that was stopped, with new tasks. Answers that are missing because a provider or an
     agent's program failed are not counted, and the command exits with 4.
