@@ -9,9 +9,9 @@ from tests import toy
 from tests.solving.helpers import MODEL, lmrbench, replies_of
 from tests.solving.server import Reply, serving
 
+from lmrbench.report.adaptive import Budget, measured
 from lmrbench.report.horizon import Outcome
 from lmrbench.runs.folder import read_run
-from lmrbench.solving.horizon import Budget, measured
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.model import DrawId
 from lmrbench.tasks.tiers.forensic import LADDER, draw_id

@@ -78,7 +78,7 @@ def horizon(
     agent's program failed are not counted, and the command exits with 4.
     """
     # Importing Inspect takes seconds.
-    from lmrbench.solving.horizon import Budget, measured
+    from lmrbench.report.adaptive import Budget, measured
     from lmrbench.solving.run import require_finished
     from lmrbench.solving.starting import solve_with
 
