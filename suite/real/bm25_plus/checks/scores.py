@@ -80,7 +80,8 @@ def observe(case):
         found["scores"].append([index.get_scores(list(query)) for query in case["queries"]])
     if "again" in case:
         index.__init__(case["again"])
-        numbers = {word: sum(word in text for text in case["again"]) for word in case["queries"][0]}
+        words = {word for text in case["again"] for word in text}
+        numbers = {word: sum(word in text for text in case["again"]) for word in case["queries"][0] if word in words}
         given, index.idf = dict(numbers), {}
         index._calc_idf(given)
         found["again"] = [given == numbers, sorted(index.idf.items())]
