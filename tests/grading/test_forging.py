@@ -13,6 +13,7 @@ from lmrbench.cli import app
 from lmrbench.errors import TaskError, UsageError
 from lmrbench.grading.forging import effects, fair_draw, forged
 from lmrbench.grading.reading import read_in_one_layout
+from lmrbench.grading.searching import searched
 from lmrbench.sandbox.registry import open_pool
 from lmrbench.solving.prompts import prompt_message
 from lmrbench.solving.scoring import SuiteTasks
@@ -424,3 +425,29 @@ def test_the_whole_way_on_the_command_line(suite, tmp_path, monkeypatch):
     assert "1/1" in run("grade", "--golden", "--mask", "--tier", "forensic", "--out", "built-in")
     refused = CliRunner().invoke(app, ["export", "toy", "--fresh", "3", "--to", "x", "--suite", str(suite)])
     assert "--fresh needs --tier forensic" in str(refused.exception)
+
+
+def test_the_search_finds_changes_that_generic_edits_make_and_stops_where_none_helps(suite):
+    base = task_of(suite)
+    pool = deviation_pool(base)
+
+    def is_drawn(names, seed):
+        return set(chosen(base, pool, Draw(count=len(names), seed=seed))) == names
+
+    sought = [{"rate"}, {"count"}, {"count", "rate"}]
+    draws = [DrawId(len(names), next(seed for seed in range(200) if is_drawn(names, seed))) for names in sought]
+    shown = []
+    with open_pool("bubblewrap", (), 1) as workers:
+        tasks = [forged(base, draw, workers) for draw in draws]
+        answers = list(searched(tasks, workers, lambda task, done, total: shown.append((task, done, total))))
+        found = list(graded(answers, {task.id: task for task in tasks}, (7,), workers))
+    # No generic edit turns six values into eight, and the search goes no further than the first stage it can't explain.
+    assert [(item.system, item.correct, item.found) for item in found] == [
+        ("search", True, 1.0),
+        ("search", False, 0.0),
+        ("search", False, 0.0),
+    ]
+    runs = [int(item.label.removesuffix(" runs")) for item in answers]
+    assert all(50 < number < 1000 for number in runs)
+    # What single edits log is run once for all tasks of a paper.
+    assert sum(total for _, done, total in shown if done == 0) < 2 * max(runs)

@@ -30,7 +30,7 @@ from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 from lmrbench.sandbox.registry import open_pool
 from lmrbench.tasks.loading import suite_folders
 from lmrbench.tasks.model import DrawId, Task
-from lmrbench.tasks.tiers.forensic import Drawn, deviation_pool, parsed_pool
+from lmrbench.tasks.tiers.forensic import Drawn, deviation_pool
 
 
 @dataclass(frozen=True)
@@ -85,13 +85,9 @@ def horizon(
     chosen = checked({**settings, "model": model, "setting": setting})
     folder = asked.out or RUNS / f"{run_name(chosen.name)}-horizon"
     selection = select(asked.suite, asked.task)
-    papers = {
-        task.paper.slug: task
-        for task in reversed(selection.chosen)
-        if task.files.deviations and parsed_pool(task).has_stages
-    }
+    papers = {task.paper.slug: task for task in reversed(selection.chosen) if task.files.deviations}
     if not papers:
-        raise UsageError("none of these papers has a deviations.toml with stages, so there are no forensic tasks")
+        raise UsageError("none of these papers has a deviations.toml, so there are no forensic tasks")
     plan = GradingPlan(sandbox=asked.sandbox, workers=asked.workers)
 
     def is_fair(task: Task, draw: DrawId) -> bool:

@@ -14,9 +14,10 @@ from lmrbench.cli import options
 from lmrbench.cli.derived import with_options
 from lmrbench.cli.grading import grade_with_progress, select, warn_set_aside
 from lmrbench.cli.report import print_report, print_report_as_json
-from lmrbench.cli.terminal import say, show, warn
+from lmrbench.cli.terminal import say, show, staged, warn
 from lmrbench.errors import LmrbenchError, UsageError
 from lmrbench.grading.plan import GradingPlan
+from lmrbench.grading.searching import SYSTEM, searched
 from lmrbench.grading.selection import Selection
 from lmrbench.grading.systems import BuiltIn, submissions_of
 from lmrbench.models.settings import Settings, checked
@@ -24,9 +25,13 @@ from lmrbench.progress import is_quiet
 from lmrbench.report.build import build
 from lmrbench.report.findings import together
 from lmrbench.report.measures.progress import first_right, first_right_sheets
-from lmrbench.runs.folder import read_run
+from lmrbench.runs.folder import SUBMISSIONS, read_run, read_submissions, write_submissions
 from lmrbench.runs.places import RUNS, folders_of_models, run_name
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
+from lmrbench.sandbox.registry import open_pool
+from lmrbench.tasks.loading import suite_folders
+from lmrbench.tasks.submission import Answer, Submission
+from lmrbench.tasks.tiers.forensic import is_forensic
 
 if TYPE_CHECKING:
     from lmrbench.runs.folder import Run
@@ -81,7 +86,7 @@ def run(
     The report has rates with 95% intervals by category and task, how answers ended, costs and times. Several models
     run one after the other, each in a run folder of its own, and are reported together. Without --model the systems
     that need none are run: golden (the reference), mask (no answer), and nearest, which copies the most similar
-    function of the workspace.
+    function of the workspace; for forensic tasks also search, which tries generic edits without reading the paper.
 
     A run folder holds submissions.jsonl, grades.jsonl, usage.jsonl and Inspect's logs (`inspect view --log-dir
     DIR/logs`). The same command resumes a run that was stopped, and repeats nothing. Answers that are missing
@@ -170,9 +175,25 @@ def _built_ins(given: dict[str, Any], asked: RunArguments) -> Run:
     if unused := [*set_here, *(["prices"] if asked.prices is not None else [])]:
         raise UsageError(f"--{unused[0].replace('_', '-')} needs --model")
     tasks = _tasks(asked)
-    systems: tuple[BuiltIn, ...] = ("golden", "mask", "nearest")
-    submissions = [item for system in systems for item in submissions_of(system, tasks.chosen)]
     folder = asked.out or RUNS / "built-in"
+    submissions = _searched(asked, tasks, folder)
+    systems: tuple[BuiltIn, ...] = ("golden", "mask", "nearest")
+    submissions += [item for system in systems for item in submissions_of(system, tasks.chosen)]
     made = grade_with_progress(folder, submissions, tasks, replace(_plan(asked), shared=True))
     grades = {item.answer: item for item in made}
     return replace(read_run(folder), grades=tuple(grades[item.answer] for item in submissions))
+
+
+def _searched(asked: RunArguments, tasks: Selection, folder: Path) -> list[Submission]:
+    """Return the answers of `search` to the forensic tasks. Those that the folder holds are not searched for again."""
+    due = {Answer(SYSTEM, task.id, 0): task for task in tasks.chosen if is_forensic(task.id)}
+    earlier = read_submissions(folder) if (folder / SUBMISSIONS).exists() else []
+    found = [item for item in earlier if due.pop(item.answer, None)]
+    if due:
+        opened = open_pool(asked.sandbox, suite_folders(tasks.suite), asked.workers)
+        with opened as pool, staged("search", len(due)) as (finished, advance):
+            for item in searched(tuple(due.values()), pool, advance):
+                write_submissions(folder, [item])
+                found.append(item)
+                finished()
+    return found

@@ -13,6 +13,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -256,8 +257,8 @@ class _Laboratory:
                     file=item.file,
                     why=item.why,
                     stage=stage,
-                    moved=tuple(f"{stage}/{key}".lstrip("/") for stage, key in moved),
-                    metrics=sum(map(len, _decisive(before).values())),
+                    moved=tuple(f"{stage}/{key}" for stage, key in moved),
+                    metrics=sum(map(len, decisive(before).values())),
                     fault=fault,
                 )
             )
@@ -281,7 +282,7 @@ class _Laboratory:
         if said := self._not_training(whole):
             return _Search(0, f"{name}: {said}")
         found, runs, seen = frozenset[str](), 0, dict[str, Mapping[str, float]]()
-        for stage, metrics in _decisive(whole).items():
+        for stage, metrics in decisive(whole).items():
             seen[stage] = metrics
             wanted = found | self._of_stage(draw, stage)
             tried = [
@@ -290,7 +291,7 @@ class _Laboratory:
                 for added in combinations(at.get(stage, ()), size)
                 if self._fit(found.union(added))
             ]
-            self._run(stage or "search", tried)
+            self._run(stage, tried)
             if not self._agree(wanted, seen, 1):
                 return _Search(runs, f"{name}: a later change already shows in the stage {stage!r}")
             rival = next((names for names in tried if names != wanted and self._agree(names, seen, WELL_ABOVE)), None)
@@ -312,7 +313,7 @@ class _Laboratory:
         """Return the share of the tolerance that two threads instead of one use up; None if it is exceeded."""
         self._run("one thread", [draw])
         one, two = self._logs[draw], self._observed("two threads", [draw], threads=2)[0]
-        return None if one is None or two is None else margin(_decisive(one), _decisive(two), self.pool.tolerance)
+        return None if one is None or two is None else margin(decisive(one), decisive(two), self.pool.tolerance)
 
     def _fit(self, names: frozenset[str]) -> bool:
         try:
@@ -336,7 +337,7 @@ class _Laboratory:
     def _faithful(self) -> Metrics:
         faithful = self._logs[frozenset()]
         if faithful is None:
-            raise TaskError(f"{self.task.paper.slug}: the experiment does not run")
+            raise TaskError(f"{self.task.paper.slug}: the experiment does not run, or does not return metrics by stage")
         return faithful
 
     def _of_stage(self, names: Iterable[str], stage: str) -> frozenset[str]:
@@ -346,14 +347,14 @@ class _Laboratory:
         """Return the stages and names of the metrics that differ well above the tolerance."""
         return [
             (stage, name)
-            for stage, metrics in _decisive(before).items()
+            for stage, metrics in decisive(before).items()
             for name, value in metrics.items()
             if not self._near(after.get(stage, {}).get(name), value, WELL_ABOVE)
         ]
 
     def _same(self, one: frozenset[str], other: frozenset[str]) -> bool:
         logs = self._logs[one]
-        return logs is not None and self._agree(other, _decisive(logs), WELL_ABOVE)
+        return logs is not None and self._agree(other, decisive(logs), WELL_ABOVE)
 
     def _agree(self, names: frozenset[str], wanted: Metrics, factor: float) -> bool:
         """Return whether what some deviations log agrees with metrics of the first stages."""
@@ -372,32 +373,57 @@ class _Laboratory:
 
     def _observed(self, stage: str, sets: Sequence[frozenset[str]], threads: int = 1) -> list[Metrics | None]:
         repository = self.task.files.repository
-        check = published_check(third_party_imports(self.task), PUBLISHED_SEEDS[:1], threads)
-        logging = self.task.model_copy(update={"files": replace(self.task.files, check=check)})
-        cases = drawn_cases([(logging, 0)], self.workers)[logging.id, 0]
-        jobs = [
-            replace(
-                reference_job(logging, 0, cases),
-                owner="forging",
-                files={**repository, **changed(repository, {name: self.pool.deviation[name] for name in names})},
-            )
-            for names in sets
+        programs = [
+            {**repository, **changed(repository, {name: self.pool.deviation[name] for name in names})} for names in sets
         ]
-        found: list[Metrics | None] = [None] * len(jobs)
-        self.advance(stage, 0, len(jobs))
-        for done, (number, outcome) in enumerate(self.workers.run(jobs), start=1):
-            if outcome.cases and outcome.cases[0].status == "observed":
-                found[number] = _by_stage(decode(outcome.cases[0].payload)[EXPERIMENT])
-            self.advance(stage, done, len(jobs))
-        return found
+        return logs_of(self.task, programs, self.workers, partial(self.advance, stage), threads=threads)
 
 
-def _by_stage(metrics: Mapping[str, Any]) -> Metrics:
-    """Return metrics by stage. Those of an experiment without stages are in one without a name."""
-    return metrics if all(isinstance(value, dict) for value in metrics.values()) else {"": metrics}
+def logs_of(
+    task: Task,
+    programs: Sequence[Mapping[str, bytes]],
+    workers: WorkerPool,
+    advance: Callable[[int, int], None],
+    *,
+    threads: int = 1,
+    seconds: float | None = None,
+) -> list[Metrics | None]:
+    """Return what programs log under the first published seed, each in a sandbox.
+
+    Args:
+        task: any task of the paper.
+        programs: the files of each program.
+        workers: the workers that run the programs.
+        advance: called with the number of finished runs, and the number of all.
+        threads: the number of threads of each program.
+        seconds: processor seconds that a program may take; by default those of the task.
+
+    Returns:
+        The metrics by stage; None for a program that raises an error, takes too long, or returns something else.
+    """
+    check = published_check(third_party_imports(task), PUBLISHED_SEEDS[:1], threads)
+    logging = task.model_copy(update={"files": replace(task.files, check=check)})
+    cases = drawn_cases([(logging, 0)], workers)[logging.id, 0]
+    job = replace(reference_job(logging, 0, cases), owner="forging")
+    if seconds is not None:
+        job = replace(job, check_seconds=seconds, confirmed=False)
+    found: list[Metrics | None] = [None] * len(programs)
+    advance(0, len(programs))
+    jobs = [replace(job, files=files) for files in programs]
+    for done, (number, outcome) in enumerate(workers.run(jobs), start=1):
+        if outcome.cases and outcome.cases[0].status == "observed":
+            metrics = decode(outcome.cases[0].payload)[EXPERIMENT]
+            found[number] = metrics if _are_by_stage(metrics) else None
+        advance(done, len(programs))
+    return found
 
 
-def _decisive(metrics: Metrics) -> Metrics:
+def _are_by_stage(metrics: object) -> bool:
+    return isinstance(metrics, dict) and all(isinstance(value, dict) for value in metrics.values())
+
+
+def decisive(metrics: Metrics) -> Metrics:
+    """Return metrics without the rates, which decide nothing."""
     return {stage: found for stage, found in metrics.items() if stage != RATES}
 
 

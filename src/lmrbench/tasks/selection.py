@@ -13,7 +13,6 @@ from lmrbench.tasks.tiers.forensic import (
     deviation_pool,
     draw_id,
     is_forensic,
-    parsed_pool,
 )
 from lmrbench.text import counted
 
@@ -82,7 +81,7 @@ def select_with_draws(
         return (), list(found.values())
     if tier != "forensic":
         return select(tasks, others, tier), list(found.values())
-    with_pool = [task for task in papers.values() if task.files.deviations and parsed_pool(task).has_stages]
+    with_pool = [task for task in papers.values() if task.files.deviations]
     for number, task in enumerate(select(with_pool, others) if with_pool else ()):
         for draw in _fresh(fresh, number) if fresh is not None else [draw.id for draw in deviation_pool(task).draws]:
             found[f"{task.paper.slug}/{draw}"] = (task, draw)

@@ -17,8 +17,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from lmrbench.authoring.audit.expressions import call_name
 from lmrbench.records import Record
+from lmrbench.source.expressions import call_name
 from lmrbench.source.functions import find
 from lmrbench.source.syntax import FunctionNode
 from lmrbench.tasks.model import Target, Task

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lmrbench.authoring.audit.expressions import AXES, EXPRESSIONS, GUARDS, Names, Operator
+from lmrbench.source.expressions import EXPRESSIONS, Names, Operator, nodes_of
 from lmrbench.source.functions import find
 from lmrbench.source.syntax import FunctionNode, decode, splice
 from lmrbench.tasks.model import Target, Task
@@ -89,30 +89,13 @@ def _changed(function: FunctionNode, operators: Sequence[Operator]) -> Iterator[
     names = Names(function)
     body = function.body[1:] if ast.get_docstring(function) is not None else function.body
     for statement in body:
-        for node in _walk(statement):
+        for node in nodes_of(statement):
             for operator in operators:
                 if isinstance(node, operator.kind):
                     for replacement in operator.alternatives(node, names):
                         copies: dict[int, Any] = {}
                         clone = copy.deepcopy(function, copies)
                         yield operator.name, _Replacing(copies[id(node)], replacement).visit(clone)
-
-
-def _walk(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield nodes depth first, without annotations, guards and literal parts of f-strings, which compute nothing."""
-    if isinstance(node, ast.keyword) and node.arg in GUARDS:
-        return
-    if isinstance(node, ast.keyword) and node.arg in AXES and isinstance(node.value, ast.UnaryOp):
-        # Only the number is changed. Without its sign, the last axis is often the same one counted from the front.
-        yield from _walk(node.value.operand)
-        return
-    yield node
-    for field, value in ast.iter_fields(node):
-        if field in ("annotation", "returns", "ctx") or isinstance(node, ast.JoinedStr):
-            continue
-        for child in value if isinstance(value, list) else [value]:
-            if isinstance(child, ast.AST):
-                yield from _walk(child)
 
 
 class _Replacing(ast.NodeTransformer):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from lmrbench.authoring.audit.expressions import Names, Operator, call_name, changed, constant, method
+from lmrbench.source.expressions import Names, Operator, call_name, changed, constant, method
 
 _TINY = 1e-8
 _ROOTS = frozenset({"sqrt", "rsqrt", "log", "log2", "log10", "norm", "vector_norm", "std"})

@@ -60,8 +60,8 @@ class Deviation(FileEdit):
     """
 
     why: Sentence
-    allowed_by: str = ""
-    stage: str = ""
+    allowed_by: Sentence
+    stage: str = Field(min_length=1)
 
 
 # A task of a paper, and a draw.
@@ -82,11 +82,6 @@ class DeviationPool(Record):
     trains: dict[str, tuple[float, float]] = Field(default_factory=dict)
     draws: tuple[Draw, ...] = ()
     deviation: dict[Name, Deviation] = Field(min_length=1)
-
-    @property
-    def has_stages(self) -> bool:
-        """Whether each deviation names its stage. If not, the pool only gives wrong versions of method tasks."""
-        return all(item.stage for item in self.deviation.values())
 
 
 def deviation_pool(task: Task) -> DeviationPool:

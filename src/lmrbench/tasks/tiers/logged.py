@@ -168,15 +168,14 @@ def fresh_check(imports: tuple[str, ...]) -> str:
     return _CASES.format(logged=_logged(imports) + _WITHOUT_RATES, seeds=_FRESH_SEEDS)
 
 
-def and_the_experiment(check: str, imports: tuple[str, ...], has_rates: bool) -> str:
+def and_the_experiment(check: str, imports: tuple[str, ...]) -> str:
     """Append the experiment under unpublished seeds to the cases of a check.
 
     Args:
         check: The source of the check.
         imports: The top-level imports of the repository.
-        has_rates: Whether the experiment returns rates, which are left out.
     """
-    logged = _logged(imports) + (_WITHOUT_RATES if has_rates else "")
+    logged = _logged(imports) + _WITHOUT_RATES
     return check + _AND_THE_EXPERIMENT.format(logged=logged, seeds=_FRESH_SEEDS)
 
 

@@ -24,10 +24,9 @@ def method_task(task: Task) -> Task:
     Raises:
         TaskError: The pool cannot be read.
     """
-    has_rates = bool(task.files.deviations) and parsed_pool(task).has_stages
     files = replace(
         task.files,
-        check=and_the_experiment(task.files.check, third_party_imports(task), has_rates),
+        check=and_the_experiment(task.files.check, third_party_imports(task)),
         wrong={**dict(_deviating(task)), **task.files.wrong},
     )
     return task.model_copy(update={"files": files})

@@ -101,6 +101,23 @@ class Operator:
     why: str
 
 
+def nodes_of(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield nodes depth first, without annotations, guards and literal parts of f-strings, which compute nothing."""
+    if isinstance(node, ast.keyword) and node.arg in GUARDS:
+        return
+    if isinstance(node, ast.keyword) and node.arg in AXES and isinstance(node.value, ast.UnaryOp):
+        # Only the number is changed. Without its sign, the last axis is often the same one counted from the front.
+        yield from nodes_of(node.value.operand)
+        return
+    yield node
+    for field, value in ast.iter_fields(node):
+        if field in ("annotation", "returns", "ctx") or isinstance(node, ast.JoinedStr):
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST):
+                yield from nodes_of(child)
+
+
 def changed(node: Any, **fields: Any) -> Any:
     """Return a copy of a node with other fields."""
     result = copy.copy(node)
