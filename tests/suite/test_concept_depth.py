@@ -8,8 +8,9 @@ import json
 import numpy as np
 import statsmodels.api as sm
 from scipy.stats import mannwhitneyu
-from config import DEPTH, PROBE
-from depth import measure_depth
+from certainty import Probes, train_probes, training_losses
+from config import DEPTH, DESCENT, PROBE
+from depth import centre, measure_depth
 from experiment import run
 from probing import probing
 from split import split_rows, standardize
@@ -54,6 +55,25 @@ try:
     probing([rows], [rows], np.ones(100, dtype=np.int64), np.ones(100, dtype=np.int64), 1)
 except ValueError:
     facts["refused"] = True
+# Descent on a small problem, against the same steps by differences of the loss.
+rows, labels = generator.normal(size=(2, 30, 3)), generator.integers(0, 2, 30)
+probes = train_probes(rows, labels)
+facts["descent"] = [probes.weights.tolist(), probes.biases.tolist()]
+
+def loss_of(theta):
+    return training_losses(Probes(theta[:, :3], theta[:, 3]), rows, labels).sum()
+
+theta, moved, away = np.zeros((2, 4)), np.zeros((2, 4)), 1e-5
+for _ in range(DESCENT.steps):
+    slope = np.zeros((2, 4))
+    for place in np.ndindex(2, 4):
+        change = np.zeros((2, 4))
+        change[place] = away
+        slope[place] = (loss_of(theta + change) - loss_of(theta - change)) / (2 * away)
+    moved = DESCENT.momentum * moved + slope
+    theta = theta - DESCENT.rate * moved
+facts["by differences"] = [theta[:, :3].tolist(), theta[:, 3].tolist()]
+facts["centre"] = [centre([0.5, 0.5, 0.5, 0.5]), centre([0.0, 0.0, 1.0, 0.0])]
 facts["points"] = vars(measure_depth([0.5, 0.5, 0.56, 0.7, 0.9, 0.91], DEPTH))
 facts["experiments"] = [run(seed) for seed in range(4)]
 print(json.dumps(facts))
@@ -83,6 +103,15 @@ def test_rows_of_one_class_are_refused(facts):
     assert facts["refused"]
 
 
+def test_probes_descend_along_the_slope_of_their_loss(facts):
+    for part, wanted in zip(facts["descent"], facts["by differences"], strict=True):
+        assert part == [pytest.approx(values, abs=1e-7) for values in wanted]
+
+
+def test_the_centre_of_an_even_curve_is_the_mean_place(facts):
+    assert facts["centre"] == pytest.approx([3 / 8, 2 / 4])
+
+
 def test_points_of_depth_by_hand(facts):
     assert facts["points"]["jumping"] == pytest.approx(2 / 6)
     assert facts["points"]["converging"] == pytest.approx(5 / 6)
@@ -91,19 +120,39 @@ def test_points_of_depth_by_hand(facts):
 
 def test_simple_concepts_are_read_in_shallow_layers_and_complex_ones_in_deep_layers(facts):
     for metrics in facts["experiments"]:
-        depths = {name: metrics["depth"][f"full, {name}"] for name in ("hateeval", "cities", "coinflip", "strategyqa")}
-        assert depths["hateeval"]["understood"] == 0
+        rates = metrics["rates"]
+        depths = {name: rates["depth"][f"full, {name}"] for name in ("hateeval", "cities", "coinflip", "strategyqa")}
+        assert depths["hateeval"]["understood"] <= 1 / 8
         assert 0 < depths["cities"]["understood"] < 0.5
         assert depths["cities"]["peak"] > 0.9
         for name in ("coinflip", "strategyqa"):
-            assert metrics["mean"][f"full, {name}"]["acc"] < metrics["mean"]["full, cities"]["acc"]
-            # A layer of chance that happens to do well does not make it understood early.
-            assert metrics["table"][f"full, {name}"]["acc"][0] < 0.7
+            assert rates["mean"][f"full, {name}"]["acc"] < rates["mean"]["full, cities"]["acc"]
+            assert depths[name]["understood"] > 0.5
+        found = {name: values["log-probability"] for name, values in metrics["test rows"].items()}
+        assert min(found["hateeval"], found["cities"], found["stsa"]) > max(found["coinflip"], found["strategyqa"])
+
+
+def test_what_is_decided_by_one_word_is_known_from_the_first_layer_on(facts):
+    for metrics in facts["experiments"]:
+        losses = metrics["probes"]
+        assert losses["hateeval"]["first loss"] < 0.6
+        for name in ("cities", "strategyqa", "coinflip"):
+            assert losses[name]["first loss"] > 0.64
+            assert losses[name]["last loss"] < losses[name]["first loss"]
+        assert metrics["test rows"]["hateeval"]["centre"] < metrics["test rows"]["cities"]["centre"]
 
 
 def test_sixteen_bits_do_no_harm_and_noise_does(facts):
     for name in ("stsa", "cities"):
         variants = ("full", "noise", "16 bits")
-        means = {kind: [run["mean"][f"{kind}, {name}"]["acc"] for run in facts["experiments"]] for kind in variants}
+        means = {
+            kind: [run["rates"]["mean"][f"{kind}, {name}"]["acc"] for run in facts["experiments"]] for kind in variants
+        }
         assert means["16 bits"] == pytest.approx(means["full"], abs=0.02)
         assert sum(means["noise"]) < sum(means["full"])
+        for metrics in facts["experiments"]:
+            found = {kind: metrics["ablations"][f"{kind}, {name}"] for kind in ("noise", "16 bits", "8 bits")}
+            full = metrics["test rows"][name]["log-probability"]
+            assert found["noise"]["log-probability"] < full
+            assert found["16 bits"]["log-probability"] == pytest.approx(full, abs=0.02)
+            assert found["16 bits"]["shift"] < 0.01 < found["8 bits"]["shift"] < found["noise"]["shift"]

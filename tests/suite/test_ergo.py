@@ -126,6 +126,28 @@ def test_documents_are_imbalanced_and_transitive(facts):
 
 
 def test_the_focal_loss_finds_more_causes_and_listens_less_to_negatives(facts):
-    for results in facts["experiments"]:
+    for stages in facts["experiments"]:
+        results = stages["evaluation"]
         assert results["focal/recall"] > 1.2 * results["cross_entropy/recall"]
-        assert 5 * results["focal/negatives"] < results["weighted/negatives"] < 0.5 * results["cross_entropy/negatives"]
+        assert results["focal/positives/logp"] > results["cross_entropy/positives/logp"] + 0.5
+        assert 5 * results["focal/negatives"] < results["weighted/negatives"] < 0.6 * results["cross_entropy/negatives"]
+
+
+def test_training_with_either_loss_moves_every_part_of_the_model(facts):
+    for stages in facts["experiments"]:
+        before, after = stages["losses"], stages["training"]
+        assert after["cross_entropy/loss"] < 0.95 * before["cross_entropy/loss"]
+        assert after["focal/loss"] < before["focal/loss"]
+        for name in ("cross_entropy", "focal"):
+            assert all(after[f"{name}/{part}/moved"] > 0.05 for part in ("encoder", "layers", "classifier"))
+
+
+def test_the_weights_of_the_losses_act_on_the_gradients_of_their_classes(facts):
+    for stages in facts["experiments"]:
+        losses = stages["losses"]
+        shares = {
+            name: losses[f"{name}/gradient of positives"] / losses[f"{name}/gradient of negatives"]
+            for name in ("cross_entropy", "weighted")
+        }
+        # 0.75 for positives and 0.25 for negatives.
+        assert shares["weighted"] == pytest.approx(3 * shares["cross_entropy"], rel=1e-4)

@@ -115,14 +115,25 @@ def test_every_search_through_an_act_went_through_one_of_its_dialogues(facts):
 
 
 def test_the_search_persuades_more_people_than_the_plain_policy(facts):
-    def mean(metric):
-        return fmean(metrics[metric] for metrics in facts["experiments"])
+    def mean(stage, metric):
+        return fmean(metrics[stage][metric] for metrics in facts["experiments"])
 
-    # Ten people a run are few, so the size of the effect is that of several runs.
-    assert mean("GDP-Zero: donations") > mean("plain: donations") + 0.2
-    assert mean("GDP-Zero: rejections") < mean("plain: rejections") - 0.2
-    assert mean("win rate, n=10") > 0.65
+    # Six people a run are few, so the size of the effect is that of several runs.
+    chance = "donation probability"
+    assert mean("evaluation", f"GDP-Zero/{chance}") > mean("evaluation", f"plain/{chance}") + 0.3
+    assert mean("evaluation", "n=10/judged") > mean("evaluation", "plain/judged") + 0.3
+    assert mean("rates", "GDP-Zero/donations") > mean("rates", "plain/donations") + 0.2
+    assert mean("rates", "n=10/win rate") > 0.65
     for metrics in facts["experiments"]:
-        assert metrics["GDP-Zero: donations"] > metrics["plain: donations"]
-        assert metrics["GDP-Zero: rejections"] <= metrics["plain: rejections"]
-        assert metrics["win rate, n=10"] > 0.55
+        assert metrics["evaluation"]["GDP-Zero/warmth"] > metrics["evaluation"]["plain/warmth"]
+        assert metrics["evaluation"][f"GDP-Zero/{chance}"] > metrics["evaluation"][f"plain/{chance}"]
+        assert metrics["evaluation"]["n=10/judged"] > metrics["evaluation"]["plain/judged"]
+        assert metrics["rates"]["GDP-Zero/rejections"] <= metrics["rates"]["plain/rejections"]
+
+
+def test_several_dialogues_and_the_choice_among_them_are_worth_more(facts):
+    def mean(metric):
+        return fmean(metrics["evaluation"][metric] for metrics in facts["experiments"])
+
+    assert mean("n=10/value") > mean("n=10, k=1/value") + 0.1
+    assert mean("n=10/value") > mean("n=10, no selection/value") + 0.1

@@ -76,5 +76,18 @@ def test_packed_sequences_are_as_if_alone(facts):
 
 def test_gates_learn_to_use_the_branch_that_finds_the_key(facts):
     for metrics in facts["experiments"]:
-        assert metrics["selected blocks"] < metrics["window"]
-        assert metrics["gates learned"] < metrics["selected blocks"] < metrics["gates alike"]
+        branches, gates = metrics["other branches"], metrics["gates"]
+        assert branches["selected/error"] < branches["window/error"]
+        assert branches["selected/wanted_far"] > 0.8 > 0.01 > branches["window/wanted_far"]
+        assert gates["error"] < branches["selected/error"] < gates["first_loss"]
+        assert gates["far/selected"] > 0.8 > 0.2 > gates["far/window"]
+        assert gates["near/window"] > gates["far/window"]
+
+
+def test_the_whole_layer_learns_on(facts):
+    # Every part has a gradient, compression and projections included.
+    for metrics in facts["experiments"]:
+        layer = metrics["whole layer"]
+        assert layer["error"] < metrics["gates"]["error"]
+        assert all(value > 0 for value in layer.values())
+        assert metrics["evaluation"]["error"] < 0.6

@@ -10,26 +10,20 @@ from lmrbench.grading.forging import forged
 from lmrbench.grading.systems import submissions_of
 from lmrbench.sandbox.registry import open_pool
 from lmrbench.tasks.model import Draw, DrawId
-from lmrbench.tasks.tiers.forensic import TOGETHER, chosen, deviation_pool, parsed_pool
+from lmrbench.tasks.tiers.forensic import TOGETHER, chosen, deviation_pool
 
 PAPERS = {task.paper.slug: task for task in core.TASKS.values() if task.files.deviations}
-STAGED = {slug: task for slug, task in PAPERS.items() if parsed_pool(task).has_stages}
+
+
+def test_at_least_fifteen_papers_have_a_pool():
+    assert len(PAPERS) >= 15
 
 
 @pytest.mark.parametrize("task", PAPERS.values(), ids=PAPERS)
-def test_a_pool_is_large_and_eight_of_it_can_be_made_at_once(task):
-    pool = deviation_pool(task)
-    assert len(pool.deviation) >= 25
-    assert len({item.file for item in pool.deviation.values()}) >= 2
-    for seed in range(20):
-        assert len(chosen(task, pool, Draw(count=8, seed=seed))) == 8
-
-
-@pytest.mark.parametrize("task", STAGED.values(), ids=STAGED)
-def test_a_pool_with_stages_says_what_allows_each_deviation_and_gives_draws_of_twelve(task):
+def test_a_pool_is_large_and_gives_draws_of_twelve_over_several_stages(task):
     pool = deviation_pool(task)
     assert len(pool.deviation) >= 30
-    assert all(item.allowed_by for item in pool.deviation.values())
+    assert len({item.file for item in pool.deviation.values()}) >= 3
     stages = Counter(item.stage for item in pool.deviation.values())
     assert len(stages) >= 3
     assert max(stages.values()) <= 12

@@ -73,8 +73,13 @@ def test_distortion_keeps_the_pattern(facts):
 
 
 def test_the_experiment_shows_that_training_without_labels_helps(facts):
-    runs = facts["experiment"]
-    mean = {key: sum(run[key] for run in runs) / len(runs) for key in runs[0]}
-    assert mean["both/linear"] > mean["untrained/linear"] + 0.05
-    assert mean["distort/linear"] > mean["untrained/linear"] + 0.1
-    assert mean["three_views/loss"] > mean["both/loss"]
+    stages = facts["experiment"]
+    share = {key: sum(run["evaluation"][key] for run in stages) / len(stages) for key in stages[0]["evaluation"]}
+    assert share["both/linear"] > share["untrained/linear"] + 0.04
+    assert share["distort/linear"] > share["untrained/linear"] + 0.1
+    # Crops alone are told apart by their brightness, with which a representation gains less.
+    assert share["crop/linear"] < share["both/linear"]
+    for run in stages:
+        assert run["training"]["crop/loss"] < run["training"]["both/loss"]
+    loss = {name: sum(run["training"][f"{name}/loss"] for run in stages) for name in ("both", "three_views")}
+    assert loss["three_views"] > loss["both"]

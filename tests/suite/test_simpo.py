@@ -122,14 +122,28 @@ def test_log_probabilities_agree_with_one_token_at_a_time(facts):
 def test_the_experiment_shows_what_the_margin_does(facts):
     # Section 4.3: a larger margin, a larger difference, and less likely winners.
     for results in facts["experiments"]:
-        variants = [results[f"{name}/difference"] for name in ("sft", "gamma_0", "simpo", "gamma_large")]
+        found = results["evaluation"]
+        variants = [found[f"{name}/difference"] for name in ("sft", "gamma_0", "simpo", "gamma_large")]
         assert variants == sorted(variants)
-        winners = [results[f"{name}/winner"] for name in ("gamma_0", "simpo", "gamma_large")]
+        winners = [found[f"{name}/winner"] for name in ("gamma_0", "simpo", "gamma_large")]
         assert winners == sorted(winners, reverse=True)
 
 
 def test_the_experiment_shows_what_length_normalisation_does(facts):
     # Section 4.2: without it, shorter winners gain little, and likelihood goes with length.
     for results in facts["experiments"]:
-        assert results["simpo/difference_if_shorter"] > 1.5 * results["without_ln/difference_if_shorter"]
-        assert results["without_ln/length_correlation"] > results["simpo/length_correlation"] + 0.2
+        found = results["evaluation"]
+        assert found["simpo/difference_if_shorter"] > 1.5 * found["without_ln/difference_if_shorter"]
+        assert found["without_ln/length_correlation"] > found["simpo/length_correlation"] + 0.2
+
+
+def test_the_likelihood_that_is_added_keeps_winners_likely(facts):
+    # Appendix J: without it, winners lose likelihood while the difference grows.
+    for results in facts["experiments"]:
+        assert results["evaluation"]["with_sft/winner"] > results["evaluation"]["simpo/winner"]
+
+
+def test_the_experiment_logs_stages_of_numbers_that_are_finite(facts):
+    for results in facts["experiments"]:
+        assert list(results) == ["data", "initial model", "fine-tuning", "training", "evaluation"]
+        assert all(math.isfinite(value) for stage in results.values() for value in stage.values())

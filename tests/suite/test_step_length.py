@@ -99,19 +99,49 @@ def test_compression_draws_a_pair_for_each_attempt_and_keeps_it_where_the_reply_
     assert rationale == " ".join(steps)
 
 
-@pytest.mark.parametrize("dataset", ["arithmetic", "long arithmetic", "letter", "coin"])
-@pytest.mark.parametrize("method", ["few_shot_cot", "auto_cot"])
-def test_more_steps_give_better_answers_and_fewer_worse_ones(facts, dataset, method):
-    def accuracy(steps):
-        return fmean(figures[f"{dataset}: {method}{steps}"] for figures in facts["experiments"])
+DATASETS = ["arithmetic", "long arithmetic", "letter", "coin"]
 
-    # A run has few questions of each kind, so runs are averaged.
-    assert accuracy(" added, 6") > accuracy("") + 10
-    assert accuracy(" merged, 3") <= accuracy("") < accuracy(" added, 1") < accuracy(" added, 3")
+
+@pytest.mark.parametrize("dataset", DATASETS)
+def test_more_steps_give_better_answers_and_fewer_worse_ones(facts, dataset):
+    def chance(condition):
+        return fmean(figures["evaluation"][f"{dataset}, {condition}"] for figures in facts["experiments"])
+
+    assert chance("few_shot_cot") < chance("1 added") < chance("3 added") < chance("6 added")
+    assert chance("6 added") > chance("few_shot_cot") + 0.1
+    assert chance("3 merged") <= chance("1 merged") < chance("few_shot_cot")
+    assert chance("auto_cot, all added") > chance("auto_cot") + 0.1
+
+
+@pytest.mark.parametrize("dataset", DATASETS)
+def test_a_trigger_that_asks_for_more_steps_gives_better_answers(facts, dataset):
+    for figures in facts["experiments"]:
+        names = ("zero_shot", "zero_shot_cot", "more steps")
+        direct, steps, more = (figures["zero-shot"][f"{dataset}, {name}"] for name in names)
+        assert direct < steps < more
 
 
 def test_a_wrong_step_matters_to_coins_and_not_to_arithmetic(facts):
     for figures in facts["experiments"]:
+        chances = figures["evaluation"]
         for dataset in ("arithmetic", "long arithmetic", "letter"):
-            assert figures[f"{dataset}: wrong prompt"] == figures[f"{dataset}: few_shot_cot added, 1"]
-        assert figures["coin: wrong prompt"] == figures["coin: few_shot"]
+            assert chances[f"{dataset}, wrong"] == pytest.approx(chances[f"{dataset}, 1 added"])
+        assert chances["coin, wrong"] == pytest.approx(chances["coin, few_shot"])
+
+
+def test_the_weaker_reader_gains_more_from_added_steps_for_its_size(facts):
+    for figures in facts["experiments"]:
+        chances = figures["evaluation"]
+        small, large = (
+            chances[f"{size} reader, 6 added"] / chances[f"{size} reader, 0 added"] for size in ("small", "large")
+        )
+        assert small > large
+
+
+def test_chances_are_those_of_drawn_answers(facts):
+    for stage in ("zero-shot", "evaluation"):
+        chances, rates = [], []
+        for figures in facts["experiments"]:
+            chances += figures[stage].values()
+            rates += [figures["rates"][name] for name in figures[stage]]
+        assert 100 * fmean(chances) == pytest.approx(fmean(rates), abs=8)

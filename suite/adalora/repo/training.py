@@ -15,8 +15,8 @@ from model import ResidualNetwork, increments
 class FineTuning:
     """steps: of the optimizer. gamma: the weight of the orthogonality regulariser."""
 
-    steps: int = 50
-    learning_rate: float = 4e-2
+    steps: int = 32
+    learning_rate: float = 8e-2
     gamma: float = 0.02
     batch_size: int = 16
 

@@ -153,7 +153,7 @@ def observe(case):
     if "seed" in case:
         from experiment import run
 
-        return {"experiment": run(case["seed"])["mean"]}
+        return {"experiment": run(case["seed"])["rates"]["mean"]}
     from probing import probing
 
     features, labels = deepcopy(case["features"]), deepcopy(case["labels"])

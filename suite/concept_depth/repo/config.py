@@ -1,4 +1,4 @@
-"""Settings of the model, of the texts and of the probes."""
+"""Settings of the model, the texts, the probes and the points of depth."""
 
 from dataclasses import dataclass
 
@@ -26,8 +26,8 @@ class ModelConfig:
 class DataConfig:
     """Texts on each side of a dataset, and how many of them are read at once."""
 
-    texts: int = 100
-    batch: int = 64
+    texts: int = 56
+    batch: int = 32
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,18 @@ class ProbeConfig:
 
 
 @dataclass(frozen=True)
+class DescentConfig:
+    """The probes that are trained step by step.
+
+    steps: how many. rate: of learning. momentum: share of a step that the next one repeats.
+    """
+
+    steps: int = 20
+    rate: float = 0.5
+    momentum: float = 0.8
+
+
+@dataclass(frozen=True)
 class DepthConfig:
     """jump: variation rate from which on accuracy jumps. flat: distance from 1 below which a rate counts as flat."""
 
@@ -60,4 +72,5 @@ class DepthConfig:
 MODEL = ModelConfig()
 DATA = DataConfig()
 PROBE = ProbeConfig()
+DESCENT = DescentConfig()
 DEPTH = DepthConfig()

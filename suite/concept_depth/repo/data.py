@@ -57,7 +57,7 @@ def _sign(generator: np.random.Generator) -> int:
 def _write_hateeval(generator: np.random.Generator, holds: bool) -> list[str]:
     """One word decides, and it stands near the end."""
     word = _pick(generator, ABUSE[1 if holds else -1])
-    return [*_fill(generator, 8), word, *_fill(generator, 1)]
+    return [*_fill(generator, 6), word, *_fill(generator, 1)]
 
 
 def _write_stsa(generator: np.random.Generator, holds: bool) -> list[str]:
@@ -66,7 +66,7 @@ def _write_stsa(generator: np.random.Generator, holds: bool) -> list[str]:
     tones = [whole, whole, -whole if generator.random() < 0.7 else whole]
     words = [_pick(generator, TONE[tones[place]]) for place in generator.permutation(3)]
     return [
-        *_fill(generator, 4),
+        *_fill(generator, 2),
         words[0],
         *_fill(generator, 1),
         words[1],
@@ -88,19 +88,19 @@ def _write_pair(
 
 def _write_cities(generator: np.random.Generator, holds: bool) -> list[str]:
     """Is the city in the country?"""
-    return _write_pair(generator, holds, REGIONS, COUNTRIES, 6, 1, 1)
+    return _write_pair(generator, holds, REGIONS, COUNTRIES, 4, 1, 1)
 
 
 def _write_strategyqa(generator: np.random.Generator, holds: bool) -> list[str]:
     """Could the person have owned the thing? Both are judged by their time, which no word of the text names."""
-    return _write_pair(generator, holds, PERSONS, THINGS, 3, 3, 2)
+    return _write_pair(generator, holds, PERSONS, THINGS, 1, 3, 2)
 
 
 def _write_coinflip(generator: np.random.Generator, holds: bool) -> list[str]:
     """Three people flip a coin or leave it: is it still heads up?"""
     signs = [_sign(generator), _sign(generator)]
     signs.append((1 if holds else -1) * signs[0] * signs[1])
-    words = _fill(generator, 2)
+    words: list[str] = []
     for sign in signs:
         words += [_pick(generator, NAMES), _pick(generator, FLIPS[sign])]
     return [*words, *_fill(generator, 2)]

@@ -39,6 +39,12 @@ def measure_depth(accuracies: list[float], config: DepthConfig) -> ConceptDepth:
     )
 
 
+def centre(chances: list[float]) -> float:
+    """Where most is known of a concept, as a share of the depth: the mean place of the layers, weighted by chances."""
+    layers = len(chances)
+    return sum(place / layers * chance for place, chance in enumerate(chances)) / sum(chances)
+
+
 def sampled_layers(layers: int) -> list[int]:
     """The layers of the paper's table of results: the first, those at four shares of the depth, and the last."""
     return [0, *(round(share * layers) - 1 for share in (0.25, 0.5, 0.67, 0.83)), layers - 1]

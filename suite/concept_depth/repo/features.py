@@ -1,4 +1,4 @@
-"""What the probes look at: hidden states of the last word of each text."""
+"""What the probes look at: hidden states of texts, batch by batch."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ Features = list[NDArray[np.float32]]
 
 
 def extract_features(model: TinyTransformer, tokenizer: Tokenizer, texts: list[str], batch: int) -> Features:
-    """Hidden states of the last word, which is the question mark of the text, in all layers."""
+    """The hidden state of each text in all layers."""
     features: Features = []
     for start in range(0, len(texts), batch):
         ids = np.array(tokenizer.encode(texts[start : start + batch]))

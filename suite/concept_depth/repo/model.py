@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, softmax
 
 from config import ModelConfig
+from functions import expit, softmax
 from vocabulary import NOISE, PAD, Word
 
 Array = NDArray[np.float64]
@@ -81,7 +81,7 @@ class TinyTransformer:
         visible = (distances >= 0) & (ids != self.pad_id)[:, np.newaxis, :] | np.eye(len(places), dtype=bool)
         away = np.minimum(np.abs(distances - self.config.reach), 2)
         scores = self.salience[ids][:, np.newaxis, :] - self.config.sharpness * away
-        return softmax(np.where(visible, scores, -np.inf), axis=-1)
+        return softmax(np.where(visible, scores, -np.inf))
 
 
 def _bound(states: Array, longest: float) -> Array:
@@ -129,7 +129,7 @@ def _make_layer(directions: Directions, config: ModelConfig, generator: np.rando
 
 
 def quantize(model: TinyTransformer, bits: int) -> TinyTransformer:
-    """A copy whose weights lie on as many evenly spaced levels, matrix by matrix, as the bits can tell apart."""
+    """A copy whose weights have no more than so many bits."""
     copy = object.__new__(TinyTransformer)
     copy.config, copy.pad_id, copy.salience = model.config, model.pad_id, model.salience
     copy.embedding = _to_levels(model.embedding, bits)

@@ -2,10 +2,10 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from config import PROBE
 from features import Features
+from functions import expit
 from split import split_rows, standardize
 
 

@@ -17,7 +17,7 @@ class ErgoConfig:
     """Sizes of the model; without the criss-cross constraint the graph is complete."""
 
     num_classes: int = 3
-    width: int = 24
+    width: int = 16
     heads: int = 2
     layers: int = 2
     criss_cross: bool = True
@@ -26,11 +26,18 @@ class ErgoConfig:
 class ERGO(nn.Module):
     """Classifies every pair of events of a document, each pair in view of the others."""
 
-    def __init__(self, config: ErgoConfig) -> None:
+    def __init__(self, config: ErgoConfig, seed: int = 0) -> None:
+        """Draw the weights of encoder, graph and classifier, each from a seed of its own.
+
+        This seeds PyTorch's global generator; `build_model` restores it.
+        """
         super().__init__()
         self.config = config
+        torch.manual_seed(seed)
         self.encoder = DocumentEncoder(len(WORDS), config.width)
+        torch.manual_seed(seed + 2**20)
         self.layers = nn.ModuleList(RelationalGraphLayer(2 * config.width, config.heads) for _ in range(config.layers))
+        torch.manual_seed(seed + 2**21)
         self.classifier = nn.Linear(3 * config.width, config.num_classes)
 
     def forward(self, batch: Batch) -> Tensor:
@@ -94,5 +101,4 @@ class focal_loss(nn.Module):  # noqa: N801 - the name that the paper's code gave
 def build_model(config: ErgoConfig, seed: int) -> ERGO:
     """A model whose weights depend on the seed alone."""
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        return ERGO(config)
+        return ERGO(config, seed)

@@ -13,7 +13,7 @@ from model import ERGO
 class TrainConfig:
     """How a model is trained; warm_up is a share of the steps."""
 
-    steps: int = 7
+    steps: int = 4
     learning_rate: float = 5e-3
     warm_up: float = 0.08
     clip: float = 1.0

@@ -15,7 +15,7 @@ from lib.interventions import FixTokens, SetActivations, intervening
 from lib.modes import evaluation
 from lib.plotting import plot_3d_feat_vit, plot_layers_vit
 from lib.probes import TOP, ClassAttention, LayerStatistics, TokenMeans, watch
-from lib.training import accuracy
+from lib.training import accuracy, divergence, loss, predict
 
 INTERVENED = 2
 
@@ -100,52 +100,79 @@ def run_exp3(
     model: nn.Module,
     known: Dataset,
     unseen: Dataset,
+    original: Tensor,
     model_family: str,
 ) -> dict[str, float]:
-    """Accuracy on unseen images while the largest activations of one layer's output are set to fixed values.
+    """What the classifier makes of unseen images while the largest activations of one layer's output are fixed.
 
-    The means are those over the known images. For comparison as many activations of median magnitude are set to zero.
+    They are set to zero, or to means that were taken before. For comparison as many activations of median magnitude are
+    set to zero.
+
+    original: the predictions for the unseen images without interventions.
+
+    Returns the measures of `compare` for each intervention, and the mean and the relative standard deviation of the
+    largest magnitude.
     """
     family = FAMILIES[model_family]
     block = [layers[layer_id - 1]]
     zeros = torch.zeros(INTERVENED)
     largest = range(INTERVENED)
     observer = SetActivations(family, largest, zeros)
-    with intervening(block, [observer]):
-        accuracy(model, known)
+    watch(model, known.images, block, [observer])
     middle = model.config.tokens * model.config.size.width // 2
+    median = range(middle, middle + INTERVENED)
     interventions = {
         "set to zero": SetActivations(family, largest, zeros),
         "set to mean": SetActivations(family, largest, observer.mean_seen()),
-        "median to zero": SetActivations(family, range(middle, middle + INTERVENED), zeros),
+        "median to zero": SetActivations(family, median, zeros),
     }
-    results = {"original": accuracy(model, unseen)}
+    results = {}
     for name, intervention in interventions.items():
         with intervening(block, [intervention]):
-            results[name] = accuracy(model, unseen)
-    largest_seen = torch.cat(observer.seen)[:, 0].abs()
-    results["deviation of the largest"] = float(largest_seen.std() / largest_seen.mean())
+            measures = compare(predict(model, unseen.images), original, unseen.labels)
+        results |= {f"{name}, {measure}": value for measure, value in measures.items()}
+    magnitudes = torch.cat(observer.seen)[:, 0].abs()
+    results["largest, mean"] = float(magnitudes.mean())
+    results["largest, deviation"] = float(magnitudes.std() / magnitudes.mean())
     return results
 
 
 def run_exp4(
-    layers: Sequence[nn.Module], model: nn.Module, known: Dataset, unseen: Dataset, model_family: str
+    layers: Sequence[nn.Module],
+    model: nn.Module,
+    known: Dataset,
+    unseen: Dataset,
+    original: Tensor,
+    model_family: str,
 ) -> dict[str, float]:
-    """What registers do: the class token's attention to them, and accuracy while their features are fixed.
+    """What registers do: the class token's attention to them, and the classifier while their features are fixed.
 
     At the output of every layer the registers' features are replaced by their means over the known images.
+
+    original: the predictions for the unseen images without interventions.
+
+    Returns the attention to each single token and to the patches, how spread out it is, and the measures of `compare`.
     """
     family = FAMILIES[model_family]
     prefix = 1 + family.registers
     means = [TokenMeans(family, prefix) for _ in layers]
     watch(model, known.images, layers, means)
+    fixed = [FixTokens(family, 1, of_layer.mean()[1:]) for of_layer in means]
     attention = ClassAttention()
     watch(model, unseen.images, layers[-1:], [attention])
-    paid = attention.mean().tolist()
-    results = {f"attention to {family.token_name(place)}": paid[place] for place in range(prefix)}
-    results["attention to patches"] = sum(paid[prefix:])
-    fixed = [FixTokens(family, 1, of_layer.mean()[1:]) for of_layer in means]
-    results["original"] = accuracy(model, unseen)
+    paid = attention.mean()
+    results = {f"attention to {family.token_name(place)}": float(paid[place]) for place in range(prefix)}
+    results["attention to patches"] = float(paid[prefix:].sum())
+    results["attention, spread"] = float(torch.special.entr(paid).sum())
     with intervening(layers, fixed):
-        results["fixed registers"] = accuracy(model, unseen)
-    return results
+        measures = compare(predict(model, unseen.images), original, unseen.labels)
+    return results | {f"fixed registers, {measure}": value for measure, value in measures.items()}
+
+
+def compare(predictions: Tensor, original: Tensor, labels: Tensor) -> dict[str, float]:
+    """Accuracy and loss of predictions under an intervention, and how far it has moved them."""
+    return {
+        "accuracy": accuracy(predictions, labels),
+        "loss": loss(predictions, labels),
+        "divergence": divergence(predictions, original),
+    }

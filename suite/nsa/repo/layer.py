@@ -38,10 +38,8 @@ class NativeSparseAttention(nn.Module):
 
     def attend(self, states: Tensor, cu_seqlens: Tensor | None = None) -> Tensor:
         """What each head reads, (B, T, heads, head_width), before it is mixed."""
-        q = self.query(states).unflatten(2, (self.heads, -1))
-        k = self.key(states).unflatten(2, (self.key_heads, -1))
-        v = self.value(states).unflatten(2, (self.key_heads, -1))
-        g_cmp, g_slc, g_swa = self.gate(states).sigmoid().unflatten(2, (self.heads, 3)).unbind(-1)
+        q, k, v = self.project(states)
+        g_cmp, g_slc, g_swa = self.gates(states)
         compressed, blocks = self.compress(q, k, v, cu_seqlens)
         detailed = nsa(
             q,
@@ -56,6 +54,17 @@ class NativeSparseAttention(nn.Module):
             cu_seqlens=cu_seqlens,
         )
         return g_cmp[..., None] * compressed + detailed
+
+    def project(self, states: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries (B, T, heads, head_width), and keys and values (B, T, key_heads, head_width)."""
+        q = self.query(states).unflatten(2, (self.heads, -1))
+        k = self.key(states).unflatten(2, (self.key_heads, -1))
+        v = self.value(states).unflatten(2, (self.key_heads, -1))
+        return q, k, v
+
+    def gates(self, states: Tensor) -> tuple[Tensor, ...]:
+        """The gates of compressed blocks, of selected blocks and of the window, each (B, T, heads)."""
+        return self.gate(states).sigmoid().unflatten(2, (self.heads, 3)).unbind(-1)
 
     def compress(self, q: Tensor, k: Tensor, v: Tensor, cu_seqlens: Tensor | None) -> tuple[Tensor, Tensor]:
         """The compressed branch of each sequence, and the ranked blocks (B, T, key heads, S)."""

@@ -5,7 +5,6 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from data import Problem
 from text import question_key
 
 _ROUNDS = 10
@@ -22,14 +21,21 @@ def embed(questions: list[str]) -> NDArray[np.float64]:
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
-def choose(problems: list[Problem], count: int, generator: np.random.Generator) -> list[Problem]:
-    """The problem that is nearest to the centre of each of `count` clusters; a cluster may have run empty."""
-    vectors = embed([problem.question for problem in problems])
+def distances(vectors: NDArray[np.float64], centres: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Squared distances, one row a vector. They are rounded, so that of equally near ones the first is taken."""
+    return np.square(vectors[:, np.newaxis] - centres).sum(axis=2).round(9)
+
+
+def cluster(vectors: NDArray[np.float64], count: int, generator: np.random.Generator) -> NDArray[np.float64]:
+    """The centres of `count` clusters; a cluster may have run empty."""
     centres = vectors[generator.choice(len(vectors), size=count, replace=False)]
     for _ in range(_ROUNDS):
-        distances = np.square(vectors[:, np.newaxis] - centres).sum(axis=2)
-        cluster = distances.argmin(axis=1)
-        for place in set(cluster.tolist()):
-            centres[place] = vectors[cluster == place].mean(axis=0)
-    distances = np.square(vectors[:, np.newaxis] - centres).sum(axis=2)
-    return [problems[place] for place in sorted(set(distances.argmin(axis=0).tolist()))]
+        members = distances(vectors, centres).argmin(axis=1)
+        for place in set(members.tolist()):
+            centres[place] = vectors[members == place].mean(axis=0)
+    return centres
+
+
+def nearest(vectors: NDArray[np.float64], centres: NDArray[np.float64]) -> list[int]:
+    """The place of the vector that is nearest to each centre."""
+    return sorted(set(distances(vectors, centres).argmin(axis=0).tolist()))

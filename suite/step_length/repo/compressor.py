@@ -1,11 +1,11 @@
-"""A stand-in for the model that compresses two sentences. It is careless: now and then it loses what they say."""
+"""A stand-in for the model that compresses two sentences. It is careless: of long ones it loses how the first began."""
 
 import re
-from zlib import crc32
 
 _SENTENCES = re.compile(r"First: (.*)\nSecond: (.*)\n")
 _SHORTER = ((", so there are ", ": "), (", so the coin is ", ": "), ("The last letter of ", ""), (" the coin", ""))
-_CARELESS = 6
+# So many characters it keeps in mind.
+_MEMORY = 95
 
 
 def compress(prompt: str) -> str:
@@ -14,8 +14,9 @@ def compress(prompt: str) -> str:
     if found is None:
         return ""
     first, second = (sentence[:-1] for sentence in found.groups())
-    for long, short in _SHORTER:
-        first, second = first.replace(long, short), second.replace(long, short)
-    if crc32(prompt.encode()) % _CARELESS == 0:
-        return f" {second}. "
+    long = len(first) + len(second) > _MEMORY
+    for wordy, brief in _SHORTER:
+        first, second = first.replace(wordy, brief), second.replace(wordy, brief)
+    if long:
+        first = first.rpartition(": ")[2]
     return f" {first};\n{second}. "

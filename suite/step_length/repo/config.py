@@ -74,7 +74,7 @@ there to up was were what who with
 STOP_WORDS = frozenset(_STOP_WORDS.split())
 STATES = ("heads", "tails")
 
-TESTS, DEMONSTRATIONS = 28, 4
+TESTS, DEMONSTRATIONS = 12, 4
 MOST_ADDED, MOST_MERGED = 6, 3
 # Readers of three sizes, by the sentences that each needs for an operation.
 READERS = {"small": 2.4, "medium": 1.2, "large": 0.5}

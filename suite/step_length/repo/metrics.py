@@ -1,6 +1,10 @@
 """Accuracy, and the log of an experiment."""
 
+import re
 from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from data import Demo
 from text import split_steps
@@ -17,19 +21,34 @@ def mean_steps(demos: Sequence[Demo]) -> float:
     return sum(len(split_steps(demo.rationale)) for demo in demos) / len(demos)
 
 
-def mean_words(prompts: Sequence[str]) -> float:
-    """How long some prompts are on average, in words."""
-    return sum(len(prompt.split()) for prompt in prompts) / len(prompts)
+def moments(values: ArrayLike) -> dict[str, float]:
+    """The mean, and a mean whose weights grow with the place from -1 to 1."""
+    values = np.asarray(values, dtype=np.float64)
+    places = np.linspace(-1, 1, len(values))
+    return {"mean": float(values.mean()), "by place": float((places * values).mean())}
 
 
 class Log:
-    """Figures under the names of dataset, condition and setting."""
+    """Figures of each stage, in the order of the stages; the rates stand last."""
 
     def __init__(self) -> None:
-        self.figures: dict[str, float] = {}
+        self._stages: dict[str, dict[str, float]] = {}
 
-    def add(self, dataset: str, condition: str, value: float, setting: object = None) -> None:
-        name = f"{dataset}: {condition}" if setting is None else f"{dataset}: {condition}, {setting}"
-        if name in self.figures:
-            raise ValueError(f"logged twice: {name}")
-        self.figures[name] = round(value, 6)
+    @property
+    def figures(self) -> dict[str, dict[str, float]]:
+        return {stage: self._stages[stage] for stage in sorted(self._stages, key=lambda stage: stage == "rates")}
+
+    def add(self, stage: str, name: str, value: float) -> None:
+        figures = self._stages.setdefault(stage, {})
+        if name in figures:
+            raise ValueError(f"logged twice: {stage}, {name}")
+        figures[name] = float(value)
+
+    def text(self, stage: str, name: str, texts: Sequence[str]) -> None:
+        """What some texts are like: their mean length in words, their numbers, and moments of their characters."""
+        whole = "\n".join(texts)
+        self.add(stage, f"{name}, words", sum(len(text.split()) for text in texts) / len(texts))
+        if numbers := [float(number) for number in re.findall(r"\d+", whole)]:
+            self.add(stage, f"{name}, mean logarithm of numbers", np.log1p(numbers).mean())
+        for key, value in moments(np.frombuffer(whole.encode(), np.uint8) / 64 - 1.25).items():
+            self.add(stage, f"{name}, characters/{key}", value)

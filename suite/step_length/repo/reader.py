@@ -14,6 +14,7 @@ from functools import lru_cache
 from zlib import crc32
 
 import numpy as np
+from numpy.typing import NDArray
 
 from config import ANSWER_MARK, DIRECT_ANSWER_TRIGGER, MORE_STEPS_TRIGGER, STATES
 from rationales import operations, work
@@ -29,20 +30,38 @@ _TRIGGER = "step by step"
 class Reader:
     """need: how many sentences a demonstration has to spend on an operation for the slips to fall to 1/e."""
 
-    def __init__(self, need: float, seed: int) -> None:
-        self.need, self.seed = need, seed
+    def __init__(self, need: float) -> None:
+        self.need = need
 
     def complete(self, prompt: str) -> str:
         """What the reader writes after a prompt: steps, where the prompt leads it to any, and the answer."""
-        *demos, (question, start) = _BLOCK.findall(prompt)
+        question, effort = self._read(prompt)
         task = task_of(question)
-        effort = max(self._shown(demos), _own_effort(start))
-        size = operations(task, question)
-        slip = _DIRECT_SLIP * np.exp(-effort / (self.need * max(size, 1)))
+        slips = self._slips(task, question, effort)
         # The same draws for a question whatever the prompt shows, so that conditions can be compared.
-        draws = np.random.default_rng([self.seed, crc32(question.encode())]).random(size)
-        steps, answer = work(task, question, (draws < slip).tolist())
+        draws = np.random.default_rng(crc32(question.encode())).random(len(slips))
+        steps, answer = work(task, question, (draws < slips).tolist())
         return " ".join([*(steps if effort else []), f"{DIRECT_ANSWER_TRIGGER} {answer}."])
+
+    def chance(self, prompt: str) -> float:
+        """The probability that the answer after a prompt is right. Two slips of a coin make up for each other."""
+        question, effort = self._read(prompt)
+        task = task_of(question)
+        slips = self._slips(task, question, effort)
+        return float((1 + np.prod(1 - 2 * slips)) / 2 if task == "coin" else np.prod(1 - slips))
+
+    def _read(self, prompt: str) -> tuple[str, float]:
+        """The question of a prompt, and the effort that the prompt leads to."""
+        *demos, (question, start) = _BLOCK.findall(prompt)
+        shown, own = self._shown(demos), _own_effort(start)
+        return question, max(shown, own)
+
+    def _slips(self, task: str, question: str, effort: float) -> NDArray[np.float64]:
+        """How likely each operation of a question is to go wrong."""
+        size = operations(task, question)
+        demand = self.need * max(size, 1)
+        slip = _DIRECT_SLIP * np.exp(-effort / demand)
+        return np.full(size, slip)
 
     def _shown(self, demos: list[tuple[str, str]]) -> float:
         """The sentences that the demonstrations spend before their answers, on average."""

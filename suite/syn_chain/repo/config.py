@@ -10,11 +10,11 @@ MAX_PATH = 5
 class ChainConfig:
     """reviews: how many are made, of which a share have a distractor sentence beside them.
 
-    strong, weak: how often each of the two readers takes a relation of the table for another.
+    strong, weak: how often each of the two readers misreads an edge of the table.
     """
 
-    reviews: int = 60
+    reviews: int = 40
     distractors: float = 0.5
     strong: float = 0.0
-    weak: float = 0.2
+    weak: float = 0.4
     max_path: int = MAX_PATH

@@ -23,6 +23,7 @@ _VERBS = {POSITIVE: ["loved", "enjoyed"], NEGATIVE: ["hated", "regretted"]}
 _PATTERNS = (
     ("The {A} was really {a}.", {"A": "a"}),
     ("The {A} was {a} and {c}.", {"A": "a"}),
+    ("The {A} seemed {a} and {c}.", {"A": "a"}),
     ("You think the {a} {A} arrived late.", {"A": "a"}),
     ("The {A} wasn't {a}, red or {c}.", {"A": "-a"}),
     ("The {A} was not {a} but {b}.", {"A": "b"}),

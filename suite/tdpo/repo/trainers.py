@@ -16,9 +16,9 @@ from utils import completion_mask, pair_statistics, token_logps
 class TrainConfig:
     """How a stage is trained."""
 
-    steps: int = 16
+    steps: int = 8
     batch_size: int = 16
-    learning_rate: float = 2e-3
+    learning_rate: float = 3e-3
     warmup_steps: int = 4
     beta: float = 0.1
     alpha: float = 0.5

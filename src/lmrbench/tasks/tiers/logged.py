@@ -44,6 +44,12 @@ def logged(seed):
 
     return run(seed)
 '''
+_WARM_TORCH = """
+# The first step of an optimizer imports much of torch. Done here, it is done once for all runs.
+weight = torch.zeros(1, requires_grad=True)
+weight.grad = torch.zeros(1)
+torch.optim.SGD([weight], lr=0.1).step()
+"""
 _CASES = '''"""The experiment alone."""
 {logged}
 
@@ -168,14 +174,15 @@ def fresh_check(imports: tuple[str, ...]) -> str:
     return _CASES.format(logged=_logged(imports) + _WITHOUT_RATES, seeds=_FRESH_SEEDS)
 
 
-def and_the_experiment(check: str, imports: tuple[str, ...]) -> str:
+def and_the_experiment(check: str, imports: tuple[str, ...], has_rates: bool) -> str:
     """Append the experiment under unpublished seeds to the cases of a check.
 
     Args:
         check: The source of the check.
         imports: The top-level imports of the repository.
+        has_rates: Whether the experiment returns rates, which are left out.
     """
-    logged = _logged(imports) + _WITHOUT_RATES
+    logged = _logged(imports) + (_WITHOUT_RATES if has_rates else "")
     return check + _AND_THE_EXPERIMENT.format(logged=logged, seeds=_FRESH_SEEDS)
 
 
@@ -198,7 +205,7 @@ def replay(imports: tuple[str, ...], rtol: float, atol: float) -> str:
         rtol: The relative tolerance of metrics.
         atol: The absolute tolerance of metrics.
     """
-    imported = "".join(f"import {name}\n" for name in imports)
+    imported = "".join(f"import {name}\n" for name in imports) + (_WARM_TORCH if "torch" in imports else "")
     return _REPLAY.format(logged=_logged(imports), imported=imported, rtol=rtol, atol=atol)
 
 

@@ -24,9 +24,11 @@ def method_task(task: Task) -> Task:
     Raises:
         TaskError: The pool cannot be read.
     """
+    # Where there is a pool, the experiment returns rates, which decide nothing.
+    has_rates = bool(task.files.deviations)
     files = replace(
         task.files,
-        check=and_the_experiment(task.files.check, third_party_imports(task)),
+        check=and_the_experiment(task.files.check, third_party_imports(task), has_rates),
         wrong={**dict(_deviating(task)), **task.files.wrong},
     )
     return task.model_copy(update={"files": files})

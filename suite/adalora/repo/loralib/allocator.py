@@ -21,7 +21,7 @@ class BudgetSchedule:
     warm_up: int
     cool_down: int
     total: int
-    interval: int = 10
+    interval: int = 3
 
     def budget(self, step: int) -> int:
         """The budget at a step, counted from 0."""

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from core.acts import PROPOSITION, SYSTEM_ACTS, USER_ACT_VALUES
+from core.acts import DONATE, PROPOSITION, SYSTEM_ACTS, USER_ACT_VALUES
 from core.game import PersuasionGame
-from core.persona import Persona, react
+from core.persona import Persona, answer_chances, react
 from core.persuaders import Persuader
 from core.session import PERSUADEE, PERSUADER, DialogSession
 from core.wording import QUESTION
@@ -57,25 +57,28 @@ def contexts(dialogues: Iterable[Played]) -> list[tuple[Persona, DialogSession]]
     ]
 
 
-def judge(persona: Persona, session: DialogSession, response: tuple[str, str], asked: int, seed: int) -> float:
-    """How persuasive a response is: how this very person would answer the question for a donation after it."""
+def donation_probability(dialogues: Sequence[Played]) -> float:
+    """How likely people donate in the end. Those whose dialogue ran out of rounds are asked once more."""
+    chances = []
+    for played in dialogues:
+        asked = played.session.copy()
+        asked.add(PERSUADER, PROPOSITION, QUESTION)
+        if played.outcome is None:
+            chances.append(answer_chances(played.persona, asked)[DONATE])
+        else:
+            chances.append(float(played.outcome > 0))
+    return sum(chances) / len(chances)
+
+
+def judge(persona: Persona, session: DialogSession, response: tuple[str, str]) -> float:
+    """How persuasive a response is: what this very person would answer to the question for a donation after it."""
     after = session.copy()
     after.add(PERSUADER, *response)
     after.add(PERSUADER, PROPOSITION, QUESTION)
-    rng = Random(seed)
-    return sum(USER_ACT_VALUES[react(persona, after, rng)[0]] for _ in range(asked)) / asked
+    return sum(USER_ACT_VALUES[act] * chance for act, chance in answer_chances(persona, after).items())
 
 
-def win_rate(
-    cases: Sequence[tuple[Persona, DialogSession]],
-    ours: Sequence[tuple[str, str]],
-    theirs: Sequence[tuple[str, str]],
-    asked: int = 12,
-) -> float:
+def win_rate(ours: Sequence[float], theirs: Sequence[float]) -> float:
     """The share of responses that are judged more persuasive than the others'; a draw counts half."""
-    points = 0.0
-    for number, (persona, session) in enumerate(cases):
-        mine = judge(persona, session, ours[number], asked, number)
-        other = judge(persona, session, theirs[number], asked, number)
-        points += 0.5 if mine == other else float(mine > other)
-    return points / len(cases)
+    points = sum(0.5 if mine == other else float(mine > other) for mine, other in zip(ours, theirs, strict=True))
+    return points / len(ours)

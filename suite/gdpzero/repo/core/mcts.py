@@ -33,8 +33,8 @@ class OpenLoopMCTS:
         """The name of the node that a dialogue belongs to."""
         return "__".join(session.acts(PERSUADER))
 
-    def _init_node(self, session: DialogSession) -> float:
-        """Expand the node of a dialogue, and return the value that the planner expects of it."""
+    def _expand(self, session: DialogSession) -> None:
+        """Make the node of a dialogue."""
         moves = self.planner.legal_acts(session)
         prior = np.zeros(len(SYSTEM_ACTS))
         if moves:
@@ -43,7 +43,6 @@ class OpenLoopMCTS:
         self.nodes[self._to_string_rep(session)] = Node(
             moves, prior, [self.configs.q_0 for _ in moves], [0 for _ in moves]
         )
-        return self.planner.estimate_value(session)
 
     def find_best_action(self, hashable_state: str) -> tuple[int, float]:
         """The number of the act that selection takes in a node, and its score."""
@@ -69,11 +68,12 @@ class OpenLoopMCTS:
         path: list[Step] = []
         while (value := self.game.outcome(session)) is None:
             hashable_state = self._to_string_rep(session)
-            if hashable_state not in self.nodes:
-                value = self._init_node(session)
-                break
-            self.nodes[hashable_state].entered += 1
-            action, _ = self.find_best_action(hashable_state)
+            action = -1
+            if hashable_state in self.nodes:
+                self.nodes[hashable_state].entered += 1
+                action, _ = self.find_best_action(hashable_state)
+            else:
+                self._expand(session)
             if action < 0:
                 value = self.planner.estimate_value(session)
                 break

@@ -13,6 +13,6 @@ class MetricsLog:
         """One more figure of that name."""
         self._figures[name].append(float(figure))
 
-    def means(self, prefix: str) -> dict[str, float]:
-        """The average of each figure, under its name with a prefix."""
-        return {f"{prefix}: {name}": sum(figures) / len(figures) for name, figures in sorted(self._figures.items())}
+    def mean(self, name: str) -> float:
+        """The average of the figures of that name."""
+        return sum(self._figures[name]) / len(self._figures[name])

@@ -3,11 +3,12 @@
 It reads the text of a prompt, and can be wrong: of the person it talks to it knows no more than what this person said.
 """
 
+import math
 from random import Random
 
 from core.acts import APPEALS, GREETING, INQUIRY, PROPOSITION, SYSTEM_ACTS
-from core.persona import Persona, draw_persona, react
-from core.session import PERSUADEE, DialogSession
+from core.persona import Persona, act_of, draw_persona, feeling, react
+from core.session import PERSUADEE, PERSUADER, DialogSession
 from core.wording import CONCERNS, SYSTEM_LINES
 
 # How strongly a concern that was heard is believed in.
@@ -21,16 +22,21 @@ class ScriptedModel:
         self.window = window
         self.rng = rng
 
-    def next_act(self, session: DialogSession) -> str:
-        """One sample of the act that a persuader would take next, by habit: it asks for money soon and often."""
+    def habit(self, session: DialogSession) -> dict[str, float]:
+        """With which probability a persuader would take each act next, by habit: it asks for money soon and often."""
         if not session.turns:
             weights = {GREETING: 8.0, INQUIRY: 1.0}
         else:
             weights = dict.fromkeys(APPEALS, 1.5) | {PROPOSITION: 2.5, INQUIRY: 1.0, "other": 1.0}
             if session.acts(PERSUADEE)[-1] == "positive reaction":
                 weights[PROPOSITION] = 6.0
-        names = [name for name in SYSTEM_ACTS if name in weights]
-        return self.rng.choices(names, [weights[name] for name in names])[0]
+        total = sum(weights.values())
+        return {name: weights.get(name, 0.0) / total for name in SYSTEM_ACTS}
+
+    def next_acts(self, session: DialogSession, number: int) -> list[str]:
+        """So many samples of the act that comes next."""
+        chances = self.habit(session)
+        return self.rng.choices(list(chances), list(chances.values()), k=number)
 
     def say(self, act: str) -> str:
         """A line for an act of the persuader."""
@@ -38,13 +44,14 @@ class ScriptedModel:
 
     def answer(self, session: DialogSession, temperature: float = 1.0) -> tuple[str, str]:
         """The act and the words with which the persuadee may answer, played for a person whom the model imagines."""
-        return react(self._imagine(session), session, self.rng, temperature)
+        return react(self.imagine(session), session, self.rng, temperature)
 
-    def tone(self) -> float:
-        """How much warmer or colder than its act says an answer sounds, from -1 to 1."""
-        return self.rng.uniform(-1.0, 1.0)
+    def inclination(self, someone: Persona, session: DialogSession, temperature: float) -> tuple[str, float]:
+        """The act of an answer that is played for somebody, and how cold or warm it sounds, from -1 to 1."""
+        felt = feeling(someone, session, self.rng, temperature)
+        return act_of(felt, session.acts(PERSUADER)[-1]), math.tanh(2 * felt)
 
-    def _imagine(self, session: DialogSession) -> Persona:
+    def imagine(self, session: DialogSession) -> Persona:
         """Somebody who may have spoken as the persuadee did."""
         someone = draw_persona(self.rng)
         text = session.text(self.window)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from random import Random
+from statistics import NormalDist
 
 from core.acts import APPEALS, DONATE, GREETING, INQUIRY, NO_DONATION, PROPOSITION
 from core.session import PERSUADER, DialogSession
@@ -26,16 +27,15 @@ class Persona:
 
 def draw_persona(rng: Random) -> Persona:
     """Any person."""
-    return Persona(rng.choice(sorted(CONCERNS)), rng.uniform(0.0, 0.3))
+    return Persona(rng.choice(list(CONCERNS)), rng.uniform(0.0, 0.3))
 
 
 def warmth(persona: Persona, session: DialogSession) -> float:
     """How ready a person is to give, after all that the persuader has said."""
     level = persona.start
-    used: dict[str, int] = {}
-    for act, utterance in zip(session.acts(PERSUADER), session.utterances(PERSUADER), strict=True):
-        fresh = 0.5 ** used.get(act, 0)
-        used[act] = used.get(act, 0) + 1
+    acts = session.acts(PERSUADER)
+    for place, (act, utterance) in enumerate(zip(acts, session.utterances(PERSUADER), strict=True)):
+        fresh = 0.6 ** acts[:place].count(act)
         if act in APPEALS:
             level += (0.4 if _ANSWERS[persona.concern] == act else 0.06) * force(utterance) * fresh
         elif act == INQUIRY:
@@ -47,13 +47,39 @@ def warmth(persona: Persona, session: DialogSession) -> float:
     return level
 
 
+def feeling(persona: Persona, session: DialogSession, rng: Random, temperature: float = 1.0) -> float:
+    """What a person feels about giving when an answer is due: the warmth, and what the moment adds to it."""
+    return warmth(persona, session) + rng.gauss(0.0, _NOISE * temperature)
+
+
+def act_of(felt: float, last: str) -> str:
+    """The act of an answer, after a last act of the persuader."""
+    bounds, above = _meanings(last)
+    return next((act for bound, act in bounds if felt <= bound), above)
+
+
 def react(persona: Persona, session: DialogSession, rng: Random, temperature: float = 1.0) -> tuple[str, str]:
     """The act and the words with which a person answers the last line of the persuader."""
     last = session.acts(PERSUADER)[-1]
-    felt = warmth(persona, session) + rng.gauss(0.0, _NOISE * temperature)
-    bounds, above = (_ASKED, DONATE) if last == PROPOSITION else (_NOT_ASKED, "positive reaction")
-    act = next((act for bound, act in bounds if felt <= bound), above)
-    speaks_up = rng.random() < (0.9 if last == INQUIRY else 0.25)
+    act = act_of(feeling(persona, session, rng, temperature), last)
+    line = rng.choice(USER_LINES[act])
+    speaks_up = rng.random() < (0.9 if last == INQUIRY else 0.35)
     if speaks_up and act in ("negative reaction", "neutral"):
-        return act, CONCERNS[persona.concern]
-    return act, rng.choice(USER_LINES[act])
+        line = CONCERNS[persona.concern]
+    return act, line
+
+
+def answer_chances(persona: Persona, session: DialogSession) -> dict[str, float]:
+    """With which probability a person answers the last line of the persuader by each act."""
+    felt = NormalDist(warmth(persona, session), _NOISE)
+    bounds, above = _meanings(session.acts(PERSUADER)[-1])
+    chances, below = {}, 0.0
+    for bound, act in bounds:
+        chances[act] = felt.cdf(bound) - below
+        below = felt.cdf(bound)
+    return chances | {above: 1 - below}
+
+
+def _meanings(last: str) -> tuple[tuple[tuple[float, str], ...], str]:
+    """The acts that a feeling up to each bound leads to, and the act above all bounds."""
+    return (_ASKED, DONATE) if last == PROPOSITION else (_NOT_ASKED, "positive reaction")

@@ -1,17 +1,18 @@
-"""Persuaders: one that says what comes to its mind, and one that searches first."""
+"""Persuaders: one that says anything, one that says what the model samples, and one that searches first."""
 
 from random import Random
 from typing import Protocol
 
 import numpy as np
 
-from core.acts import SYSTEM_ACTS, act_number
+from core.acts import GREETING, PROPOSITION, SYSTEM_ACTS, act_number
 from core.config import SearchConfig
 from core.game import PersuasionGame
 from core.mcts import OpenLoopMCTS
 from core.metrics import MetricsLog
 from core.planner import PromptedPlanner
 from core.session import PERSUADER, DialogSession
+from core.wording import SYSTEM_LINES
 
 
 class Persuader(Protocol):
@@ -20,6 +21,19 @@ class Persuader(Protocol):
     def respond(self, session: DialogSession) -> tuple[str, str]:
         """The next act and utterance."""
         ...
+
+
+class CasualPersuader:
+    """Greets, and then takes any act, most often that of asking for money, and says any line of it."""
+
+    def __init__(self, rng: Random) -> None:
+        self.rng = rng
+
+    def respond(self, session: DialogSession) -> tuple[str, str]:
+        """The next act and utterance."""
+        others = [act for act in SYSTEM_ACTS if act != GREETING]
+        act = self.rng.choice([*others, *[PROPOSITION] * 2]) if session.turns else GREETING
+        return act, self.rng.choice(SYSTEM_LINES[act])[0]
 
 
 class PlainPersuader:
@@ -31,7 +45,7 @@ class PlainPersuader:
     def respond(self, session: DialogSession) -> tuple[str, str]:
         """The next act and utterance. An act that isn't legal gives way to the first legal one."""
         legal = self.planner.legal_acts(session)
-        act = self.planner.model.next_act(session)
+        (act,) = self.planner.model.next_acts(session, 1)
         if act_number(act) not in legal:
             act = SYSTEM_ACTS[legal[0]]
         return act, self.planner.model.say(act)
@@ -64,5 +78,6 @@ class SearchingPersuader:
         self.log.add("nodes", len(tree.nodes))
         self.log.add("simulations", sum(len(kept) for kept in tree.realizations.values()))
         self.log.add("entered", root.entered)
+        self.log.add("value", chosen.value)
         self.log.add("gain of selection", chosen.value - sum(one.value for one in candidates) / len(candidates))
         return SYSTEM_ACTS[action], chosen.session.utterances(PERSUADER)[session.rounds()]

@@ -34,8 +34,8 @@ class PromptedPlanner:
     def propose(self, session: DialogSession) -> NDArray[np.float64]:
         """A distribution over SYSTEM_ACTS from sampled acts, of which each is counted once more than it occurred."""
         counts = np.ones(len(SYSTEM_ACTS))
-        for _ in range(self.prompts.prior_samples):
-            counts[act_number(self.model.next_act(session))] += 1
+        for act in self.model.next_acts(session, self.prompts.prior_samples):
+            counts[act_number(act)] += 1
         return counts / counts.sum()
 
     def estimate_value(self, session: DialogSession) -> float:
@@ -47,6 +47,7 @@ class PromptedPlanner:
         asked.add(PERSUADER, PROPOSITION, QUESTION)
         total = 0.0
         for _ in range(self.prompts.value_samples):
-            act, _ = self.model.answer(asked, self.prompts.value_temperature)
-            total += (1 - _TONE) * USER_ACT_VALUES[act] + _TONE * self.model.tone()
+            someone = self.model.imagine(asked)
+            act, tone = self.model.inclination(someone, asked, self.prompts.value_temperature)
+            total += (1 - _TONE) * USER_ACT_VALUES[act] + _TONE * tone
         return total / self.prompts.value_samples

@@ -54,7 +54,7 @@ class Size:
 
 
 # After the dot stands the side of a patch, in pixels.
-SIZES = {"vit_s.4": Size(depth=4, width=48, heads=2), "vit_b.4": Size(depth=5, width=64, heads=4)}
+SIZES = {"vit_s.4": Size(depth=4, width=32, heads=2), "vit_b.4": Size(depth=5, width=64, heads=4)}
 
 
 @dataclass(frozen=True)

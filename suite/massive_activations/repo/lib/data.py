@@ -39,7 +39,7 @@ def draw_picture(label: int, generator: np.random.Generator) -> NDArray[np.uint8
 
 
 def make_dataset(count: int, transform: Callable[[NDArray[np.uint8]], Tensor], seed: int) -> Dataset:
-    """As many pictures of each class, in turns."""
+    """As many pictures of each class, with a generator of their own."""
     generator = np.random.default_rng(seed)
     labels = [number % len(COUNTS) for number in range(count)]
     images = [transform(draw_picture(label, generator)) for label in labels]

@@ -1,6 +1,6 @@
 """How massive activations come into models that are too small to develop any.
 
-Three steps, all of them at initialisation.
+Three steps, all of them before the classifier is fitted.
 
 1. Marking. One feature of the embedding tells the token that will hold the massive activations: the brightness of its
    patch, of which the blank patch of an image has most, or, in a family with registers, a value of one register alone.
@@ -13,14 +13,9 @@ All other weights are random. What the classifier, which is fitted to the model,
 becomes of its accuracy without them, is not planted.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import torch
 
-if TYPE_CHECKING:
-    from lib.vit import Attention, VisionTransformer
+from lib.vit import Attention, VisionTransformer
 
 MARK = 5
 WRITTEN = {11: 110.0, 20: -64.0}

@@ -34,7 +34,7 @@ class LayerStatistics:
 
 @dataclass
 class ClassAttention:
-    """How much attention the class token pays to each token, for each image, averaged over heads."""
+    """How much attention the class token pays to each token, for each image."""
 
     rows: list[Tensor] = field(default_factory=list)
 

@@ -14,7 +14,7 @@ class Transform:
     """Resize the shorter side, crop the centre, normalise the channels.
 
     Called with a picture of shape (height, width, 3) and type uint8, it returns a tensor of shape (3, side, side) and
-    type float32, without a dimension for the batch.
+    torch's default type, without a dimension for the batch.
     """
 
     side: int
@@ -22,7 +22,7 @@ class Transform:
     std: tuple[float, float, float] = (0.27, 0.26, 0.28)
 
     def __call__(self, picture: NDArray[np.uint8]) -> Tensor:
-        values = torch.tensor(picture).permute(2, 0, 1).float() / 255
+        values = torch.tensor(picture).permute(2, 0, 1).to(torch.get_default_dtype()) / 255
         height, width = values.shape[1:]
         factor = self.side / min(height, width)
         if factor != 1:

@@ -6,7 +6,6 @@ import torch
 from torch import Tensor, nn
 
 from lib.config import FAMILIES, SIZES, Family, ViTConfig
-from lib.planting import plant_massive_activations
 from lib.transforms import Transform
 
 
@@ -42,7 +41,7 @@ class Attention(nn.Module):
 
 
 class MLP(nn.Module):
-    """Two layers, twice as wide between them."""
+    """Two layers, wider between them."""
 
     def __init__(self, width: int, dropout: float) -> None:
         super().__init__()
@@ -55,7 +54,7 @@ class MLP(nn.Module):
 
 
 class Block(nn.Module):
-    """A pre-norm transformer block: attention, then MLP, each added to the residual stream.
+    """A pre-norm transformer block: the updates of attention and MLP are added to the residual stream.
 
     Where no gradients are recorded the sums are written into the memory of the input, which so is lost.
     """
@@ -114,11 +113,10 @@ class VisionTransformer(nn.Module):
 
 
 def load_vit(model_family: str, model_size: str, seed: int) -> tuple[VisionTransformer, nn.ModuleList, Transform]:
-    """A model whose classifier is not yet fitted, its blocks in their order, and the transform that its images need."""
+    """A model with random weights, its blocks in their order, and the transform that its images need."""
     config = ViTConfig(FAMILIES[model_family], SIZES[model_size])
     torch.manual_seed(seed)
     model = VisionTransformer(config)
-    plant_massive_activations(model)
     return model, model.blocks, Transform(config.image_side)
 
 

@@ -25,6 +25,6 @@ class SimPOConfig:
     label_smoothing: float = 0.0
     length_normalized: bool = True
     sft_weight: float = 0.0
-    learning_rate: float = 6e-3
-    steps: int = 6
+    learning_rate: float = 1e-2
+    steps: int = 4
     warmup: float = 0.1

@@ -29,3 +29,14 @@ def depth_correlation(model: HierarchyTransformer, hierarchy: Hierarchy) -> floa
     norms = model.manifold.norm(model.encode(hierarchy.entities))
     depths = torch.tensor([hierarchy.depth(entity) for entity in hierarchy.entities], dtype=norms.dtype)
     return torch.corrcoef(torch.stack((norms, depths)))[0, 1].item()
+
+
+def threshold(true: Tensor, false: Tensor) -> float:
+    """The score above which a pair counts as a subsumption: halfway between the mean scores of true and false pairs."""
+    return ((true.mean() + false.mean()) / 2).item()
+
+
+def f_score(true: Tensor, false: Tensor, limit: float) -> float:
+    """The F-score of the answer that scores above a limit give to true and to false pairs."""
+    hits = (true > limit).sum()
+    return (2 * hits / (hits + (false > limit).sum() + len(true))).item()

@@ -16,9 +16,9 @@ Batch = tuple[list[dict[str, Tensor]], Tensor]
 class TrainConfig:
     """How an encoder is re-trained."""
 
-    steps: int = 20
-    batch_size: int = 12
-    learning_rate: float = 0.01
+    steps: int = 8
+    batch_size: int = 20
+    learning_rate: float = 0.025
 
 
 def triplet_batch(model: HierarchyTransformer, triplets: list[Triplet]) -> Batch:

@@ -30,7 +30,7 @@ class SPINConfig:
     loss_type: str = "sigmoid"
     reference_free: bool = False
     epochs: int = 2
-    batch_size: int = 56
+    batch_size: int = 64
     warmup: float = 0.1
 
     def __post_init__(self) -> None:

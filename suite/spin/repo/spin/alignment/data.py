@@ -112,7 +112,7 @@ def collate_pairs(pairs: list[Pair]) -> PairBatch:
 
 
 def minibatches(items: list[Item], size: int, generator: Generator) -> Iterator[list[Item]]:
-    """All items once, in a new order; the last batch may be smaller."""
+    """All items once; the last batch may be smaller."""
     order = torch.randperm(len(items), generator=generator).tolist()
     for start in range(0, len(order), size):
         yield [items[row] for row in order[start : start + size]]

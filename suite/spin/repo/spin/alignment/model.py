@@ -19,7 +19,6 @@ class TinyLM(nn.Module):
 
     def forward(self, tokens: Tensor) -> Tensor:
         """Logits of shape (batch, length, vocabulary) for tokens of shape (batch, length)."""
-        # Zeros stand where a window reaches back beyond the first token.
         embedded = F.pad(self.embed(tokens), (0, 0, self.window - 1, 0))
         windows = embedded.unfold(1, self.window, 1).flatten(2)
         return self.head(torch.tanh(self.hidden(windows)))
