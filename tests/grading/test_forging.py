@@ -58,36 +58,42 @@ draws = [{ count = 2, seed = 6, attempt = 0 }]
 stage = "blends"
 file = "experiment.py"
 why = "Another rate."
+allowed_by = "The paper does not say."
 old = "RATE = 0.5"
 new = "RATE = 0.25"
 [deviation.faster]
 stage = "blends"
 file = "experiment.py"
 why = "A rate above one."
+allowed_by = "The paper does not say."
 old = "RATE = 0.5"
 new = "RATE = 1.25"
 [deviation.count]
 stage = "values"
 file = "experiment.py"
 why = "More values."
+allowed_by = "The paper does not say."
 old = "COUNT = 6"
 new = "COUNT = 8"
 [deviation.never_zero]
 stage = "values"
 file = "experiment.py"
 why = "Values from one half on."
+allowed_by = "The paper does not say."
 old = "    values = [draws.random() for _ in range(COUNT)]"
 new = "    values = [draws.uniform(0.5, 1.0) for _ in range(COUNT)]"
 [deviation.from_zero]
 stage = "blends"
 file = "weighting.py"
 why = "Weights from zero."
+allowed_by = "The paper does not say."
 old = "    return [float(position + 1) for position in range(count)]"
 new = "    return [float(position) for position in range(count)]"
 [deviation.squares]
 stage = "blends"
 file = "weighting.py"
 why = "Squares."
+allowed_by = "The paper does not say."
 old = "    return [float(position + 1) for position in range(count)]"
 new = "    return [float(position + 1) ** 2 for position in range(count)]"
 """
@@ -96,36 +102,42 @@ BAD = """
 stage = "blends"
 file = "blending.py"
 why = "What nobody sees."
+allowed_by = "The paper does not say."
 old = "            return 0.0"
 new = "            return 1.0"
 [deviation.quarter]
 stage = "blends"
 file = "experiment.py"
 why = "The rate, said otherwise."
+allowed_by = "The paper does not say."
 old = "    second = Blender(2.0).blend([value * RATE for value in values[1:]])"
 new = "    second = Blender(2.0).blend([value / 4 for value in values[1:]])"
 [deviation.broken]
 stage = "blends"
 file = "experiment.py"
 why = "Divides by nothing."
+allowed_by = "The paper does not say."
 old = '        "blends": {"first": first, "second": second, "ratio": first / second},'
 new = '        "blends": {"first": first, "second": second, "ratio": first / 0},'
 [deviation.loud]
 stage = "blends"
 file = "blending.py"
 why = "Far too large."
+allowed_by = "The paper does not say."
 old = "        self.scale = scale"
 new = "        self.scale = scale * 100"
 [deviation.early]
 stage = "blends"
 file = "experiment.py"
 why = "Other values."
+allowed_by = "The paper does not say."
 old = "    draws = Random(seed)"
 new = "    draws = Random(seed + 1)"
 [deviation.counted]
 stage = "rates"
 file = "experiment.py"
 why = "Smaller values are large."
+allowed_by = "The paper does not say."
 old = "LARGE = 0.5"
 new = "LARGE = 0.1"
 """
@@ -294,7 +306,7 @@ def test_an_unfair_draw_is_refused_with_the_reason(suite):
     task = task_of(suite, POOL + BAD)
     refused = {}
     with open_pool("bubblewrap", (), 1) as workers:
-        for seed in range(8):
+        for seed in range(20):
             draw = fair_draw(
                 task,
                 deviation_pool(task),
@@ -325,6 +337,7 @@ def test_an_unfair_draw_is_refused_with_the_reason(suite):
 def test_a_draw_whose_search_takes_too_many_runs_is_refused_without_one(suite):
     many = "".join(
         f'[deviation.rate_{number}]\nstage = "blends"\nfile = "experiment.py"\nwhy = "Another rate."\n'
+        f'allowed_by = "The paper does not say."\n'
         f'old = "RATE = 0.5"\nnew = "RATE = 0.{number}"\n'
         for number in range(51, 99)
     )

@@ -59,6 +59,7 @@ def suite(tmp_path):
         (suite / paper / "deviations.toml").write_text(
             "".join(
                 f'[deviation.{stage}_{place}]\nstage = "{stage}"\nfile = "experiment.py"\nwhy = "Another setting."\n'
+                'allowed_by = "The paper does not say."\n'
                 f'old = "{stage.upper()}_{place} = 1"\nnew = "{stage.upper()}_{place} = 2"\n'
                 for stage in STAGES
                 for place in range(EACH)
