@@ -60,8 +60,7 @@ def observe(case):
     if "seed" in case:
         from experiment import run
 
-        # Rates may jump where rounding decides.
-        return {"experiment": {stage: metrics for stage, metrics in run(case["seed"]).items() if stage != "rates"}}
+        return {"experiment": run(case["seed"])}
     from repe.rep_readers import PCARepReader
 
     earlier = case.get("earlier", {})

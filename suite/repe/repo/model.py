@@ -1,6 +1,5 @@
 """A small transformer whose embeddings hold a concept in one direction, among much that is not the concept."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -19,7 +18,7 @@ class ModelConfig:
 
 
 class TinyTransformer(nn.Module):
-    """Residual attention, and a feed-forward part; random weights, and a planted concept."""
+    """Residual attention over all tokens, and a feed-forward part; random weights, and a planted concept."""
 
     def __init__(self, config: ModelConfig, amounts: Tensor, seed: int) -> None:
         """amounts: how much of the concept each word holds, (words,)."""
@@ -34,18 +33,12 @@ class TinyTransformer(nn.Module):
         self.attention = [draw(config.width, config.width) for _ in range(config.layers)]
         self.mixing = [0.5 * draw(config.width, config.width) for _ in range(config.layers)]
 
-    def forward(self, ids: Tensor, edits: Mapping[int, Callable[[Tensor], Tensor]] | None = None) -> list[Tensor]:
-        """Hidden states of the embedding and of each layer, each (batch, length, width).
-
-        edits: layer to a change of hidden states, which the next layer then sees.
-        """
+    def forward(self, ids: Tensor) -> list[Tensor]:
+        """Hidden states of the embedding and of each layer, each (batch, length, width)."""
         states = [self.embedding[ids]]
-        for layer, (attention, mixing) in enumerate(zip(self.attention, self.mixing, strict=True), start=1):
+        for attention, mixing in zip(self.attention, self.mixing, strict=True):
             x = states[-1]
             weights = torch.softmax(x @ attention @ x.transpose(1, 2), dim=-1)
             x = x + weights @ x
-            x = F.layer_norm(x + torch.tanh(x @ mixing), x.shape[-1:])
-            if edits and layer in edits:
-                x = edits[layer](x)
-            states.append(x)
+            states.append(F.layer_norm(x + torch.tanh(x @ mixing), x.shape[-1:]))
         return states
