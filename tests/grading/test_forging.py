@@ -436,6 +436,13 @@ def test_the_whole_way_on_the_command_line(suite, tmp_path, monkeypatch):
     assert "correct and robust" in run("why", "run", "toy/forensic_2_6")
     assert "Forensic tasks by number of changes" in run("report", "run", "--markdown")
     assert "1/1" in run("grade", "--golden", "--mask", "--tier", "forensic", "--out", "built-in")
+    run("run", "--tier", "forensic", "--no-report", "--out", "systems")
+    first = (tmp_path / "systems" / "submissions.jsonl").read_text()
+    systems = [json.loads(line)["system"] for line in first.splitlines()]
+    assert sorted(systems) == ["golden", "mask", "nearest", "search"]
+    monkeypatch.setattr("lmrbench.cli.run.searched", lambda *_: pytest.fail("what is found is searched for again"))
+    run("run", "--tier", "forensic", "--no-report", "--out", "systems")
+    assert (tmp_path / "systems" / "submissions.jsonl").read_text() == first
     refused = CliRunner().invoke(app, ["export", "toy", "--fresh", "3", "--to", "x", "--suite", str(suite)])
     assert "--fresh needs --tier forensic" in str(refused.exception)
 

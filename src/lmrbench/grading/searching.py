@@ -72,18 +72,18 @@ def searched(
     Yields:
         An answer for each task, whose label says how many programs were tried for it.
     """
-    search: _Search | None = None
+    search: _Searcher | None = None
     for task in tasks:
         faithful = {**task.files.repository, **task.files.shown}
         if search is None or search.faithful != faithful:
-            search = _Search(faithful, generic_edits(task.files.shown))
+            search = _Searcher(faithful, generic_edits(task.files.shown))
         edits, runs = search.changes(task, workers, partial(advance, task.id))
         files = {**task.files.shown, **_made(faithful, edits)}
         code = {path: decode(data)[0] for path, data in files.items()}
         yield Submission(system=SYSTEM, task=task.id, label=f"{runs} runs", code=code)
 
 
-class _Search:
+class _Searcher:
     """Searches in the tasks of one paper, and keeps what single edits log."""
 
     def __init__(self, faithful: Mapping[str, bytes], edits: Sequence[Edit]) -> None:
