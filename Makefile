@@ -114,7 +114,7 @@ test-lowest: .venv/installed system
 	$(BIN)/uv venv --quiet --seed --clear --python $(BIN)/python .venv/lowest
 	echo 'torch; python_version < "0"' > .venv/lowest/without
 	$(BIN)/uv pip install --quiet --python $(LOWEST)/python --resolution lowest-direct --override .venv/lowest/without \
-		-e '.[docker,figures,real]'
+		-e '.[docker,figures,real,texts]'
 	$(BIN)/uv pip install --quiet --python $(LOWEST)/python axe-playwright-python hypothesis pytest pytest-xdist
 	$(LOWEST)/pytest -n auto --dist worksteal -m "not slow and not docker"
 

@@ -22,7 +22,19 @@ class Absent:
             raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
 sys.meta_path.insert(0, Absent())
 """
-EXTRAS = ("torch", "matplotlib", "transformers", "docker", "ray", "verifiers", "inspect_swe", "pypi_simple", "sklearn")
+EXTRAS = (
+    "torch",
+    "matplotlib",
+    "transformers",
+    "docker",
+    "ray",
+    "verifiers",
+    "inspect_swe",
+    "pypi_simple",
+    "sklearn",
+    "rapidfuzz",
+    "sentence_transformers",
+)
 # Modules that are imported for one extra alone.
 OF_EXTRAS = ("sandbox.cluster", "sandbox.backends.docker", "sandbox.backends.images", "integrations.verifiers")
 

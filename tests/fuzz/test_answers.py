@@ -7,9 +7,9 @@ from tests.fuzz.generated import leaves, observations
 from lmrbench.grading.compare import compare, margin
 from lmrbench.sandbox.inside.encoding import Array, decode, encode
 from lmrbench.sandbox.inside.framing import HEADER, FrameReader, pack
-from lmrbench.tasks.model import Tolerance
+from lmrbench.tasks.model import Bounds, Tolerance
 
-TOLERANCE = Tolerance()
+BOUNDS = Bounds(Tolerance())
 LIMIT = 1 << 20
 
 
@@ -41,7 +41,7 @@ def test_an_observation_comes_back_and_agrees_with_itself(value):
         payload = encode(value)
     except (TypeError, ValueError):
         return
-    assert compare(decode(payload), decode(payload), TOLERANCE) is None
+    assert compare(decode(payload), decode(payload), BOUNDS) is None
 
 
 @given(observations, st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), min_size=1, max_size=5))
@@ -80,8 +80,8 @@ def test_two_observations_can_always_be_compared(golden, observed):
         one, other = (decode(encode(value)) for value in (golden, observed))
     except (TypeError, ValueError):
         return
-    difference = compare(one, other, TOLERANCE)
-    factor = margin(one, other, TOLERANCE)
+    difference = compare(one, other, BOUNDS)
+    factor = margin(one, other, BOUNDS)
 
     assert difference is None or isinstance(difference, str)
     assert (difference is None) == (factor is not None and factor <= 1)

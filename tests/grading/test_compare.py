@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lmrbench.grading.compare import compare
 from lmrbench.sandbox.inside.encoding import decode, encode
-from lmrbench.tasks.model import Tolerance
+from lmrbench.tasks.model import Bounds, Tolerance
 
 torch = pytest.importorskip("torch", reason="NOT TESTED: torch is not installed")
 
@@ -21,7 +21,7 @@ def _kind_of(value):
 
 
 def difference(golden, observed, tolerances=None):
-    return compare(decode(encode(golden)), decode(encode(observed)), TOLERANCE, tolerances)
+    return compare(decode(encode(golden)), decode(encode(observed)), Bounds(TOLERANCE, tolerances or {}))
 
 
 @pytest.mark.parametrize(

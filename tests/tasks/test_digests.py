@@ -31,6 +31,7 @@ GRADED = {
     "the check": ("checks/blend.py", "", "# more\n"),
     "a tolerance": ("task.toml", "rtol = 1e-9", "rtol = 1e-8"),
     "a tolerance of a key": ("task.toml", "tolerance =", "tolerances = { x = { rtol = 0.1 } }\ntolerance ="),
+    "a similarity of a key": ("task.toml", "tolerance =", "similarities = { x = { threshold = 0.9 } }\ntolerance ="),
     "the memory": ("task.toml", "memory_mb = 256", "memory_mb = 128"),
 }
 TOLD = {

@@ -242,7 +242,7 @@ def _probed(laboratory: Laboratory, probe: str, files: dict[str, bytes]) -> str:
         return ""
     if not other:
         return "its own input: it fails, and the golden does not"
-    difference = compare(decode(golden[0].payload), decode(other[0].payload), task.tolerance, task.tolerances)
+    difference = compare(decode(golden[0].payload), decode(other[0].payload), task.bounds)
     return f"its own input: {difference}" if difference else ""
 
 

@@ -1,60 +1,64 @@
 """Compare what a candidate returned with what the reference returned.
 
 This runs outside of every sandbox, on decoded data. Floats agree within the tolerance, NaN equals NaN, infinities must
-be equal, and so must everything else, shapes and dtypes included. A Python int is accepted as a float.
+be equal, and so must everything else, shapes and dtypes included. A Python int is accepted as a float. Texts must be
+equal, or as similar as the task asks.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from lmrbench.grading.similarity import similar
 from lmrbench.sandbox.inside.encoding import Array
-from lmrbench.tasks.model import Tolerance
+from lmrbench.tasks.model import Bounds, Similarity, Tolerance
 
 # Smallest relative tolerance of types with few digits, which no task's tolerance may undercut.
 _COARSE = {"float16": 1e-3, "bfloat16": 1.6e-2, "float8_e4m3fn": 0.13, "float8_e5m2": 0.26}
 _MAX_SHOWN = 80
 
 
-def compare(
-    golden: Any, observed: Any, tolerance: Tolerance, tolerances: Mapping[str, Tolerance] | None = None
-) -> str | None:
+def compare(golden: Any, observed: Any, bounds: Bounds) -> str | None:
     """Return the first difference in words, or None if the observations agree.
 
     Args:
         golden: what the reference returned, decoded.
         observed: what the candidate returned, decoded.
-        tolerance: the tolerance of floats.
-        tolerances: tolerances of top-level keys, which replace `tolerance`.
+        bounds: how far they may be from each other.
+
+    Raises:
+        SandboxError: the model of a similarity cannot be loaded.
     """
-    if isinstance(golden, dict) and isinstance(observed, dict) and tolerances:
-        if difference := _keys_differ(golden, observed, ""):
-            return difference
-        return _first(
-            _differs(golden[key], observed[key], tolerances.get(str(key), tolerance), str(key)) for key in golden
+    if not isinstance(golden, dict) or not isinstance(observed, dict):
+        return _differs(golden, observed, bounds.tolerance, None, "")
+    return _keys_differ(golden, observed, "") or _first(
+        _differs(
+            golden[key],
+            observed[key],
+            bounds.tolerances.get(str(key), bounds.tolerance),
+            bounds.similarities.get(str(key)),
+            str(key),
         )
-    return _differs(golden, observed, tolerance, "")
+        for key in golden
+    )
 
 
-def margin(
-    golden: Any, observed: Any, tolerance: Tolerance, tolerances: Mapping[str, Tolerance] | None = None
-) -> float | None:
+def margin(golden: Any, observed: Any, bounds: Bounds) -> float | None:
     """Return the smallest multiple of the tolerance at which the observations agree, at least 1e-6.
 
-    Returns None if they differ in kind or shape, or by more than 1e6 times the tolerance. The arguments are those of
-    `compare`.
+    For texts, the tolerance is the distance of the threshold from 1: with a threshold of 0.9, texts of a similarity of
+    0.8 have a margin of 2. Returns None if the observations differ in kind or shape, or by more than 1e6 times the
+    tolerance. The arguments are those of `compare`.
     """
 
     def agree(factor: float) -> bool:
-        scaled = [
-            Tolerance.model_construct(rtol=factor * item.rtol, atol=factor * item.atol)
-            for item in (tolerance, *(tolerances or {}).values())
-        ]
-        return compare(golden, observed, scaled[0], dict(zip(tolerances or {}, scaled[1:], strict=True))) is None
+        similarities = {key: item.scaled(factor) for key, item in bounds.similarities.items()}
+        scaled = replace(bounds.with_tolerances_scaled(factor), similarities=similarities)
+        return compare(golden, observed, scaled) is None
 
     low, high = 1e-6, 1e6
     if agree(low):
@@ -67,24 +71,29 @@ def margin(
     return high
 
 
-def _differs(golden: Any, observed: Any, tolerance: Tolerance, path: str) -> str | None:
+def _differs(golden: Any, observed: Any, tolerance: Tolerance, similarity: Similarity | None, path: str) -> str | None:
     if isinstance(golden, Array):
         return _arrays_differ(golden, observed, tolerance, path)
     if isinstance(golden, float) and isinstance(observed, (int, float)) and not isinstance(observed, bool):
         if _floats_close(golden, _as_float(observed), tolerance.rtol, tolerance.atol):
             return None
         return _say(path, f"expected {golden!r}, got {_shown(observed)}")
+    if similarity and isinstance(golden, str) and isinstance(observed, str):
+        if similar(golden, observed, similarity):
+            return None
+        wanted = f"a text with a similarity of {similarity.threshold:g} to {_shown(golden)}"
+        return _say(path, f"expected {wanted}, got {_shown(observed)}")
     if type(golden) is not type(observed):
         return _say(path, f"expected {_kind(golden)}, got {_kind(observed)}")
     if isinstance(golden, dict):
         return _keys_differ(golden, observed, path) or _first(
-            _differs(golden[key], observed[key], tolerance, f"{path}.{key}".lstrip(".")) for key in golden
+            _differs(golden[key], observed[key], tolerance, similarity, f"{path}.{key}") for key in golden
         )
     if isinstance(golden, list):
         if len(golden) != len(observed):
             return _say(path, f"expected {len(golden)} items, got {len(observed)}")
         return _first(
-            _differs(one, other, tolerance, f"{path}[{index}]")
+            _differs(one, other, tolerance, similarity, f"{path}[{index}]")
             for index, (one, other) in enumerate(zip(golden, observed, strict=True))
         )
     return None if golden == observed else _say(path, f"expected {_shown(golden)}, got {_shown(observed)}")

@@ -29,7 +29,7 @@ from lmrbench.grading.signatures import signed, verified
 from lmrbench.records import Record
 from lmrbench.sandbox.inside.encoding import decode
 from lmrbench.sandbox.protocol import WorkerPool
-from lmrbench.tasks.model import Draw, DrawId, Task, Tolerance
+from lmrbench.tasks.model import Bounds, Draw, DrawId, Task
 from lmrbench.tasks.tiers.forensic import (
     DeviationPool,
     changed,
@@ -313,7 +313,7 @@ class _Laboratory:
         """Return the share of the tolerance that two threads instead of one use up; None if it is exceeded."""
         self._run("one thread", [draw])
         one, two = self._logs[draw], self._observed("two threads", [draw], threads=2)[0]
-        return None if one is None or two is None else margin(decisive(one), decisive(two), self.pool.tolerance)
+        return None if one is None or two is None else margin(decisive(one), decisive(two), Bounds(self.pool.tolerance))
 
     def _fit(self, names: frozenset[str]) -> bool:
         try:
@@ -362,8 +362,7 @@ class _Laboratory:
         return logs is not None and self._near({stage: logs.get(stage) for stage in wanted}, wanted, factor)
 
     def _near(self, one: object, other: object, factor: float) -> bool:
-        near = self.pool.tolerance
-        return compare(other, one, Tolerance.model_construct(rtol=factor * near.rtol, atol=factor * near.atol)) is None
+        return compare(other, one, Bounds(self.pool.tolerance.scaled(factor))) is None
 
     def _run(self, stage: str, sets: Iterable[frozenset[str]]) -> None:
         todo = [names for names in dict.fromkeys(sets) if names not in self._logs]

@@ -31,7 +31,7 @@ def empty_jobs(task: Task, reference: Job) -> Iterator[Job]:
 def matches(task: Task, wanted: Sequence[Any], outcome: Outcome) -> list[bool]:
     """Return for each case whether an empty answer's outcome agrees with `wanted`, the reference's decoded results."""
     return [
-        case.status == "observed" and not compare(item, decode(case.payload), task.tolerance, task.tolerances)
+        case.status == "observed" and not compare(item, decode(case.payload), task.bounds)
         for item, case in zip(wanted, outcome.cases, strict=True)
     ]
 

@@ -20,7 +20,7 @@ from lmrbench.grading.forging import Metrics, decisive, logs_of
 from lmrbench.sandbox.protocol import WorkerPool
 from lmrbench.source.expressions import EXPRESSIONS, Names, Operator, constant, nodes_of
 from lmrbench.source.syntax import FunctionNode, ParsedSource, decode, splice, syntax_tree
-from lmrbench.tasks.model import CASE_SECONDS, Task, Tolerance
+from lmrbench.tasks.model import CASE_SECONDS, Bounds, Task
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.tiers.logged import EXPERIMENT, PUBLISHED_SEEDS
 
@@ -95,7 +95,7 @@ class _Searcher:
         """Return the edits that explain most of a task's log, and the number of runs."""
         assert task.draw is not None
         wanted = decisive(json.loads(task.files.results)[str(PUBLISHED_SEEDS[0])])
-        near = task.tolerances[EXPERIMENT]
+        near = Bounds(task.tolerances[EXPERIMENT])
         runs = 1 + len(self._edits)
         [before, *alone] = self._logs(task, [(), *((edit,) for edit in self._edits)], workers, advance)
         first = {
@@ -143,7 +143,7 @@ class _Reached(NamedTuple):
     metrics: int
 
 
-def _reached(metrics: Metrics | None, wanted: Metrics, near: Tolerance) -> _Reached:
+def _reached(metrics: Metrics | None, wanted: Metrics, near: Bounds) -> _Reached:
     if metrics is None:
         return _Reached(-1, 0)
     for number, (stage, values) in enumerate(wanted.items()):
@@ -154,7 +154,7 @@ def _reached(metrics: Metrics | None, wanted: Metrics, near: Tolerance) -> _Reac
     return _Reached(len(wanted), 0)
 
 
-def _first_difference(before: Metrics, after: Metrics, near: Tolerance) -> str:
+def _first_difference(before: Metrics, after: Metrics, near: Bounds) -> str:
     """Return the first stage in which two logs differ; "" if they agree."""
     wanted = decisive(before)
     stages = _reached(after, wanted, near).stages

@@ -83,7 +83,7 @@ class JobVerdicts:
         except ValueError as error:
             return "error", shortened(str(error))
         wanted = self.reference.decoded[number]
-        difference = compare(wanted, observation, self.task.tolerance, self.task.tolerances)
+        difference = compare(wanted, observation, self.task.bounds)
         return ("mismatch", shortened(difference)) if difference else ("match", "")
 
 

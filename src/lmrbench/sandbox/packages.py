@@ -53,10 +53,17 @@ def _top_level(file: PurePath) -> str | None:
 
 
 def require_installed(task: Task) -> None:
-    """Raise SandboxError if lmrbench's installation lacks what a task imports; the message says what to install.
+    """Raise SandboxError if lmrbench's installation lacks what a task needs; the message says what to install.
 
-    A task with requirements of its own is not checked, because it may have an environment of its own.
+    A task needs what it imports and what compares its texts. The imports of a task with requirements of its own are not
+    checked, because it may have an environment of its own.
     """
+    for similarity in task.similarities.values():
+        name, extra = ("sentence_transformers", "embeddings") if similarity.model else ("rapidfuzz", "texts")
+        if name not in _providers(None):
+            raise SandboxError(
+                f"{task.id} compares texts with {name}, which is not installed; pip install 'lmrbench[{extra}]'"
+            )
     if task.paper.requirements:
         return
     missing = [name for name in third_party_imports(task) if name not in _providers(None)]

@@ -21,7 +21,7 @@ _LIMITS_OF_A_GRADE = frozenset({"memory_mb", "processes", "output_mb", "disk_mb"
 
 
 def grading_digest(task: Task) -> str:
-    """Return the SHA-256 of what a verdict depends on: repository, check, targets, tolerances and limits."""
+    """Return the SHA-256 of what a verdict depends on: repository, check, targets, tolerances, similarities, limits."""
     return files_digest(_graded(task))
 
 
@@ -69,7 +69,10 @@ def _run(task: Task) -> dict[str, bytes]:
 
 
 def _graded(task: Task) -> dict[str, bytes]:
-    entry = task.model_dump(mode="json", include={"targets", "tolerance", "tolerances"})
+    entry = task.model_dump(mode="json", include={"targets", "tolerance", "tolerances", "similarities"})
+    if not task.similarities:
+        # Tasks without similarities keep the digest that they had before similarities were introduced.
+        del entry["similarities"]
     entry["limits"] = _limits(task.limits)
     return {"graded": _json(entry), "check": task.files.check.encode(), **_repository(task.files.repository)}
 

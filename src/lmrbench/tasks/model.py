@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal, get_args
 
@@ -75,6 +75,49 @@ class Tolerance(Record):
 
     rtol: float = Field(default=1e-5, ge=0, lt=1)
     atol: float = Field(default=1e-6, ge=0)
+
+    def scaled(self, factor: float) -> Tolerance:
+        """Return a tolerance of `factor` times this one, which may be larger than a task may set."""
+        return Tolerance.model_construct(rtol=factor * self.rtol, atol=factor * self.atol)
+
+
+class Similarity(Record):
+    """How similar texts must be. Texts that no similarity applies to must be equal.
+
+    Attributes:
+        threshold: The smallest similarity at which two texts agree, at most 1.
+        model: The folder or the name of an installed model of sentence-transformers. The similarity is then the cosine
+            of the texts' embeddings. Without a model it is twice the length of the longest common subsequence, as a
+            share of the characters of both texts.
+    """
+
+    threshold: float = Field(gt=0, le=1)
+    model: str = ""
+
+    def scaled(self, factor: float) -> Similarity:
+        """Return a similarity that allows `factor` times the distance from 1, so that its threshold may be negative."""
+        threshold = self.threshold + (1 - factor) * (1 - self.threshold)
+        return Similarity.model_construct(threshold=threshold, model=self.model)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """How far an observation may be from that of the reference.
+
+    Attributes:
+        tolerance: The tolerance of floats.
+        tolerances: Tolerances of top-level keys, which replace `tolerance`.
+        similarities: Similarities of the texts in top-level keys.
+    """
+
+    tolerance: Tolerance
+    tolerances: Mapping[str, Tolerance] = field(default_factory=dict)
+    similarities: Mapping[str, Similarity] = field(default_factory=dict)
+
+    def with_tolerances_scaled(self, factor: float) -> Bounds:
+        """Return bounds with `factor` times the tolerances, and the same similarities."""
+        tolerances = {key: item.scaled(factor) for key, item in self.tolerances.items()}
+        return replace(self, tolerance=self.tolerance.scaled(factor), tolerances=tolerances)
 
 
 class Limits(Record):
@@ -261,6 +304,7 @@ class TaskEntry(Record):
             repository.
         tolerance: The tolerance of floats in observations.
         tolerances: Tolerances for single top-level keys of the observations.
+        similarities: Similarities for the texts in single top-level keys of the observations.
         limits: The limits of a run of the check.
     """
 
@@ -274,6 +318,7 @@ class TaskEntry(Record):
     imports: tuple[str, ...] | None = None
     tolerance: Tolerance = Tolerance()
     tolerances: dict[str, Tolerance] = Field(default_factory=dict)
+    similarities: dict[str, Similarity] = Field(default_factory=dict)
     limits: Limits = Limits()
 
 
@@ -313,6 +358,11 @@ class Task(TaskEntry):
     def id(self) -> str:
         """The id, such as `dpo/preference_loss`."""
         return f"{self.paper.slug}/{self.name}"
+
+    @property
+    def bounds(self) -> Bounds:
+        """How far an observation may be from that of the reference."""
+        return Bounds(self.tolerance, self.tolerances, self.similarities)
 
     @property
     def goal_files(self) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from lmrbench.grading.compare import compare
 from lmrbench.grading.draw import drawn_cases
 from lmrbench.sandbox.inside.encoding import Array, decode
 from lmrbench.sandbox.protocol import Cases, Job, Outcome
-from lmrbench.tasks.model import Tolerance
+from lmrbench.tasks.model import Bounds, Tolerance
 from lmrbench.tasks.workspace import repository_files
 
 # A seed that no check is run with.
@@ -113,14 +113,12 @@ def _first_difference(laboratory: Laboratory, sound: Mapping[int, tuple[str, Any
 
 
 def _differs(laboratory: Laboratory, name: str, expected: Any, payload: bytes, factor: float) -> str | None:
+    bounds = laboratory.task.bounds
     if name.endswith(("in float16", "in bfloat16")):
-        return compare(expected, decode(payload), _HALF)
-    task = laboratory.task
-    tolerance, *others = (
-        Tolerance.model_construct(rtol=factor * item.rtol, atol=factor * item.atol)
-        for item in (task.tolerance, *task.tolerances.values())
-    )
-    return compare(expected, decode(payload), tolerance, dict(zip(task.tolerances, others, strict=True)))
+        wide = Bounds(_HALF, similarities=bounds.similarities)
+    else:
+        wide = bounds.with_tolerances_scaled(factor)
+    return compare(expected, decode(payload), wide)
 
 
 def _finite(value: Any) -> bool:

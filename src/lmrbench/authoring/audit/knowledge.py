@@ -88,5 +88,4 @@ def _by_name(known: Sequence[Any]) -> dict[str, list[Any]]:
 
 
 def _same(laboratory: Laboratory, result: Any, value: Any) -> bool:
-    task = laboratory.task
-    return not isinstance(result, bool | None) and compare(result, value, task.tolerance, task.tolerances) is None
+    return not isinstance(result, bool | None) and compare(result, value, laboratory.task.bounds) is None

@@ -179,7 +179,7 @@ class Laboratory:
             found = decode(case.payload)
         except ValueError as error:
             return str(error)
-        return compare(decode(golden.observations[number]), found, self.task.tolerance, self.task.tolerances) or ""
+        return compare(decode(golden.observations[number]), found, self.task.bounds) or ""
 
     def variants(
         self,
@@ -327,7 +327,7 @@ class Laboratory:
         if golden == case.payload:
             return 0.0
         try:
-            return margin(decode(golden), decode(case.payload), self.task.tolerance, self.task.tolerances)
+            return margin(decode(golden), decode(case.payload), self.task.bounds)
         except ValueError:
             return None
 

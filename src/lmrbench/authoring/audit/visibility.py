@@ -23,7 +23,7 @@ from lmrbench.sandbox.protocol import WorkerPool
 from lmrbench.source.functions import find
 from lmrbench.source.syntax import decode as decode_source
 from lmrbench.tasks.loading import decided_file
-from lmrbench.tasks.model import Target, Task
+from lmrbench.tasks.model import Bounds, Target, Task
 from lmrbench.tasks.tiers.logged import EXPERIMENT, PUBLISHED_SEEDS, published_check
 from lmrbench.tasks.workspace import instruction, masked_files, repository_files, third_party_imports
 
@@ -51,7 +51,7 @@ def visibility(task: Task, mutation: Mutation, pool: WorkerPool, advance: Advanc
     undecided = [mutant for mutant in hidden if mutant.id not in decided]
     logged = [decode(item)[EXPERIMENT] for item in all_seeds.goldens[0].observations]
     published = list(json.loads(task.files.results or "{}").values())
-    near = task.tolerances.get(EXPERIMENT, task.tolerance)
+    near = Bounds(task.tolerances.get(EXPERIMENT, task.tolerance))
     return Visible(
         functions=len(task.targets),
         files=len({target.file for target in task.targets}),

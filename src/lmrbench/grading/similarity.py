@@ -1,0 +1,59 @@
+"""Similarity of texts, by their characters or by the embeddings of a local model.
+
+Packages are imported when two texts are compared; `lmrbench.sandbox.packages` checks that they are installed.
+"""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from typing import Any
+
+from lmrbench.errors import SandboxError
+from lmrbench.tasks.model import Similarity
+
+# Models read less of a text than this. A tokenizer would read all of it first.
+_MOST_CHARACTERS = 100_000
+
+
+def similar(golden: str, observed: str, wanted: Similarity) -> bool:
+    """Return whether two texts are as similar as wanted.
+
+    Args:
+        golden: the reference's text.
+        observed: the candidate's text.
+        wanted: the threshold, and the model if embeddings are compared.
+
+    Raises:
+        SandboxError: the model cannot be loaded.
+    """
+    if golden == observed:
+        return True
+    if wanted.model:
+        one, other = (_embedding(wanted.model, text[:_MOST_CHARACTERS]) for text in (golden, observed))
+        return float(one @ other) >= wanted.threshold
+    if wanted.threshold <= 0:
+        return True
+    # A subsequence is no longer than the shorter text. Without this bound, a long text would take minutes.
+    if 2 * min(len(golden), len(observed)) < wanted.threshold * (len(golden) + len(observed)):
+        return False
+    from rapidfuzz.distance import Indel
+
+    return bool(Indel.normalized_similarity(golden, observed) >= wanted.threshold)
+
+
+@lru_cache(maxsize=256)
+def _embedding(model: str, text: str) -> Any:
+    # A tokenizer refuses surrogates, which a candidate's text may contain.
+    return _loaded(model).encode(text.encode("utf-8", "replace").decode(), normalize_embeddings=True)
+
+
+@cache
+def _loaded(model: str) -> Any:
+    from sentence_transformers import SentenceTransformer
+
+    try:
+        # On a processor, and without downloads, grades depend neither on the machine nor on the day.
+        return SentenceTransformer(model, device="cpu", local_files_only=True)
+    except (OSError, ValueError) as error:
+        reason = str(error).partition("\n")[0]
+        raise SandboxError(f"{model}: the model for the similarity of texts can't be loaded: {reason}") from error
