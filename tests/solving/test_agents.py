@@ -163,6 +163,46 @@ def test_turns_are_limited_and_what_is_there_then_is_graded(tmp_path):
     assert lines(run / "usage.jsonl")[0]["limit"] == "turn"
 
 
+def test_an_agent_plans_without_tools_and_then_works_by_its_plan(tmp_path):
+    plan = "1. Read weighting.py. 2. Write the weighted mean."
+
+    def script(request):
+        return Reply(plan) if "tools" not in request.body else working(request)
+
+    def working(request):
+        return Reply(tool=write_answer(golden("toy")) if replies_of(request) == 1 else ("submit", {"answer": "done"}))
+
+    result, run, log = solved(tmp_path, script, "--agent", "plan")
+
+    assert "1 of 1 answers pass" in result.stdout
+    first, *others = log.requests
+    # The plan is made from the instruction and the paper, whose texts are in the request.
+    assert "write a plan" in first.text
+    assert "An empty list gives 0.0." in first.text
+    assert "Blending by Weights" in first.text
+    assert [plan in request.text for request in log.requests] == [False, True, True]
+    assert all({"bash", "python", "text_editor"} < names_of_tools(request) for request in others)
+    assert [message.role for message in transcript(run).messages[:5]] == ["system", "user", "user", "assistant", "user"]
+    assert json.loads((run / "run.json").read_text())["solving"]["agent"] == "plan"
+    (usage,) = lines(run / "usage.jsonl")
+    assert (usage["calls"], usage["status"]) == (3, "answered")
+
+
+def names_of_tools(request):
+    return {tool["function"]["name"] for tool in request.body["tools"]}
+
+
+def test_the_plan_is_one_of_the_turns(tmp_path):
+    def script(request):
+        return Reply("1. Look around.") if "tools" not in request.body else Reply(tool=("bash", {"command": "true"}))
+
+    _, run, log = solved(tmp_path, script, "--agent", "plan", "--turns", 3)
+
+    assert ["tools" in request.body for request in log.requests] == [False, True, True]
+    (usage,) = lines(run / "usage.jsonl")
+    assert (usage["calls"], usage["limit"], usage["status"]) == (3, "turn", "limit")
+
+
 def test_a_program_gets_as_many_generations_as_it_was_given(tmp_path):
     ask = 'curl -s $OPENAI_BASE_URL/chat/completions -H \'Content-Type: application/json\' -d \'{"model": "m", '
     ask += '"messages": [{"role": "user", "content": "`blend`"}]}\''

@@ -106,7 +106,7 @@ def test_by_its_name_from_the_command_line_of_inspect(papers, tmp_path):
 
 def test_agents_by_name():
     assert is_agent(command_agent("true", 1))
-    assert is_agent(solver_agent("react", "", 1))
+    assert all(is_agent(solver_agent(name, "", 1)) for name in ("react", "plan"))
     assert all(is_agent(solver_agent(name, "", 1)) for name in COMMANDS)
 
 

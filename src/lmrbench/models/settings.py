@@ -71,7 +71,8 @@ class Settings(Part):
     )
     agent: str = _option(
         "react",
-        "Agent: react, openhands, or with lmrbench[agents] claude_code, codex_cli, gemini_cli, mini_swe_agent.",
+        "Agent: react, plan (react after a plan), openhands, or with lmrbench[agents] claude_code, codex_cli, "
+        "gemini_cli, mini_swe_agent.",
         only="agent",
     )
     agent_command: str = _option(

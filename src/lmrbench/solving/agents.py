@@ -1,4 +1,4 @@
-"""Agents that work in a workspace: Inspect's ReAct loop, a named coding agent, or any command line.
+"""Agents that work in a workspace: Inspect's ReAct loop, with or without a plan, a coding agent, or any command line.
 
 An agent that is a program runs inside the sample's sandbox. It reaches the model through Inspect's bridge on the
 sandbox's loopback interface, by the protocols of OpenAI, Anthropic and Google. A program that fails before its first
@@ -13,7 +13,15 @@ from importlib import import_module
 
 from inspect_ai.agent import Agent, AgentPrompt, AgentState, agent, react, sandbox_agent_bridge
 from inspect_ai.log import transcript
-from inspect_ai.model import ChatMessage, GenerateConfig, GenerateFilter, Model
+from inspect_ai.model import (
+    ChatMessage,
+    ChatMessageSystem,
+    ChatMessageUser,
+    GenerateConfig,
+    GenerateFilter,
+    Model,
+    get_model,
+)
 from inspect_ai.tool import ToolChoice, ToolInfo, bash, python, text_editor
 from inspect_ai.util import (
     ExecRemoteAwaitableOptions,
@@ -31,7 +39,7 @@ from lmrbench.models.endings import LIMIT
 from lmrbench.solving.attendance import program_ended
 from lmrbench.solving.provider import BubblewrapSandboxEnvironment
 from lmrbench.solving.session import WORKSPACE
-from lmrbench.solving.snapshots import take_snapshot
+from lmrbench.solving.snapshots import read_workspace, take_snapshot
 
 TOOL_SECONDS = 180
 # Characters of an agent program's output that are kept in the log.
@@ -41,7 +49,7 @@ NAMED = ("claude_code", "codex_cli", "gemini_cli", "mini_swe_agent")
 COMMANDS: Mapping[str, str] = {
     "openhands": "openhands --headless --override-with-envs --file instruction.md",
 }
-AGENTS = ("react", *NAMED, *COMMANDS)
+AGENTS = ("react", "plan", *NAMED, *COMMANDS)
 _PORT = 13131
 _BRIDGE = f"http://localhost:{_PORT}"
 # Inspect starts the bridge without waiting until it listens.
@@ -64,6 +72,14 @@ _ROLE = "You are a researcher who implements methods of papers in existing code 
 _ASSISTANT = (
     "Work step by step with the tools: read before you write, run what you wrote, and check it against the paper."
 )
+# Files of the workspace that a plan is made from.
+_PLANNED_FROM = ("instruction.md", "paper.md")
+_PLAN = (
+    "Before you begin, write a plan. You have no tools yet; these are the files to plan from.\n\n{files}\n\n"
+    "Write a numbered list of steps: what to read in the workspace, what to write or change there, which equations or "
+    "sections of the paper decide it, and how to check each part. Write no code yet."
+)
+_EXECUTE = "Now carry out the plan with the tools, step by step. Where it turns out to be wrong, say so and revise it."
 
 
 def solver_agent(name: str, command: str, turns: int) -> Agent:
@@ -81,19 +97,52 @@ def solver_agent(name: str, command: str, turns: int) -> Agent:
     if command:
         return command_agent(command, turns)
     if name == "react":
-        tools = [bash(timeout=TOOL_SECONDS), python(timeout=TOOL_SECONDS), text_editor(timeout=TOOL_SECONDS)]
-        prompt = AgentPrompt(instructions=_ROLE, assistant_prompt=_ASSISTANT)
-
-        async def goes_on(state: AgentState) -> bool:
-            await _between_turns(turns)
-            return True
-
-        return react(prompt=prompt, tools=tools, on_continue=goes_on)
+        return react_agent(turns)
+    if name == "plan":
+        return plan_agent(turns)
     if name in COMMANDS:
         return command_agent(COMMANDS[name], turns)
     if name not in NAMED:
         raise UsageError(f"there is no agent {name!r}; use one of {', '.join(AGENTS)}, or --agent-command")
     return named_agent(name, turns)
+
+
+def react_agent(turns: int) -> Agent:
+    """Return Inspect's ReAct agent with a shell, Python and a text editor.
+
+    Args:
+        turns: the maximum number of model calls.
+    """
+    tools = [bash(timeout=TOOL_SECONDS), python(timeout=TOOL_SECONDS), text_editor(timeout=TOOL_SECONDS)]
+    prompt = AgentPrompt(instructions=_ROLE, assistant_prompt=_ASSISTANT)
+
+    async def goes_on(state: AgentState) -> bool:
+        await _between_turns(turns)
+        return True
+
+    return react(prompt=prompt, tools=tools, on_continue=goes_on)
+
+
+@agent
+def plan_agent(turns: int) -> Agent:
+    """Ask for a plan from instruction and paper, in a call without tools, and go on with the plan as `react_agent`.
+
+    Args:
+        turns: the maximum number of model calls, of which the plan is the first.
+    """
+    work = react_agent(turns)
+
+    async def execute(state: AgentState) -> AgentState:
+        files = await read_workspace(_PLANNED_FROM)
+        texts = (f'<file name="{name}">\n{data.decode("utf-8", "replace")}\n</file>' for name, data in files.items())
+        state.messages.append(ChatMessageUser(content=_PLAN.format(files="\n\n".join(texts))))
+        # The ReAct agent puts a system message of its own, which speaks of tools, before the conversation.
+        state.output = await get_model().generate([ChatMessageSystem(content=_ROLE), *state.messages])
+        state.messages += [state.output.message, ChatMessageUser(content=_EXECUTE)]
+        await _between_turns(turns)
+        return await work(state)
+
+    return execute
 
 
 @agent
