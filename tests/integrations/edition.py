@@ -327,9 +327,9 @@ CATEGORIES["step_length"] = "Prompt Engineering & Instruction Tuning"
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 70\n"
 
 
-def write_edition(root: Path, papers) -> Path:
+def write_edition(root: Path, papers, slugs=(*OBSERVED, *OTHERS)) -> Path:
     """Write the clone. papers: by slug, `lmrbench.tasks.model.Paper`, for titles and addresses."""
-    for number, slug in enumerate(dict.fromkeys([*OBSERVED, *OTHERS]), 1):
+    for number, slug in enumerate(dict.fromkeys(slugs), 1):
         _write_paper(root / f"{number:02}-{slug}", slug, papers[slug])
     return root
 
@@ -394,3 +394,56 @@ def _plain(qualname):
         f"scaled = [strength * value for value in values]; return '{function}', sorted(scaled)[:: len(scaled) // 2 + 1]"
     )
     return qualname, text, body
+
+
+# How the edition spells the systems: in folders, and in the labels of people.
+AGENTS = {"prompting": ("BaseAgent", "no_agent"), "openhands": ("OpenHands", "openhands_agent")}
+MODELS = {"gpt-4.1": "gpt4.1", "gpt-4o": "gpt4o", "o4-mini": "o4mini", "claude-3.7": "claude3.7"}
+SCALE = {"LI": 1, "LC": 2, "CC": 3}
+
+
+def write_records(results: Path, rows, from_0=()):
+    """Write the records of answers as the edition publishes them.
+
+    rows: as in outcomes.csv. from_0: the annotators who count from 0.
+    """
+    tests, labels = {}, {}
+    for row in rows:
+        agent, person = AGENTS[row["setting"]]
+        model, paper, function = MODELS[row["model"]], row["paper_index"], int(row["function_index"])
+        if row["unit_test"]:
+            verdict = "PASS" if row["unit_test"] == "pass" else "FAIL (found 2 failure lines)"
+            line = f"{paper}-{row['paper']}/unit_test_{function + 1}.log: {verdict}\n"
+            tests.setdefault((agent, model), []).append(line)
+        if row["judge"]:
+            name = f"{paper}-{row['paper']}_code_{function}_analysis.txt"
+            file = results / "llm_as_a_judge_evaluation" / agent / model / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(judged(SCALE[row["judge"]], form=int(paper) % 3))
+        if row["human"]:
+            labels.setdefault(row["annotator"], []).append(
+                {
+                    "annotator": row["annotator"],
+                    "agent_type": person,
+                    "model_name": model,
+                    "paper_index": int(paper),
+                    "function_index": function,
+                    "human_judge_result": SCALE[row["human"]] - (row["annotator"] in from_0),
+                    "comment": f"a comment of {row['annotator']}",
+                }
+            )
+    for (agent, model), lines in tests.items():
+        file = results / "unit_test_evaluation" / agent / model / "results.txt"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("".join(lines) + f"\nTotal log files: {len(lines)}\nOverall pass rate: 42.86%\n")
+    (results / "human_evaluation").mkdir(parents=True, exist_ok=True)
+    for annotator, items in labels.items():
+        (results / "human_evaluation" / f"{annotator}.json").write_text(json.dumps(items))
+
+
+def judged(category, form=0):
+    """The answer of the judge: bare JSON, JSON in a fence, or prose."""
+    reasons = ["The base is right.", "A case is missing: {x}."]
+    text = json.dumps({"category": str(category), "rationale": reasons}, indent=2)
+    prose = f"They differ:\n```python\nreturn {{'x': 1}}\n```\n\n{category}"
+    return (text, f"```json\n{text}\n```", prose)[form]

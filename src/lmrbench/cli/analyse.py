@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
@@ -173,26 +174,38 @@ def errors(runs: options.Runs, labels: options.LabelFiles = None, json: options.
 
 
 @app.command()
-def published(json: options.Json = False, as_markdown: options.Markdown = False) -> None:
+def published(
+    clone: Annotated[
+        Path | None,
+        Argument(metavar="[CLONE]", help="A clone of the public edition; by default the records that lmrbench holds."),
+    ] = None,
+    json: options.Json = False,
+    as_markdown: options.Markdown = False,
+) -> None:
     """Recompute the figures of the LMR-BENCH paper from its published records.
 
     Each figure is exact, differs, or has the reason why it cannot be recomputed. A second table shows how far judge,
-    people and unit tests agree, with intervals from resampling papers. For the actions of agents, see
+    people and unit tests agree, with intervals from resampling papers. For tests on the actions of agents, see
     `lmrbench analyse actions`.
-    """
-    from lmrbench.integrations.lmr_bench.published import figures, raters
 
-    found, pairs = figures(), raters()
+    With a clone, the labels, judge's answers, results of unit tests and OpenHands logs in it are read. What can't be
+    read is named, and left out.
+    """
+    from lmrbench.integrations.lmr_bench.recomputing import recomputed, recomputed_from
+
+    found = recomputed() if clone is None else recomputed_from(clone)
+    for problem in found.problems:
+        warn(f"{problem.where}: {problem.reason}")
     if json:
-        print_json(tables.published_facts(found, pairs))
+        print_json(tables.published_facts(found.figures, found.pairs))
         return
-    sheets = tables.published_sheets(found, pairs)
+    sheets = tables.published_sheets(found.figures, found.pairs)
     if as_markdown:
         print("\n".join(map(markdown, sheets)))
         return
     show(*sheets)
-    exact = sum(item.comparison == "exact" for item in found)
-    say(f"{len(found)} figures: {exact} exact, {sum(item.comparison == 'differs' for item in found)} differ")
+    counts = Counter(item.comparison for item in found.figures)
+    say(f"{len(found.figures)} figures: {counts['exact']} exact, {counts['differs']} differ")
 
 
 @app.command()

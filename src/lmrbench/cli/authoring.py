@@ -218,6 +218,15 @@ def import_(
         Path, Argument(metavar="DIR", help="A clone of its repository, its folder benchmark, or the datasets in it.")
     ],
     to: Annotated[Path, Option("--to", metavar="SUITE", help="The suite folder to make, new or empty.")],
+    runs: Annotated[
+        Path | None,
+        Option(
+            "--runs",
+            metavar="DIR",
+            help="Also write the published answers, judgements, labels and verdicts, as a run folder for each system "
+            "in DIR, new or empty.",
+        ),
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """Make a suite from a clone of the public edition of LMR-BENCH.
@@ -228,13 +237,23 @@ def import_(
     A task gets a check of ordinary cases, and can be graded, if its function can be observed without its repository.
     The others can be listed, shown, exported, collected and judged. What was left out is listed with the reason.
 
+    With --runs, `lmrbench report DIR --labels DIR/*/labels.jsonl` shows the published results, and `lmrbench grade
+    DIR/RUN --suite SUITE` grades the published answers again.
+
     Exits with 1, and writes nothing, if no task could be made.
     """
     from lmrbench.integrations.lmr_bench.importing import import_edition
+    from lmrbench.integrations.lmr_bench.public_runs import require_empty, with_runs
+    from lmrbench.integrations.lmr_bench.records import read_records
     from lmrbench.report.sheets.imports import imported_sheets
 
+    if runs is not None:
+        require_empty(runs)
+    records = read_records(source) if runs is not None else None
     with staged() as (_, advance):
         found = import_edition(source, to, lambda done, total: advance("benchmarks", done, total))
+    if records is not None and runs is not None and found.tasks:
+        found = with_runs(found, records, to, runs)
     if json:
         print_json(found.model_dump(mode="json"))
     else:

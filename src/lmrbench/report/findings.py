@@ -16,7 +16,7 @@ from lmrbench.tasks.model import TIERS, Tier
 if TYPE_CHECKING:
     from lmrbench.grading.records import Grade
     from lmrbench.runs.folder import Run
-    from lmrbench.runs.records import Judgement, Label, Snapshot, Usage
+    from lmrbench.runs.records import Judgement, Label, PublishedVerdict, Snapshot, Usage
     from lmrbench.tasks.submission import Answer, Submission
 
 
@@ -32,6 +32,7 @@ class Findings:
         originals: The ids of tasks by the ids of their twins.
         warnings: What a reader must know before the numbers.
         listed: Suite and tier of every task that can be answered, by task id.
+        published: The verdicts on the answers that others published.
     """
 
     folders: tuple[Path, ...]
@@ -48,6 +49,7 @@ class Findings:
     originals: Mapping[str, str]
     warnings: tuple[str, ...]
     listed: Mapping[str, tuple[str, Tier]] = field(default_factory=dict)
+    published: tuple[PublishedVerdict, ...] = ()
 
     @property
     def expected(self) -> frozenset[str]:
@@ -149,12 +151,8 @@ def together(runs: Sequence[Run], suite: Path | None, label_files: Sequence[Path
     def suite_of(task: str) -> str:
         return named.get(task) or named.get(paper_of(task), "another suite")
 
-    judgements = tuple(
-        item.model_copy(update=name(item.system, run))
-        for run in runs
-        for item in read_lines(run.folder / JUDGEMENTS, Judgement)
-    )
-    labels, left_out = _labels(runs, label_files)
+    votes = [(item, run) for run in runs for item in read_lines(run.folder / JUDGEMENTS, Judgement)]
+    labels, left_out = _labels(runs, votes, label_files)
     commands = {
         Answer(name(item.system, run)["system"], item.task, item.sample): command
         for run in runs
@@ -165,7 +163,7 @@ def together(runs: Sequence[Run], suite: Path | None, label_files: Sequence[Path
         grades=grades,
         usages=usages,
         snapshots=snapshots,
-        judgements=judgements,
+        judgements=tuple(item.model_copy(update=name(item.system, run)) for item, run in votes),
         labels=tuple(item.model_copy(update=name(item.system, run)) for item, run in labels),
         categories=categories,
         tiers=tiers,
@@ -175,6 +173,7 @@ def together(runs: Sequence[Run], suite: Path | None, label_files: Sequence[Path
         originals={item.id: item.twin_of for item in tasks.values() if item.twin_of},
         warnings=(*warnings_of(runs), *left_out),
         listed={item.id: (suite_of(item.id), item.tier) for item in tasks.values() if item.files.check},
+        published=tuple(item.model_copy(update=name(item.system, run)) for run in runs for item in run.published),
     )
 
 
@@ -204,6 +203,7 @@ def _of_tasks(findings: Findings, tasks: set[str]) -> Findings:
         snapshots=tuple(item for item in findings.snapshots if item.task in tasks),
         judgements=tuple(item for item in findings.judgements if item.task in tasks),
         labels=tuple(item for item in findings.labels if item.task in tasks),
+        published=tuple(item for item in findings.published if item.task in tasks),
         tiers={task: tier for task, tier in findings.tiers.items() if task in tasks},
         suites={task: suite for task, suite in findings.suites.items() if task in tasks},
     )
@@ -222,8 +222,10 @@ def warnings_of(runs: Sequence[Run]) -> list[str]:
     return found
 
 
-def _labels(runs: Sequence[Run], files: Sequence[Path]) -> tuple[list[tuple[Label, Run]], list[str]]:
-    """Match labels with the answers of the runs.
+def _labels(
+    runs: Sequence[Run], votes: Sequence[tuple[Judgement, Run]], files: Sequence[Path]
+) -> tuple[list[tuple[Label, Run]], list[str]]:
+    """Match labels with the answers of the runs: those that were submitted, graded, judged or tested by others.
 
     Returns:
         Each label that matches, with the run of its answer, and a warning if other labels do not match.
@@ -237,9 +239,11 @@ def _labels(runs: Sequence[Run], files: Sequence[Path]) -> tuple[list[tuple[Labe
 
     holders: dict[Answer, dict[Path, Run]] = {}
     for run in runs:
-        answers: list[Submission | Grade] = [*run.submissions, *run.grades]
+        answers: list[Submission | Grade | PublishedVerdict] = [*run.submissions, *run.grades, *run.published]
         for item in answers:
             holders.setdefault(Answer(item.system, item.task, item.sample), {})[run.folder] = run
+    for vote, run in votes:
+        holders.setdefault(vote.answer, {})[run.folder] = run
     found, others = [], []
     for label in read_labels(files):
         match list(holders.get(label.answer, {}).values()):

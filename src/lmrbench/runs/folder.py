@@ -20,7 +20,7 @@ from lmrbench.grading.records import Grade
 from lmrbench.grading.signatures import signed, unsigned, verified
 from lmrbench.jsonl import read_lines, read_submitted_lines, whole_lines
 from lmrbench.records import read_record
-from lmrbench.runs.records import UNANSWERED, Judgement, RunFacts, Snapshot, Usage
+from lmrbench.runs.records import UNANSWERED, Judgement, PublishedVerdict, RunFacts, Snapshot, Usage
 from lmrbench.sandbox.packages import require_installed
 from lmrbench.sandbox.variables import fingerprint
 from lmrbench.sandbox.venvs import environment_of, lock_digest
@@ -34,7 +34,7 @@ from lmrbench.version import __version__
 
 SUBMISSIONS, GRADES, FACTS, USAGE = "submissions.jsonl", "grades.jsonl", "run.json", "usage.jsonl"
 SNAPSHOTS, JUDGEMENTS, LABELS = "progress.jsonl", "judgements.jsonl", "labels.jsonl"
-UNVERIFIED = "grades.unverified.jsonl"
+UNVERIFIED, PUBLISHED = "grades.unverified.jsonl", "published.jsonl"
 LOGS = "logs"
 
 
@@ -97,6 +97,7 @@ class Run:
         usages: One record per sample that a model was asked for.
         unsigned: The number of grades without a signature of this installation.
         snapshots: The snapshots of agents that ran with `--trace-progress`.
+        published: The verdicts on the answers that others published.
     """
 
     folder: Path
@@ -106,6 +107,7 @@ class Run:
     usages: tuple[Usage, ...]
     unsigned: int
     snapshots: tuple[Snapshot, ...]
+    published: tuple[PublishedVerdict, ...] = ()
 
     @property
     def unanswered(self) -> list[Usage]:
@@ -128,6 +130,7 @@ def read_run(folder: Path) -> Run:
     facts = read_facts(folder)
     submissions, usages = read_lines(folder / SUBMISSIONS, Submission), read_lines(folder / USAGE, Usage)
     snapshots = read_lines(folder / SNAPSHOTS, Snapshot)
+    published = read_lines(folder / PUBLISHED, PublishedVerdict)
     unanswered = {item.answer for item in usages if item.status in UNANSWERED}
     grades, made_here = {}, {}
     for number, line in whole_lines(folder / GRADES):
@@ -138,7 +141,8 @@ def read_run(folder: Path) -> Run:
         raise RecordError(f"{folder}: holds no run")
     kept = {key: item for key, item in grades.items() if key not in unanswered}
     foreign = sum(not made_here[key] for key in kept)
-    return Run(folder, facts, tuple(submissions), tuple(kept.values()), tuple(usages), foreign, tuple(snapshots))
+    answers = tuple(submissions), tuple(kept.values()), tuple(usages)
+    return Run(folder, facts, *answers, foreign, tuple(snapshots), tuple(published))
 
 
 def read_judgements(folder: Path, submissions: Sequence[Submission]) -> list[Judgement]:
@@ -152,13 +156,14 @@ def read_judgements(folder: Path, submissions: Sequence[Submission]) -> list[Jud
         The votes in the order of the file.
 
     Raises:
-        RecordError: A line is damaged, or a vote belongs to a submission that is not in the folder.
+        RecordError: A line is damaged, or a vote that lmrbench asked for belongs to a submission that is not in the
+            folder.
     """
     known = {item.answer for item in submissions}
     found = []
     for number, line in whole_lines(folder / JUDGEMENTS):
         item = read_record(line, Judgement, f"{folder / JUDGEMENTS}:{number}")
-        if item.answer not in known:
+        if item.prompt_version and item.answer not in known:
             raise RecordError(
                 f"{folder / JUDGEMENTS}:{number}: sample {item.sample} of {item.task} by {item.system} has a "
                 f"judgement but no submission in {SUBMISSIONS}"

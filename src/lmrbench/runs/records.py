@@ -1,4 +1,4 @@
-"""The records of a run folder except grades: facts, usage, snapshots, judgements and labels.
+"""The records of a run folder except grades: facts, usage, snapshots, judgements, labels and published verdicts.
 
 `Category` is the scale of judgements and labels, and `ErrorClass` names the kinds of error (LMR-BENCH, sections 4.2 and
 5.3).
@@ -204,7 +204,7 @@ class Judgement(StoredRecord):
         judge: The name of the judge.
         vote: The number of the vote among the repeated votes of the judge, from 0.
         order: Which of the two programs the judge read first.
-        prompt_version: The version of the judge's prompt.
+        prompt_version: The version of the judge's prompt; 0 if it was not asked by lmrbench.
         evidence: Whether the judge saw the verdicts on cases.
         comments_stripped: Whether comments were removed from the submission.
         digest: The digest of the judged text and of the version of the prompt.
@@ -284,4 +284,25 @@ class Label(StoredRecord):
     @property
     def answer(self) -> Answer:
         """The answer that was labelled."""
+        return Answer(self.system, self.task, self.sample)
+
+
+class PublishedVerdict(StoredRecord):
+    """The verdict of a unit test on an answer, as others published it. It is no grade: lmrbench did not make it.
+
+    Attributes:
+        system: The system of the answer.
+        task: The task of the answer.
+        sample: The sample of the answer.
+        passed: Whether the unit test passed.
+    """
+
+    system: Text
+    task: Text
+    sample: SampleNumber
+    passed: bool
+
+    @property
+    def answer(self) -> Answer:
+        """The answer that was tested."""
         return Answer(self.system, self.task, self.sample)

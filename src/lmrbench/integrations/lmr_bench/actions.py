@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,7 +19,14 @@ from numpy.typing import NDArray
 
 from lmrbench.errors import RecordError, UsageError
 from lmrbench.files import read_plain
-from lmrbench.integrations.lmr_bench.published import actions_of_sessions, solved_papers
+from lmrbench.integrations.lmr_bench.published import (
+    PaperFigure,
+    actions_of_sessions,
+    outcomes,
+    solved_papers,
+    system_title,
+)
+from lmrbench.integrations.lmr_bench.records import PublicRecords
 from lmrbench.records import Record
 from lmrbench.runs.folder import Run
 from lmrbench.runs.logs import log_files, logged_samples
@@ -48,6 +56,8 @@ _TOOLS = {
     **dict.fromkeys(("think", "message"), "message"),
     **dict.fromkeys(("submit", "finish"), "finish"),
 }
+# The folder of a session that is named after its paper, such as 14-EmojiCrypt; others are named by a UUID.
+_NUMBERED = re.compile(r"([0-9]{1,3})[-_. ]")
 _EDITORS = ("text_editor", "str_replace_editor", "str_replace_based_edit_tool")
 
 
@@ -237,7 +247,7 @@ def with_outcomes(sessions: Iterable[LoggedSession], file: Path) -> list[LoggedS
 
 def published_sessions() -> list[LoggedSession]:
     """Return the published sessions. A session counts as solved if all recorded functions of its paper pass."""
-    solved = solved_papers()
+    solved = solved_papers(outcomes())
     found = []
     for system, paper, is_named, counts in actions_of_sessions():
         merged: Counter[str] = Counter()
@@ -248,6 +258,58 @@ def published_sessions() -> list[LoggedSession]:
             LoggedSession(system=system, task=paper, solved=outcome, counts=dict(+merged), repeated=not is_named),
         )
     return found
+
+
+def recorded_sessions(records: PublicRecords) -> list[LoggedSession]:
+    """Read the sessions of OpenHands in a clone of the public edition.
+
+    Args:
+        records: The records of the clone.
+
+    Returns:
+        The sessions. Their task is the number of the paper, with which a folder on the way to the events starts; ""
+        without one. Such sessions, and those of a paper that has another one, count as repeated.
+
+    Raises:
+        RecordError: An event is not JSON.
+    """
+    solved = solved_papers(records.outcomes())
+    found = []
+    for (setting, model), folders in records.logs.items():
+        system = system_title(setting, model)
+        papers: set[str] = set()
+        for item in sessions_of_events(*(records.clone / folder for folder in folders)):
+            numbers = [match[1] for part in item.task.split("/") if (match := _NUMBERED.match(part))]
+            paper = str(int(numbers[-1])) if numbers else ""
+            repeated = not paper or paper in papers
+            papers.add(paper)
+            outcome = None if repeated else solved.get((system, paper))
+            named = {"system": system, "task": paper, "solved": outcome, "repeated": repeated}
+            found.append(item.model_copy(update=named))
+    return found
+
+
+def action_figures(sessions: Iterable[LoggedSession]) -> list[PaperFigure]:
+    """Return the counts of actions that Figures 5 and 6 of the paper draw, which print no numbers.
+
+    Args:
+        sessions: The sessions of OpenHands.
+    """
+    found = distributions(sessions)
+    wholes = {item.system: item for item in found if item.outcome in ("all", "with repeats")}
+    kinds = ", ".join(KINDS)
+    figures = [("Figure 5", item) for item in wholes.values()]
+    figures += [("Figure 6", item) for item in found if item.outcome in ("solved", "not solved")]
+    return [
+        PaperFigure(
+            place=place,
+            name=f"{item.system}, {item.outcome}, actions: {kinds}",
+            printed=(),
+            recomputed=tuple(item.counts.values()),
+            unit="count",
+        )
+        for place, item in figures
+    ]
 
 
 def distributions(sessions: Iterable[LoggedSession]) -> list[Distribution]:

@@ -55,8 +55,7 @@ class Benchmark:
     @property
     def implementations(self) -> list[Mapping[str, Any]]:
         """The entries of `info.json` that each describe a function."""
-        found = self.info.get("implementations")
-        return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+        return _implementations(self.info)
 
     def text(self, key: str) -> str:
         """Return a text or an integer of `info.json` as text; "" for other values."""
@@ -96,10 +95,16 @@ def benchmark_folders(source: Path) -> list[Path]:
         )
 
     def place(path: Path) -> tuple[int, str]:
-        number = re.match(r"[0-9]{1,9}", path.name)
-        return int(number.group()) if number else 10**9, path.name
+        number = paper_number(path.name)
+        return 10**9 if number is None else number, path.name
 
     return sorted(found, key=place)
+
+
+def paper_number(name: str) -> int | None:
+    """Return the number in front of the name of a paper's folder, such as 1 for 01-DPO; None if there is none."""
+    number = re.match(r"[0-9]{1,9}", name)
+    return int(number.group()) if number else None
 
 
 def _folders(root: Path) -> list[Path]:
@@ -123,9 +128,7 @@ def read_benchmark(folder: Path) -> Benchmark:
         raise TaskError("is a symbolic link; links are not followed")
     if not any(folder.iterdir()):
         raise TaskError("is empty; it may be a submodule, whose files are in another repository")
-    info = _read_json(folder, INFO)
-    if not isinstance(info, dict):
-        raise TaskError(f"{INFO}: {'no such file' if info is None else 'not a JSON object'}")
+    info = _read_info(folder)
     found = [(name, kind or _why_not_a_name(name)) for name, kind in entries(folder)]
     files = tuple(name for name, kind in found if not kind)
     named = info.get("repo_folder_name")
@@ -140,6 +143,15 @@ def read_benchmark(folder: Path) -> Benchmark:
             )
         within = tops.pop()
     return Benchmark(folder, info, files, tuple((name, kind) for name, kind in found if kind), within)
+
+
+def read_implementations(folder: Path) -> list[Mapping[str, Any]]:
+    """Read the entries of `info.json` that each describe a function, without the rest of a paper's folder.
+
+    Raises:
+        TaskError: `info.json` is missing or malformed.
+    """
+    return _implementations(_read_info(folder))
 
 
 def read_paper(benchmark: Benchmark, slug: str) -> Paper:
@@ -270,6 +282,18 @@ def with_golden(benchmark: Benchmark, item: Mapping[str, Any], target: Target, g
     if _is_stub(find(result, target.qualname).node):
         raise TaskError(f"{place}: {target.qualname} has no body")
     return result
+
+
+def _read_info(folder: Path) -> dict[str, Any]:
+    info = _read_json(folder, INFO)
+    if not isinstance(info, dict):
+        raise TaskError(f"{INFO}: {'no such file' if info is None else 'not a JSON object'}")
+    return info
+
+
+def _implementations(info: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    found = info.get("implementations")
+    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
 
 
 def _read_json(folder: Path, name: str) -> object:

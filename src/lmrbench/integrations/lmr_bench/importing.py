@@ -52,12 +52,16 @@ class ImportedTask(Record):
         category: The category of the task.
         target: The target of the task.
         check: The id of the task of `core` with the same function, whose check was adapted; "" without a check.
+        benchmark: The name of the paper's folder in the edition.
+        function: The place of the function in its `info.json`, from 0.
     """
 
     task: str
     category: str
     target: str
     check: str
+    benchmark: str
+    function: int
 
 
 class Remark(Record):
@@ -72,6 +76,26 @@ class Remark(Record):
     reason: str
 
 
+class ImportedRun(Record):
+    """A run folder with published records, and the number of its records of each kind.
+
+    Attributes:
+        folder: The run folder.
+        system: The name of the system.
+        answers: Answers from the output trees.
+        unit_tests: Verdicts of the published unit tests.
+        judgements: Votes of the published judge.
+        labels: Labels of people.
+    """
+
+    folder: Path
+    system: str
+    answers: int
+    unit_tests: int
+    judgements: int
+    labels: int
+
+
 class ImportedEdition(Record):
     """The result of an import.
 
@@ -79,17 +103,20 @@ class ImportedEdition(Record):
         tasks: The imported tasks.
         left_out: What was not imported, and why.
         remarks: Remarks on the imported tasks.
+        runs: The run folders, if the published records were imported, too.
     """
 
     tasks: tuple[ImportedTask, ...]
     left_out: tuple[Remark, ...]
     remarks: tuple[Remark, ...]
+    runs: tuple[ImportedRun, ...] = ()
 
 
 @dataclass(frozen=True)
 class _Wanted:
-    """A function of the edition that can become a task."""
+    """A function of the edition that can become a task, and its place in `info.json`."""
 
+    function: int
     name: str
     category: str
     target: Target
@@ -230,7 +257,8 @@ def _make(
     except BaseException:
         shutil.rmtree(place, ignore_errors=True)
         raise
-    return [_imported(task, checks.get(task.name)) for task in tasks], remarks
+    functions = {item.name: item.function for item in wanted}
+    return [_imported(task, checks.get(task.name), name, functions[task.name]) for task in tasks], remarks
 
 
 def _leaks(task: Task) -> Iterator[Leak]:
@@ -252,9 +280,14 @@ def _leaks(task: Task) -> Iterator[Leak]:
         code = {name: data for name, data in code.items() if name != path}
 
 
-def _imported(task: Task, check: Adapted | None) -> ImportedTask:
+def _imported(task: Task, check: Adapted | None, benchmark: str, function: int) -> ImportedTask:
     return ImportedTask(
-        task=task.id, category=task.category, target=str(task.targets[0]), check=check.of.id if check else ""
+        task=task.id,
+        category=task.category,
+        target=str(task.targets[0]),
+        check=check.of.id if check else "",
+        benchmark=benchmark,
+        function=function,
     )
 
 
@@ -276,7 +309,7 @@ def _wanted(
     found: list[_Wanted] = []
     for number, item in enumerate(benchmark.implementations):
         try:
-            wanted = _one(benchmark, item, code, suite, known, found)
+            wanted = _one(benchmark, number, item, code, suite, known, found)
             code[wanted.target.file] = with_golden(benchmark, item, wanted.target, code[wanted.target.file])
         except LmrbenchError as error:
             what = plain_text(item.get("goal_function")) or f"implementations[{number}]"
@@ -288,6 +321,7 @@ def _wanted(
 
 def _one(
     benchmark: Benchmark,
+    function: int,
     item: Mapping[str, Any],
     code: Mapping[str, bytes],
     suite: Suite,
@@ -302,6 +336,7 @@ def _one(
         raise TaskError("an earlier implementation has the same function")
     name = target.qualname.rpartition(".")[2]
     return _Wanted(
+        function=function,
         name=_unused(_slug(name, "task"), {other.name for other in found}),
         category=_category(plain_text(item.get("category")), suite, same_function(name, known)),
         target=target,

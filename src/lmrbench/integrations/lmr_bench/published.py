@@ -20,6 +20,8 @@ from lmrbench.runs.records import CATEGORIES
 # Without the column `think` of actions.csv, whose actions are also counted as `message`.
 ACTIONS = ("edit", "finish", "message", "read", "run", "browse")
 FigureStatus = Literal["exact", "differs", "not recomputable", "not printed"]
+FigureUnit = Literal["percent", "count"]
+RaterName = Literal["unit_test", "judge", "human"]
 
 
 class PublishedOutcome(Record):
@@ -47,7 +49,7 @@ class PublishedOutcome(Record):
 
 
 class PaperFigure(Record):
-    """A figure of the paper, in percent.
+    """A figure of the paper.
 
     Attributes:
         place: The table or section of the paper.
@@ -55,6 +57,7 @@ class PaperFigure(Record):
         printed: The values as printed.
         recomputed: The values computed from the records; empty if the records do not allow it.
         note: Why the figure is not recomputable, or a remark on a difference.
+        unit: What the values are.
     """
 
     place: str
@@ -62,6 +65,7 @@ class PaperFigure(Record):
     printed: tuple[str, ...]
     recomputed: tuple[float, ...]
     note: str = ""
+    unit: FigureUnit = "percent"
 
     @property
     def comparison(self) -> FigureStatus:
@@ -80,19 +84,24 @@ def outcomes() -> tuple[PublishedOutcome, ...]:
     return tuple(map(PublishedOutcome.model_validate, rows))
 
 
-def figures() -> list[PaperFigure]:
-    """Return the figures of the paper in its order, each with the value that the records give."""
+def figures(known: Sequence[PublishedOutcome]) -> list[PaperFigure]:
+    """Return the figures of the paper in its order, each with the value that the records give.
+
+    Args:
+        known: The records: `outcomes()`, or those of a clone.
+    """
     printed = _printed()
     rows = {(row["setting"], row["model"]): row for row in printed["table2"]}
+    systems = grouped(known, lambda item: (item.setting, item.model))
     found = []
-    for system, items in grouped(outcomes(), lambda item: (item.setting, item.model)).items():
+    for system in dict.fromkeys((*systems, *rows)):
         for axis, title in _AXES.items():
             value = rows.get(system, {}).get(axis, ())
             values = (value,) if isinstance(value, str) else tuple(value)
-            shares = _shares(items, axis)
+            shares = _shares(systems.get(system, ()), axis)
             note = "" if shares else "no record of these answers was published"
             if shares or values:
-                name = f"{_title(*system)}, {title}"
+                name = f"{system_title(*system)}, {title}"
                 found.append(PaperFigure(place="Table 2", name=name, printed=values, recomputed=shares, note=note))
     found = [_explained(item, found) for item in found]
     found += [
@@ -101,48 +110,51 @@ def figures() -> list[PaperFigure]:
         )
         for row in printed["missing"]
     ]
-    both = against("judge", "human")
+    both = against(known, "judge", "human")
     for key, name, share in (
         ("agreement", "judge and people agree", both.same),
         ("conflicts", "one chooses CC and the other LI", both.conflicts),
     ):
-        value = (_percent(share.count, share.of),)
-        note = f"{share.count} of {share.of}"
+        value = (_percent(share.count, share.of),) if share.of else ()
+        note = f"{share.count} of {share.of}" if share.of else "no answer has both a judgement and a label"
         text = (printed["section54"][key],)
         found.append(PaperFigure(place="Section 5.4", name=name, printed=text, recomputed=value, note=note))
-    return [*found, _two_annotators(printed["section54"]["annotators"])]
+    return [*found, _two_annotators(known, printed["section54"]["annotators"])]
 
 
-def against(first: str, second: str, annotator: str | None = None) -> Agreement:
-    """Compute the agreement of two raters on the answers that both rated.
+def against(
+    known: Iterable[PublishedOutcome], first: RaterName, second: RaterName, annotator: str | None = None
+) -> Agreement:
+    """Compute the agreement of two raters on the answers that both rated. A passing unit test counts as CC.
 
     Args:
-        first: `unit_test`, `judge` or `human`. A passing unit test counts as CC, a failing one as LI.
-        second: Another of these.
+        known: The records.
+        first: The first rater.
+        second: The second rater.
         annotator: Limits the answers to those that this annotator labelled.
 
     Returns:
         The agreement.
     """
-    found = [item for item in outcomes() if annotator in (None, item.annotator)]
+    found = [item for item in known if annotator in (None, item.annotator)]
     pairs = [(_label(item, first), _label(item, second), item.paper) for item in found]
-    known = [(one, other, paper) for one, other, paper in pairs if one and other]
-    ones, others, papers = (list(column) for column in zip(*known, strict=True)) if known else ([], [], [])
+    rated = [(one, other, paper) for one, other, paper in pairs if one and other]
+    ones, others, papers = (list(column) for column in zip(*rated, strict=True)) if rated else ([], [], [])
     return agreement(ones, others, papers)
 
 
-def annotators() -> list[str]:
-    """Return the letters of the annotators."""
-    return sorted({item.annotator for item in outcomes() if item.annotator})
+def annotators(known: Iterable[PublishedOutcome]) -> list[str]:
+    """Return the names of the annotators."""
+    return sorted({item.annotator for item in known if item.annotator})
 
 
-def raters() -> dict[str, Agreement]:
+def raters(known: Sequence[PublishedOutcome]) -> dict[str, Agreement]:
     """Return how far judge, people and unit tests agree, by the names of the two raters."""
     return {
-        "judge and people": against("judge", "human"),
-        **{f"judge and annotator {name}": against("judge", "human", name) for name in annotators()},
-        "unit tests and judge": against("unit_test", "judge"),
-        "unit tests and people": against("unit_test", "human"),
+        "judge and people": against(known, "judge", "human"),
+        **{f"judge and annotator {name}": against(known, "judge", "human", name) for name in annotators(known)},
+        "unit tests and judge": against(known, "unit_test", "judge"),
+        "unit tests and people": against(known, "unit_test", "human"),
     }
 
 
@@ -155,7 +167,7 @@ def actions_of_sessions() -> list[tuple[str, str, bool, dict[str, int]]]:
     """
     return [
         (
-            _title("openhands", row["model"]),
+            system_title("openhands", row["model"]),
             row["paper"],
             row["main_session"] == "True",
             {name: int(row[name]) for name in ACTIONS},
@@ -164,37 +176,43 @@ def actions_of_sessions() -> list[tuple[str, str, bool, dict[str, int]]]:
     ]
 
 
-def solved_papers() -> dict[tuple[str, str], bool]:
-    """Return whether all functions of a paper pass their unit tests, by agent (OpenHands only) and paper."""
-    agents = [item for item in outcomes() if item.setting == "openhands"]
+def solved_papers(known: Iterable[PublishedOutcome]) -> dict[tuple[str, str], bool]:
+    """Return whether all functions of a paper pass their unit tests, by agent (OpenHands only) and paper.
+
+    Args:
+        known: The records. Answers without a unit test are left out.
+    """
+    agents = [item for item in known if item.setting == "openhands" and item.unit_test]
     return {
         key: all(item.unit_test == "pass" for item in items)
-        for key, items in grouped(agents, lambda item: (_title(item.setting, item.model), item.paper)).items()
+        for key, items in grouped(agents, lambda item: (system_title(item.setting, item.model), item.paper)).items()
     }
+
+
+def system_title(setting: str, model: str) -> str:
+    """Return the name of a system in tables."""
+    return f"{_NAMES.get(setting, setting)} {_NAMES.get(model, model)}"
 
 
 _AXES = {"unit": "unit tests", "judge": "judge, CC/LC/LI", "human": "people, CC/LC/LI"}
 _NAMES = {"gpt-4o": "GPT-4o", "gpt-4.1": "GPT-4.1", "claude-3.7": "Claude 3.7", "openhands": "OpenHands"}
 
 
-def _title(setting: str, model: str) -> str:
-    return f"{_NAMES.get(setting, setting)} {_NAMES.get(model, model)}"
-
-
-def _two_annotators(printed: str) -> PaperFigure:
+def _two_annotators(known: Sequence[PublishedOutcome], printed: str) -> PaperFigure:
     """Recompute how often two annotators contradict the judge, for the two who do so most often."""
-    shares = {name: against("judge", "human", name).conflicts for name in annotators()}
-    rates = sorted((_percent(share.count, share.of), name) for name, share in shares.items())[-2:]
+    shares = {name: against(known, "judge", "human", name).conflicts for name in annotators(known)}
+    rates = sorted((_percent(share.count, share.of), name) for name, share in shares.items() if share.of)[-2:]
+    compared = " and ".join(f"{name}: {rate:.1f}" for rate, name in rates)
     return PaperFigure(
         place="Section 5.4",
         name="one chooses CC and the other LI, mean of two annotators",
         printed=(printed,),
-        recomputed=(sum(rate for rate, _ in rates) / len(rates),),
-        note=f"{' and '.join(f'{name}: {rate:.1f}' for rate, name in rates)}; the paper does not name the annotators",
+        recomputed=(sum(rate for rate, _ in rates) / 2,) if len(rates) == 2 else (),
+        note=f"{compared}; the paper does not name the annotators" if len(rates) == 2 else "fewer than two annotators",
     )
 
 
-def _label(item: PublishedOutcome, axis: str) -> str | None:
+def _label(item: PublishedOutcome, axis: RaterName) -> str | None:
     value: str | None = getattr(item, axis)
     return {"pass": "CC", "fail": "LI"}.get(value, value) if value else None
 

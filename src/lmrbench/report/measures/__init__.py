@@ -28,6 +28,7 @@ MODULES = (
     "speed",
     "comparison",
     "ratings",
+    "published",
     "paired",
 )
 # What a measure is computed over: one tier of one suite, all tiers of one suite, or all suites.

@@ -1,6 +1,7 @@
 """Agreement of people, judges and unit tests on the same answers.
 
-An answer that the unit tests call correct counts as CC, another as LI. The category of a judge is the majority
+An answer that the unit tests call correct counts as CC, another as LI. Unit tests whose verdicts others published are
+raters of their own. The category of a judge is the majority
 of its votes. The category of people together is the adjudicated label, or else the majority of their labels. An answer
 without a majority is a tie and is left out.
 """
@@ -19,7 +20,7 @@ from lmrbench.judging.labels import ADJUDICATED, majority, of_people
 from lmrbench.records import Record
 from lmrbench.resampling import paper_of
 from lmrbench.runs.folder import read_run
-from lmrbench.runs.records import CATEGORIES, Category, Label
+from lmrbench.runs.records import CATEGORIES, Category, Label, PublishedVerdict
 from lmrbench.tasks.submission import Answer
 
 Ratings = Mapping[Answer, Category]
@@ -55,7 +56,10 @@ class RaterAgreement(Record):
 
 
 def compare(
-    labels: Sequence[Label], votes: Mapping[str, Mapping[Answer, Sequence[Category]]], grades: Iterable[Grade]
+    labels: Sequence[Label],
+    votes: Mapping[str, Mapping[Answer, Sequence[Category]]],
+    grades: Iterable[Grade],
+    published: Iterable[PublishedVerdict] = (),
 ) -> RaterAgreement:
     """Measure how far people, judges and unit tests agree.
 
@@ -63,6 +67,7 @@ def compare(
         labels: Labels of annotators; those by `ADJUDICATED` are the verdict of people together and of no annotator.
         votes: By judge, the categories that it gave to each answer, one for each vote.
         grades: Grades of the unit tests.
+        published: Verdicts of unit tests that others published.
     """
     by_annotator: dict[str, dict[Answer, Category]] = {}
     for label in labels:
@@ -78,12 +83,14 @@ def compare(
         together = {answer: [item.category for item in items] for answer, items in of_people(labels).items()}
         people["people"] = _majorities(together, ties, "people")
     graded: dict[Answer, Category] = {item.answer: "CC" if item.correct else "LI" for item in grades}
-    tests = {"unit tests": graded} if graded else {}
+    tested: dict[Answer, Category] = {item.answer: "CC" if item.passed else "LI" for item in published}
+    tests = {name: said for name, said in (("unit tests", graded), ("published unit tests", tested)) if said}
     found = [
         *((one, other) for one in judges.items() for other in (*people.items(), *persons.items())),
         *combinations(judges.items(), 2),
         *combinations(persons.items(), 2),
         *((one, other) for one in tests.items() for other in (*judges.items(), *people.items(), *persons.items())),
+        *combinations(tests.items(), 2),
     ]
     groups = {"annotators": persons, "judges": judges}
     return RaterAgreement(
@@ -131,12 +138,15 @@ def compare_runs(labels: Sequence[Label], folders: Iterable[Path]) -> RaterAgree
     Raises UsageError if two folders have a grade of the same answer.
     """
     grades: dict[Answer, Grade] = {}
+    published: list[PublishedVerdict] = []
     votes: dict[str, dict[Answer, list[Category]]] = {}
     for folder in folders:
-        for grade in read_run(folder).grades:
+        run = read_run(folder)
+        published += run.published
+        for grade in run.grades:
             if grade.answer in grades:
                 raise UsageError(f"{folder}: {grade.answer} is in another run, too; compare one of them")
             grades[grade.answer] = grade
         for judge, said in read_votes(folder).items():
             votes.setdefault(judge, {}).update(said)
-    return compare(labels, votes, grades.values())
+    return compare(labels, votes, grades.values(), published)

@@ -122,7 +122,7 @@ def published_sheets(figures: Sequence[PaperFigure], pairs: Mapping[str, Agreeme
             item.place,
             item.name,
             " / ".join(item.printed),
-            " / ".join(f"{value:.1f}" for value in item.recomputed),
+            " / ".join(format(value, ".0f" if item.unit == "count" else ".1f") for value in item.recomputed),
             item.comparison,
         ]
         for item in figures
@@ -130,7 +130,7 @@ def published_sheets(figures: Sequence[PaperFigure], pairs: Mapping[str, Agreeme
     columns = ["place", "figure", "printed", "recomputed", ""]
     notes = dict.fromkeys((item.place, item.note) for item in figures if item.note)
     return [
-        sheet("Figures as the paper prints them and as its records give them, in percent", columns, rows),
+        sheet("Figures as the paper prints them and as its records give them, in percent or as counts", columns, rows),
         sheet("Notes", ["place", "note"], notes),
         pairs_sheet(pairs),
     ]

@@ -10,12 +10,25 @@ from lmrbench.text import counted
 
 
 def imported_sheets(found: ImportedEdition) -> list[Sheet]:
-    """Return the imported tasks, what was left out and why, and remarks on what was imported."""
+    """Return the imported tasks and runs, what was left out and why, and remarks on what was imported."""
     rows = [(item.task, item.category, item.check or "none", item.target) for item in found.tasks]
     columns = ("task", "category", "check", "target")
     tasks = sheet(f"{counted(len(rows), 'task')} imported", columns, rows, spare=("category", "target"))
-    others = (_remarks("Left out", found.left_out), _remarks("Remarks on what was imported", found.remarks))
+    others = (
+        _runs(found),
+        _remarks("Left out", found.left_out),
+        _remarks("Remarks on what was imported", found.remarks),
+    )
     return [tasks, *(item for item in others if item.rows)]
+
+
+def _runs(found: ImportedEdition) -> Sheet:
+    rows = [
+        (str(item.folder), item.system, item.answers, item.unit_tests, item.judgements, item.labels)
+        for item in found.runs
+    ]
+    columns = ("run", "system", "answers", "unit tests", "judgements", "labels")
+    return sheet("Runs of the published records", columns, rows, numbers=columns[2:])
 
 
 def _remarks(title: str, remarks: Sequence[Remark]) -> Sheet:

@@ -1,0 +1,188 @@
+"""Write the published records of the public edition as run folders, one for each system.
+
+A run folder holds the answers of the output trees, the votes of the published judge, the labels of people, and the
+verdicts of the published unit tests. It holds no grades: these come from `lmrbench grade`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from lmrbench.errors import LmrbenchError, SubmissionError, UsageError
+from lmrbench.files import write_whole
+from lmrbench.integrations.lmr_bench.edition import INFO, paper_number, read_benchmark
+from lmrbench.integrations.lmr_bench.importing import ImportedEdition, ImportedRun, ImportedTask, Remark
+from lmrbench.integrations.lmr_bench.published import system_title
+from lmrbench.integrations.lmr_bench.records import JUDGE, PublicAnswer, PublicJudgement, PublicRecords, System
+from lmrbench.judging.labels import write_labels
+from lmrbench.records import StoredRecord
+from lmrbench.runs.folder import JUDGEMENTS, LABELS, PUBLISHED, source_in, write_facts, write_submissions
+from lmrbench.runs.places import run_name
+from lmrbench.runs.records import Judgement, Label, PublishedVerdict, RunFacts
+from lmrbench.tasks.collect import decoded
+from lmrbench.tasks.digests import suite_digest
+from lmrbench.tasks.foreign import read_foreign
+from lmrbench.tasks.loading import load_suite, suite_name
+from lmrbench.tasks.model import Target, Task
+from lmrbench.tasks.submission import MAX_CODE_BYTES, Answer, Submission
+from lmrbench.version import __version__
+
+
+def require_empty(folder: Path) -> None:
+    """Raise UsageError unless a folder for new runs is absent or empty."""
+    if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
+        raise UsageError(f"{folder}: is not empty; choose a new or empty folder for the runs")
+
+
+def with_runs(edition: ImportedEdition, records: PublicRecords, suite: Path, to: Path) -> ImportedEdition:
+    """Write a run folder for each system of the records.
+
+    Records on functions that are not in the suite keep their place, under the name `paper_PAPER/function_FUNCTION`, so
+    that rates are those of the edition.
+
+    Args:
+        edition: The tasks that were imported from the same clone.
+        records: The records of the clone.
+        suite: The folder of the imported suite.
+        to: The folder of the runs; new or empty.
+
+    Returns:
+        The import with the runs and with what was left out of them.
+
+    Raises:
+        UsageError: The folder is not empty.
+    """
+    require_empty(to)
+    tasks = load_suite(suite)
+    imported = {
+        (number, item.function): item
+        for item in reversed(edition.tasks)
+        if (number := paper_number(item.benchmark)) is not None
+    }
+    left_out = [*edition.left_out, *records.problems]
+    runs = [_write_run(records, system, imported, tasks, to, left_out) for system in records.systems]
+    left_out += [
+        Remark(where=_task(imported, *key), reason="has published records, but is not a task of the suite")
+        for key in sorted({(item.paper, item.function) for item in records.answers} - imported.keys())
+    ]
+    return edition.model_copy(update={"runs": tuple(runs), "left_out": tuple(left_out)})
+
+
+def _write_run(
+    records: PublicRecords,
+    system: System,
+    imported: Mapping[tuple[int, int], ImportedTask],
+    tasks: Sequence[Task],
+    to: Path,
+    left_out: list[Remark],
+) -> ImportedRun:
+    folder = to / run_name(f"{system.model}-{system.setting}")
+
+    def answer_to(item: PublicAnswer) -> Answer:
+        return Answer(system_title(*system), _task(imported, item.paper, item.function), 0)
+
+    own = [item for item in records.answers if item.system == system]
+    submissions = _submissions(records, system, imported, left_out)
+    judgements = [_judgement(answer_to(item), found) for item in own if (found := records.judgements.get(item))]
+    labels = [
+        Label(**answer_to(item)._asdict(), annotator=label.annotator, category=label.category, reason=label.comment)
+        for item in own
+        for label in records.labels.get(item, ())
+    ]
+    verdicts = [
+        PublishedVerdict(**answer_to(item)._asdict(), passed=records.unit_tests[item])
+        for item in own
+        if item in records.unit_tests
+    ]
+    write_submissions(folder, submissions)
+    _write_lines(folder / JUDGEMENTS, judgements)
+    _write_lines(folder / PUBLISHED, verdicts)
+    if labels:
+        write_labels(folder / LABELS, labels)
+    known = {task.id for task in tasks}
+    answered = {item.task for item in submissions} | {answer_to(item).task for item in own}
+    facts = RunFacts(
+        lmrbench=__version__,
+        suite=suite_name(tasks),
+        suite_digest=suite_digest(tasks),
+        tasks=tuple(sorted(answered & known)),
+        seeds=(),
+        sandbox="",
+        environment={},
+        source=source_in(folder, records.clone),
+    )
+    write_facts(folder, facts)
+    return ImportedRun(
+        folder=folder,
+        system=system_title(*system),
+        answers=len(submissions),
+        unit_tests=len(verdicts),
+        judgements=len(judgements),
+        labels=len(labels),
+    )
+
+
+def _task(imported: Mapping[tuple[int, int], ImportedTask], paper: int, function: int) -> str:
+    item = imported.get((paper, function))
+    return item.task if item else f"paper_{paper}/function_{function}"
+
+
+def _submissions(
+    records: PublicRecords,
+    system: System,
+    imported: Mapping[tuple[int, int], ImportedTask],
+    left_out: list[Remark],
+) -> list[Submission]:
+    """Read the goal files of a system's output trees."""
+    found = []
+    for (number, _), item in sorted(imported.items()):
+        tree = records.outputs.get(system, {}).get(number)
+        if tree is None:
+            continue
+        goal = Target.parse(item.target).file
+        try:
+            code = _goal_file(records.clone / tree, goal)
+        except LmrbenchError as error:
+            left_out.append(Remark(where=f"{tree}: {item.task}", reason=str(error)))
+        else:
+            found.append(Submission(system=system_title(*system), task=item.task, code={goal: code}))
+    return found
+
+
+def _goal_file(tree: Path, goal: str) -> str:
+    """Return the text of a goal file in an output tree: in the research code, or beside it."""
+    for place in (f"{read_benchmark(tree).repository}/{goal}", goal):
+        data = read_foreign(tree, place, MAX_CODE_BYTES)
+        if data is not None:
+            return decoded(data, place)
+    raise SubmissionError(f"{goal}: no such file in the folder that {INFO} names")
+
+
+def _judgement(answer: Answer, found: PublicJudgement) -> Judgement:
+    """Return a published judgement as a vote. The prompt of the edition shows the reference first."""
+    return Judgement(
+        **answer._asdict(),
+        judge=JUDGE,
+        vote=0,
+        order="reference first",
+        prompt_version=0,
+        evidence=False,
+        comments_stripped=False,
+        digest="",
+        status="judged",
+        category=found.category,
+        error_class=None,
+        logic=found.rationale,
+        implementation=(),
+        detail="",
+        attempts=1,
+        input_tokens=0,
+        output_tokens=0,
+        dollars=None,
+    )
+
+
+def _write_lines(file: Path, items: Sequence[StoredRecord]) -> None:
+    if items:
+        write_whole(file, "".join(item.model_dump_json() + "\n" for item in items).encode())

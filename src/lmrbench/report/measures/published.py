@@ -1,0 +1,147 @@
+"""Published verdicts of unit tests beside the grades of the same answers.
+
+The verdicts are what others published. They are shown as they are, and no rate, test or rating counts them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from lmrbench.grading.records import Grade
+from lmrbench.records import Record, grouped
+from lmrbench.report.measures import Measured, measure
+from lmrbench.report.render.cells import NumberedText, percent
+from lmrbench.report.render.tables import Sheet, sheet
+from lmrbench.runs.records import PublishedVerdict
+
+if TYPE_CHECKING:
+    from lmrbench.report.findings import Findings
+
+
+class PublishedRate(Record):
+    """The published verdicts on the answers of one system, and the grades of the same answers.
+
+    Attributes:
+        answers: Answers with a published verdict.
+        passes: Answers of these that pass the published unit test.
+        graded: Answers that have a grade, too.
+        graded_passes: Graded answers that pass the published unit test.
+        correct: Graded answers that are correct.
+        passes_alone: Graded answers that pass the published unit test and are not correct.
+        correct_alone: Graded answers that are correct and fail the published unit test.
+    """
+
+    system: str
+    answers: int
+    passes: int
+    graded: int
+    graded_passes: int
+    correct: int
+    passes_alone: int
+    correct_alone: int
+
+
+class BothVerdicts(Record):
+    """A published verdict and the grade of the same answer."""
+
+    system: str
+    task: str
+    sample: int
+    passed: bool
+    correct: bool
+
+
+def published_rates(published: Iterable[PublishedVerdict], grades: Iterable[Grade]) -> list[PublishedRate]:
+    """Count published verdicts and grades, by system."""
+    verdicts = list(published)
+    both = grouped(both_verdicts(verdicts, grades), lambda item: item.system)
+    found = []
+    for system, items in grouped(verdicts, lambda item: item.system).items():
+        graded = both.get(system, [])
+        found.append(
+            PublishedRate(
+                system=system,
+                answers=len(items),
+                passes=sum(item.passed for item in items),
+                graded=len(graded),
+                graded_passes=sum(item.passed for item in graded),
+                correct=sum(item.correct for item in graded),
+                passes_alone=sum(item.passed and not item.correct for item in graded),
+                correct_alone=sum(item.correct and not item.passed for item in graded),
+            )
+        )
+    return found
+
+
+def both_verdicts(published: Iterable[PublishedVerdict], grades: Iterable[Grade]) -> list[BothVerdicts]:
+    """Return the answers that have both a published verdict and a grade."""
+    correct = {item.answer: item.correct for item in grades}
+    return [
+        BothVerdicts(**item.answer._asdict(), passed=item.passed, correct=correct[item.answer])
+        for item in published
+        if item.answer in correct
+    ]
+
+
+@measure()
+def measured_published(findings: Findings) -> Measured:
+    """Compare published verdicts with grades. The tables need at least one verdict."""
+    rates = published_rates(findings.published, findings.grades)
+    both = both_verdicts(findings.published, findings.grades)
+    sheets = [_rates(rates)] if rates else []
+    return Measured({"published": {"rates": rates, "both": both}}, [*sheets, _by_task(both)] if both else sheets)
+
+
+def _rates(found: Sequence[PublishedRate]) -> Sheet:
+    again = any(item.graded for item in found)
+    columns = ["system", "answers", "passed", "share"]
+    numbers = ["graded", "passed there", "correct here", "passed there alone", "correct here alone"]
+    rows = [
+        [
+            item.system,
+            item.answers,
+            item.passes,
+            percent(item.passes / item.answers),
+            item.graded,
+            item.graded_passes,
+            item.correct,
+            item.passes_alone,
+            item.correct_alone,
+        ]
+        for item in found
+    ]
+    columns += numbers if again else []
+    return sheet(
+        "Published verdicts of unit tests",
+        columns,
+        [row[: len(columns)] for row in rows],
+        numbers=columns[1:],
+        spare=["answers"],
+        name="published",
+        note="Verdicts that others published; lmrbench did not make them, and no other table counts them. Graded is "
+        "the number of these answers that lmrbench graded, and the columns after it count these answers.",
+    )
+
+
+def _by_task(found: Sequence[BothVerdicts]) -> Sheet:
+    systems = list(dict.fromkeys(item.system for item in found))
+    rows = []
+    for task, items in sorted(grouped(found, lambda item: item.task).items()):
+        own = grouped(items, lambda item: item.system)
+        rows.append([task, *(_verdicts(own.get(system, ())) for system in systems)])
+    return sheet(
+        "Published verdicts and grades by task",
+        ["task", *systems],
+        rows,
+        name="published-by-task",
+        by_system=True,
+        note="The published verdict of each answer, then its grade by lmrbench. Unit tests and checks ask for "
+        "different things, so either may be right where they differ.",
+    )
+
+
+def _verdicts(items: Sequence[BothVerdicts]) -> NumberedText:
+    words = [f"{'pass' if item.passed else 'fail'}, {'' if item.correct else 'not '}correct" for item in items]
+    numbers = {" published": sum(item.passed for item in items), " correct": sum(item.correct for item in items)}
+    return NumberedText("; ".join(words) or "-", numbers if items else {})
