@@ -10,6 +10,7 @@ import pytest
 from tests import core
 from tests.integrations.edition import ANSWERS, TOP, judged, write_edition, write_records
 from tests.running import lmrbench
+from tests.runs.examples import grade
 from typer.testing import CliRunner
 
 from lmrbench.cli import app
@@ -30,6 +31,7 @@ from lmrbench.judging.labels import read_labels
 from lmrbench.report.measures.published import published_rates
 from lmrbench.report.measures.raters import compare_runs
 from lmrbench.runs.folder import read_judgements, read_run
+from lmrbench.runs.records import PublishedVerdict
 
 SYSTEMS = [
     *(System("openhands", model) for model in ("gpt-4.1", "gpt-4o", "o4-mini")),
@@ -97,7 +99,8 @@ def test_each_system_becomes_a_run(runs):
     votes = read_judgements(run.folder, run.submissions)
     assert {(item.judge, item.category) for item in votes} == {("gpt-4.1-2025-04-14", "LC")}
     assert {item.logic[0] for item in votes if item.task != "empathy_gaps/get_delta"} >= {"The base is right."}
-    labels = read_labels([run.folder / "labels.jsonl"])
+    labels = read_labels([folder / "labels.jsonl"])
+    assert len(labels) == 24
     assert {(item.annotator, item.category, item.reason) for item in labels} == {("ann", "CC", "a comment of ann")}
     said = {item.where: item.reason for item in found.left_out}
     assert said["paper_3/function_0"] == "has published records, but is not a task of the suite"
@@ -106,8 +109,8 @@ def test_each_system_becomes_a_run(runs):
 @pytest.mark.slow
 def test_reports_show_what_was_published_and_count_no_grade(runs):
     suite, folder, _ = runs
-    labels = [word for file in sorted(folder.glob("*/labels.jsonl")) for word in ("--labels", str(file))]
-    shown = CliRunner().invoke(app, ["report", str(folder), "--suite", str(suite), *labels, "--json"])
+    labels = folder / "labels.jsonl"
+    shown = CliRunner().invoke(app, ["report", str(folder), "--suite", str(suite), "--labels", str(labels), "--json"])
     assert shown.exit_code == 0, shown.output
     found = json.loads(shown.stdout)
     assert found["rates"] == {}
@@ -122,8 +125,8 @@ def test_reports_show_what_was_published_and_count_no_grade(runs):
         "judge gpt-4.1-2025-04-14": {"CC": 0, "LC": 4, "LI": 0},
         "annotator ann": {"CC": 4, "LC": 0, "LI": 0},
     }
-    files = sorted(folder.glob("*/labels.jsonl"))
-    pairs = {(item.first, item.second) for item in compare_runs(read_labels(files), sorted(folder.iterdir())).pairs}
+    found = compare_runs(read_labels([labels]), [item.folder for item in runs[2].runs])
+    pairs = {(item.first, item.second) for item in found.pairs}
     assert pairs == {
         ("judge gpt-4.1-2025-04-14", "annotator ann"),
         ("published unit tests", "judge gpt-4.1-2025-04-14"),
@@ -152,11 +155,7 @@ def test_published_answers_are_graded_again_beside_their_verdicts(runs, tmp_path
 
 def test_verdicts_and_grades_of_the_same_answers():
     def item(**values):
-        from lmrbench.runs.records import PublishedVerdict
-
         return PublishedVerdict(system="one", sample=0, **values)
-
-    from tests.runs.examples import grade
 
     published = [item(task="a/a", passed=True), item(task="b/b", passed=False), item(task="c/c", passed=True)]
     grades = [grade(task="a/a", verdicts=("mismatch",)), grade(task="b/b", verdicts=("match",))]
@@ -365,3 +364,25 @@ def test_a_clone_with_part_of_the_records_says_what_it_lacks(tmp_path):
     shown = CliRunner().invoke(app, ["analyse", "published", str(tmp_path)])
     assert shown.exit_code == 0, shown.output
     assert "none.json: not valid JSON" in shown.stderr
+
+
+def test_a_clone_with_its_benchmarks_gives_the_regression_of_table_5(published_clone, tmp_path):
+    shutil.copytree(published_clone, tmp_path / "clone")
+    functions = Counter((int(row["paper_index"]), row["paper"]) for row in PUBLISHED if row["model"] == "claude-3.7")
+    for (number, name), count in functions.items():
+        folder = tmp_path / "clone" / "benchmark" / f"{number:02}-{name}"
+        goal = f"{'deep/' * (number % 4)}goal.py"
+        others = [f"{'more/' * (number % 3)}file_{other}.py" for other in range(number % 5)]
+        for path in (goal, *others):
+            (folder / "code" / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / "code" / path).write_text("x = 1\n" * (number * 7 % 11 + 1))
+        info = {"repo_folder_name": "code", "implementations": [{"goal_file": goal}] * count}
+        (folder / "info.json").write_text(json.dumps(info))
+    (found,) = [item for item in recomputed_from(tmp_path / "clone").figures if item.place == "Table 5"]
+    assert (len(found.recomputed), found.comparison, found.unit) == (7, "differs", "coefficient")
+    assert found.note == "84 answers; the paper defines neither imbalance nor the scale of its measures"
+    (without,) = [item for item in recomputed_from(published_clone).figures if item.place == "Table 5"]
+    assert (without.comparison, without.note) == (
+        "not recomputable",
+        "needs the benchmark folders, and the unit tests of three models of OpenHands",
+    )

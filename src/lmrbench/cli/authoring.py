@@ -237,7 +237,7 @@ def import_(
     A task gets a check of ordinary cases, and can be graded, if its function can be observed without its repository.
     The others can be listed, shown, exported, collected and judged. What was left out is listed with the reason.
 
-    With --runs, `lmrbench report DIR --labels DIR/*/labels.jsonl` shows the published results, and `lmrbench grade
+    With --runs, `lmrbench report DIR --labels DIR/labels.jsonl` shows the published results, and `lmrbench grade
     DIR/RUN --suite SUITE` grades the published answers again.
 
     Exits with 1, and writes nothing, if no task could be made.

@@ -1,7 +1,7 @@
 """Write the published records of the public edition as run folders, one for each system.
 
-A run folder holds the answers of the output trees, the votes of the published judge, the labels of people, and the
-verdicts of the published unit tests. It holds no grades: these come from `lmrbench grade`.
+A run folder holds the answers of the output trees, the votes of the published judge, and the verdicts of the published
+unit tests. It holds no grades: these come from `lmrbench grade`. The labels of people are in one file beside the runs.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def require_empty(folder: Path) -> None:
 
 
 def with_runs(edition: ImportedEdition, records: PublicRecords, suite: Path, to: Path) -> ImportedEdition:
-    """Write a run folder for each system of the records.
+    """Write a run folder for each system of the records, and the labels of people to `labels.jsonl` beside them.
 
     Records on functions that are not in the suite keep their place, under the name `paper_PAPER/function_FUNCTION`, so
     that rates are those of the edition.
@@ -61,6 +61,18 @@ def with_runs(edition: ImportedEdition, records: PublicRecords, suite: Path, to:
         if (number := paper_number(item.benchmark)) is not None
     }
     left_out = [*edition.left_out, *records.problems]
+    labels = [
+        Label(
+            **_answer(imported, item)._asdict(),
+            annotator=label.annotator,
+            category=label.category,
+            reason=label.comment,
+        )
+        for item in records.answers
+        for label in records.labels.get(item, ())
+    ]
+    if labels:
+        write_labels(to / LABELS, labels)
     runs = [_write_run(records, system, imported, tasks, to, left_out) for system in records.systems]
     left_out += [
         Remark(where=_task(imported, *key), reason="has published records, but is not a task of the suite")
@@ -78,30 +90,19 @@ def _write_run(
     left_out: list[Remark],
 ) -> ImportedRun:
     folder = to / run_name(f"{system.model}-{system.setting}")
-
-    def answer_to(item: PublicAnswer) -> Answer:
-        return Answer(system_title(*system), _task(imported, item.paper, item.function), 0)
-
     own = [item for item in records.answers if item.system == system]
     submissions = _submissions(records, system, imported, left_out)
-    judgements = [_judgement(answer_to(item), found) for item in own if (found := records.judgements.get(item))]
-    labels = [
-        Label(**answer_to(item)._asdict(), annotator=label.annotator, category=label.category, reason=label.comment)
-        for item in own
-        for label in records.labels.get(item, ())
-    ]
+    judgements = [_judgement(_answer(imported, item), found) for item in own if (found := records.judgements.get(item))]
     verdicts = [
-        PublishedVerdict(**answer_to(item)._asdict(), passed=records.unit_tests[item])
+        PublishedVerdict(**_answer(imported, item)._asdict(), passed=records.unit_tests[item])
         for item in own
         if item in records.unit_tests
     ]
     write_submissions(folder, submissions)
     _write_lines(folder / JUDGEMENTS, judgements)
     _write_lines(folder / PUBLISHED, verdicts)
-    if labels:
-        write_labels(folder / LABELS, labels)
     known = {task.id for task in tasks}
-    answered = {item.task for item in submissions} | {answer_to(item).task for item in own}
+    answered = {item.task for item in submissions} | {_answer(imported, item).task for item in own}
     facts = RunFacts(
         lmrbench=__version__,
         suite=suite_name(tasks),
@@ -119,8 +120,12 @@ def _write_run(
         answers=len(submissions),
         unit_tests=len(verdicts),
         judgements=len(judgements),
-        labels=len(labels),
+        labels=sum(len(records.labels.get(item, ())) for item in own),
     )
+
+
+def _answer(imported: Mapping[tuple[int, int], ImportedTask], item: PublicAnswer) -> Answer:
+    return Answer(system_title(*item.system), _task(imported, item.paper, item.function), 0)
 
 
 def _task(imported: Mapping[tuple[int, int], ImportedTask], paper: int, function: int) -> str:

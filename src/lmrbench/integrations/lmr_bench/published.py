@@ -20,7 +20,7 @@ from lmrbench.runs.records import CATEGORIES
 # Without the column `think` of actions.csv, whose actions are also counted as `message`.
 ACTIONS = ("edit", "finish", "message", "read", "run", "browse")
 FigureStatus = Literal["exact", "differs", "not recomputable", "not printed"]
-FigureUnit = Literal["percent", "count"]
+FigureUnit = Literal["percent", "count", "coefficient"]
 RaterName = Literal["unit_test", "judge", "human"]
 
 
@@ -106,7 +106,12 @@ def figures(known: Sequence[PublishedOutcome]) -> list[PaperFigure]:
     found = [_explained(item, found) for item in found]
     found += [
         PaperFigure(
-            place=row["place"], name=row["figure"], printed=tuple(row["printed"]), recomputed=(), note=row["why"]
+            place=row["place"],
+            name=row["figure"],
+            printed=tuple(row["printed"]),
+            recomputed=(),
+            note=row["why"],
+            unit=row.get("unit", "percent"),
         )
         for row in printed["missing"]
     ]

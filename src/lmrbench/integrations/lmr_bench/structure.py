@@ -8,8 +8,9 @@ clustered by paper, because the tasks of a paper share a repository.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -62,6 +63,15 @@ class Regression(Record):
     caution: str = ""
 
 
+class Outcome(NamedTuple):
+    """Whether a system passed a task of a paper."""
+
+    system: str
+    task: str
+    paper: str
+    passed: bool
+
+
 def structure(task: Task) -> dict[str, float]:
     """Compute lmrbench's measures of a task's repository.
 
@@ -76,50 +86,48 @@ def structure(task: Task) -> dict[str, float]:
         The measures by the names in `MEASURES`.
     """
     files = [PurePosixPath(name) for name in task.files.repository]
-    below: Counter[PurePosixPath] = Counter(place for file in files for place in (file, *file.parents))
-    children: dict[PurePosixPath, list[int]] = {}
-    for place, count in below.items():
-        if place != PurePosixPath("."):
-            children.setdefault(place.parent, []).append(count)
-    uneven = [float(np.std(counts) / np.mean(counts)) for counts in children.values() if len(counts) > 1]
+    children = _sizes(files)
     return {
         "directory depth": float(np.mean([len(file.parents) - 1 for file in files])),
         "branching": float(np.mean([len(counts) for counts in children.values()])),
-        "imbalance": float(np.mean(uneven)) if uneven else 0.0,
+        "imbalance": _imbalance(children),
         "goal length": float(masked_lines(task)),
     }
 
 
 def paper_structure(task: Task) -> dict[str, float]:
-    """Compute the measures of a task's repository by section 5.1 of the paper, with lmrbench's imbalance.
+    """Compute the measures of a task's repository by section 5.1 of the paper; see `paper_measures`."""
+    return paper_measures(task.files.repository, [task.files.repository[name] for name in task.goal_files])
+
+
+def paper_measures(names: Iterable[str], goals: Iterable[bytes]) -> dict[str, float]:
+    """Compute the measures of a repository by section 5.1 of the paper, with lmrbench's imbalance.
 
     Directory depth is the mean number of edges from the root to a file or folder. Branching is the mean number of
     subfolders of a non-empty folder, including the root. Goal length is the number of lines of all goal files.
 
     Args:
-        task: A task with targets.
+        names: The paths of all files.
+        goals: The content of each goal file.
 
     Returns:
         The measures by the names in `MEASURES`.
     """
-    files = [PurePosixPath(name) for name in task.files.repository]
+    files = [PurePosixPath(name) for name in names]
     folders = {parent for file in files for parent in file.parents}
     entries = [*files, *(folder for folder in folders if folder.parts)]
-    lengths = [len(task.files.repository[name].splitlines()) for name in task.goal_files]
     return {
         "directory depth": float(np.mean([len(entry.parts) for entry in entries])),
         "branching": (len(folders) - 1) / len(folders),
-        "imbalance": structure(task)["imbalance"],
-        "goal length": float(sum(lengths)),
+        "imbalance": _imbalance(_sizes(files)),
+        "goal length": float(sum(len(goal.splitlines()) for goal in goals)),
     }
 
 
 def regression(
     grades: Sequence[Grade], tasks: Mapping[str, Task], measures: Callable[[Task], dict[str, float]] = structure
 ) -> Regression:
-    """Fit a logistic regression of passing on standardised measures and on systems.
-
-    Measures that are the same for all answers are omitted.
+    """Fit a logistic regression of passing on the structure of tasks; see `fitted`.
 
     Args:
         grades: The grades. Those of tasks that are not in `tasks` are ignored.
@@ -130,10 +138,25 @@ def regression(
         The regression.
     """
     known = [item for item in grades if item.task in tasks]
-    shapes = {name: measures(tasks[name]) for name in {item.task for item in known}}
+    outcomes = [Outcome(item.system, item.task, tasks[item.task].paper.slug, item.correct) for item in known]
+    return fitted(outcomes, {name: measures(tasks[name]) for name in {item.task for item in known}})
+
+
+def fitted(known: Sequence[Outcome], shapes: Mapping[str, Mapping[str, float]]) -> Regression:
+    """Fit a logistic regression of passing on standardised measures and on systems.
+
+    Measures that are the same for all answers are omitted.
+
+    Args:
+        known: The outcomes.
+        shapes: The measures of each task, by the names in `MEASURES`.
+
+    Returns:
+        The regression.
+    """
     frame = pd.DataFrame([shapes[item.task] for item in known], columns=list(MEASURES))
-    passed = np.array([item.correct for item in known], dtype=float)
-    papers = pd.factorize(pd.Series([tasks[item.task].paper.slug for item in known], dtype=object))[0]
+    passed = np.array([item.passed for item in known], dtype=float)
+    papers = pd.factorize(pd.Series([item.paper for item in known], dtype=object))[0]
     frame = frame.loc[:, frame.nunique() > 1]
     frame = (frame - frame.mean()) / frame.std(ddof=0)
     for system in list(dict.fromkeys(item.system for item in known))[1:]:
@@ -150,6 +173,21 @@ def regression(
         f"the {frame.shape[1]} coefficients are too small"
     )
     return Regression(answers=answers, papers=count, coefficients=tuple(found), caution=caution if count < _FEW else "")
+
+
+def _sizes(files: Iterable[PurePosixPath]) -> dict[PurePosixPath, list[int]]:
+    """Return the number of files below each entry, by the folder of the entry."""
+    below: Counter[PurePosixPath] = Counter(place for file in files for place in (file, *file.parents))
+    children: dict[PurePosixPath, list[int]] = {}
+    for place, count in below.items():
+        if place != PurePosixPath("."):
+            children.setdefault(place.parent, []).append(count)
+    return children
+
+
+def _imbalance(children: Mapping[PurePosixPath, Sequence[int]]) -> float:
+    uneven = [float(np.std(counts) / np.mean(counts)) for counts in children.values() if len(counts) > 1]
+    return float(np.mean(uneven)) if uneven else 0.0
 
 
 def _problem(frame: pd.DataFrame, passed: np.ndarray, papers: np.ndarray) -> str:

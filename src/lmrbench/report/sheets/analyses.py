@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from lmrbench.report.familiarity import Correlation, Familiarity
     from lmrbench.report.measures.ablation import Ablation
 
+# The format of recomputed figures, by unit.
+_FORMS = {"percent": ".1f", "count": ".0f", "coefficient": "z.4f"}
+
 
 def actions_sheet(found: Sequence[Distribution]) -> Sheet:
     """Return the actions of agents by kind, for each system and outcome."""
@@ -122,7 +125,7 @@ def published_sheets(figures: Sequence[PaperFigure], pairs: Mapping[str, Agreeme
             item.place,
             item.name,
             " / ".join(item.printed),
-            " / ".join(format(value, ".0f" if item.unit == "count" else ".1f") for value in item.recomputed),
+            " / ".join(format(value, _FORMS[item.unit]) for value in item.recomputed),
             item.comparison,
         ]
         for item in figures
@@ -130,7 +133,11 @@ def published_sheets(figures: Sequence[PaperFigure], pairs: Mapping[str, Agreeme
     columns = ["place", "figure", "printed", "recomputed", ""]
     notes = dict.fromkeys((item.place, item.note) for item in figures if item.note)
     return [
-        sheet("Figures as the paper prints them and as its records give them, in percent or as counts", columns, rows),
+        sheet(
+            "Figures as the paper prints them and as its records give them: percent, counts, coefficients",
+            columns,
+            rows,
+        ),
         sheet("Notes", ["place", "note"], notes),
         pairs_sheet(pairs),
     ]
