@@ -72,7 +72,8 @@ def grade_run(
                 raise RecordError(f"{folder}: holds grades {kind}; choose another folder with --out")
         write_submissions(folder, submissions)
         named = {item.task for item in read_lines(folder / SUBMISSIONS, Submission)}
-        known = [task for task in tasks.values() if task.id in named]
+        # Tasks without a check are not run, so the packages that they import need not be installed.
+        known = [task for task in tasks.values() if task.id in named and task.files.check]
         facts = run_facts(tasks.values(), known, grader.seeds, grader.sandbox, before.solving if before else None)
         if source is None:
             source = before.source if before else ""
