@@ -84,7 +84,7 @@ def _with_coefficients(figure: PaperFigure, records: PublicRecords) -> PaperFigu
 
 def _shapes(clone: Path) -> dict[str, dict[str, float]]:
     """Return the measures of each function's repository, by the numbers of paper and function."""
-    found = {}
+    found: dict[str, dict[str, float]] = {}
     try:
         folders = benchmark_folders(clone)
     except UsageError:
