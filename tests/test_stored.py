@@ -17,7 +17,7 @@ from lmrbench.records import SCHEMA, StoredRecord, read_record
 from lmrbench.runs.folder import read_run
 from lmrbench.runs.index import GradeHead
 from lmrbench.runs.pack import Claim, Manifest
-from lmrbench.runs.records import Judgement, Label, RunFacts, Snapshot, Usage
+from lmrbench.runs.records import Judgement, Label, PublishedVerdict, RunFacts, Snapshot, Usage
 from lmrbench.runs.verify import Verification
 from lmrbench.tasks.submission import Submission
 from lmrbench.web.annotation.queues import KnownVerdict
@@ -34,6 +34,7 @@ FILES: dict[str, type[StoredRecord]] = {
     "judgements.jsonl": Judgement,
     "adversaries.jsonl": Finding,
     "labels.jsonl": Label,
+    "published.jsonl": PublishedVerdict,
     "key.jsonl": BlindedItem,
     "known.jsonl": KnownVerdict,
     "manifest.json": Manifest,

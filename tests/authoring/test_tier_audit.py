@@ -17,6 +17,7 @@ from lmrbench.errors import TaskError
 from lmrbench.grading.systems import submissions_of
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.protocol import CaseOutcome
+from lmrbench.solving.prompts import prompt_message
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.selection import select
 from lmrbench.tasks.workspace import workspace_files
@@ -130,6 +131,33 @@ def test_what_neither_results_nor_a_sentence_decide_is_a_shortfall(paper, pool):
     again = audit_of_tier(method(paper), range(2), pool).visible
     assert again is not None
     assert (again.decided, again.undecided) == (len(ids), ())
+    assert again.sentences == {"text": ("An empty list gives 0.0.",)}
+
+
+ONLY_LOGS = 'only_logs = ["`weights` counts from one."]\n'
+
+
+def test_only_a_prompt_states_what_only_the_results_tell(paper, pool):
+    file, told = paper / "task.toml", "## What only the logged results tell\n\n- `weights` counts from one."
+    list(audited([method(paper)], 1, pool, lambda *_: None, write=True))
+    file.write_text(file.read_text() + ONLY_LOGS)
+    task = method(paper)
+
+    assert prompt_message(task, "full", "summary", 10**6).text.count(told) == 1
+    assert b"counts from one" not in workspace_files(task, "full")["instruction.md"]
+    # The certificate lists it, and nothing has to run again.
+    [renewed_one] = renewed([task], 1).values()
+    assert renewed_one.visible is not None
+    assert renewed_one.visible.only_logs == ("`weights` counts from one.",)
+    assert read_certificate(task) == renewed_one
+
+
+def test_a_single_function_has_no_logged_results(paper):
+    file = paper / "task.toml"
+    file.write_text(file.read_text().replace('tier = "method"\n', ONLY_LOGS))
+
+    with pytest.raises(TaskError, match=r"task\[1\].only_logs: only method tasks have logged results"):
+        load_suite(paper.parent)
 
 
 class BusyPool(LocalPool):
@@ -183,11 +211,14 @@ def test_a_certificate_is_not_renewed_when_a_sentence_that_decides_a_mutant_has_
 
 
 def test_results_that_are_no_longer_those_of_the_reference_are_a_shortfall(paper, pool):
+    list(audited([method(paper)], 1, pool, lambda *_: None, write=True))
     file = paper / "results.json"
     results = json.loads(file.read_text())
     results["1"]["second"] += 0.01
     file.write_text(json.dumps(results))
 
+    # They have to be compared with those of the reference, so a certificate cannot be renewed without a run.
+    assert renewed([method(paper)], 1) == {}
     assert any("logged results" in text for text in audit_of_tier(method(paper), range(1), pool).shortfalls)
 
 

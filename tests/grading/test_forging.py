@@ -301,6 +301,13 @@ def test_what_is_wrong_with_a_deviation_is_said(suite):
     assert [found[name].fault for name in ("faster", "count", "never_zero", "from_zero", "squares")] == [""] * 5
 
 
+def test_an_experiment_must_return_its_metrics_by_stage(suite):
+    flat = EXPERIMENT[: EXPERIMENT.index("    return {")] + '    return {"first": first, "second": second}\n'
+    (suite / "toy" / "repo" / "experiment.py").write_text(flat)
+    with open_pool("bubblewrap", (), 1) as workers, pytest.raises(TaskError, match="does not return metrics by stage"):
+        effects(load_suite(suite)[0], workers)
+
+
 def test_an_unfair_draw_is_refused_with_the_reason(suite):
     # Whoever sees the logs of one of these can't tell whether it is the other.
     task = task_of(suite, POOL + BAD)

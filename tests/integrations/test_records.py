@@ -98,7 +98,7 @@ def test_each_system_becomes_a_run(runs):
     assert run.grades == ()
     votes = read_judgements(run.folder, run.submissions)
     assert {(item.judge, item.category) for item in votes} == {("gpt-4.1-2025-04-14", "LC")}
-    assert {item.logic[0] for item in votes if item.task != "empathy_gaps/get_delta"} >= {"The base is right."}
+    assert {item.rationale[0] for item in votes if item.task != "empathy_gaps/get_delta"} >= {"The base is right."}
     labels = read_labels([folder / "labels.jsonl"])
     assert len(labels) == 24
     assert {(item.annotator, item.category, item.reason) for item in labels} == {("ann", "CC", "a comment of ann")}

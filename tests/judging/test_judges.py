@@ -334,3 +334,37 @@ def test_code_without_comments_means_the_same():
     for text in texts:
         assert without_idle(bare(text)) == without_idle(text)
         assert bare(bare(text)) == bare(text)
+
+
+def test_the_paper_s_protocol_shows_whole_files_and_asks_for_a_numbered_class(tmp_path, judge):
+    folder = run_folder(tmp_path / "run", right=RIGHT, wrong=WRONG)
+
+    def script(request):
+        right = "max(sum(factors)" in blocks(prompt_of(request))[0][1]
+        said = json.dumps({"category": "3" if right else 2, "rationale": POINTS})
+        return Reply(f"```json\n{said}\n```")
+
+    with serving(script) as (base, log):
+        ours = judge(base, folder, "--model", KIND, "--protocol", "paper", "--swap")
+        hot = judge(base, folder, "--model", KIND, "--protocol", "paper", "--temperature", 0.5)
+        done = judge(base, folder, "--model", KIND, "--protocol", "paper")
+        again = judge(base, folder, "--model", KIND, "--protocol", "paper")
+
+    assert (ours.returncode, hot.returncode) == (2, 2)
+    assert "--swap: can't be used with the paper's protocol" in ours.stderr
+    assert "--temperature 0.5: the paper's protocol has 0" in hot.stderr
+    assert (done.returncode, again.returncode) == (0, 0), done.stderr
+    assert len(log.requests) == 2
+    request = log.requests[0]
+    assert request.body["temperature"] == 0
+    assert "tools" not in request.body
+    reference, candidate = blocks(prompt_of(request))[0]
+    assert "def __init__" in reference
+    assert "def __init__" in candidate
+    kept = lines(folder / "judgements.jsonl")
+    assert {item["system"]: (item["category"], item["rationale"]) for item in kept} == {
+        "right": ("CC", POINTS),
+        "wrong": ("LC", POINTS),
+    }
+    # Its votes are another judge's, so they are never pooled with those under the protocol of lmrbench.
+    assert {item["judge"] for item in kept} == {f"{KIND}, paper's protocol"}

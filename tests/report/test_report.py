@@ -1,12 +1,17 @@
 """Rates, failures and costs, with numbers worked out by hand."""
 
+from pathlib import Path
+
 import pytest
 
 from lmrbench.records import grouped
+from lmrbench.report.build import build
+from lmrbench.report.findings import together
 from lmrbench.report.measures.effort import costs
 from lmrbench.report.measures.endings import statuses
 from lmrbench.report.measures.failures import failures
 from lmrbench.report.measures.rates import rate, rates
+from lmrbench.runs.folder import read_run
 
 
 def test_groups_and_what_is_in_them_keep_their_order():
@@ -84,3 +89,22 @@ def test_rates_leave_the_machinerys_failures_out_and_say_what_they_would_be(grad
     missing = [usage("me", "a/15", "provider_error")]
     assert str(rate(grades, missing)) == "12/15 = 80.0% [75.0% with 1 unanswered counted wrong]"
     assert str(rate([], missing)) == "none [1 unanswered]"
+
+
+def test_in_the_method_tier_prompts_and_agents_are_reported_apart(grade, usage, write_run, tmp_path):
+    tasks = ["dpo/preference_training", "dpo/preference_loss"]
+    runs = []
+    for setting in ("prompt", "agent"):
+        grades = [grade("one", task, setting == "agent") for task in tasks]
+        usages = [usage("one", task, "answered") for task in tasks]
+        runs.append(read_run(Path(write_run(tmp_path / setting, grades, usages, model="one", setting=setting))))
+
+    found = build(together(runs, None)).numbers["tiers"]
+
+    assert {group: [*its["rates"]["all"]] for group, its in found.items()} == {
+        "function": [f"one ({tmp_path / 'prompt'})", f"one ({tmp_path / 'agent'})"],
+        "method-prompt": [f"one ({tmp_path / 'prompt'})"],
+        "method-agent": [f"one ({tmp_path / 'agent'})"],
+    }
+    # A single setting needs no group of its own.
+    assert list(build(together(runs[:1], None)).numbers["tiers"]) == ["function", "method"]

@@ -263,7 +263,7 @@ def test_tasks_come_split_at_commas(papers):
     [
         ({"inputs": "foo"}, "inputs=foo: must be 'full', 'paper+file' or 'paper'"),
         ({"setting": "bar"}, "setting=bar: must be 'prompt' or 'agent'"),
-        ({"paper": "x"}, "paper=x: must be 'summary', 'pdf' or 'latex'"),
+        ({"paper": "x"}, "paper=x: must be 'summary', 'pdf', 'latex', 'json' or 'pdf-file'"),
         ({"agent_sandbox": "x", "setting": "agent"}, "agent_sandbox=x: must be 'bubblewrap' or 'docker'"),
         ({"samples": 0}, "samples=0: must be"),
         ({"tasks": "nothing"}, "nothing"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from typer import Argument, Option
 
@@ -36,6 +36,13 @@ def judge(
     strip_comments: Annotated[
         bool, Option("--strip-comments", help="Show the code without comments and docstrings.")
     ] = False,
+    protocol: Annotated[
+        Literal["lmrbench", "paper"],
+        Option(help="paper: the conditions of the LMR-BENCH paper: whole files, its question, and temperature 0."),
+    ] = "lmrbench",
+    temperature: Annotated[
+        float | None, Option(min=0, help="Sampling temperature [default: the provider's].", show_default=False)
+    ] = None,
     prices: options.Prices = None,
     connections: Annotated[int, options.advanced(min=1, help="Maximum number of concurrent requests.")] = 10,
     retries: Annotated[
@@ -62,6 +69,16 @@ def judge(
         raise UsageError("--model: required; name the judge, such as openai/gpt-5")
     if twice := [name for name in model if model.count(name) > 1]:
         raise UsageError(f"--model {twice[0]}: is named twice; use --votes to ask for more votes")
+    if protocol == "paper":
+        if given := [
+            name
+            for name, value in (("swap", swap), ("evidence", evidence), ("strip-comments", strip_comments))
+            if value
+        ]:
+            raise UsageError(f"--{given[0]}: can't be used with the paper's protocol, which shows whole files once")
+        if temperature not in (None, 0):
+            raise UsageError(f"--temperature {temperature:g}: the paper's protocol has 0")
+        temperature = 0
     if not run.is_dir():
         raise UsageError(f"{run}: there is no such run folder")
     tasks = select(suite, task)
@@ -74,6 +91,14 @@ def judge(
 
     if prices is not None:
         set_prices(prices, model[0])
+    plan = JudgingPlan(
+        votes=votes,
+        swap=swap,
+        evidence=evidence,
+        strip_comments=strip_comments,
+        protocol=protocol,
+        temperature=temperature,
+    )
     settings = Settings(connections=connections, retries=retries, patience=patience)
     models = [open_model(settings.model_copy(update={"model": name})) for name in model]
     with as_cancellation(), progress() as bars:
@@ -84,13 +109,13 @@ def judge(
             chosen=chosen,
             tasks=tasks.by_id,
             models=models,
-            plan=JudgingPlan(votes=votes, swap=swap, evidence=evidence, strip_comments=strip_comments),
+            plan=plan,
             config=GenerateConfig(**settings.requests()),
             connections=connections,
             planned=lambda done, total: bars.update(bar, completed=done, total=total),
             voted=lambda vote: bars.advance(bar),
         )
-    names = [str(item) for item in models]
+    names = [plan.name_of(item) for item in models]
     found = list(ballots.shares(judged.judgements, [item.system for item in judged.unusable], names))
     if json:
         print_json({"run": str(run), **votes_facts(found, judged.judgements)})

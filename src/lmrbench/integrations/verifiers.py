@@ -163,7 +163,7 @@ class LmrBenchAgentTaskset(vf.Taskset[LmrBenchAgentTask, LmrBenchConfig]):
     def load(self) -> Iterable[LmrBenchAgentTask]:
         """The tasks that the configuration names."""
         for task in _chosen(self.config):
-            data = _data(task, self.config, agent_message(task, _WORKSPACE), workdir=_WORKSPACE)
+            data = _data(task, self.config, agent_message([task], _WORKSPACE), workdir=_WORKSPACE)
             yield LmrBenchAgentTask(data, self.config.task)
 
 

@@ -9,16 +9,20 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from inspect_ai.model import GenerateConfig, Model, ModelUsage
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from lmrbench.grading.reading import read_excerpts, read_submission
 from lmrbench.grading.records import CaseVerdict
+from lmrbench.judging.paper_prompt import paper_message
 from lmrbench.judging.prompts import PROMPT_VERSION, digest_of, judge_message
 from lmrbench.judging.votes import Vote, cast
 from lmrbench.models.endings import ProviderError
 from lmrbench.models.opening import input_tokens
 from lmrbench.models.reachability import Reachability
+from lmrbench.models.settings import Protocol
 from lmrbench.records import Record
 from lmrbench.runs.records import Judgement, Order, VoteKey
+from lmrbench.source.syntax import decode
 from lmrbench.tasks.collect import excerpts
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Answer, Submission
@@ -33,12 +37,26 @@ class JudgingPlan(Record):
         swap: whether to ask in both orders of reference and candidate.
         evidence: whether to show the failed cases.
         strip_comments: whether to remove comments and docstrings from both sides.
+        protocol: the protocol. That of the LMR-BENCH paper shows whole files and asks for numbered classes.
+        temperature: the sampling temperature; None for the provider's.
     """
 
     votes: int = Field(default=1, ge=1)
     swap: bool = False
     evidence: bool = False
     strip_comments: bool = False
+    protocol: Protocol = "lmrbench"
+    temperature: float | None = Field(default=None, ge=0)
+
+    @model_validator(mode="after")
+    def _as_in_the_paper(self) -> JudgingPlan:
+        if self.protocol == "paper" and (self.swap or self.evidence or self.strip_comments):
+            raise ValueError("protocol: the paper's shows whole files in one order, and no evidence")
+        return self
+
+    def name_of(self, judge: Model) -> str:
+        """Return the name of a judge in records. Votes under another protocol have another judge."""
+        return str(judge) if self.protocol == "lmrbench" else f"{judge}, paper's protocol"
 
     @property
     def orders(self) -> tuple[Order, ...]:
@@ -67,17 +85,39 @@ def judge_prompts(
     Args:
         task: the task that was solved.
         submission: the submission to judge.
-        candidate: the submission's code, as `read_excerpts` returns it.
+        candidate: the submission's code, as `code_to_judge` returns it.
         plan: the content of the prompts.
         evidence: the verdicts on all cases; None to leave them out.
     """
-    goals = {name: unsolved_files(task)[name] for name in task.goal_files}
-    reference = excerpts(goals, repository_files(task), task.targets, plan.strip_comments)
-    messages = {order: judge_message(task, reference, candidate, order, evidence) for order in plan.orders}
-    return [JudgePrompt(submission.answer, order, text, digest_of(text)) for order, text in messages.items()]
+    whole = repository_files(task)
+    if plan.protocol == "paper":
+        goals = {name: decode(whole[name])[0] for name in task.goal_files}
+        messages = {order: paper_message(task, goals, candidate) for order in plan.orders}
+    else:
+        masked = {name: unsolved_files(task)[name] for name in task.goal_files}
+        reference = excerpts(masked, whole, task.targets, plan.strip_comments)
+        messages = {order: judge_message(task, reference, candidate, order, evidence) for order in plan.orders}
+    return [
+        JudgePrompt(submission.answer, order, text, digest_of(text, plan.temperature))
+        for order, text in messages.items()
+    ]
 
 
-async def ask(model: Model, message: str, config: GenerateConfig, reachability: Reachability) -> Vote:
+def code_to_judge(task: Task, submission: Submission, plan: JudgingPlan) -> dict[str, str]:
+    """Return what a judge reads of a submission, by goal file: whole files, or what was transplanted into them.
+
+    Raises:
+        SubmissionError: no code can be extracted.
+    """
+    if plan.protocol == "lmrbench":
+        return read_excerpts(task, submission, plan.strip_comments)
+    files, _ = read_submission(task, submission)
+    return {name: decode(files[name])[0] for name in task.goal_files}
+
+
+async def ask(
+    model: Model, message: str, config: GenerateConfig, reachability: Reachability, plan: JudgingPlan
+) -> Vote:
     """Ask a judge for a vote, unless its provider is known to be unreachable.
 
     Args:
@@ -85,6 +125,7 @@ async def ask(model: Model, message: str, config: GenerateConfig, reachability: 
         message: the prompt.
         config: settings of the request.
         reachability: the providers' states, shared by all requests of a run.
+        plan: the protocol of the vote, and its temperature.
 
     Returns:
         The vote; its status is `provider_error` if the provider failed or is unreachable.
@@ -93,7 +134,9 @@ async def ask(model: Model, message: str, config: GenerateConfig, reachability: 
         await reachability.prove(model)
     except ProviderError as error:
         return Vote("provider_error", None, str(error), 0, ModelUsage())
-    vote = await cast(model, message, config)
+    if plan.temperature is not None:
+        config = config.model_copy(update={"temperature": plan.temperature})
+    vote = await cast(model, message, config, plan.protocol)
     if vote.status == "provider_error":
         reachability.doubt(model)
     return vote
@@ -126,6 +169,7 @@ def judgement(prompt: JudgePrompt, key: VoteKey, plan: JudgingPlan, vote: Vote) 
         error_class=opinion.error_class if opinion else None,
         logic=opinion.logic if opinion else (),
         implementation=opinion.implementation if opinion else (),
+        rationale=opinion.rationale if opinion else (),
         detail=vote.detail,
         attempts=vote.attempts,
         input_tokens=input_tokens(vote.usage),

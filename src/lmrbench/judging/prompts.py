@@ -78,7 +78,7 @@ def judge_message(
     blocks = [
         _OPENING.format(targets=targets, backticks=len(fence)),
         f"## Task\n\n{task.instruction.strip()}\n",
-        *(f"## {title}\n\n{_files(code, fence)}" for title, code in parts),
+        *(f"## {title}\n\n{files_in_blocks(code, fence)}" for title, code in parts),
     ]
     if evidence is not None:
         blocks.append(f"## Tests of the candidate\n\n{_counted(evidence, failed)}\n")
@@ -88,9 +88,10 @@ def judge_message(
     return "\n".join([*blocks, _CLOSING.format(classes=classes, tool=TOOL)])
 
 
-def digest_of(message: str) -> str:
-    """Return the SHA-256 of a message and the prompt's version, on which a vote depends."""
-    return hashlib.sha256(json.dumps([PROMPT_VERSION, message]).encode()).hexdigest()
+def digest_of(message: str, temperature: float | None) -> str:
+    """Return the SHA-256 of what a vote depends on: the prompt's version, the message, and the temperature if set."""
+    parts = [PROMPT_VERSION, message] if temperature is None else [PROMPT_VERSION, message, temperature]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
 def fence_around(*texts: str) -> str:
@@ -98,7 +99,8 @@ def fence_around(*texts: str) -> str:
     return "`" * max([3, *(len(run) + 1 for text in texts for run in re.findall("`+", text))])
 
 
-def _files(code: Mapping[str, str], fence: str) -> str:
+def files_in_blocks(code: Mapping[str, str], fence: str) -> str:
+    """Return files as fenced blocks of Python, each with its path."""
     return "\n".join(f"From `{file}`:\n\n{fence}python\n{text.rstrip()}\n{fence}\n" for file, text in code.items())
 
 

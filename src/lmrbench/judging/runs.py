@@ -16,10 +16,9 @@ from inspect_ai.model import GenerateConfig, Model
 from lmrbench.errors import ServiceError, SubmissionError, UsageError
 from lmrbench.files import locked
 from lmrbench.grading.candidates import prepare
-from lmrbench.grading.reading import read_excerpts
 from lmrbench.grading.records import CaseVerdict, Grade
 from lmrbench.jsonl import append_line
-from lmrbench.judging.asking import JudgePrompt, JudgingPlan, ask, judge_prompts, judgement
+from lmrbench.judging.asking import JudgePrompt, JudgingPlan, ask, code_to_judge, judge_prompts, judgement
 from lmrbench.judging.votes import Vote
 from lmrbench.models.reachability import Reachability
 from lmrbench.runs.folder import GRADES, JUDGEMENTS, read_judgements, read_run
@@ -99,7 +98,7 @@ def judge_run(
         found = {(item.answer, item.key): item for item in earlier if item.status != "provider_error"}
         by_key = {item.key: item for item in found.values()}
         wanted = [
-            (prompt, VoteKey(str(model), number, prompt.digest))
+            (prompt, VoteKey(plan.name_of(model), number, prompt.digest))
             for prompt in prompts
             for model in models
             for number in range(plan.votes)
@@ -121,7 +120,8 @@ def judge_run(
 
         async def ask_all() -> None:
             messages = [(key, same[0].message) for key, same in missing.items()]
-            async for key, vote in _votes(messages, {str(model): model for model in models}, config, connections):
+            judges = {plan.name_of(model): model for model in models}
+            async for key, vote in _votes(messages, judges, plan, config, connections):
                 first, *others = missing[key]
                 item = judgement(first, key, plan, vote)
                 keep(item)
@@ -134,7 +134,11 @@ def judge_run(
 
 
 async def _votes(
-    asked: Sequence[tuple[VoteKey, str]], models: Mapping[str, Model], config: GenerateConfig, connections: int
+    asked: Sequence[tuple[VoteKey, str]],
+    models: Mapping[str, Model],
+    plan: JudgingPlan,
+    config: GenerateConfig,
+    connections: int,
 ) -> AsyncIterator[tuple[VoteKey, Vote]]:
     """Ask for votes concurrently, and yield them as they arrive."""
     reachability = Reachability()
@@ -142,7 +146,7 @@ async def _votes(
 
     async def one(key: VoteKey, message: str) -> tuple[VoteKey, Vote]:
         async with slots[key.judge]:
-            return key, await ask(models[key.judge], message, config, reachability)
+            return key, await ask(models[key.judge], message, config, reachability, plan)
 
     pending = [asyncio.create_task(one(key, message)) for key, message in asked]
     try:
@@ -163,7 +167,7 @@ def _prompts(
     for item in chosen:
         task = tasks[item.task]
         try:
-            candidate = read_excerpts(task, item, plan.strip_comments)
+            candidate = code_to_judge(task, item, plan)
         except SubmissionError:
             unusable.append(item)
             continue

@@ -20,8 +20,7 @@ from inspect_ai.util import store
 from pydantic import ValidationError
 
 from lmrbench.errors import LmrbenchError, RecordError, SubmissionError, UsageError
-from lmrbench.grading.reading import read_excerpts
-from lmrbench.judging.asking import JudgingPlan, ask, judge_prompts, judgement
+from lmrbench.judging.asking import JudgingPlan, ask, code_to_judge, judge_prompts, judgement
 from lmrbench.judging.ballots import ballots
 from lmrbench.models.opening import open_model
 from lmrbench.models.reachability import Reachability
@@ -38,7 +37,7 @@ from lmrbench.text import printable
 
 _logger = getLogger(__name__)
 # Options of `lmrbench judge` that the scorer takes.
-OPTIONS = ("votes", "swap", "strip_comments")
+OPTIONS = ("votes", "swap", "strip_comments", "protocol", "temperature")
 
 
 @scorer(metrics=categorical(CATEGORIES))
@@ -75,7 +74,7 @@ def judge(model: str = "", suite: str = "", **options: Any) -> Scorer:
     async def score(state: TaskState, target: Target) -> Score:
         try:
             task, submission = _solved(state, tasks)
-            candidate = await anyio.to_thread.run_sync(read_excerpts, task, submission, plan.strip_comments)
+            candidate = await anyio.to_thread.run_sync(code_to_judge, task, submission, plan)
         except RecordError as error:
             return _unscored(state, "scoring_failed", str(error))
         except SubmissionError as error:
@@ -83,8 +82,8 @@ def judge(model: str = "", suite: str = "", **options: Any) -> Scorer:
         judgements = []
         for prompt in judge_prompts(task, submission, candidate, plan):
             for number in range(plan.votes):
-                vote = await ask(judge_model, prompt.message, config, reachability)
-                key = VoteKey(str(judge_model), number, prompt.digest)
+                vote = await ask(judge_model, prompt.message, config, reachability, plan)
+                key = VoteKey(plan.name_of(judge_model), number, prompt.digest)
                 judgements.append(judgement(prompt, key, plan, vote))
         return _score(state, judgements)
 
@@ -121,7 +120,7 @@ def _said(item: Judgement) -> str:
     if item.category is None:
         return f"{item.status}: {item.detail}"
     error_class = f" ({item.error_class})" if item.error_class else ""
-    return f"{item.category}{error_class}: {' '.join((*item.logic, *item.implementation))}"
+    return f"{item.category}{error_class}: {' '.join((*item.logic, *item.implementation, *item.rationale))}"
 
 
 def _unscored(state: TaskState, reason: str, why: str, facts: dict[str, Any] | None = None) -> Score:

@@ -11,8 +11,10 @@ from inspect_ai.tool import ToolFunction, ToolInfo, ToolParams
 from inspect_ai.util import JSONSchema
 from pydantic import Field, StringConstraints, ValidationError, field_validator, model_validator
 
+from lmrbench.judging.paper_prompt import CLASSES
 from lmrbench.judging.prompts import TOOL
 from lmrbench.models.endings import one_line, output_ending, too_long
+from lmrbench.models.settings import Protocol
 from lmrbench.records import Record
 from lmrbench.runs.records import CATEGORIES, ERROR_CLASSES, Category, ErrorClass, VoteStatus
 from lmrbench.tasks.submission import Text
@@ -42,7 +44,7 @@ Points = Annotated[tuple[Point, ...], Field(min_length=2, max_length=4)]
 
 
 class Opinion(Record):
-    """The form of a judge's answer.
+    """A judge's answer in the form of lmrbench.
 
     Attributes:
         logic: points on the logic.
@@ -56,6 +58,11 @@ class Opinion(Record):
     category: Category
     error_class: ErrorClass | None = None
 
+    @property
+    def rationale(self) -> tuple[Point, ...]:
+        """The points that are on neither logic nor implementation alone; there are none."""
+        return ()
+
     @field_validator("error_class", mode="before")
     @classmethod
     def _none_in_other_words(cls, value: object) -> object:
@@ -67,6 +74,26 @@ class Opinion(Record):
         if (self.category == "CC") != (self.error_class is None):
             raise ValueError("error_class: required for LC and LI, not allowed for CC")
         return self
+
+
+class PaperOpinion(Record):
+    """A judge's answer in the form of the LMR-BENCH paper.
+
+    Attributes:
+        category: the category, which the judge gives by the paper's number.
+        rationale: points on logic and implementation.
+    """
+
+    logic: tuple[Point, ...] = Field(default=(), max_length=0)
+    implementation: tuple[Point, ...] = Field(default=(), max_length=0)
+    error_class: None = None
+    category: Category
+    rationale: Points
+
+    @field_validator("category", mode="before")
+    @classmethod
+    def _by_number(cls, value: object) -> object:
+        return CLASSES.get(str(value).strip(), value)
 
 
 @dataclass(frozen=True)
@@ -82,38 +109,47 @@ class Vote:
     """
 
     status: VoteStatus
-    opinion: Opinion | None
+    opinion: Opinion | PaperOpinion | None
     detail: str
     attempts: int
     usage: ModelUsage
 
 
-async def cast(model: Model, message: str, config: GenerateConfig) -> Vote:
+async def cast(model: Model, message: str, config: GenerateConfig, protocol: Protocol = "lmrbench") -> Vote:
     """Ask a judge until it answers in the required form, at most `ATTEMPTS` times with the same message.
 
     Args:
         model: the judge.
         message: the prompt.
         config: settings of the requests.
+        protocol: the protocol whose form the answer has.
     """
+    tools, choice = ([_FORM], ToolFunction(TOOL)) if protocol == "lmrbench" else ([], None)
     usage = ModelUsage()
     status: VoteStatus = "unparsable"
-    detail, opinion, attempt = "", None, 0
+    detail, attempt = "", 0
+    opinion: Opinion | PaperOpinion | None = None
     while opinion is None and attempt < ATTEMPTS:
         attempt += 1
         try:
-            output = await model.generate(message, tools=[_FORM], tool_choice=ToolFunction(TOOL), config=config)
+            output = await model.generate(message, tools=tools, tool_choice=choice, config=config)
         except Exception as error:
             # Inspect's error message quotes the whole request, the provider's does not.
             reason = one_line(getattr(error, "provider_message", None) or str(error) or repr(error))
             return Vote("unparsable" if too_long(reason) else "provider_error", None, reason, attempt, usage)
         usage += output.usage or ModelUsage()
-        status, opinion, detail = read_opinion(output)
+        status, opinion, detail = read_opinion(output, Opinion if protocol == "lmrbench" else PaperOpinion)
     return Vote(status, opinion, detail, attempt, usage)
 
 
-def read_opinion(output: ModelOutput) -> tuple[VoteStatus, Opinion | None, str]:
+def read_opinion(
+    output: ModelOutput, form: type[Opinion] | type[PaperOpinion] = Opinion
+) -> tuple[VoteStatus, Opinion | PaperOpinion | None, str]:
     """Read a judge's answer.
+
+    Args:
+        output: the answer.
+        form: the form that it must have.
 
     Returns:
         The status, the opinion or None, and the reason if it is None ("" otherwise).
@@ -122,7 +158,7 @@ def read_opinion(output: ModelOutput) -> tuple[VoteStatus, Opinion | None, str]:
     if ending.status == "refused" or not output.choices:
         return ("refused" if output.choices else "unparsable"), None, ending.detail or "it is empty"
     try:
-        return "judged", Opinion.model_validate(_arguments(output)), ""
+        return "judged", form.model_validate(_arguments(output)), ""
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"]))

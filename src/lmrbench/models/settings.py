@@ -8,21 +8,29 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from pydantic import Field, JsonValue, ValidationError, field_validator
 
 from lmrbench.errors import UsageError
 from lmrbench.records import Part
-from lmrbench.tasks.model import Inputs
+from lmrbench.tasks.model import Form, Inputs
 
 Setting = Literal["prompt", "agent"]
-Form = Literal["summary", "pdf", "latex"]
+# The conditions of lmrbench, or those of the LMR-BENCH paper.
+Protocol = Literal["lmrbench", "paper"]
+PromptForm = Literal["lmrbench", "paper"]
+Session = Literal["task", "paper"]
 AgentSandbox = Literal["bubblewrap", "docker"]
 
 # About 100,000 tokens.
 MOST_CHARACTERS = 400_000
+# The protocol of the LMR-BENCH paper (section 4.1, appendix D). Its agents also had a network.
+PAPER_PROTOCOL: Mapping[Setting, Mapping[str, Any]] = {
+    "prompt": {"inputs": "full", "paper": "json", "prompt_form": "paper", "retrieve": 0, "repairs": 0},
+    "agent": {"inputs": "full", "paper": "pdf-file", "session": "paper", "turns": 50, "cost_limit": 4.0},
+}
 _SECRET = re.compile("key|token|secret|password|credential|header", re.I)
 
 
@@ -55,13 +63,23 @@ class Settings(Part):
     )
     system: str = _option("", "Name in tables and records [default: the model's name].")
     setting: Setting = _option("prompt", "prompt: one message, one answer; agent: a workspace and tools.")
+    protocol: Protocol = _option(
+        "lmrbench", "paper: the conditions of the LMR-BENCH paper, which set several other options; see the docs."
+    )
     inputs: Inputs = _option(
         "full", "What to show: the whole repository (full), the paper and the goal file, or only the paper."
     )
-    paper: Form = _option("summary", "Form of the paper; pdf and latex need `lmrbench setup papers fetch`.")
+    paper: Form = _option(
+        "summary",
+        "Form of the paper. All but the summary need `lmrbench setup papers fetch`. json: the pages of the PDF, for "
+        "prompts; pdf-file: the PDF itself, for agents.",
+    )
     samples: int = _option(1, "Number of answers to each task.", 1)
     max_characters: int = _option(
         MOST_CHARACTERS, "Maximum prompt length in characters; the paper is cut first.", 1, only="prompt"
+    )
+    prompt_form: PromptForm = _option(
+        "lmrbench", "Form of the prompt: that of lmrbench, or that of the LMR-BENCH paper.", only="prompt"
     )
     retrieve: int = _option(
         0, "Number of further files to show, chosen by BM25 against instruction and summary.", 0, only="prompt"
@@ -80,7 +98,10 @@ class Settings(Part):
         "Command line of your own agent, run in the workspace; OPENAI_BASE_URL etc. point to the model.",
         only="agent",
     )
-    turns: int = _option(50, "Maximum number of model calls per task.", 1, only="agent")
+    turns: int = _option(50, "Maximum number of model calls per session.", 1, only="agent")
+    session: Session = _option(
+        "task", "What an agent solves in one session: a task, or all chosen tasks of a paper.", only="agent"
+    )
     trace_progress: bool = _option(
         False,
         "Also grade a snapshot of the workspace after every turn; the agent can't tell.",
@@ -153,8 +174,8 @@ class Settings(Part):
 
 _FREE = ("base_url", "prices", "connections", "retries", "patience")
 TASK_FIELDS = (
-    *("setting", "inputs", "paper", "samples", "max_characters", "retrieve", "repairs", "agent", "agent_command"),
-    *("turns", "trace_progress", "agent_sandbox", "mount", "time_limit", "system"),
+    *("setting", "protocol", "inputs", "paper", "samples", "max_characters", "prompt_form", "retrieve", "repairs"),
+    *("agent", "agent_command", "turns", "session", "trace_progress", "agent_sandbox", "mount", "time_limit", "system"),
 )
 
 
@@ -177,6 +198,7 @@ def checked(values: Mapping[str, Any], spelling: str = "--{name} {value}") -> Se
 
     if unknown := sorted(values.keys() - Settings.model_fields.keys()):
         raise UsageError(f"{spelt(unknown[0], values[unknown[0]])}: no such option")
+    values = _with_protocol(values, spelt)
     try:
         settings = Settings.model_validate(dict(values))
     except ValidationError as error:
@@ -189,11 +211,36 @@ def checked(values: Mapping[str, Any], spelling: str = "--{name} {value}") -> Se
         extra, value = field.json_schema_extra, getattr(settings, name)
         if isinstance(extra, dict) and extra.get("only") == other and value != field.default:
             raise UsageError(f"{spelt(name, values[name])}: applies only to the {other} setting")
+    if settings.paper == ("pdf-file" if settings.setting == "prompt" else "json"):
+        raise UsageError(f"{spelt('paper', settings.paper)}: applies only to the {other} setting")
+    if settings.session == "paper" and settings.trace_progress:
+        raise UsageError(f"{spelt('trace_progress', True)}: can't be used with sessions of whole papers")
+    if settings.session == "paper" and settings.inputs == "paper":
+        raise UsageError(f"{spelt('inputs', settings.inputs)}: a session of a whole paper needs its files")
     if settings.retrieve and settings.inputs != "full":
         raise UsageError(f"{spelt('retrieve', settings.retrieve)}: {settings.inputs} shows no other files")
     if settings.agent_command and settings.agent != Settings.model_fields["agent"].default:
         raise UsageError(f"{spelt('agent', settings.agent)}: can't be used together with an agent command")
     return settings
+
+
+def _with_protocol(values: Mapping[str, Any], spelt: Callable[[str, object], str]) -> Mapping[str, Any]:
+    """Add the conditions of the paper's protocol if it is asked for.
+
+    Raises:
+        UsageError: an option contradicts the protocol.
+    """
+    setting = values.get("setting", "prompt")
+    if values.get("protocol") != "paper" or setting not in PAPER_PROTOCOL:
+        return values
+    conditions = PAPER_PROTOCOL[setting]
+    for name, wanted in conditions.items():
+        given = values.get(name, wanted)
+        if given not in (wanted, Settings.model_fields[name].default):
+            raise UsageError(
+                f"{spelt(name, given)}: the paper's protocol has {wanted}; leave out this option or the protocol"
+            )
+    return {**values, **conditions}
 
 
 def _key_and_value(text: str) -> tuple[str, JsonValue]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from lmrbench.report.findings import Findings, by_suite, by_tier
+from lmrbench.report.findings import Findings, by_group, by_suite
 from lmrbench.report.measures import measured
 from lmrbench.text import counted
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReportPart:
-    """The measures of one tier of one suite.
+    """The measures of one group of tasks and systems of one suite.
 
     Attributes:
         where: Text that distinguishes the part from the others; empty for the only one.
@@ -35,7 +35,7 @@ class Report:
 
     Attributes:
         findings: What was measured.
-        parts: One for each tier of each suite, at least one; the headline tier first.
+        parts: One for each group of each suite, at least one; the headline tier first.
         sheets: All tables.
         numbers: The JSON report, as records, lists and mappings.
     """
@@ -78,7 +78,7 @@ def build(findings: Findings) -> Report:
         findings: The results of one or more runs.
 
     Returns:
-        The report, in which suites, and the tiers of a suite, are kept apart.
+        The report, in which suites, and the groups of a suite, are kept apart.
     """
     suites = by_suite(findings)
     several = len(suites) > 1
@@ -105,19 +105,19 @@ def build(findings: Findings) -> Report:
 
 def _of_suite(findings: Findings, label: str) -> tuple[list[ReportPart], list[Sheet], dict[str, Any]]:
     """Return the parts, tables and JSON of one suite."""
-    tiers = by_tier(findings)
-    several = len(tiers) > 1
+    groups = by_group(findings)
+    several = len(groups) > 1
     if not several:
-        tiers = dict.fromkeys(tiers, findings)
+        groups = dict.fromkeys(groups, findings)
     parts: list[ReportPart] = []
     sheets: list[Sheet] = []
     numbers: dict[str, Any] = {}
-    for tier, its in tiers.items():
+    for group, its in groups.items():
         found = measured(its, "tier")
-        where = f"{label}, {tier} tier" if several else label
+        where = f"{label}, {group.title}" if several else label
         parts.append(ReportPart(where, its, found.numbers))
-        sheets += _labelled(found.sheets, f"{tier} tier", tier) if several else found.sheets
-        numbers[tier] = {
+        sheets += _labelled(found.sheets, group.title, str(group)) if several else found.sheets
+        numbers[str(group)] = {
             **found.numbers,
             "not_submitted": its.not_submitted,
             "grades": its.grades,
@@ -125,7 +125,7 @@ def _of_suite(findings: Findings, label: str) -> tuple[list[ReportPart], list[Sh
             "progress": its.snapshots,
         }
     if not several:
-        return parts, sheets, {"tier": next(iter(tiers)), **next(iter(numbers.values()))}
+        return parts, sheets, {"tier": next(iter(groups)).tier, **next(iter(numbers.values()))}
     whole = measured(findings, "suite")
     return parts, [*sheets, *whole.sheets], {"tiers": numbers, **whole.numbers}
 

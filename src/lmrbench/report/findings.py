@@ -6,9 +6,10 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from lmrbench.tasks.loading import suite_folder
 from lmrbench.tasks.model import TIERS, Tier
@@ -18,6 +19,29 @@ if TYPE_CHECKING:
     from lmrbench.runs.folder import Run
     from lmrbench.runs.records import Judgement, Label, PublishedVerdict, Snapshot, Usage
     from lmrbench.tasks.submission import Answer, Submission
+
+    Result = Grade | Usage | Snapshot | Judgement | Label | PublishedVerdict
+
+
+class Group(NamedTuple):
+    """Tasks and systems that are reported together.
+
+    Attributes:
+        tier: The tier of the tasks.
+        setting: The setting of the systems, `prompt`, `agent` or `other`; "" if systems of all settings are compared.
+    """
+
+    tier: Tier
+    setting: str = ""
+
+    @property
+    def title(self) -> str:
+        """The group in words, such as "method tier, agent setting"."""
+        return f"{self.tier} tier, {self.setting} setting" if self.setting else f"{self.tier} tier"
+
+    def __str__(self) -> str:
+        """Return the group's name in files and JSON, such as `method-agent`."""
+        return "-".join(filter(None, self))
 
 
 @dataclass(frozen=True)
@@ -32,6 +56,7 @@ class Findings:
         originals: The ids of tasks by the ids of their twins.
         warnings: What a reader must know before the numbers.
         listed: Suite and tier of every task that can be answered, by task id.
+        settings: The setting, `prompt` or `agent`, of each system that is a model.
         published: The verdicts on the answers that others published.
     """
 
@@ -49,6 +74,7 @@ class Findings:
     originals: Mapping[str, str]
     warnings: tuple[str, ...]
     listed: Mapping[str, tuple[str, Tier]] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
     published: tuple[PublishedVerdict, ...] = ()
 
     @property
@@ -96,15 +122,23 @@ def system_names(runs: Sequence[Run], labels: Sequence[str], shown: Callable[[st
         For each run, the new name of each of its systems.
     """
     systems = [systems_of(run) for run in runs]
-    counts = Counter(system for of_run in systems for system in of_run)
+    titles = [[f"{shown(system)}{_protocol(run, system)}" for system in systems_of(run)] for run in runs]
+    counts = Counter(title for of_run in titles for title in of_run)
     names = iter(
         unique(
-            f"{shown(system)} ({label})" if counts[system] > 1 else shown(system)
-            for of_run, label in zip(systems, labels, strict=True)
-            for system in of_run
+            f"{title} ({label})" if counts[title] > 1 else title
+            for of_run, label in zip(titles, labels, strict=True)
+            for title in of_run
         )
     )
     return [{system: next(names) for system in of_run} for of_run in systems]
+
+
+def _protocol(run: Run, system: str) -> str:
+    """Return what follows the name of a system that was asked under the paper's protocol."""
+    settings = run.facts.solving if run.facts else None
+    of_paper = settings is not None and settings.get("protocol") == "paper" and settings.get("system") == system
+    return ", paper's protocol" if of_paper else ""
 
 
 def together(runs: Sequence[Run], suite: Path | None, label_files: Sequence[Path] = ()) -> Findings:
@@ -173,18 +207,46 @@ def together(runs: Sequence[Run], suite: Path | None, label_files: Sequence[Path
         originals={item.id: item.twin_of for item in tasks.values() if item.twin_of},
         warnings=(*warnings_of(runs), *left_out),
         listed={item.id: (suite_of(item.id), item.tier) for item in tasks.values() if item.files.check},
+        settings={
+            name(item.system, run)["system"]: str(run.facts.solving.get("setting", "prompt"))
+            for run in runs
+            if run.facts and run.facts.solving
+            for item in run.usages
+        },
         published=tuple(item.model_copy(update=name(item.system, run)) for run in runs for item in run.published),
     )
 
 
-def by_tier(findings: Findings) -> dict[Tier, Findings]:
-    """Return the findings of each tier that has any, the headline tier first."""
-    found: dict[Tier, Findings] = {}
+def by_group(findings: Findings) -> dict[Group, Findings]:
+    """Return the findings of each tier that has any, the headline tier first.
+
+    In the method tier, prompt and agent setting are kept apart: only agents can run the experiment, and only prompts
+    state what the logged results alone decide.
+    """
+    found: dict[Group, Findings] = {}
     for tier in TIERS:
         of_tier = {task for task, its in findings.tiers.items() if its == tier}
         if of_tier or (tier == "function" and not findings.tiers):
-            found[tier] = _of_tasks(findings, of_tier)
+            its = _of_tasks(findings, of_tier)
+            found |= _by_setting(its) if tier == "method" else {Group(tier): its}
     return found
+
+
+def _by_setting(findings: Findings) -> dict[Group, Findings]:
+    answers: list[Grade | Usage] = [*findings.grades, *findings.usages]
+    of_systems = {item.system: findings.settings.get(item.system, "other") for item in answers}
+    settings = sorted(set(of_systems.values()), key=("prompt", "agent", "other").index)
+    if len(settings) < 2:
+        return {Group("method"): findings}
+    found = {}
+    for setting in settings:
+        its = {system for system, of_system in of_systems.items() if of_system == setting}
+        found[Group("method", setting)] = _where(findings, partial(_is_of, its))
+    return found
+
+
+def _is_of(systems: set[str], item: Result) -> bool:
+    return item.system in systems
 
 
 def by_suite(findings: Findings) -> dict[str, Findings]:
@@ -197,15 +259,21 @@ def by_suite(findings: Findings) -> dict[str, Findings]:
 
 def _of_tasks(findings: Findings, tasks: set[str]) -> Findings:
     return replace(
-        findings,
-        grades=tuple(item for item in findings.grades if item.task in tasks),
-        usages=tuple(item for item in findings.usages if item.task in tasks),
-        snapshots=tuple(item for item in findings.snapshots if item.task in tasks),
-        judgements=tuple(item for item in findings.judgements if item.task in tasks),
-        labels=tuple(item for item in findings.labels if item.task in tasks),
-        published=tuple(item for item in findings.published if item.task in tasks),
+        _where(findings, lambda item: item.task in tasks),
         tiers={task: tier for task, tier in findings.tiers.items() if task in tasks},
         suites={task: suite for task, suite in findings.suites.items() if task in tasks},
+    )
+
+
+def _where(findings: Findings, meant: Callable[[Result], bool]) -> Findings:
+    return replace(
+        findings,
+        grades=tuple(filter(meant, findings.grades)),
+        usages=tuple(filter(meant, findings.usages)),
+        snapshots=tuple(filter(meant, findings.snapshots)),
+        judgements=tuple(filter(meant, findings.judgements)),
+        labels=tuple(filter(meant, findings.labels)),
+        published=tuple(filter(meant, findings.published)),
     )
 
 

@@ -213,6 +213,7 @@ class Judgement(StoredRecord):
         error_class: The error class, if the judge named one.
         logic: The judge's remarks on the logic.
         implementation: The judge's remarks on the implementation.
+        rationale: The judge's remarks under the protocol of the LMR-BENCH paper, on both.
         detail: Why there is no category.
         attempts: The number of requests; 0 if the vote was copied from another submission with the same text.
         input_tokens: Tokens that the judge read.
@@ -235,6 +236,7 @@ class Judgement(StoredRecord):
     error_class: ErrorClass | None
     logic: tuple[Text, ...]
     implementation: tuple[Text, ...]
+    rationale: tuple[Text, ...] = ()
     detail: Text
     attempts: int
     input_tokens: int

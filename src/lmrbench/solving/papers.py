@@ -1,4 +1,4 @@
-"""Papers as models read them: the task's summary, or the paper itself as text of its PDF or LaTeX source.
+"""Papers as solvers read them: the task's summary, or the paper itself as text of its PDF or LaTeX source, or the PDF.
 
 lmrbench does not distribute papers. `fetch` and `add` store a PDF or an arXiv source in the user's cache folder with
 its checksum. `paper_text` converts a PDF to text page by page, and takes the body of a LaTeX source as it is, which
@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import json
 import re
 import tarfile
 import urllib.error
@@ -22,10 +23,9 @@ from pydantic import ValidationError
 
 from lmrbench.errors import LmrbenchError
 from lmrbench.files import cache_folder, write_whole
-from lmrbench.models.settings import Form
 from lmrbench.records import Record
 from lmrbench.tasks.files import pdf_pages
-from lmrbench.tasks.model import Paper, Task
+from lmrbench.tasks.model import Form, Paper, Task
 
 Fetched = Literal["pdf", "latex"]
 FETCHED: tuple[Fetched, ...] = get_args(Fetched)
@@ -53,28 +53,43 @@ def paper_text(task: Task, form: Form) -> str:
 
     Args:
         task: the task whose paper is read.
-        form: the form to read: `summary`, `pdf` or `latex`.
+        form: the form to read: `summary`, `pdf`, `latex`, or `json`, the pages of the PDF.
 
     Raises:
         PaperError: the paper is not in the cache, or its file has changed since it was stored.
     """
     if form == "summary":
         return task.files.summary
-    copy = fetched(task.paper, form)
+    if form == "latex":
+        return latex_text(_stored(task.paper, "latex"), _file(task.paper, "latex"))
+    _stored(task.paper, "pdf")
+    pages = [{"page": number, "text": text} for number, text in enumerate(pdf_pages(_file(task.paper, "pdf")), 1)]
+    if form == "json":
+        return json.dumps(pages, indent=1, ensure_ascii=False)
+    return "\n\n".join(f"[page {page['page']}]\n{page['text']}" for page in pages)
+
+
+def paper_pdf(task: Task) -> bytes:
+    """Return the PDF of a task's paper.
+
+    Raises:
+        PaperError: it is not in the cache, or has changed since it was stored.
+    """
+    return _stored(task.paper, "pdf")
+
+
+def _stored(paper: Paper, form: Fetched) -> bytes:
+    copy = fetched(paper, form)
     if copy is None:
         raise PaperError(
-            f"{task.paper.slug}: no {form} in the cache; run `lmrbench setup papers fetch {task.paper.slug}` or "
+            f"{paper.slug}: no {form} in the cache; run `lmrbench setup papers fetch {paper.slug}` or "
             "`lmrbench setup papers add`"
         )
-    file = _file(task.paper, form)
+    file = _file(paper, form)
     data = file.read_bytes()
     if hashlib.sha256(data).hexdigest() != copy.sha256:
         raise PaperError(f"{file}: has changed since it was stored; delete it and fetch it again")
-    return _by_page(file) if form == "pdf" else latex_text(data, file)
-
-
-def _by_page(file: Path) -> str:
-    return "\n\n".join(f"[page {number}]\n{text}" for number, text in enumerate(pdf_pages(file), 1))
+    return data
 
 
 def fetched(paper: Paper, form: Fetched) -> PaperCopy | None:

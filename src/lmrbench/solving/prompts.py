@@ -16,11 +16,12 @@ from typing import NamedTuple
 from rank_bm25 import BM25Okapi
 
 from lmrbench.errors import UsageError
-from lmrbench.models.settings import Form
+from lmrbench.models.settings import PromptForm
 from lmrbench.solving.papers import paper_text
 from lmrbench.source.syntax import decode
-from lmrbench.tasks.model import Inputs, Task
+from lmrbench.tasks.model import Form, Inputs, Task
 from lmrbench.tasks.workspace import (
+    PAPER_FILES,
     PYTHON,
     also_masked,
     goal_signatures,
@@ -50,7 +51,9 @@ class Message:
     retrieved: tuple[str, ...] = ()
 
 
-def prompt_message(task: Task, inputs: Inputs, paper: Form, limit: int, retrieve: int = 0) -> Message:
+def prompt_message(
+    task: Task, inputs: Inputs, paper: Form, limit: int, retrieve: int = 0, form: PromptForm = "lmrbench"
+) -> Message:
     """Return the message of the prompt setting.
 
     Args:
@@ -60,6 +63,7 @@ def prompt_message(task: Task, inputs: Inputs, paper: Form, limit: int, retrieve
         paper: the form of the paper.
         limit: maximum number of characters, unless targets and instruction alone are longer.
         retrieve: with `full`, the number of further files to search for.
+        form: the form of the prompt: that of lmrbench, or that of the LMR-BENCH paper (appendix D).
 
     Raises:
         UsageError: the task is forensic, and so needs an agent that runs programs.
@@ -68,7 +72,7 @@ def prompt_message(task: Task, inputs: Inputs, paper: Form, limit: int, retrieve
         raise UsageError(f"{task.id}: forensic tasks are for agents: --setting agent")
     files = masked_files(task)
     goals = {} if inputs == "paper" else {name: decode(files[name])[0] for name in task.goal_files}
-    fixed = _Fixed(_opening(task), _results(task) if inputs == "full" else "", _closing(task, inputs))
+    fixed = _Fixed(_opening(task, form), _results(task) if inputs == "full" else "", _closing(task, inputs, form))
     cuttable = {"paper": paper_text(task, paper)}
     found: tuple[str, ...] = ()
     if inputs == "full":
@@ -76,15 +80,15 @@ def prompt_message(task: Task, inputs: Inputs, paper: Form, limit: int, retrieve
         cuttable |= {name: decode(files[name])[0] for name in (*task.context, *found)}
     cut = {}
     for name in ("paper", *reversed(list(cuttable)[1:])):
-        if (excess := len(_assembled(task, fixed, goals, cuttable)) - limit) > 0:
+        if (excess := len(_assembled(task, fixed, goals, cuttable, form)) - limit) > 0:
             text = cuttable[name]
             cuttable[name] = beginning(text, max(0, len(text) - excess))
             cut[name] = (len(cuttable[name]), len(text))
-    if goals and (excess := len(_assembled(task, fixed, goals, cuttable)) - limit) > 0:
+    if goals and (excess := len(_assembled(task, fixed, goals, cuttable, form)) - limit) > 0:
         whole = goals
         goals = _goals_cut(task, whole, sum(map(len, whole.values())) - excess)
         cut |= {name: (len(goals[name]), len(text)) for name, text in whole.items()}
-    return Message(_assembled(task, fixed, goals, cuttable), cut, found)
+    return Message(_assembled(task, fixed, goals, cuttable, form), cut, found)
 
 
 class _Fixed(NamedTuple):
@@ -95,8 +99,14 @@ class _Fixed(NamedTuple):
     closing: str
 
 
-def _opening(task: Task) -> str:
+def _opening(task: Task, form: PromptForm) -> str:
     targets = ", ".join(f"`{target}`" for target in task.targets)
+    if form == "paper":
+        return (
+            f"You write code for research. Whole files of a repository come first, then its paper ({task.paper.title}) "
+            f"and the instruction. Implement {targets} and nothing else. Answer with the definition alone, from `def` "
+            "to the end of its body: no explanation, and no fence around it.\n"
+        )
     return (
         f"Implement {targets} as the paper describes it. The paper ({task.paper.title}, {task.paper.venue} "
         f"{task.paper.year}) comes first, then the code around the function, then the instruction.\n"
@@ -113,28 +123,36 @@ def _results(task: Task) -> str:
     )
 
 
-def _closing(task: Task, inputs: Inputs) -> str:
+def _closing(task: Task, inputs: Inputs, form: PromptForm) -> str:
     targets = ", ".join(f"`{target}`" for target in task.targets)
     others = f"\n\n{also_masked(task)}" if inputs != "paper" and task.siblings else ""
+    told = "".join(f"\n- {sentence}" for sentence in task.only_logs)
+    logs = f"\n\n## What only the logged results tell\n{told}" if told else ""
+    asked = f"\n## Instruction\n\n{task.instruction.strip()}{logs}{others}\n\n{rules(task)}\n"
+    if form == "paper":
+        return asked
     several = " Each goal file gets its targets from it, and what they use." if len(task.goal_files) > 1 else ""
     return (
-        f"\n## Instruction\n\n{task.instruction.strip()}{others}\n\n{rules(task)}\n\n## Form of the answer\n\n"
+        f"{asked}\n## Form of the answer\n\n"
         f"Answer with {targets} alone, complete, in one fenced block of Python, together with any new helpers and "
         f"imports that it needs. A method is written inside its class.{several}\n"
     )
 
 
-def _assembled(task: Task, fixed: _Fixed, goals: Mapping[str, str], cuttable: Mapping[str, str]) -> str:
+def _assembled(
+    task: Task, fixed: _Fixed, goals: Mapping[str, str], cuttable: Mapping[str, str], form: PromptForm
+) -> str:
     """Return the whole message. `cuttable` holds the paper first, then the context files."""
-    (_, paper), *context = cuttable.items()
-    shown = [f"\n## Paper\n\n{paper}\n"]
-    shown += [f"\n## Goal file `{name}`\n\n{_fenced(text)}\n" for name, text in goals.items()]
+    (_, text), *others = cuttable.items()
+    paper = f"\n## Paper\n\n{text}\n"
+    code = [f"\n## Goal file `{name}`\n\n{_fenced(text)}\n" for name, text in goals.items()]
     if not goals:
         signatures = "\n\n".join(_fenced(text) for text in goal_signatures(task).values())
-        shown.append(f"\n## The function\n\n{signatures}\n")
-    shown.append(fixed.results)
-    shown += [f"\n## Context file `{name}`\n\n{_fenced(text)}\n" for name, text in context]
-    return "".join((fixed.opening, *shown, fixed.closing))
+        code = [f"\n## The function\n\n{signatures}\n"]
+    context = [f"\n## Context file `{name}`\n\n{_fenced(text)}\n" for name, text in others]
+    if form == "paper":
+        return "".join((fixed.opening, *code, paper, fixed.results, fixed.closing, *context))
+    return "".join((fixed.opening, paper, *code, fixed.results, *context, fixed.closing))
 
 
 def _goals_cut(task: Task, texts: Mapping[str, str], room: int) -> dict[str, str]:
@@ -146,23 +164,24 @@ def _goals_cut(task: Task, texts: Mapping[str, str], room: int) -> dict[str, str
     return {name: around(text, places[name], room * len(text) // total) for name, text in texts.items()}
 
 
-def agent_message(task: Task, workspace: str) -> str:
+def agent_message(tasks: Sequence[Task], workspace: str, paper: Form = "summary") -> str:
     """Return the first message to an agent, which refers to files in the workspace.
 
     Args:
-        task: the task to solve.
+        tasks: the tasks to solve in the session, all of one paper.
         workspace: the path of the workspace inside the sandbox.
+        paper: the form of the paper in the workspace.
     """
-    targets = ", ".join(f"`{target}`" for target in task.targets)
+    targets = ", ".join(f"`{target}`" for task in tasks for target in task.targets)
     asked = (
         f"`repo/`, where there is one, is a repository in which {targets} is missing. Implement it where it stands, as "
         "the instruction says."
-        if task.targets
+        if targets
         else "`repo/` is the paper's repository. Change it as the instruction says."
     )
     return (
-        f"You work in `{workspace}`. `instruction.md` says what to do, `paper.md` is about the paper, and {asked} What "
-        "counts in the end is the state of the goal file in the workspace; there is no network."
+        f"You work in `{workspace}`. `instruction.md` says what to do, {PAPER_FILES[paper]} the paper, and {asked} "
+        "What counts in the end is the state of the goal file in the workspace; there is no network."
         f"{PYTHON}"
     )
 

@@ -17,6 +17,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from statistics import fmean
+from typing import Any
 
 import anyio.to_thread
 from inspect_ai.log import transcript
@@ -61,6 +63,8 @@ from lmrbench.text import printable
 
 # Key of the submission in a sample's store, for scorers that run after the sandbox is gone.
 SUBMISSION = "lmrbench:submission"
+# Key of the ids of the tasks in the metadata of a sample with several tasks, and of their scores in its score.
+TASKS = "tasks"
 
 
 @dataclass(frozen=True)
@@ -140,9 +144,17 @@ def unit_tests(
 
     async def score(state: TaskState, target: Target) -> Score:
         grader = grader_of_run.get() or own_grader()
-        task = grader.grader.tasks[str(state.sample_id)]
         limit = ended_by_limit(transcript().events, store().get(LIMIT))
         _require_answer(limit)
+        names = tasks_of(state.sample_id, state.metadata)
+        scores = {name: await of_task(grader, grader.grader.tasks[name], state, limit) for name in names}
+        if len(scores) == 1:
+            return scores[names[0]]
+        # A judge that scores a log reads one submission of each sample.
+        store().delete(SUBMISSION)
+        return _joined(scores)
+
+    async def of_task(grader: SampleGrader, task: Task, state: TaskState, limit: str) -> Score:
         submission, refusal, untouched = await _read_answer(task, state, in_workspace, system or str(state.model))
         store().set(SUBMISSION, submission.model_dump(mode="json"))
         ending = answer_ending(transcript().events, limit, refusal, untouched)
@@ -155,6 +167,22 @@ def unit_tests(
         return _score(submission, result, ending, traced)
 
     return score
+
+
+def tasks_of(sample: object, metadata: Mapping[str, Any]) -> list[str]:
+    """Return the ids of the tasks of a sample, given its id and its metadata."""
+    return metadata.get(TASKS) or [str(sample)]
+
+
+def _joined(scores: Mapping[str, Score]) -> Score:
+    """Return the score of a session: means over its tasks, with the score of each task in the metadata."""
+    values: list[Any] = [score.value for score in scores.values()]
+    return Score(
+        value={key: fmean(value[key] for value in values) for key in values[0]},
+        answer="\n\n".join(score.answer or "" for score in scores.values()),
+        explanation="\n".join(f"{name}: {score.explanation}" for name, score in scores.items()),
+        metadata={TASKS: {name: score.metadata for name, score in scores.items()}},
+    )
 
 
 def _require_answer(limit: str) -> None:

@@ -44,7 +44,8 @@ def solve_with(
         settings = settings.model_copy(update={"prices": set_prices(prices, settings.model)})
     if settings.cost_limit is not None and not settings.prices:
         why = " needs --prices" if prices is None else f": {prices} has no prices of {settings.model}"
-        raise UsageError(f"--cost-limit{why}")
+        option = "--protocol paper, which limits the cost," if settings.protocol == "paper" else "--cost-limit"
+        raise UsageError(f"{option}{why}")
     model = open_model(settings)
     settings = settings.model_copy(update={"base_url": address(model)})
     suite = tasks.suite.resolve()

@@ -6,6 +6,7 @@ An invalid option raises `OptionError`, which both Inspect's command line (`-T`)
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +24,14 @@ from lmrbench.errors import LmrbenchError, SubmissionError, UsageError
 from lmrbench.grading.reading import read_submission
 from lmrbench.models.endings import answer_text
 from lmrbench.models.settings import TASK_FIELDS, Settings, checked
+from lmrbench.records import grouped
 from lmrbench.sandbox.backends.bubblewrap import refuse_secret
 from lmrbench.solving.agents import solver_agent
 from lmrbench.solving.attendance import Attendance
-from lmrbench.solving.papers import paper_text
+from lmrbench.solving.papers import paper_pdf, paper_text
 from lmrbench.solving.prompts import agent_message, prompt_message
 from lmrbench.solving.provider import BubblewrapConfig
-from lmrbench.solving.scoring import SuiteTasks, suite_tasks, unit_tests
+from lmrbench.solving.scoring import TASKS, SuiteTasks, suite_tasks, unit_tests
 from lmrbench.solving.secrets import secret_folders
 from lmrbench.solving.session import WORKSPACE
 from lmrbench.solving.snapshots import start_trace
@@ -39,7 +41,7 @@ from lmrbench.tasks.model import Task as SuiteTask
 from lmrbench.tasks.model import Tier
 from lmrbench.tasks.selection import select_with_draws
 from lmrbench.tasks.submission import Submission
-from lmrbench.tasks.workspace import third_party_imports, workspace_files
+from lmrbench.tasks.workspace import instruction, session_instruction, third_party_imports, workspace_files
 
 
 class OptionError(LmrbenchError, PrerequisiteError):
@@ -82,7 +84,10 @@ def lmr_bench(
         chosen = _chosen(known, [pattern for pattern in patterns if pattern], tier, fresh)
         if unchecked := [item.id for item in chosen if not item.files.check]:
             raise UsageError(f"{', '.join(unchecked)}: no check, so answers can't be graded; choose other tasks")
-        dataset = [_agent_sample(item, given) if in_workspace else _prompt_sample(item, given) for item in chosen]
+        if in_workspace:
+            dataset = [_agent_sample(items, given) for items in _sessions(chosen, given)]
+        else:
+            dataset = [_prompt_sample(item, given) for item in chosen]
         return Task(
             dataset=MemoryDataset(dataset, name="lmr_bench"),
             solver=work(
@@ -170,42 +175,64 @@ def work(suite: str, agent: str, command: str, turns: int, time_limit: float | N
 
 
 def _prompt_sample(item: SuiteTask, settings: Settings) -> Sample:
-    message = prompt_message(item, settings.inputs, settings.paper, settings.max_characters, settings.retrieve)
+    message = prompt_message(
+        item, settings.inputs, settings.paper, settings.max_characters, settings.retrieve, settings.prompt_form
+    )
     cut = {name: {"kept": kept, "of": total} for name, (kept, total) in message.cut.items()}
     return Sample(
         id=item.id,
         input=message.text,
-        metadata=_metadata(item, settings) | {"cut": cut, "retrieved": list(message.retrieved)},
+        metadata=_metadata([item], settings) | {"cut": cut, "retrieved": list(message.retrieved)},
     )
 
 
-def _agent_sample(item: SuiteTask, settings: Settings) -> Sample:
-    files = workspace_files(item, settings.inputs)
-    if settings.paper != "summary":
-        files["paper.md"] = paper_text(item, settings.paper).encode()
+def _sessions(tasks: Sequence[SuiteTask], settings: Settings) -> list[list[SuiteTask]]:
+    """Return the tasks of each session."""
+    if settings.session == "task":
+        return [[task] for task in tasks]
+    # Forensic tasks change the repository itself, so they never share a workspace.
+    return list(grouped(tasks, lambda task: task.id if task.draw else f"{task.paper.slug} {task.tier}").values())
+
+
+def _agent_sample(items: Sequence[SuiteTask], settings: Settings) -> Sample:
+    item, paper, inputs = items[0], settings.paper, settings.inputs
+    files = workspace_files(item, inputs)
+    if len(items) > 1:
+        if inputs == "paper+file":
+            files |= {path: data for other in items for path, data in workspace_files(other, inputs).items()}
+        files["instruction.md"] = session_instruction(items, inputs, paper).encode()
+    elif paper != "summary":
+        files["instruction.md"] = instruction(item, inputs, paper).encode()
+    if paper == "pdf-file":
+        del files["paper.md"]
+        files["paper.pdf"] = paper_pdf(item)
+    else:
+        files["paper.md"] = paper_text(item, paper).encode()
     # Inspect would read a text that is the name of a local file as that file; data URLs prevent this.
     encoded = {
         f"{WORKSPACE}/{name}": f"data:application/octet-stream;base64,{base64.b64encode(data).decode()}"
         for name, data in files.items()
     }
-    packages = {"packages": ",".join(third_party_imports(item)), "requirements": "\n".join(item.paper.requirements)}
+    imports = sorted({name for one in items for name in third_party_imports(one)})
+    packages = {"packages": ",".join(imports), "requirements": "\n".join(item.paper.requirements)}
     return Sample(
-        id=item.id,
-        input=agent_message(item, WORKSPACE),
+        id=item.id if len(items) == 1 else f"{item.paper.slug}/{item.tier}",
+        input=agent_message(items, WORKSPACE, paper),
         files=encoded,
-        metadata=_metadata(item, settings) | packages,
+        metadata=_metadata(items, settings) | packages,
     )
 
 
-def _metadata(item: SuiteTask, settings: Settings) -> dict[str, object]:
-    return {
-        "category": item.category,
-        "paper": item.paper.title,
-        "targets": [str(target) for target in item.targets],
+def _metadata(items: Sequence[SuiteTask], settings: Settings) -> dict[str, object]:
+    shared = {
+        "paper": items[0].paper.title,
+        "targets": [str(target) for item in items for target in item.targets],
         "inputs": settings.inputs,
         "paper_form": settings.paper,
-        "task_digest": grading_digest(item),
     }
+    if len(items) == 1:
+        return {"category": items[0].category, **shared, "task_digest": grading_digest(items[0])}
+    return {"category": "several", **shared, TASKS: [item.id for item in items]}
 
 
 def _sandbox(settings: Settings, suite: Path) -> SandboxEnvironmentSpec:

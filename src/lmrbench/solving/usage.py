@@ -19,6 +19,7 @@ from lmrbench.models.opening import input_tokens
 from lmrbench.records import StoredRecord
 from lmrbench.runs.folder import LOGS, SNAPSHOTS, USAGE
 from lmrbench.runs.records import UNANSWERED, Snapshot, Usage
+from lmrbench.solving.scoring import TASKS, tasks_of
 
 
 def write_usage(folder: Path, system: str, expected: set[tuple[str, int]], stopped: str) -> list[Usage]:
@@ -38,11 +39,11 @@ def write_usage(folder: Path, system: str, expected: set[tuple[str, int]], stopp
     usages: dict[tuple[str, int], Usage] = {}
     snapshots: dict[tuple[str, int], list[Snapshot]] = {}
     for logged in _logged_samples(folder):
-        item = _usage(logged, system)
-        earlier = usages.get((item.task, item.sample))
-        if earlier is None or earlier.status in UNANSWERED or item.status not in UNANSWERED:
-            usages[item.task, item.sample] = item
-            snapshots[item.task, item.sample] = _snapshots(logged, system)
+        for item in _usages(logged, system):
+            earlier = usages.get((item.task, item.sample))
+            if earlier is None or earlier.status in UNANSWERED or item.status not in UNANSWERED:
+                usages[item.task, item.sample] = item
+                snapshots[item.task, item.sample] = _snapshots(logged, system)
     for task, sample in expected - usages.keys():
         usages[task, sample] = Usage(
             system=system,
@@ -74,22 +75,33 @@ def _logged_samples(folder: Path) -> Iterator[EvalSample]:
         yield from read_eval_log(info).samples or []
 
 
-def _usage(sample: EvalSample, system: str) -> Usage:
+def _usages(sample: EvalSample, system: str) -> Iterator[Usage]:
+    """Yield how the answer to each task of a sample ended. A session of several tasks is paid in equal parts."""
     calls, noted = turns(sample.events), _noted(sample)
-    ending = unanswered_ending(sample) if "status" not in noted else None
-    return Usage(
-        system=system,
-        task=str(sample.id),
-        sample=sample.epoch - 1,
-        status=noted["status"] if ending is None else ending.status,
-        detail=noted["detail"] if ending is None else ending.detail,
-        calls=len(calls),
-        **_paid(calls),
-        seconds=_working_seconds(sample.events),
-        limit=sample.limit.type if sample.limit else ended_by_limit(sample.events, None),
-        cut=tuple(sorted(sample.metadata.get("cut", {}))),
-        runs=noted.get("runs"),
-    )
+    names = tasks_of(sample.id, sample.metadata)
+    paid = _paid(calls)
+    for place, name in enumerate(names):
+        of_task = noted.get(TASKS, {}).get(name, {}) if len(names) > 1 else noted
+        ending = unanswered_ending(sample) if "status" not in of_task else None
+
+        def part(count: int, place: int = place) -> int:
+            return count // len(names) + (place < count % len(names))
+
+        yield Usage(
+            system=system,
+            task=name,
+            sample=sample.epoch - 1,
+            status=of_task["status"] if ending is None else ending.status,
+            detail=of_task["detail"] if ending is None else ending.detail,
+            calls=part(len(calls)),
+            input_tokens=part(paid["input_tokens"]),
+            output_tokens=part(paid["output_tokens"]),
+            dollars=None if paid["dollars"] is None else paid["dollars"] / len(names),
+            seconds=_working_seconds(sample.events) / len(names),
+            limit=sample.limit.type if sample.limit else ended_by_limit(sample.events, None),
+            cut=tuple(sorted(sample.metadata.get("cut", {}))),
+            runs=of_task.get("runs"),
+        )
 
 
 def _snapshots(sample: EvalSample, system: str) -> list[Snapshot]:

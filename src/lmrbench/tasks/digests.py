@@ -34,7 +34,7 @@ def audit_digest(task: Task) -> str:
 
 
 def runs_digest(task: Task) -> str:
-    """Return the SHA-256 of what an audit runs: everything it reads except what a solver is told."""
+    """Return the SHA-256 of what an audit runs: everything it reads except the texts that a solver is told."""
     return files_digest(_run(task))
 
 
@@ -44,7 +44,8 @@ def suite_digest(tasks: Iterable[Task]) -> str:
     Forensic tasks are derived from the others on demand and do not count.
     """
     listed = [task for task in tasks if task.draw is None]
-    return files_digest({task.id: files_digest({**_graded(task), **_told(task)}).encode() for task in listed})
+    asked = {task.id: {**_graded(task), **_logged(task), **_told(task)} for task in listed}
+    return files_digest({name: files_digest(files).encode() for name, files in asked.items()})
 
 
 def files_digest(files: Mapping[str, bytes]) -> str:
@@ -65,7 +66,7 @@ def _run(task: Task) -> dict[str, bytes]:
     declared = {"equivalents": task.files.equivalents.encode(), "seconds": json.dumps(task.limits.seconds).encode()}
     if task.files.decided:
         declared["decided"] = task.files.decided.encode()
-    return {**_graded(task), **variants, **declared}
+    return {**_graded(task), **_logged(task), **variants, **declared}
 
 
 def _graded(task: Task) -> dict[str, bytes]:
@@ -89,12 +90,17 @@ def _told(task: Task) -> dict[str, bytes]:
     if not task.paper.requirements:
         # Papers without requirements keep the digest that they had before requirements were introduced.
         del entry["paper"]["requirements"]
+    if task.only_logs:
+        entry["only_logs"] = task.only_logs
     return {
         "told": _json(entry),
         "instruction": instruction(task, "full").replace(PYTHON, "").encode(),
         "summary": task.files.summary.encode(),
-        **({"results": task.files.results.encode()} if task.files.results else {}),
     }
+
+
+def _logged(task: Task) -> dict[str, bytes]:
+    return {"results": task.files.results.encode()} if task.files.results else {}
 
 
 def _limits(limits: Limits) -> dict[str, object]:

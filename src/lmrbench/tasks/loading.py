@@ -181,6 +181,8 @@ def _entry(table: dict[str, Any], folder: Path, key: str, repository: Mapping[st
     entry = validated(TaskEntry, table, file, key)
     if entry.tier not in ("function", "method"):
         raise TaskError(f"{file}: {key}.tier: {entry.tier!r} tasks are derived from others; remove this entry")
+    if entry.only_logs and entry.tier != "method":
+        raise TaskError(f"{file}: {key}.only_logs: only method tasks have logged results; remove this entry")
     if isinstance(repository, Tree) and not is_fetched(repository.source):
         # Files and targets are checked once the source is fetched.
         return entry

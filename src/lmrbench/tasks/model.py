@@ -22,6 +22,9 @@ def _stays_inside(text: str) -> str:
 
 # What a solver sees: the masked repository, only its goal files, or only the signatures of the targets.
 Inputs = Literal["full", "paper+file", "paper"]
+# What a solver reads of a paper: the summary, the text of the PDF or of its LaTeX source, the pages of the PDF as JSON,
+# or the PDF itself as a file of the workspace.
+Form = Literal["summary", "pdf", "latex", "json", "pdf-file"]
 
 # What a task asks for: single functions, all functions of a method, undocumented changes of a program (see
 # tiers/forensic.py), or a function of an altered paper (see tiers/twin.py).
@@ -299,6 +302,7 @@ class TaskEntry(Record):
         targets: The functions that are masked.
         instruction: What to implement, in Markdown.
         context: The files that the prompt shows in addition to the goal files.
+        only_logs: What only the logged results of a method tell. Prompts state it, because their readers run nothing.
         check: The file with `cases(seed)` and `observe(case)`; "" for a task that cannot be graded.
         imports: The top-level imports that targets and check need. If None, they are those of the source or the
             repository.
@@ -314,6 +318,7 @@ class TaskEntry(Record):
     targets: tuple[Target, ...] = Field(min_length=1)
     instruction: str = Field(min_length=1)
     context: tuple[RelativePath, ...] = ()
+    only_logs: tuple[str, ...] = ()
     check: PathOrNone
     imports: tuple[str, ...] | None = None
     tolerance: Tolerance = Tolerance()

@@ -13,7 +13,7 @@ import json
 import sys
 import textwrap
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -22,7 +22,7 @@ from lmrbench.errors import TaskError, UsageError
 from lmrbench.source.functions import find, mask
 from lmrbench.source.syntax import decode, parse
 from lmrbench.tasks.foreign import is_litter
-from lmrbench.tasks.model import STATED_TIME_LIMITS, Inputs, Target, Task, TaskFiles
+from lmrbench.tasks.model import STATED_TIME_LIMITS, Form, Inputs, Target, Task, TaskFiles
 from lmrbench.tasks.tiers.logged import EXPERIMENT, REPLAY, RESULTS, replay
 
 REPO = "repo"
@@ -34,6 +34,13 @@ RULES = (
     "including their flags, modes and hooks, unless a document says so. Call models and modules themselves, so that "
     "their hooks run. Second derivatives are not needed. Validate inputs only where a document or a caller requires it."
 )
+# Where a solver finds the paper, by its form.
+PAPER_FILES: Mapping[Form, str] = {
+    "summary": "`paper.md` is a summary of",
+    "pdf": "`paper.md` is the text of",
+    "latex": "`paper.md` is the text of",
+    "pdf-file": "`paper.pdf` is",
+}
 # The version is that of this machine and not a part of the task, so digests leave it out.
 PYTHON = f" Your code is run by Python {sys.version_info.major}.{sys.version_info.minor}."
 
@@ -226,14 +233,15 @@ def _without_outputs(data: bytes, place: str) -> bytes:
     return json.dumps(notebook, indent=1, ensure_ascii=False).encode() + b"\n"
 
 
-def instruction(task: Task, inputs: Inputs) -> str:
+def instruction(task: Task, inputs: Inputs, paper: Form = "summary") -> str:
     """Return the instruction for a solver in Markdown: the task's own, and the rules that apply to every task.
 
     Args:
         task: A task of any tier.
         inputs: The view of the code.
+        paper: The form of the paper in the workspace.
     """
-    summarised = f"`paper.md` is a summary of: {task.paper.title} ({task.paper.venue} {task.paper.year})."
+    summarised = f"{PAPER_FILES[paper]}: {task.paper.title} ({task.paper.venue} {task.paper.year})."
     if not task.targets:
         files = ", ".join(f"`{REPO}/{path}`" for path in task.goal_files)
         taken = f"{summarised} Only these files are taken from your work: {files}. Edits elsewhere do not count."
@@ -260,14 +268,40 @@ def instruction(task: Task, inputs: Inputs) -> str:
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def rules(task: Task) -> str:
-    """Return the section of an instruction on what holds for every task, with the packages of this one."""
-    return f"## Rules for every task\n\n{RULES}\n\n{_machine(task)}"
+def session_instruction(tasks: Sequence[Task], inputs: Inputs, paper: Form = "summary") -> str:
+    """Return the instruction for a session in which several tasks of a paper are solved.
+
+    Args:
+        tasks: The tasks, all of one paper and tier.
+        inputs: The view of the code, `full` or `paper+file`.
+        paper: The form of the paper in the workspace.
+    """
+    first = tasks[0]
+    asked = [target for task in tasks for target in task.targets]
+    others = ", ".join(f"`{target}`" for target in first.siblings if target not in asked)
+    seen = "Of the repository you see only the goal files" if inputs == "paper+file" else "The repository is"
+    parts = [
+        f"# {first.paper.slug}",
+        f"Implement {', '.join(f'`{target}`' for target in asked)} as the paper describes them. "
+        f"{PAPER_FILES[paper]}: {first.paper.title} ({first.paper.venue} {first.paper.year}).",
+        f"{seen} in `{REPO}/`; the bodies of these functions are missing. Fill them in there. Only these functions are "
+        "taken from your work, and new helpers, constants and imports that they need in the same file. Edits elsewhere "
+        "do not count. Each task is graded by itself.",
+        f"Also masked, and not asked for: {others}. Leave them as they are." if others else "",
+        *(f"# {task.id}\n\n{task.instruction.strip()}" for task in tasks),
+        rules(*tasks),
+    ]
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def _machine(task: Task) -> str:
+def rules(*tasks: Task) -> str:
+    """Return the section of an instruction on what holds for every task, with the packages of the given ones."""
+    return f"## Rules for every task\n\n{RULES}\n\n{_machine(*tasks)}"
+
+
+def _machine(*tasks: Task) -> str:
     """Return the paragraph on what runs a solver's code."""
-    packages = ", ".join(third_party_imports(task)) or "none"
+    packages = ", ".join(sorted({name for task in tasks for name in third_party_imports(task)})) or "none"
     return f"Packages that may be imported besides Python's own: {packages}.{PYTHON} {STATED_TIME_LIMITS}"
 
 

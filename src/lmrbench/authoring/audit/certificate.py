@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 from pydantic import ValidationError, model_validator
 
@@ -141,6 +142,10 @@ class Mutation(Record):
         return by_ordinary / self.mutants if self.mutants else 1.0
 
 
+# Where a solver reads a sentence: in the paper's summary, in the instruction, or in a docstring.
+Place = Literal["paper", "text", "code"]
+
+
 class Visible(Record):
     """Whether a solver can know what the check of a method asks for.
 
@@ -153,6 +158,8 @@ class Visible(Record):
         shown: How many of these change the logged results.
         decided: How many of the others violate a sentence that a solver reads.
         undecided: The rest.
+        sentences: The sentences that decide mutants, by where a solver reads them.
+        only_logs: What only the logged results tell.
     """
 
     functions: int
@@ -163,6 +170,8 @@ class Visible(Record):
     shown: int
     decided: int
     undecided: tuple[Survivor, ...]
+    sentences: dict[Place, tuple[str, ...]]
+    only_logs: tuple[str, ...]
 
     @property
     def shortfalls(self) -> tuple[str, ...]:

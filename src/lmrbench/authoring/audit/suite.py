@@ -17,7 +17,7 @@ from lmrbench.authoring.audit.certificate import (
 from lmrbench.authoring.audit.laboratory import Advance
 from lmrbench.authoring.audit.leaks import foreign_leaks, leaks_between_tiers, missing, worst_leak
 from lmrbench.authoring.audit.tiers import audit_of_tier
-from lmrbench.authoring.audit.visibility import decided_mutants
+from lmrbench.authoring.audit.visibility import by_place, deciding_sentences
 from lmrbench.authoring.new.drafting import left_to_do
 from lmrbench.sandbox.protocol import WorkerPool
 from lmrbench.tasks.digests import audit_digest, runs_digest
@@ -60,10 +60,13 @@ def renewed(tasks: Iterable[Task], seeds: int) -> dict[str, Certificate]:
     found = {}
     for task in tasks:
         if (known := read_runs(task)) is not None and known.seeds >= seeds:
-            decided_mutants(task)
-            # Of a whole method no constant has to be stated; see `tier_audit`.
-            lacking = known.missing if task.tier == "method" else missing(task)
-            update = {"digest": audit_digest(task), "leak": worst_leak(task), "missing": lacking}
+            update: dict[str, object] = {"digest": audit_digest(task), "leak": worst_leak(task)}
+            # Of a whole method no constant has to be stated; see `tiers`.
+            if known.visible is None:
+                update["missing"] = missing(task)
+            else:
+                told = {"sentences": by_place(deciding_sentences(task)), "only_logs": task.only_logs}
+                update["visible"] = known.visible.model_copy(update=told)
             found[task.id] = known.model_copy(update=update)
             write_certificate(task, found[task.id])
     return found

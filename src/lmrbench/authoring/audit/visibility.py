@@ -2,7 +2,8 @@
 
 Each mutant of one expression that the check rejects is run in the way in which the results were logged. If it changes
 the results, a solver can find the mistake. For each of the others the author names the sentence that it violates, in
-`decided/<task>.toml`.
+`decided/<task>.toml`. A solver who can run nothing cannot learn from results, so `only_logs` of the task states what no
+sentence does.
 """
 
 from __future__ import annotations
@@ -10,14 +11,16 @@ from __future__ import annotations
 import ast
 import json
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
-from lmrbench.authoring.audit.certificate import Mutation, Survivor, Visible
+from lmrbench.authoring.audit.certificate import Mutation, Place, Survivor, Visible
 from lmrbench.authoring.audit.laboratory import HASTY, PATIENT, Advance, Laboratory, Trial, TrialResult
 from lmrbench.authoring.audit.mutants import Mutant, mutants
 from lmrbench.errors import TaskError
 from lmrbench.grading.compare import compare
+from lmrbench.records import grouped
 from lmrbench.sandbox.inside.encoding import decode
 from lmrbench.sandbox.protocol import WorkerPool
 from lmrbench.source.functions import find
@@ -38,9 +41,10 @@ def visibility(task: Task, mutation: Mutation, pool: WorkerPool, advance: Advanc
         advance: Called with the name of a stage, the number of its finished jobs, and their total.
 
     Raises:
-        TaskError: The table of decided mutants names an unknown mutant; or see `decided_mutants`.
+        TaskError: The table of decided mutants names an unknown mutant; or see `deciding_sentences`.
     """
-    every, decided = mutants(task), decided_mutants(task)
+    every, sentences = mutants(task), deciding_sentences(task)
+    decided = {mutant for sentence in sentences for mutant in sentence.mutants}
     if unknown := decided - {mutant.id for mutant in every}:
         raise TaskError(f"{decided_file(task)}: there is no mutant {min(unknown)}")
     let_pass = {item.id for item in mutation.survivors} | set(tomllib.loads(task.files.equivalents))
@@ -61,11 +65,27 @@ def visibility(task: Task, mutation: Mutation, pool: WorkerPool, advance: Advanc
         shown=len(rejected) - len(hidden),
         decided=len(hidden) - len(undecided),
         undecided=tuple(Survivor(id=item.id, operator=item.operator, diff=item.diff) for item in undecided),
+        sentences=by_place(sentences),
+        only_logs=task.only_logs,
     )
 
 
-def decided_mutants(task: Task) -> set[str]:
-    """Return the ids of the mutants of a method that a sentence decides.
+class DecidingSentence(NamedTuple):
+    """A sentence that decides mutants of a method.
+
+    Attributes:
+        text: The sentence.
+        place: Where a solver reads it.
+        mutants: The ids of the mutants.
+    """
+
+    text: str
+    place: Place
+    mutants: Sequence[str]
+
+
+def deciding_sentences(task: Task) -> list[DecidingSentence]:
+    """Return the sentences of `decided/<task>.toml`.
 
     Raises:
         TaskError: The table of decided mutants is malformed, or has a sentence that no solver reads.
@@ -75,13 +95,22 @@ def decided_mutants(task: Task) -> set[str]:
         table = tomllib.loads(task.files.decided)
     except tomllib.TOMLDecodeError as error:
         raise TaskError(f"{file}: {error}") from error
-    read = [_plain(text) for text in _read(task)]
+    read = [(place, _plain(text)) for place, text in _read(task)]
+    found = []
     for sentence, ids in table.items():
         if not isinstance(ids, list) or not all(isinstance(item, str) for item in ids):
             raise TaskError(f"{file}: {sentence!r}: expected a list of ids of mutants")
-        if not any(_plain(sentence) in text for text in read):
+        place = next((place for place, text in read if _plain(sentence) in text), None)
+        if place is None:
             raise TaskError(f"{file}: neither instruction nor summary nor docstring says {sentence!r}")
-    return {item for ids in table.values() for item in ids}
+        found.append(DecidingSentence(sentence, place, ids))
+    return found
+
+
+def by_place(sentences: Iterable[DecidingSentence]) -> dict[Place, tuple[str, ...]]:
+    """Return the texts of sentences by where a solver reads them."""
+    groups = grouped(sentences, lambda sentence: sentence.place)
+    return {place: tuple(sentence.text for sentence in group) for place, group in groups.items()}
 
 
 def _logging(task: Task, seeds: tuple[int, ...], pool: WorkerPool, advance: Advance) -> Laboratory:
@@ -117,15 +146,15 @@ def _lines(task: Task, target: Target) -> int:
     return node.end_lineno - node.lineno + 1
 
 
-def _read(task: Task) -> Iterator[str]:
+def _read(task: Task) -> Iterator[tuple[Place, str]]:
     """Yield the texts that a solver reads: instruction, summary, and the docstrings of the masked repository."""
-    yield instruction(task, "full")
-    yield task.files.summary
+    yield "text", instruction(task, "full")
+    yield "paper", task.files.summary
     for path, data in masked_files(task).items():
         if path.endswith(".py"):
             for node in ast.walk(ast.parse(decode_source(data)[0])):
                 if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-                    yield ast.get_docstring(node) or ""
+                    yield "code", ast.get_docstring(node) or ""
 
 
 def _plain(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The boards of a site: one for each way of grading, suite and tier."""
+"""The boards of a site: one for each way of grading, suite and group."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lmrbench.records import grouped
-from lmrbench.report.findings import by_suite, by_tier, together
+from lmrbench.report.findings import by_group, by_suite, together
 from lmrbench.web.site.data import Named, board
 from lmrbench.web.site.records import Board
 
@@ -21,6 +21,6 @@ def boards_of(runs: Sequence[Named], suite: Path | None) -> list[Board]:
     boards = []
     for way, its in grouped(runs, lambda item: item.way).items():
         for name, part in by_suite(together([item.run for item in its], suite)).items():
-            for tier, rest in by_tier(part).items():
-                boards.append(board(way, name, tier, rest, its))
+            for group, rest in by_group(part).items():
+                boards.append(board(way, name, group, rest, its))
     return boards

@@ -20,7 +20,7 @@ from lmrbench.errors import RecordError, UsageError
 from lmrbench.grading.records import Grade
 from lmrbench.models.settings import Settings
 from lmrbench.records import grouped
-from lmrbench.report.findings import Findings, system_names, systems_of, unique
+from lmrbench.report.findings import Findings, Group, system_names, systems_of, unique
 from lmrbench.report.measures.attempts import attempts
 from lmrbench.report.measures.comparison import comparisons
 from lmrbench.report.measures.effort import effort
@@ -127,13 +127,13 @@ def run_info(item: Named) -> RunInfo:
     )
 
 
-def board(way: Way, suite: str, tier: str, findings: Findings, runs: Iterable[Named]) -> Board:
+def board(way: Way, suite: str, group: Group, findings: Findings, runs: Iterable[Named]) -> Board:
     """Return the board of one part of some runs.
 
     Args:
         way: How the runs were graded.
         suite: The suite of the part.
-        tier: Its tier.
+        group: Its tier, and the setting of its systems.
         findings: The results of the part.
         runs: The runs that the results are of.
 
@@ -171,11 +171,11 @@ def board(way: Way, suite: str, tier: str, findings: Findings, runs: Iterable[Na
             "name fewer runs"
         )
     return Board(
-        page=page_name("board", *way, suite, tier),
-        title=f"{tier.capitalize()} tier, {_suite_title(way, suite)}",
+        page=page_name("board", *way, suite, str(group)),
+        title=f"{group.title.capitalize()}, {_suite_title(way, suite)}",
         suite=short(suite),
         suite_digest=way.suite_digest,
-        tier=tier,
+        tier=group.tier,
         harness=way.harness,
         sandbox=way.sandbox,
         standings=tuple(standings),

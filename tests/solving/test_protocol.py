@@ -1,0 +1,119 @@
+"""The protocol of the LMR-BENCH paper: its prompts, its sessions, and how reports name it."""
+
+import json
+
+import pytest
+from tests import toy
+from tests.judging.helpers import prompt_of
+from tests.solving.helpers import MODEL, golden, goldens, lines, lmrbench, replies_of
+from tests.solving.server import Reply, serving
+from tests.solving.test_papers import PDF
+
+from lmrbench.errors import UsageError
+from lmrbench.models.settings import checked
+from lmrbench.report.findings import together
+from lmrbench.runs.folder import read_run
+from lmrbench.solving.papers import add
+from lmrbench.tasks.loading import load_suite
+
+WEIGHTS = """
+[[task]]
+name = "weigh"
+category = "evaluation_metrics"
+targets = ["weighting.py::weights"]
+instruction = "Implement `weights`: they grow by one."
+check = "checks/blend.py"
+"""
+
+
+@pytest.fixture
+def suite(tmp_path, monkeypatch):
+    """The toy suite with two tasks, and the PDF of its paper in the cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = toy.copy_to(tmp_path / "suite")
+    table = folder / "toy" / "task.toml"
+    table.write_text(table.read_text() + WEIGHTS)
+    (tmp_path / "paper.pdf").write_bytes(PDF)
+    add(load_suite(folder)[0].paper, tmp_path / "paper.pdf")
+    return folder
+
+
+def prices(tmp_path):
+    file = tmp_path / "prices.json"
+    file.write_text(json.dumps({MODEL: {"input": 1, "output": 1}}))
+    return file
+
+
+@pytest.mark.sandbox
+def test_a_prompt_has_the_parts_of_the_paper_in_its_order(suite, tmp_path):
+    run = tmp_path / "run"
+    with serving(lambda request: Reply(golden("toy"))) as (base, log):
+        arguments = ("--model", MODEL, "--suite", suite, "--task", "toy/blend", "--out", run, "--no-report")
+        done = lmrbench(base, "run", *arguments, "--protocol", "paper")
+
+    assert "1 of 1 answers pass" in done.stdout, done.stderr
+    text = prompt_of(log.requests[-1])
+    parts = [
+        "Answer with the definition alone",
+        "## Goal file `blending.py`",
+        '[\n {\n  "page": 1,\n  "text": "An Original Text',
+        "## Instruction",
+        "## Context file `weighting.py`",
+    ]
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+    assert json.loads((run / "run.json").read_text())["solving"]["protocol"] == "paper"
+    assert together([read_run(run)], suite).grades[0].system == f"{MODEL}, paper's protocol"
+
+
+@pytest.mark.sandbox
+def test_an_agent_has_the_pdf_and_all_tasks_of_the_paper_in_one_session(suite, tmp_path):
+    run, code = tmp_path / "run", goldens("both")
+    code = {f"/workspace/repo/{name}": text.replace("Both", "Blender") for name, text in code.items()}
+    writes = [("python", {"code": f"open({name!r}, 'w').write({text!r})"}) for name, text in code.items()]
+    calls = [
+        ("bash", {"command": "head -c 8 paper.pdf; ls; cat instruction.md"}),
+        *writes,
+        ("submit", {"answer": "done"}),
+    ]
+
+    def script(request):
+        return Reply(tool=calls[min(replies_of(request), len(calls) - 1)])
+
+    with serving(script) as (base, log):
+        arguments = ("--model", MODEL, "--suite", suite, "--setting", "agent", "--out", run, "--no-report")
+        unpriced = lmrbench(base, "run", *arguments, "--protocol", "paper")
+        done = lmrbench(base, "run", *arguments, "--protocol", "paper", "--prices", prices(tmp_path))
+        asked = len(log.requests)
+        again = lmrbench(base, "run", *arguments, "--protocol", "paper", "--prices", prices(tmp_path))
+
+    assert (unpriced.returncode, len(unpriced.stderr.splitlines())) == (2, 1)
+    assert "--protocol paper, which limits the cost, needs --prices" in unpriced.stderr
+    assert "2 of 2 answers pass" in done.stdout, done.stderr
+    assert "2 of 2 answers pass" in again.stdout, again.stderr
+    assert len(log.requests) == asked
+    seen = next(request.text for request in log.requests if replies_of(request) == 1)
+    for part in ("%PDF-1.4", "paper.pdf", "# toy/blend", "# toy/weigh", "they grow by one", "`paper.pdf` is: "):
+        assert part in seen
+    assert "paper.md" not in seen
+    usages = lines(run / "usage.jsonl")
+    assert [item["task"] for item in usages] == ["toy/blend", "toy/weigh"]
+    # Each call of the one session is paid once.
+    assert sum(item["calls"] for item in usages) == len(calls)
+    settings = json.loads((run / "run.json").read_text())["solving"]
+    assert (settings["turns"], settings["cost_limit"], settings["session"]) == (50, 4.0, "paper")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"protocol": "paper", "paper": "latex"}, "--paper latex: the paper's protocol has json"),
+        ({"protocol": "paper", "setting": "agent", "turns": 30}, "--turns 30: the paper's protocol has 50"),
+        ({"paper": "pdf-file"}, "--paper pdf-file: applies only to the agent setting"),
+        ({"paper": "json", "setting": "agent"}, "--paper json: applies only to the prompt setting"),
+        ({"session": "paper"}, "--session paper: applies only to the agent setting"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(options, words):
+    with pytest.raises(UsageError, match=words):
+        checked({"model": MODEL, **options})
