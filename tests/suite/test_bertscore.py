@@ -101,7 +101,12 @@ def test_unknown_words_are_split(facts):
 
 
 def test_the_experiment_shows_that_soft_matches_agree_better_with_judgements(facts):
-    results = facts["experiment"]
-    assert results["uniform/f/kendall"] > results["exact_match/kendall"] + 0.1
-    assert results["idf/recall/kendall"] > results["uniform/recall/kendall"]
-    assert 0 < results["baseline"] < 1
+    rates = facts["experiment"]["rates"]
+    assert rates["uniform/f/kendall"] > rates["exact match/kendall"] + 0.1
+    assert 0 < facts["experiment"]["baseline"]["baseline"] < 1
+
+
+def test_the_experiment_shows_that_importance_weights_help_recall(facts):
+    agreement = facts["experiment"]["agreement"]
+    for level in ("segments", "systems"):
+        assert agreement[f"idf/recall/{level}"] > agreement[f"uniform/recall/{level}"]

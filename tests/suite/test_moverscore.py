@@ -1,6 +1,7 @@
 """moverscore: the golden against distances worked out by hand, another solver, and what the paper says of variants."""
 
 import math
+import statistics
 
 import pytest
 from tests.suite.repository import facts_of
@@ -51,7 +52,7 @@ for _ in range(5):
     best = min(sum(float(cost[i, j]) for i, j in enumerate(order)) for order in itertools.permutations(range(5))) / 5
     gaps.append(abs(1 - best - score(ref.tolist(), hyp.tolist(), equal, equal)))
 facts["gap to the best assignment"] = max(gaps)
-facts["experiments"] = [run(seed) for seed in range(5)]
+facts["experiments"] = [run(seed) for seed in range(8)]
 print(json.dumps(facts))
 """
 
@@ -91,5 +92,6 @@ def test_with_equal_weights_it_is_the_best_assignment(facts):
 
 
 def test_variants_agree_with_judges_better_than_overlap_does(facts):
-    for metrics in facts["experiments"]:
-        assert metrics["wmd_1/pearson"] > metrics["overlap/pearson"]
+    agreement = [metrics["agreement"] for metrics in facts["experiments"]]
+    mean = {name: statistics.mean(found[name] for found in agreement) for name in ("overlap", "wmd_1", "wmd_1_static")}
+    assert mean["wmd_1"] > max(mean["overlap"], mean["wmd_1_static"]) + 0.1

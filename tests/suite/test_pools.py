@@ -10,13 +10,22 @@ from lmrbench.grading.forging import forged
 from lmrbench.grading.systems import submissions_of
 from lmrbench.sandbox.registry import open_pool
 from lmrbench.tasks.model import Draw, DrawId
-from lmrbench.tasks.tiers.forensic import TOGETHER, chosen, deviation_pool
+from lmrbench.tasks.tiers.forensic import LADDER, TOGETHER, chosen, deviation_pool
 
 PAPERS = {task.paper.slug: task for task in core.TASKS.values() if task.files.deviations}
 
 
-def test_at_least_fifteen_papers_have_a_pool():
-    assert len(PAPERS) >= 15
+def test_twenty_papers_have_a_pool():
+    assert len(PAPERS) == 20
+
+
+def test_a_paper_publishes_one_draw_of_each_size_and_every_second_one_is_entangled():
+    for number, task in enumerate(PAPERS.values()):
+        if draws := deviation_pool(task).draws:
+            assert [draw.count for draw in draws] == list(LADDER)
+            # In a chequerboard over papers and sizes. A draw of one deviation cannot be entangled.
+            wanted = [place > 0 and (number + place) % 2 == 1 for place in range(len(LADDER))]
+            assert [draw.entangled for draw in draws] == wanted
 
 
 @pytest.mark.parametrize("task", PAPERS.values(), ids=PAPERS)

@@ -52,4 +52,4 @@ def test_directions_are_orthonormal_and_in_the_order_of_the_variance(facts):
 
 def test_an_unsupervised_direction_reads_the_concept(facts):
     for metrics in facts["experiments"]:
-        assert metrics["pca, layer 1"] > 0.9
+        assert metrics["rates"]["pca/accuracy"] > 0.9

@@ -1,4 +1,4 @@
-"""Does a budget that moves between layers go further than the same budget spread evenly?"""
+"""A budget of ranks that moves between layers, beside the same budget spread evenly."""
 
 import json
 

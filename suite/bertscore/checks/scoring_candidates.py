@@ -85,7 +85,10 @@ def cases(seed):
     for ties in (False, True):
         scores, judgements = normal(9), torch.randint(-3, 1, (9,), generator=generator).double()
         judgements[:2] = torch.tensor([-4.0, 0.0])
-        scores = scores.mul(2).round() / 4 if ties else scores
+        if ties:
+            # They rise with the judgements, so that the correlation is not 0, and some tie in any case.
+            scores = (3 * judgements + scores).round() / 4
+            scores[:2] = scores[:2].mean()
         yield {"name": f"correlation, ties {ties}", "scores": scores, "judgements": judgements}
 
 

@@ -1,9 +1,12 @@
-"""References, and candidates that differ from them by rewordings, which do no harm, and by errors, which do."""
+"""Segments with two references, the candidates of several systems, and what judges say of these.
+
+Candidates differ from a reference by rewordings, which do no harm, and by errors, which do.
+"""
 
 from dataclasses import dataclass
 
 import torch
-from torch import Generator
+from torch import Generator, Tensor
 
 # A word and its near-synonym: another form or a longer spelling, which n-gram matching counts as wrong.
 SYNONYMS = {
@@ -12,38 +15,56 @@ SYNONYMS = {
     "farmer": "farmers", "bright": "brightly", "window": "windows", "market": "markets",
 }  # fmt: skip
 FILLERS = ("the", "is", "a", "in", "of", "and", "near", "with")
-WORDS = [*SYNONYMS, *SYNONYMS.values(), *FILLERS]
+ENDINGS = ("s", "es", "ly", "ish", "ing")
+# What the tokenizer knows: some synonyms are split.
+WORDS = [*SYNONYMS, *FILLERS, *ENDINGS, "paint", "wood", "teach", "freez"]
+SYSTEMS = 4
+# How strongly each judge minds an error, and what a candidate without errors gets.
+JUDGES = ((1.0, 0.0), (0.5, -0.4), (1.6, 0.2))
 
 
 @dataclass(frozen=True)
 class Item:
-    """A candidate, its reference, and a judgement: minus the number of errors in it."""
+    """The candidate of one system for a segment, the references of the segment, and a rating by each judge."""
 
     candidate: str
-    reference: str
-    judgement: float
+    references: tuple[str, ...]
+    ratings: tuple[float, ...]
 
 
-def make_items(count: int, generator: Generator) -> list[Item]:
-    """References of six content words between fillers; candidates with up to three rewordings and three errors."""
+def make_items(segments: int, generator: Generator) -> list[Item]:
+    """The items of all systems for the first segment, then for the next: later systems make more errors."""
     content = list(SYNONYMS)
     items = []
-    for _ in range(count):
+    for _ in range(segments):
         chosen = [content[i] for i in torch.randperm(len(content), generator=generator)[:6].tolist()]
-        altered = list(chosen)
-        places = torch.randperm(6, generator=generator).tolist()
-        rewordings, errors = torch.randint(4, (2,), generator=generator).tolist()
         unused = [word for word in content if word not in chosen]
-        for place in places[:rewordings]:
-            altered[place] = SYNONYMS[altered[place]]
-        for number, place in enumerate(places[3 : 3 + errors]):
-            altered[place] = unused[number]
-        fillers = [FILLERS[i] for i in torch.randint(len(FILLERS), (6,), generator=generator).tolist()]
-        kept = int(torch.randint(3, 7, (), generator=generator))
-        reference = " ".join(f"{filler} {word}" for filler, word in zip(fillers, chosen, strict=True))
-        candidate = " ".join(
-            f"{filler} {word}" if place < kept else word
-            for place, (filler, word) in enumerate(zip(fillers, altered, strict=True))
-        )
-        items.append(Item(candidate, reference, -float(errors)))
+        reworded = [SYNONYMS[word] if place % 3 == 1 else word for place, word in enumerate(chosen)]
+        fillers = [
+            [FILLERS[i] for i in torch.randint(len(FILLERS), (6,), generator=generator).tolist()] for _ in range(2)
+        ]
+        references = _sentence(fillers[0], chosen), _sentence(fillers[1], reworded)
+        for system in range(SYSTEMS):
+            places = torch.randperm(6, generator=generator).tolist()
+            rewordings = int(torch.randint(4, (), generator=generator))
+            errors = int(torch.randint(system + 1, (), generator=generator))
+            altered = list(chosen)
+            for place in places[:rewordings]:
+                altered[place] = SYNONYMS[altered[place]]
+            for number, place in enumerate(places[3 : 3 + errors]):
+                altered[place] = unused[number]
+            kept = int(torch.randint(3, 7, (), generator=generator))
+            candidate = _sentence(fillers[0][:kept] + [""] * (6 - kept), altered)
+            items.append(Item(candidate, references, tuple(_ratings(errors, generator).tolist())))
     return items
+
+
+def _sentence(fillers: list[str], words: list[str]) -> str:
+    """A filler, which may be empty, before each word, a capital letter at the beginning and a full stop."""
+    pairs = zip(fillers, words, strict=True)
+    return " ".join(word for pair in pairs for word in pair if word).capitalize() + "."
+
+
+def _ratings(errors: int, generator: Generator) -> Tensor:
+    slopes, best = torch.tensor(JUDGES).T
+    return best - slopes * errors + 0.2 * torch.randn(len(JUDGES), generator=generator)

@@ -1,4 +1,4 @@
-"""Questions whose document contradicts what the model has memorised: does it answer from memory or from the text?"""
+"""Answers to questions whose document contradicts what the model has memorised, with and without contrast."""
 
 import json
 from collections.abc import Sequence

@@ -1,5 +1,6 @@
 """A small transformer whose embeddings hold a concept in one direction, among much that is not the concept."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -18,7 +19,7 @@ class ModelConfig:
 
 
 class TinyTransformer(nn.Module):
-    """Residual attention over all tokens, and a feed-forward part; random weights, and a planted concept."""
+    """Residual attention, and a feed-forward part; random weights, and a planted concept."""
 
     def __init__(self, config: ModelConfig, amounts: Tensor, seed: int) -> None:
         """amounts: how much of the concept each word holds, (words,)."""
@@ -33,12 +34,18 @@ class TinyTransformer(nn.Module):
         self.attention = [draw(config.width, config.width) for _ in range(config.layers)]
         self.mixing = [0.5 * draw(config.width, config.width) for _ in range(config.layers)]
 
-    def forward(self, ids: Tensor) -> list[Tensor]:
-        """Hidden states of the embedding and of each layer, each (batch, length, width)."""
+    def forward(self, ids: Tensor, edits: Mapping[int, Callable[[Tensor], Tensor]] | None = None) -> list[Tensor]:
+        """Hidden states of the embedding and of each layer, each (batch, length, width).
+
+        edits: layer to a change of hidden states, which the next layer then sees.
+        """
         states = [self.embedding[ids]]
-        for attention, mixing in zip(self.attention, self.mixing, strict=True):
+        for layer, (attention, mixing) in enumerate(zip(self.attention, self.mixing, strict=True), start=1):
             x = states[-1]
             weights = torch.softmax(x @ attention @ x.transpose(1, 2), dim=-1)
             x = x + weights @ x
-            states.append(F.layer_norm(x + torch.tanh(x @ mixing), x.shape[-1:]))
+            x = F.layer_norm(x + torch.tanh(x @ mixing), x.shape[-1:])
+            if edits and layer in edits:
+                x = edits[layer](x)
+            states.append(x)
         return states

@@ -14,10 +14,12 @@ class ContextEncoder:
         self._table = torch.randn(buckets, width, generator=generator)
         self._common = 0.6 * torch.randn(width, generator=generator)
         self._query = torch.randn(width, width, generator=generator) / width
+        self._looked_up: dict[str, Tensor] = {}
 
     def encode(self, pieces: list[str]) -> Tensor:
-        """Embeddings (pieces, width), not normalised."""
-        own = torch.stack([self._lookup(piece) for piece in pieces])
+        """Embeddings of shape (pieces, width)."""
+        self._looked_up |= {piece: self._lookup(piece) for piece in pieces if piece not in self._looked_up}
+        own = torch.stack([self._looked_up[piece] for piece in pieces])
         attention = (own @ self._query @ own.T).softmax(dim=-1)
         return own + 0.5 * attention @ own + self._common
 

@@ -28,10 +28,10 @@ class TrainingConfig:
     early_exit_weight: weight of the loss of the early exits beside the loss of the last layer.
     """
 
-    steps: int = 32
-    learning_rate: float = 0.02
-    warmup: int = 4
-    early_exit_weight: float = 0.3
+    steps: int = 14
+    learning_rate: float = 0.03
+    warmup: int = 3
+    early_exit_weight: float = 1.0
     clip_norm: float = 1.0
 
 

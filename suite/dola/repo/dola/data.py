@@ -52,7 +52,7 @@ def vocabulary() -> list[str]:
 
 
 def draw_facts(generator: Generator, weakest: float, strongest: float) -> list[Fact]:
-    """A fact for each entity and relation; misconceptions have shares from `weakest` to `strongest`."""
+    """A fact for each entity and relation; misconceptions have shares between `weakest` and `strongest`."""
     entities = [f"{region} {place}" for region in REGIONS for place in PLACES]
     facts = []
     for relation, answers in RELATIONS.items():
@@ -69,7 +69,7 @@ def draw_facts(generator: Generator, weakest: float, strongest: float) -> list[F
 
 
 def sample_sentences(facts: list[Fact], tokenizer: WordTokenizer, generator: Generator) -> Tensor:
-    """A sentence about each fact as ids, (facts, length): the popular answer comes as often as people give it."""
+    """Sentences about facts as ids, (sentences, length): the popular answer comes as often as people give it."""
     draws = torch.rand(len(facts), generator=generator, dtype=torch.float64).tolist()
     rows = []
     for fact, draw in zip(facts, draws, strict=True):

@@ -35,7 +35,7 @@ def train(
 
 
 def _rate(step: int, config: TrainingConfig) -> float:
-    """Rises over the warm-up, then falls in a line."""
+    """The learning rate of a step, as a share of that of the configuration."""
     if step < config.warmup:
         return (step + 1) / config.warmup
     return (config.steps - step) / (config.steps - config.warmup)

@@ -24,12 +24,12 @@ class Settings:
     strength: the range in which the model's confidence in a fact lies; copying from the context has the strength 1.
     """
 
-    nb_subjects: int = 8
+    nb_subjects: int = 6
     string_similarity_ratio: float = 0.8
     nb_counter_parametric_knowledge: int = 2
     max_gen_tokens: int = 10
     width: int = 16
-    hidden: int = 72
+    hidden: int = 64
     noise: float = 0.03
     strength: tuple[float, float] = (0.45, 1.45)
     seed: int = 0

@@ -17,7 +17,8 @@ from src.config import Settings
 from src.tokenizer import STOP, Tokenizer
 
 Array = NDArray[np.float64]
-_SHARPNESS, _SPELLING = 8.0, 3.0
+_SHARPNESS = 8.0
+_SPELLING = 3.0
 
 
 @dataclass
@@ -147,7 +148,7 @@ class TinyModel:
         return layer
 
     def _remember(self, layer: Layer, unit: int, keys: list[tuple[slice, Array]], threshold: float) -> None:
-        """Make a hidden unit 1 where the stream holds just these keys, and 0 where it is less like them."""
+        """Make a hidden unit respond where the stream holds just these keys, and hardly where it is less like them."""
         scale = 1 / (sum(float(key @ key) for _, key in keys) * (1 - threshold))
         layer.mlp_in[:, unit], layer.mlp_out[unit] = 0.0, 0.0
         layer.mlp_bias[unit] = -threshold / (1 - threshold)

@@ -4,6 +4,12 @@ from collections import Counter
 from collections.abc import Sequence
 
 import torch
+from torch import Tensor
+
+
+def judged(ratings: Tensor) -> Tensor:
+    """The judgement of each text from the ratings of all judges, (texts, judges) to (texts,)."""
+    return ratings.mean(dim=1)
 
 
 def pearson(scores: Sequence[float], judgements: Sequence[float]) -> float:

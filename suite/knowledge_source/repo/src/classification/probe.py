@@ -5,7 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-_PENALTY, _MOST_STEPS, _ENOUGH = 30.0, 30, 1e-8
+_PENALTY = 30.0
+_MOST_STEPS = 30
+# A step of Newton's method that is so small leaves an error far below rounding.
+_ENOUGH = 1e-7
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,7 @@ class Probe:
 
 
 def fit_probe(features: NDArray[np.float64], labels: NDArray[np.int64]) -> Probe:
-    """A probe for features (rows, width) and labels 0 and 1; features are first brought to mean 0 and deviation 1."""
+    """A probe for features (rows, width) and labels 0 and 1; features are first centred and scaled."""
     mean, scale = features.mean(axis=0), features.std(axis=0)
     scale = np.where(scale > 0, scale, 1.0)
     inputs = np.column_stack([(features - mean) / scale, np.ones(len(features))])
