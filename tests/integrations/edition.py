@@ -407,7 +407,8 @@ def write_records(results: Path, rows, from_0=()):
 
     rows: as in outcomes.csv. from_0: the annotators who count from 0.
     """
-    tests, labels = {}, {}
+    tests: dict[tuple[str, str], list[str]] = {}
+    labels: dict[str, list[dict[str, object]]] = {}
     for row in rows:
         agent, person = AGENTS[row["setting"]]
         model, paper, function = MODELS[row["model"]], row["paper_index"], int(row["function_index"])

@@ -162,7 +162,7 @@ def test_verdicts_and_grades_of_the_same_answers():
 
 def test_records_in_every_spelling_and_none_that_hides_the_others(tmp_path):
     results = tmp_path / "anywhere" / "results"
-    people = [
+    people: list[dict[str, object]] = [
         {"agent_type": "openhands_agent", "model_name": "o4mini", "paper_index": "3", "function_index": "1"},
         {"agent_type": "no_agent", "model_name": "gpt4.1", "paper_index": 3, "function_index": 0},
     ]
@@ -294,7 +294,7 @@ def test_the_records_of_a_clone_give_table_2_to_the_digit(published_clone):
 
     found = table(records.outcomes())
     assert found == table(outcomes())
-    columns = {"unit tests": [], "judge, CC/LC/LI": []}
+    columns: dict[str, list[tuple[object, ...]]] = {"unit tests": [], "judge, CC/LC/LI": []}
     for name, (values, comparison) in found.items():
         system, column = name.split(", ", 1)
         if comparison == "exact" and column in columns:

@@ -192,7 +192,7 @@ def names_of_tools(request):
     return {tool["function"]["name"] for tool in request.body["tools"]}
 
 
-def test_the_plan_is_one_of_the_turns(tmp_path):
+def test_the_plan_of_plan_agent_is_one_of_the_turns(tmp_path):
     def script(request):
         return Reply("1. Look around.") if "tools" not in request.body else Reply(tool=("bash", {"command": "true"}))
 

@@ -100,7 +100,9 @@ def observe(case):
         from experiment import run
 
         # Rates may jump where rounding decides.
-        return {"experiment": {stage: metrics for stage, metrics in run(case["experiment"]).items() if stage != "rates"}}
+        return {
+            "experiment": {stage: metrics for stage, metrics in run(case["experiment"]).items() if stage != "rates"}
+        }
     from model import focal_loss
 
     if "model" in case:

@@ -99,7 +99,9 @@ def observe(case):
         from experiment import run
 
         # Rates may jump where rounding decides.
-        return {"experiment": {stage: metrics for stage, metrics in run(case["experiment"]).items() if stage != "rates"}}
+        return {
+            "experiment": {stage: metrics for stage, metrics in run(case["experiment"]).items() if stage != "rates"}
+        }
     from src.hierarchy_transformers.losses.hit_loss import HierarchyTransformerLoss
     from src.hierarchy_transformers.models.encoder import EncoderConfig, build_encoder
     from src.hierarchy_transformers.models.hyperbolic import PoincareBall
