@@ -28,7 +28,7 @@ from lmrbench.sandbox.variables import INTERPRETER_OPTIONS, WORKER_PROGRAM, inte
 from lmrbench.sandbox.warm_worker import WarmWorker
 
 _FIRST_USER_ID, _USER_IDS = 1_000_000_000, 2**30
-LIBRARY_FOLDERS = ("/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/bin")
+_LIBRARY_FOLDERS = ("/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/bin")
 # Parts of bwrap's messages when it may not create namespaces.
 _FORBIDDEN = ("setting up uid map", "RTM_NEWADDR", "namespace failed", "create new namespace", "namespaces")
 _ALLOW = (
@@ -39,7 +39,7 @@ _ALLOW = (
 _PACKAGES = {"site-packages", "dist-packages", "node_modules"}
 _TREES = "/trees"
 _ALIASES = ("/lib", "/lib32", "/lib64", "/bin")
-CONFIGURATION = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives")
+_CONFIGURATION = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives")
 
 
 @dataclass(frozen=True)
@@ -157,10 +157,10 @@ class BubblewrapSandbox:
             program += ["--user", str(user)]
         settings = [word for name, value in environment.items() for word in ("--setenv", name, value)]
         inside = [*_ISOLATION, *users, *self._mounts(layout), "--clearenv", *settings]
-        return [*FIRST_TO_END, bwrap, *inside, "--", *program]
+        return [*_FIRST_TO_END, bwrap, *inside, "--", *program]
 
     def _mounts(self, layout: Layout) -> Iterator[str]:
-        system = [Path(folder) for folder in (*LIBRARY_FOLDERS, *layout.system) if Path(folder).is_dir()]
+        system = [Path(folder) for folder in (*_LIBRARY_FOLDERS, *layout.system) if Path(folder).is_dir()]
         library = Path(sys.base_prefix) / "lib"
         if not any(library.is_relative_to(folder) for folder in system):
             system.append(library)
@@ -175,7 +175,7 @@ class BubblewrapSandbox:
                 yield from ("--symlink", os.readlink(alias), alias)
             else:
                 yield from ("--ro-bind-try", alias, alias)
-        for file in CONFIGURATION:
+        for file in _CONFIGURATION:
             yield from ("--ro-bind-try", file, file)
         for name, path in importable_paths(layout.imports, layout.environment).items():
             yield from ("--ro-bind", str(path), f"/packages/{name}")
@@ -267,7 +267,7 @@ def _hide_machine() -> Iterator[str]:
 
 
 # If memory runs out, the kernel kills a sandbox before lmrbench.
-FIRST_TO_END = ("/bin/sh", "-c", '{ echo 500 >/proc/self/oom_score_adj; } 2>/dev/null; exec "$@"', "sh")
+_FIRST_TO_END = ("/bin/sh", "-c", '{ echo 500 >/proc/self/oom_score_adj; } 2>/dev/null; exec "$@"', "sh")
 # Libraries choose their code by what cpuinfo says.
 _KEPT_IN_PROC = {"cpuinfo", "filesystems", "version"}
 _ISOLATION = (

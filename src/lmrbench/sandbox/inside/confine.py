@@ -14,18 +14,14 @@ import os
 import resource
 import signal
 import socket
-from collections.abc import Sequence
 from pathlib import Path
 
-from .landlock import READ, USE, restrict
 from .processes import stat_fields
 from .system_calls import Numbers, Rule, compiled, install, never, only
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_SECCOMP = 1, 4, 22
 _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS, _PR_SET_THP_DISABLE = 36, 38, 41
 _PR_SCHED_CORE, _PR_SET_MEMORY_MERGE = 62, 67
-_PR_SET_KEEPCAPS, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_RAISE = 8, 47, 2
-_CAPABILITY_VERSION, _CAP_DAC_READ_SEARCH = 0x20080522, 2
 
 # Creates unnamed files in memory. Programs fall back to other files if the call is unknown.
 _MEMFD_CREATE = (319, 279)
@@ -69,8 +65,8 @@ _SHARED: dict[str, Numbers] = {
 # Refused to children: no limit counts pages that a pipe or socket holds. The worker itself moves observations this way.
 _SPLICE: dict[str, Numbers] = {"splice": (275, 76), "sendfile": (40, 71), "seccomp": (317, 277)}
 
-# pidfd_send_signal, pidfd_open, close_range, faccessat2, epoll_pwait2, fchmodat2, and those of Landlock.
-_NEWEST = (424, 434, 436, 439, 441, 452, 444, 445, 446)
+# pidfd_send_signal, pidfd_open, close_range, faccessat2, epoll_pwait2, fchmodat2.
+_NEWEST = (424, 434, 436, 439, 441, 452)
 
 # Its flags lie behind a pointer, where no filter can see them. If the call is unknown, libc falls back to clone.
 _CLONE3 = (435, 435)
@@ -117,18 +113,17 @@ SIGNALS = 1024
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def confine_worker(user: int | None, own_namespace: bool, rules: Sequence[tuple[str, int]] | None) -> None:
+def confine_worker(user: int | None, own_namespace: bool) -> None:
     """Drop every privilege that the worker does not need, for itself and all its children.
 
     Args:
         user: The user and group id to become if the worker starts as root.
         own_namespace: Whether the worker has a process table of its own. If not, a signal to all processes is refused.
-        rules: What Landlock lets the worker reach, besides /proc; None without Landlock.
 
     Raises:
         OSError: The kernel refuses.
     """
-    become_user(user, keep_reading=rules is not None)
+    become_user(user)
     # Python's own handler would let a child interrupt even process 1.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -136,7 +131,7 @@ def confine_worker(user: int | None, own_namespace: bool, rules: Sequence[tuple[
     # A huge page stays whole as long as one of its bytes is used, but the returned part is not counted.
     _prctl(_PR_SET_THP_DISABLE, 1)
     _sort_once()
-    calls: dict[Numbers, list[Rule]] = {
+    rules: dict[Numbers, list[Rule]] = {
         _MMAP: [_COUNTED_PAGES],
         _MADVISE: [_COMMON_PAGES],
         _FUTEX: [*_PRIVATE_FUTEXES],
@@ -150,14 +145,9 @@ def confine_worker(user: int | None, own_namespace: bool, rules: Sequence[tuple[
         _AFFINITY: [only(0, 0)],
         _PRIORITY: [only(0, 0), only(1, 0)],
     }
-    if rules is not None:
-        restrict([*rules, ("/proc", READ | USE)])
-        # Landlock does not restrict sockets that have a path; a pair of streams can reach no other socket.
-        calls[_SOCKET] = [never(0, socket.AF_UNIX), only(0, socket.AF_UNIX)]
-        calls[_SOCKETPAIR].append(only(1, socket.SOCK_STREAM, mask=0xF))
     if not own_namespace:
-        calls[_KILL] = [never(0, 0xFFFFFFFF)]
-    install(compiled([*_KERNEL.values(), *_SHARED.values()], calls, [_CLONE3], _NEWEST))
+        rules[_KILL] = [never(0, 0xFFFFFFFF)]
+    install(compiled([*_KERNEL.values(), *_SHARED.values()], rules, [_CLONE3], _NEWEST))
 
 
 def confine_agent() -> None:
@@ -175,40 +165,22 @@ def confine_agent() -> None:
     install(compiled(_KERNEL.values(), rules, [_CLONE3, _MEMFD_CREATE]))
 
 
-def become_user(user: int | None, keep_reading: bool = False) -> None:
+def become_user(user: int | None) -> None:
     """Change the user, rule out new privileges, and close this process to other processes.
 
     Args:
         user: The user and group id to become, or None to stay the same user.
-        keep_reading: Whether the new user may read what only root can, such as an interpreter in root's home. Without
-            namespaces, rules of Landlock bound what that is.
 
     Raises:
         OSError: The kernel refuses.
     """
     if user is not None:
-        _prctl(_PR_SET_KEEPCAPS, keep_reading)
         os.setgroups([])
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
-        if keep_reading:
-            _keep_reading()
     # Not dumpable: no child can read this process's memory or descriptors through /proc.
     _prctl(_PR_SET_DUMPABLE, 0)
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
-
-
-def _keep_reading() -> None:
-    """Drop all capabilities but that to read any file, also for programs that are started."""
-    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
-    # Effective, permitted and inheritable, for the first 32 capabilities and for the others.
-    sets = (ctypes.c_uint32 * 6)(*[1 << _CAP_DAC_READ_SEARCH] * 3)
-    if _libc.capset(header, sets) != 0:
-        code = ctypes.get_errno()
-        raise OSError(code, f"capset: {os.strerror(code)}")
-    if _libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_RAISE, _CAP_DAC_READ_SEARCH, 0, 0) != 0:
-        code = ctypes.get_errno()
-        raise OSError(code, f"prctl({_PR_CAP_AMBIENT}): {os.strerror(code)}")
 
 
 def bound_child(memory: int, processes: int, cpu_seconds: int, file_bytes: int, open_files: int) -> None:

@@ -9,7 +9,6 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from .case_runner import enter, run_cases
 from .cases import restore_cases
 from .confine import bound_child
 from .framing import BROKEN, DIED, FAULT, HEADER, OBSERVED, RAISED, STARTED, STOP, TIMED_OUT, pack, write_all
-from .landlock import READ, restrict
 from .processes import ProcessorTime, descendants
 from .relay import HostChannel, Relay
 from .scratch import Scratch
@@ -45,7 +43,6 @@ class RequestRun:
         host: HostChannel,
         scratch: Scratch,
         own_namespace: bool,
-        rules: Sequence[tuple[str, int]] | None,
     ) -> None:
         """Prepare a run, which `needs_child` and `run_child` drive.
 
@@ -56,9 +53,7 @@ class RequestRun:
             host: The pipes to the host.
             scratch: The folders that children may write to.
             own_namespace: Whether the worker is process 1 of a namespace of its own.
-            rules: What Landlock lets children reach, besides their own part of /proc; None without Landlock.
         """
-        self._rules = rules
         self._request = request
         self._body = body
         self._log = log
@@ -150,8 +145,6 @@ class RequestRun:
         # Before the repository can be imported: its modules could replace what this imports.
         drawn = restore_cases(os.pread(self._body, self._request["cases_bytes"], head_bytes))
         os.close(self._body)
-        if self._rules is not None:
-            restrict([*self._rules, (f"/proc/{os.getpid()}", READ)])
         tree = self._request["tree"]
         files = {name: base64.b64decode(data) for name, data in head["files"].items()}
         enter(self._scratch.start / f"repo-{self._case}", files, tree and Path(tree))
@@ -187,7 +180,7 @@ class RequestRun:
                 return TIMED_OUT, what, overhead
             if memory.excess(pids, held, most - (memory.of_sockets() if self._own_namespace else 0)):
                 return DIED, f"used more than {limits['memory_mb']} MB of memory", overhead
-            if self._scratch.held(relay.held + (limits["disk_mb"] << 20)) - relay.held > limits["disk_mb"] << 20:
+            if self._scratch.held() - relay.held > limits["disk_mb"] << 20:
                 return DIED, f"wrote more than {limits['disk_mb']} MB of files", overhead
             ready = dict(poll.poll(SAMPLE_SECONDS * 1000))
             if self._host.requests in ready:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +25,6 @@ class Scratch:
         self.start = folders[0]
         self._folders = [(folder, folder.stat().st_mode & 0o7777) for folder in folders]
         self._own_file_systems = own_file_systems
-        self._last_count = 0
-        self._count_again = 0.0
 
     def unnamed_file(self) -> int:
         """Open an empty file that no path leads to, and return its descriptor."""
@@ -37,34 +33,15 @@ class Scratch:
         os.unlink(path)
         return file
 
-    def held(self, most: int) -> int:
-        """Return the bytes that the folders hold.
-
-        Args:
-            most: Where the folders are not file systems of their own, their files are counted until there are more
-                bytes than this.
-        """
+    def held(self) -> int:
+        """Return the bytes that the folders hold, or 0 if they are not file systems of their own."""
         if not self._own_file_systems:
-            return self._counted(most)
+            return 0
         usage = [os.statvfs(folder) for folder, _ in self._folders]
         return sum(
             (item.f_blocks - item.f_bfree) * item.f_frsize + (item.f_files - item.f_ffree) * _INODE_BYTES
             for item in usage
         )
-
-    def _counted(self, most: int) -> int:
-        now = time.monotonic()
-        if now < self._count_again:
-            return self._last_count
-        self._last_count = 0
-        for entry in _files_below([folder for folder, _ in self._folders]):
-            with contextlib.suppress(OSError):
-                self._last_count += entry.stat(follow_symlinks=False).st_blocks * 512 + _INODE_BYTES
-            if self._last_count > most:
-                break
-        # Counting takes at most a tenth of the time.
-        self._count_again = time.monotonic() + 10 * (time.monotonic() - now)
-        return self._last_count
 
     def wipe(self) -> bool:
         """Empty all folders; return whether that worked."""
@@ -74,17 +51,6 @@ class Scratch:
         except (OSError, RecursionError):
             return False
         return not any(os.listdir(folder) for folder, _ in self._folders)
-
-
-def _files_below(folders: Sequence[Path]) -> Iterator[os.DirEntry[str]]:
-    """Yield everything below folders, whatever a candidate does to them meanwhile."""
-    waiting = [str(folder) for folder in folders]
-    while waiting:
-        with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:
-            for entry in entries:
-                yield entry
-                if entry.is_dir(follow_symlinks=False):
-                    waiting.append(entry.path)
 
 
 def _empty(folder: Path, mode: int) -> None:

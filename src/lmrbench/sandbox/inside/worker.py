@@ -21,7 +21,6 @@ import json
 import os
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,18 +37,14 @@ LOG_TAIL_BYTES = 4000
 class ForkServer:
     """The worker's loop over requests."""
 
-    def __init__(
-        self, host: HostChannel, scratch: Scratch, own_namespace: bool, rules: Sequence[tuple[str, int]] | None
-    ) -> None:
+    def __init__(self, host: HostChannel, scratch: Scratch, own_namespace: bool) -> None:
         """Set up the loop; `serve` runs it.
 
         Args:
             host: The pipes to the host.
             scratch: The folders that children may write to.
             own_namespace: Whether the worker is process 1 of a namespace of its own.
-            rules: What Landlock lets children reach, besides their own part of /proc; None without Landlock.
         """
-        self._rules = rules
         self._host = host
         self._scratch = scratch
         self._own_namespace = own_namespace
@@ -83,7 +78,7 @@ class ForkServer:
         body = self._scratch.unnamed_file()
         self._host.move_body(request["head_bytes"] + request["cases_bytes"], body)
         log = os.open(self._scratch.start / "log", os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
-        run = RequestRun(request, body, log, self._host, self._scratch, self._own_namespace, self._rules)
+        run = RequestRun(request, body, log, self._host, self._scratch, self._own_namespace)
         while run.needs_child():
             run.run_child()
             kill_descendants(self._own_namespace)
@@ -103,19 +98,17 @@ def main() -> None:
     parser.add_argument("--folders", type=Path, nargs="+", required=True)
     parser.add_argument("--user", type=int)
     parser.add_argument("--own-namespace", action="store_true")
-    parser.add_argument("--rules", type=Path)
     arguments = parser.parse_args()
     host = HostChannel(os.dup(0), os.dup(1))
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
     os.dup2(nothing, 1)
-    rules = json.loads(arguments.rules.read_text()) if arguments.rules else None
-    confine_worker(arguments.user, arguments.own_namespace, rules)
+    confine_worker(arguments.user, arguments.own_namespace)
     # A candidate's imports must not find the modules of this program.
     sys.path[:] = [entry for entry in sys.path if not Path(entry, __package__).is_dir()]
     os.chdir(arguments.folders[0])
-    ForkServer(host, Scratch(arguments.folders, arguments.own_namespace), arguments.own_namespace, rules).serve()
+    ForkServer(host, Scratch(arguments.folders, arguments.own_namespace), arguments.own_namespace).serve()
 
 
 if __name__ == "__main__":
