@@ -72,7 +72,7 @@ def clone(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def runs(clone, tmp_path_factory):
-    """The imported suite, the runs and what was said of them."""
+    """The imported suite, its runs, and the output of the command."""
     place = tmp_path_factory.mktemp("imported")
     found = import_edition(clone, place / "suite")
     return place / "suite", place / "runs", with_runs(found, read_records(clone), place / "suite", place / "runs")

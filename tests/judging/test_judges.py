@@ -351,8 +351,8 @@ def test_the_paper_s_protocol_shows_whole_files_and_asks_for_a_numbered_class(tm
         again = judge(base, folder, "--model", KIND, "--protocol", "paper")
 
     assert (ours.returncode, hot.returncode) == (2, 2)
-    assert "--swap: can't be used with the paper's protocol" in ours.stderr
-    assert "--temperature 0.5: the paper's protocol has 0" in hot.stderr
+    assert "swap: can't be used with the paper's protocol" in ours.stderr
+    assert "temperature 0.5: the paper's protocol has 0" in hot.stderr
     assert (done.returncode, again.returncode) == (0, 0), done.stderr
     assert len(log.requests) == 2
     request = log.requests[0]
@@ -368,3 +368,12 @@ def test_the_paper_s_protocol_shows_whole_files_and_asks_for_a_numbered_class(tm
     }
     # Its votes are another judge's, so they are never pooled with those under the protocol of lmrbench.
     assert {item["judge"] for item in kept} == {f"{KIND}, paper's protocol"}
+
+
+def test_a_vote_at_another_temperature_is_another_vote(tmp_path, judge):
+    folder = run_folder(tmp_path / "run", right=RIGHT)
+    with serving(lambda request: says("CC")) as (base, log):
+        for words in ((), ("--temperature", 0.5), ("--temperature", 0.5)):
+            assert judge(base, folder, "--model", KIND, *words).returncode == 0
+
+    assert [request.body.get("temperature") for request in log.requests] == [None, 0.5]

@@ -6,7 +6,7 @@ import tarfile
 
 import pytest
 from pydantic import HttpUrl
-from tests.core import TASKS
+from tests.core import ALL, TASKS
 from tests.http_server import serving_files
 from tests.running import lmrbench
 
@@ -167,3 +167,10 @@ def test_what_is_too_long_is_cut_by_the_rule(limit):
     if kept:
         assert len(message.text) <= limit
         assert "[The rest is left out.]" in message.text
+
+
+def test_a_twin_is_never_shown_the_paper_that_its_summary_alters():
+    (twin,) = [task for task in ALL if task.id == "dpo/preference_loss_twin"]
+    for form in ("pdf", "latex", "json"):
+        with pytest.raises(PaperError, match="dpo/preference_loss_twin: the paper of a twin is altered"):
+            prompt_message(twin, "full", form, 10_000)

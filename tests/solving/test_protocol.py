@@ -1,6 +1,7 @@
 """The protocol of the LMR-BENCH paper: its prompts, its sessions, and how reports name it."""
 
 import json
+from base64 import b64decode
 
 import pytest
 from tests import toy
@@ -10,11 +11,15 @@ from tests.solving.server import Reply, serving
 from tests.solving.test_papers import PDF
 
 from lmrbench.errors import UsageError
+from lmrbench.integrations.lmr_bench.actions import sessions_of_run
 from lmrbench.models.settings import checked
 from lmrbench.report.findings import together
 from lmrbench.runs.folder import read_run
 from lmrbench.solving.papers import add
+from lmrbench.solving.task import lmr_bench
 from lmrbench.tasks.loading import load_suite
+from lmrbench.tasks.submission import Answer
+from lmrbench.web.transcripts import TranscriptServers
 
 WEIGHTS = """
 [[task]]
@@ -100,8 +105,34 @@ def test_an_agent_has_the_pdf_and_all_tasks_of_the_paper_in_one_session(suite, t
     assert [item["task"] for item in usages] == ["toy/blend", "toy/weigh"]
     # Each call of the one session is paid once.
     assert sum(item["calls"] for item in usages) == len(calls)
+    # Its one transcript is found for each task, and the session is solved if all of them are.
+    servers = TranscriptServers()
+    try:
+        addresses = {servers.address(run, Answer(MODEL, task, 0)) for task in ("toy/blend", "toy/weigh")}
+    finally:
+        servers.close()
+    assert [address.rpartition("/samples/")[2] for address in addresses] == ["sample/toy%2Ffunction/1/transcript"]
+    assert [session.solved for session in sessions_of_run(read_run(run))] == [True]
     settings = json.loads((run / "run.json").read_text())["solving"]
     assert (settings["turns"], settings["cost_limit"], settings["session"]) == (50, 4.0, "paper")
+
+
+def test_a_session_of_some_tasks_shows_the_goal_files_of_all_of_them_and_names_the_others():
+    tasks = ["remove_object_subject_overlap", "is_parametric_object_not_in_the_prompt"]
+    names = [f"knowledge_source/{task}" for task in tasks]
+    chosen = [*names, "dpo/preference_loss"]
+    dataset = lmr_bench(tasks=chosen, setting="agent", session="paper", inputs="paper+file").dataset
+
+    assert [sample.id for sample in dataset] == ["dpo/preference_loss", "knowledge_source/function"]
+    files = {name.removeprefix("/workspace/"): data for name, data in dataset[1].files.items()}
+    code = {"repo/src/data.py", "repo/src/parametric_knowledge.py"}
+    assert files.keys() == {"instruction.md", "paper.md", *code}
+    text = b64decode(files["instruction.md"].partition(",")[2]).decode()
+    assert "Of the repository you see only the goal files" in text
+    assert text.count("# knowledge_source/") == 2
+    others = text.partition("not part of your work: ")[2].partition(".\n")[0]
+    assert "perform_classification_by_relation_group" in others
+    assert "remove_object_subject_overlap" not in others
 
 
 @pytest.mark.parametrize(
@@ -111,6 +142,14 @@ def test_an_agent_has_the_pdf_and_all_tasks_of_the_paper_in_one_session(suite, t
         ({"protocol": "paper", "setting": "agent", "turns": 30}, "--turns 30: the paper's protocol has 50"),
         ({"paper": "pdf-file"}, "--paper pdf-file: applies only to the agent setting"),
         ({"paper": "json", "setting": "agent"}, "--paper json: applies only to the prompt setting"),
+        (
+            {"session": "paper", "setting": "agent", "inputs": "paper"},
+            "--inputs paper: a session of a whole paper needs",
+        ),
+        (
+            {"session": "paper", "setting": "agent", "trace_progress": True},
+            "can't be used with sessions of whole papers",
+        ),
         ({"session": "paper"}, "--session paper: applies only to the agent setting"),
     ],
 )

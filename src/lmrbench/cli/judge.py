@@ -69,16 +69,6 @@ def judge(
         raise UsageError("--model: required; name the judge, such as openai/gpt-5")
     if twice := [name for name in model if model.count(name) > 1]:
         raise UsageError(f"--model {twice[0]}: is named twice; use --votes to ask for more votes")
-    if protocol == "paper":
-        if given := [
-            name
-            for name, value in (("swap", swap), ("evidence", evidence), ("strip-comments", strip_comments))
-            if value
-        ]:
-            raise UsageError(f"--{given[0]}: can't be used with the paper's protocol, which shows whole files once")
-        if temperature not in (None, 0):
-            raise UsageError(f"--temperature {temperature:g}: the paper's protocol has 0")
-        temperature = 0
     if not run.is_dir():
         raise UsageError(f"{run}: there is no such run folder")
     tasks = select(suite, task)
@@ -86,12 +76,12 @@ def judge(
     from inspect_ai.model import GenerateConfig
 
     from lmrbench.judging import ballots, runs
-    from lmrbench.judging.asking import JudgingPlan
+    from lmrbench.judging.asking import judging_plan
     from lmrbench.models.opening import open_model, set_prices
 
     if prices is not None:
         set_prices(prices, model[0])
-    plan = JudgingPlan(
+    plan = judging_plan(
         votes=votes,
         swap=swap,
         evidence=evidence,

@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from inspect_ai.model import GenerateConfig, Model, ModelUsage
-from pydantic import Field, model_validator
+from pydantic import Field
 
+from lmrbench.errors import UsageError
 from lmrbench.grading.reading import read_excerpts, read_submission
 from lmrbench.grading.records import CaseVerdict
 from lmrbench.judging.paper_prompt import paper_message
@@ -48,12 +49,6 @@ class JudgingPlan(Record):
     protocol: Protocol = "lmrbench"
     temperature: float | None = Field(default=None, ge=0)
 
-    @model_validator(mode="after")
-    def _as_in_the_paper(self) -> JudgingPlan:
-        if self.protocol == "paper" and (self.swap or self.evidence or self.strip_comments):
-            raise ValueError("protocol: the paper's shows whole files in one order, and no evidence")
-        return self
-
     def name_of(self, judge: Model) -> str:
         """Return the name of a judge in records. Votes under another protocol have another judge."""
         return str(judge) if self.protocol == "lmrbench" else f"{judge}, paper's protocol"
@@ -62,6 +57,28 @@ class JudgingPlan(Record):
     def orders(self) -> tuple[Order, ...]:
         """The orders in which reference and candidate are shown."""
         return ("reference first", "candidate first") if self.swap else ("reference first",)
+
+
+def judging_plan(**options: Any) -> JudgingPlan:
+    """Return the plan for options of `lmrbench judge`. The paper's protocol adds its temperature.
+
+    Args:
+        options: Fields of `JudgingPlan`.
+
+    Raises:
+        UsageError: an option contradicts the paper's protocol.
+        ValidationError: an option has an invalid value.
+    """
+    plan = JudgingPlan(**options)
+    if plan.protocol == "lmrbench":
+        return plan
+    for name in ("swap", "evidence", "strip_comments"):
+        if getattr(plan, name):
+            shown = name.replace("_", "-")
+            raise UsageError(f"{shown}: can't be used with the paper's protocol, which shows whole files once")
+    if plan.temperature:
+        raise UsageError(f"temperature {plan.temperature:g}: the paper's protocol has 0")
+    return plan.model_copy(update={"temperature": 0.0})
 
 
 class JudgePrompt(NamedTuple):

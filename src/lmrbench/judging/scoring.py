@@ -20,7 +20,7 @@ from inspect_ai.util import store
 from pydantic import ValidationError
 
 from lmrbench.errors import LmrbenchError, RecordError, SubmissionError, UsageError
-from lmrbench.judging.asking import JudgingPlan, ask, code_to_judge, judge_prompts, judgement
+from lmrbench.judging.asking import ask, code_to_judge, judge_prompts, judgement, judging_plan
 from lmrbench.judging.ballots import ballots
 from lmrbench.models.opening import open_model
 from lmrbench.models.reachability import Reachability
@@ -57,7 +57,7 @@ def judge(model: str = "", suite: str = "", **options: Any) -> Scorer:
             raise UsageError("model= is missing; name the judge, such as model=openai/gpt-5")
         if unknown := sorted(options.keys() - set(OPTIONS)):
             raise UsageError(f"{unknown[0]}=: no such option; use model, suite, {', '.join(OPTIONS)}")
-        plan = JudgingPlan(**options)
+        plan = judging_plan(**options)
         settings = Settings(model=model)
         judge_model = open_model(settings)
         tasks = suite_tasks(str(suite_folder(suite).resolve()))

@@ -84,11 +84,22 @@ class PaperOpinion(Record):
         rationale: points on logic and implementation.
     """
 
-    logic: tuple[Point, ...] = Field(default=(), max_length=0)
-    implementation: tuple[Point, ...] = Field(default=(), max_length=0)
-    error_class: None = None
     category: Category
     rationale: Points
+
+    @property
+    def logic(self) -> tuple[Point, ...]:
+        """The points on the logic alone; there are none."""
+        return ()
+
+    @property
+    def implementation(self) -> tuple[Point, ...]:
+        """The points on the implementation alone; there are none."""
+        return ()
+
+    @property
+    def error_class(self) -> None:
+        """The main error, for which this form does not ask."""
 
     @field_validator("category", mode="before")
     @classmethod

@@ -12,7 +12,7 @@ import json
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,11 +20,14 @@ from typing import TYPE_CHECKING, Any
 from lmrbench.errors import RecordError, SubmissionError
 from lmrbench.runs.folder import LOGS
 from lmrbench.tasks.foreign import entries, read_foreign
+from lmrbench.tasks.model import Tier
 from lmrbench.text import printable
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalSample
 
+# The key of the ids of the tasks in the metadata of a sample with several tasks, and of their scores in its score.
+TASKS = "tasks"
 # Limits of one log: its size, its number of files, and their total size unpacked.
 MOST_PACKED, MOST_FILES, MOST_UNPACKED = 512 << 20, 20_000, 4 << 30
 # Limits of one file in a log: its size unpacked, and its approximate number of JSON values, which bounds memory.
@@ -89,6 +92,21 @@ def logged_samples(folder: Path, name: str) -> Iterator[EvalSample]:
             head = _HEADER if _HEADER in names else _STARTED
             for sample in sorted({item for item in names if item.startswith(_SAMPLES) and item.endswith(".json")}):
                 yield from read_eval_log(_packed(archive, (head, sample)), format="eval").samples or []
+
+
+def tasks_of(sample: object, metadata: Mapping[str, Any]) -> list[str]:
+    """Return the ids of the tasks of a sample: several in a session about a paper, or else the sample's own id.
+
+    Args:
+        sample: The id of the sample.
+        metadata: The metadata of the sample.
+    """
+    return metadata.get(TASKS) or [str(sample)]
+
+
+def session_id(paper: str, tier: Tier) -> str:
+    """Return the id of the sample of a session in which several tasks of a paper are solved."""
+    return f"{paper}/{tier}"
 
 
 def answered_in(folder: Path, task: str, sample: int) -> str | None:

@@ -56,13 +56,13 @@ def paper_text(task: Task, form: Form) -> str:
         form: the form to read: `summary`, `pdf`, `latex`, or `json`, the pages of the PDF.
 
     Raises:
-        PaperError: the paper is not in the cache, or its file has changed since it was stored.
+        PaperError: the paper is not in the cache, its file has changed since it was stored, or the task is a twin.
     """
     if form == "summary":
         return task.files.summary
     if form == "latex":
-        return latex_text(_stored(task.paper, "latex"), _file(task.paper, "latex"))
-    _stored(task.paper, "pdf")
+        return latex_text(_stored(task, "latex"), _file(task.paper, "latex"))
+    _stored(task, "pdf")
     pages = [{"page": number, "text": text} for number, text in enumerate(pdf_pages(_file(task.paper, "pdf")), 1)]
     if form == "json":
         return json.dumps(pages, indent=1, ensure_ascii=False)
@@ -73,12 +73,15 @@ def paper_pdf(task: Task) -> bytes:
     """Return the PDF of a task's paper.
 
     Raises:
-        PaperError: it is not in the cache, or has changed since it was stored.
+        PaperError: it is not in the cache, has changed since it was stored, or the task is a twin.
     """
-    return _stored(task.paper, "pdf")
+    return _stored(task, "pdf")
 
 
-def _stored(paper: Paper, form: Fetched) -> bytes:
+def _stored(task: Task, form: Fetched) -> bytes:
+    if task.twin_of:
+        raise PaperError(f"{task.id}: the paper of a twin is altered, and only its summary is; use --paper summary")
+    paper = task.paper
     copy = fetched(paper, form)
     if copy is None:
         raise PaperError(

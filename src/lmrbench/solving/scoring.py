@@ -48,6 +48,7 @@ from lmrbench.models.endings import (
 )
 from lmrbench.records import read_record
 from lmrbench.runs.folder import SUBMISSIONS, append_grade, earlier_seeds
+from lmrbench.runs.logs import TASKS, tasks_of
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 from lmrbench.sandbox.registry import open_pool
 from lmrbench.solving.snapshots import read_workspace, sample_trace
@@ -63,8 +64,6 @@ from lmrbench.text import printable
 
 # Key of the submission in a sample's store, for scorers that run after the sandbox is gone.
 SUBMISSION = "lmrbench:submission"
-# Key of the ids of the tasks in the metadata of a sample with several tasks, and of their scores in its score.
-TASKS = "tasks"
 
 
 @dataclass(frozen=True)
@@ -167,11 +166,6 @@ def unit_tests(
         return _score(submission, result, ending, traced)
 
     return score
-
-
-def tasks_of(sample: object, metadata: Mapping[str, Any]) -> list[str]:
-    """Return the ids of the tasks of a sample, given its id and its metadata."""
-    return metadata.get(TASKS) or [str(sample)]
 
 
 def _joined(scores: Mapping[str, Score]) -> Score:

@@ -25,13 +25,14 @@ from lmrbench.grading.reading import read_submission
 from lmrbench.models.endings import answer_text
 from lmrbench.models.settings import TASK_FIELDS, Settings, checked
 from lmrbench.records import grouped
+from lmrbench.runs.logs import TASKS, session_id
 from lmrbench.sandbox.backends.bubblewrap import refuse_secret
 from lmrbench.solving.agents import solver_agent
 from lmrbench.solving.attendance import Attendance
 from lmrbench.solving.papers import paper_pdf, paper_text
 from lmrbench.solving.prompts import agent_message, prompt_message
 from lmrbench.solving.provider import BubblewrapConfig
-from lmrbench.solving.scoring import TASKS, SuiteTasks, suite_tasks, unit_tests
+from lmrbench.solving.scoring import SuiteTasks, suite_tasks, unit_tests
 from lmrbench.solving.secrets import secret_folders
 from lmrbench.solving.session import WORKSPACE
 from lmrbench.solving.snapshots import start_trace
@@ -216,7 +217,7 @@ def _agent_sample(items: Sequence[SuiteTask], settings: Settings) -> Sample:
     imports = sorted({name for one in items for name in third_party_imports(one)})
     packages = {"packages": ",".join(imports), "requirements": "\n".join(item.paper.requirements)}
     return Sample(
-        id=item.id if len(items) == 1 else f"{item.paper.slug}/{item.tier}",
+        id=item.id if len(items) == 1 else session_id(item.paper.slug, item.tier),
         input=agent_message(items, WORKSPACE, paper),
         files=encoded,
         metadata=_metadata(items, settings) | packages,

@@ -18,8 +18,8 @@ from lmrbench.models.endings import ended_by_limit, turns, unanswered_ending
 from lmrbench.models.opening import input_tokens
 from lmrbench.records import StoredRecord
 from lmrbench.runs.folder import LOGS, SNAPSHOTS, USAGE
+from lmrbench.runs.logs import TASKS, tasks_of
 from lmrbench.runs.records import UNANSWERED, Snapshot, Usage
-from lmrbench.solving.scoring import TASKS, tasks_of
 
 
 def write_usage(folder: Path, system: str, expected: set[tuple[str, int]], stopped: str) -> list[Usage]:

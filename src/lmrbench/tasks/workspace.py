@@ -287,7 +287,7 @@ def session_instruction(tasks: Sequence[Task], inputs: Inputs, paper: Form = "su
         f"{seen} in `{REPO}/`; the bodies of these functions are missing. Fill them in there. Only these functions are "
         "taken from your work, and new helpers, constants and imports that they need in the same file. Edits elsewhere "
         "do not count. Each task is graded by itself.",
-        f"Also masked, and not asked for: {others}. Leave them as they are." if others else "",
+        f"These functions are masked, too, but are not part of your work: {others}." if others else "",
         *(f"# {task.id}\n\n{task.instruction.strip()}" for task in tasks),
         rules(*tasks),
     ]

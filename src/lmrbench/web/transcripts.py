@@ -11,8 +11,10 @@ from pathlib import Path
 from urllib.parse import quote
 
 from lmrbench.errors import UsageError
+from lmrbench.resampling import paper_of
 from lmrbench.runs.folder import LOGS
-from lmrbench.runs.logs import answered_in
+from lmrbench.runs.logs import answered_in, session_id
+from lmrbench.tasks.model import TIERS
 from lmrbench.tasks.submission import Answer
 
 # Inspect takes several seconds to start on a busy machine.
@@ -41,8 +43,8 @@ class TranscriptServers:
             UsageError: Inspect's viewer does not start, or no log contains the answer.
             RecordError: A log is damaged or too large.
         """
-        log = _log_of(run, answer)
-        sample = quote(quote(answer.task, safe=""), safe="%")
+        log, name = _place_of(run, answer)
+        sample = quote(quote(name, safe=""), safe="%")
         return f"{self._server(run)}/#/logs/{quote(log)}/samples/sample/{sample}/{answer.sample + 1}/transcript"
 
     def close(self) -> None:
@@ -64,12 +66,12 @@ class TranscriptServers:
         return address
 
 
-def _log_of(run: Path, answer: Answer) -> str:
-    """Return the name of the latest log that contains an answer."""
-    found = answered_in(run, answer.task, answer.sample)
-    if found is None:
-        raise UsageError(f"{run / LOGS}: no log contains a transcript of this answer")
-    return found.removeprefix(f"{LOGS}/")
+def _place_of(run: Path, answer: Answer) -> tuple[str, str]:
+    """Return the name of the latest log that contains an answer, and the id of its sample, which may be a session."""
+    for sample in (answer.task, *(session_id(paper_of(answer.task), tier) for tier in TIERS)):
+        if (found := answered_in(run, sample, answer.sample)) is not None:
+            return found.removeprefix(f"{LOGS}/"), sample
+    raise UsageError(f"{run / LOGS}: no log contains a transcript of this answer")
 
 
 def _start(logs: Path) -> tuple[subprocess.Popen[bytes], str]:

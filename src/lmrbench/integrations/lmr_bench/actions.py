@@ -29,7 +29,7 @@ from lmrbench.integrations.lmr_bench.published import (
 from lmrbench.integrations.lmr_bench.records import PublicRecords
 from lmrbench.records import Record
 from lmrbench.runs.folder import Run
-from lmrbench.runs.logs import log_files, logged_samples
+from lmrbench.runs.logs import log_files, logged_samples, tasks_of
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalSample
@@ -140,10 +140,11 @@ def sessions_of_run(run: Run) -> list[LoggedSession]:
     for name in log_files(run.folder):
         for sample in logged_samples(run.folder, name):
             key = (str(sample.id), sample.epoch - 1)
+            outcomes = [passed.get((task, key[1])) for task in tasks_of(sample.id, sample.metadata)]
             found[key] = LoggedSession(
                 system=systems[0] if systems else run.folder.name,
                 task=key[0],
-                solved=passed.get(key),
+                solved=None if None in outcomes else all(outcomes),
                 counts=Counter(_kinds_of_messages(_as_generated(sample))),
             )
     return list(found.values())

@@ -36,7 +36,7 @@ def require_empty(folder: Path) -> None:
 
 
 def with_runs(edition: ImportedEdition, records: PublicRecords, suite: Path, to: Path) -> ImportedEdition:
-    """Write a run folder for each system of the records, and the labels of people to `labels.jsonl` beside them.
+    """Write a run folder for each system, and a file `labels.jsonl` with the labels of people.
 
     Records on functions that are not in the suite keep their place, under the name `paper_PAPER/function_FUNCTION`, so
     that rates are those of the edition.
@@ -156,7 +156,7 @@ def _submissions(
 
 
 def _goal_file(tree: Path, goal: str) -> str:
-    """Return the text of a goal file in an output tree: in the research code, or beside it."""
+    """Return the text of a goal file in an output tree. Some trees hold it outside of the research code's folder."""
     for place in (f"{read_benchmark(tree).repository}/{goal}", goal):
         data = read_foreign(tree, place, MAX_CODE_BYTES)
         if data is not None:

@@ -1,6 +1,6 @@
 """Published verdicts of unit tests beside the grades of the same answers.
 
-The verdicts are what others published. They are shown as they are, and no rate, test or rating counts them.
+lmrbench did not make these verdicts. They are shown as published, and rates and comparisons of systems leave them out.
 """
 
 from __future__ import annotations
