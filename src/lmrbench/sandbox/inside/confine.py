@@ -215,7 +215,7 @@ def bound_child(memory: int, processes: int, cpu_seconds: int, file_bytes: int, 
         OSError: The machine's hard limit is lower; the message names the limit.
     """
     _prctl(_PR_SET_DUMPABLE, 1)
-    with open("/proc/self/statm", encoding="ascii") as file:
+    with open("/proc/self/statm", "rb") as file:
         mapped = int(file.read().split()[0]) * resource.getpagesize()
     for kind, limit, what in (
         (resource.RLIMIT_AS, mapped + memory, "bytes of memory (ulimit -v, in kilobytes)"),
