@@ -30,7 +30,7 @@ from lmrbench.grading.plan import GradingPlan
 from lmrbench.grading.records import Grade
 from lmrbench.sandbox.inside.encoding import decode
 from lmrbench.sandbox.pool import LocalPool
-from lmrbench.sandbox.protocol import Worker
+from lmrbench.sandbox.protocol import Sandbox, Worker
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.submission import Submission
@@ -102,9 +102,9 @@ NOT_STOPPED = {
     "docker": {} if may_set_floors() else {"offers_the_harness_to_the_kernel": _FLOORS},
 }
 
-# The processes of a worker below this one: bwrap and the worker; none, because the Engine starts containers; the
-# worker. Those of another back end are counted before the first attack.
-PROCESSES = {"bubblewrap": 2, "docker": 0, "process": 1}
+# The processes of a worker below this one: bwrap, the template and the worker; none, because the Engine starts
+# containers; the worker. Those of another back end are counted before the first attack.
+PROCESSES = {"bubblewrap": 3, "docker": 0, "process": 1}
 
 # What a task finds where it runs, which must be the same before and after any other task.
 PROBE = b"""
@@ -167,7 +167,7 @@ def look():
 """
 
 
-class WatchedSandbox:
+class WatchedSandbox(Sandbox):
     """A sandbox that remembers the workers that it started."""
 
     def __init__(self, name: str) -> None:
@@ -178,6 +178,9 @@ class WatchedSandbox:
     def start(self, imports, tree=None, environment=None):
         self.launched.append(self.sandbox.start(imports, tree, environment))
         return self.launched[-1]
+
+    def close(self):
+        self.sandbox.close()
 
 
 class Laboratory:

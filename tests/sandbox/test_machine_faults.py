@@ -10,7 +10,7 @@ from tests.drawn import job_of
 from lmrbench.errors import SandboxError
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.probe import probe
-from lmrbench.sandbox.protocol import CaseOutcome, Outcome
+from lmrbench.sandbox.protocol import CaseOutcome, Outcome, Sandbox
 from lmrbench.sandbox.registry import make_sandbox
 
 pytestmark = pytest.mark.sandbox
@@ -69,7 +69,7 @@ class FaultyWorker:
     close = kill
 
 
-class FaultySandbox:
+class FaultySandbox(Sandbox):
     name, advice = "faulty", ""
 
     def __init__(self, *workers):

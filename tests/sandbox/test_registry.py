@@ -11,7 +11,7 @@ from tests.graded import graded
 
 from lmrbench.errors import SandboxError
 from lmrbench.sandbox import registry
-from lmrbench.sandbox.protocol import DEFAULT_SANDBOX, Outcome
+from lmrbench.sandbox.protocol import DEFAULT_SANDBOX, Outcome, Sandbox
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.submission import Submission
 
@@ -47,7 +47,7 @@ class RemoteWorker:
         self.connection.close()
 
 
-class RemoteSandbox:
+class RemoteSandbox(Sandbox):
     name = "remote"
     advice = "start the host"
     address = None

@@ -19,6 +19,7 @@ from lmrbench.sandbox.connection import kill_with_children
 from lmrbench.sandbox.inside.encoding import decode
 from lmrbench.sandbox.packages import importable_paths, required_distributions
 from lmrbench.sandbox.pool import LocalPool
+from lmrbench.sandbox.protocol import Sandbox
 from lmrbench.sandbox.registry import make_sandbox
 from lmrbench.tasks.model import Limits
 
@@ -337,7 +338,7 @@ def test_a_package_that_a_task_imports_comes_with_what_it_requires_and_nothing_e
         required_distributions(["no_such_package"])
 
 
-class CountingSandbox:
+class CountingSandbox(Sandbox):
     """Counts the workers that it starts."""
 
     name, advice = "process", ""

@@ -40,6 +40,14 @@ class ControlGroup:
         """Return a command line that enters the group and then becomes `command`."""
         return ["/bin/sh", "-c", 'echo 0 >"$0" && exec "$@"', str(self.folder / "cgroup.procs"), *command]
 
+    def add(self, process: int) -> None:
+        """Move a process into the group.
+
+        Raises:
+            OSError: It cannot be moved.
+        """
+        (self.folder / "cgroup.procs").write_text(str(process))
+
     def held(self) -> int:
         """Return the bytes that the group holds now."""
         return int((self.folder / "memory.current").read_text())

@@ -111,6 +111,7 @@ class LocalPool:
             self._changed.notify_all()
         for thread in self._threads:
             thread.join()
+        self.sandbox.close()
 
     def run(self, jobs: Iterable[Job]) -> Iterator[tuple[int, Outcome]]:
         """Run all jobs. May be called by several threads at once.

@@ -182,6 +182,10 @@ class Sandbox(Protocol):
         """
         ...
 
+    def close(self) -> None:
+        """End what the back end has started besides workers. Called when the last worker has been closed."""
+        return
+
 
 @dataclass(frozen=True)
 class Executor:

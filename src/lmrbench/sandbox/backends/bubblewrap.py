@@ -11,19 +11,21 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import stat
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from secrets import randbelow
 
 from lmrbench.errors import SandboxError, UsageError
-from lmrbench.sandbox.cgroup import new_group
+from lmrbench.sandbox.cgroup import ControlGroup, new_group
 from lmrbench.sandbox.connection import ProcessConnection
+from lmrbench.sandbox.inside.namespaces import machine_entries
 from lmrbench.sandbox.packages import importable_paths
+from lmrbench.sandbox.protocol import Sandbox
+from lmrbench.sandbox.template import CannotForkError, ForkedConnection, Template, TemplateLostError, Templates
 from lmrbench.sandbox.variables import INTERPRETER_OPTIONS, WORKER_PROGRAM, interpreter, variables
 from lmrbench.sandbox.warm_worker import WarmWorker
 
@@ -38,6 +40,8 @@ _ALLOW = (
 )
 _PACKAGES = {"site-packages", "dist-packages", "node_modules"}
 _TREES = "/trees"
+_WRITABLE = ("/tmp", "/dev/shm")
+_VARIABLES = variables(("/worker", "/packages"), "/tmp")
 _ALIASES = ("/lib", "/lib32", "/lib64", "/bin")
 _CONFIGURATION = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives")
 
@@ -95,7 +99,7 @@ def refuse_secret(shown: Iterable[Path], secrets: Iterable[Path]) -> None:
                 raise UsageError(f"{path} can't be shown in a sandbox: it lies in {secret}, which may hold answers")
 
 
-class BubblewrapSandbox:
+class BubblewrapSandbox(Sandbox):
     """Starts workers under bwrap."""
 
     name = "bubblewrap"
@@ -107,14 +111,52 @@ class BubblewrapSandbox:
     def __init__(self, secrets: Sequence[Path] = ()) -> None:
         """Hide `secrets`, such as the suite's folder, and lmrbench itself from all workers."""
         self.secrets = tuple(path.resolve() for path in (*secrets, WORKER_PROGRAM.parents[1]))
+        self._templates = Templates()
+        self._can_fork = True
 
     def start(self, imports: Sequence[str], tree: Path | None = None, environment: Path | None = None) -> WarmWorker:
-        """Start a worker as process 1 of its namespaces; see `protocol.Sandbox`."""
-        worker = ["-m", "inside.worker", "--own-namespace", "--folders", "/tmp", "/dev/shm"]
+        """Fork a worker from a template, as process 1 of namespaces of its own; see `protocol.Sandbox`.
+
+        Where the kernel lets no template do that, each worker is a bwrap of its own, and imports its packages itself.
+        """
         shown = [("/worker", WORKER_PROGRAM), *([] if tree is None else [(_TREES, tree)])]
-        layout = Layout(imports, shown, ("/tmp", "/dev/shm"), environment=environment)
-        command = self.command(worker, layout, variables(("/worker", "/packages"), "/tmp"), new_user())
+        layout = Layout(imports, shown, _WRITABLE, environment=environment)
         group = new_group()
+        shown_tree = None if tree is None else Path(_TREES, tree.name)
+        try:
+            connection = self._forked(layout, group) or self._started(layout, group)
+            return WarmWorker(self.name, connection, imports, shown_tree)
+        except SandboxError as error:
+            raise SandboxError(with_advice(str(error))) from error
+
+    def close(self) -> None:
+        """End the templates; see `protocol.Sandbox`."""
+        self._templates.close()
+
+    def _forked(self, layout: Layout, group: ControlGroup | None) -> ForkedConnection | None:
+        """Fork a worker; return None if the kernel does not allow it."""
+
+        def start() -> Template:
+            program = ["-m", "inside.template", "--folders", *_WRITABLE, "--folder-bytes", str(layout.writable_bytes)]
+            # What a worker must not see of /proc is hidden when it has a /proc of its own.
+            command = self.command(program, replace(layout, whole_proc=True), _VARIABLES, new_user(), forks=True)
+            return Template(command, layout.imports)
+
+        if not self._can_fork:
+            return None
+        kind = (tuple(layout.imports), tuple(layout.files), layout.environment)
+        try:
+            return self._templates.fork(kind, start, new_user(), group)
+        except CannotForkError:
+            self._can_fork = False
+            return None
+        except TemplateLostError as error:
+            raise SandboxError(f"the {self.name} sandbox did not start: {error}") from error
+
+    def _started(self, layout: Layout, group: ControlGroup | None) -> ProcessConnection:
+        """Start a worker under a bwrap of its own."""
+        program = ["-m", "inside.worker", "--own-namespace", "--folders", *_WRITABLE]
+        command = self.command(program, layout, _VARIABLES, new_user())
         process = subprocess.Popen(
             group.command(command) if group else command,
             stdin=subprocess.PIPE,
@@ -123,14 +165,16 @@ class BubblewrapSandbox:
             # Ctrl-C in the terminal is handled by lmrbench only.
             start_new_session=True,
         )
-        shown_tree = None if tree is None else Path(_TREES, tree.name)
-        try:
-            return WarmWorker(self.name, ProcessConnection(process, bounds=group), imports, shown_tree)
-        except SandboxError as error:
-            raise SandboxError(with_advice(str(error))) from error
+        return ProcessConnection(process, bounds=group)
 
     def command(
-        self, program: Sequence[str], layout: Layout, environment: Mapping[str, str], user: int | None
+        self,
+        program: Sequence[str],
+        layout: Layout,
+        environment: Mapping[str, str],
+        user: int | None,
+        *,
+        forks: bool = False,
     ) -> list[str]:
         """Return the command line that runs a Python program as process 1 of new namespaces.
 
@@ -139,6 +183,7 @@ class BubblewrapSandbox:
             layout: What the sandbox shows.
             environment: All environment variables of the program.
             user: The result of `new_user`. The program gets it as `--user NUMBER`, and must become that user.
+            forks: Whether the program is a template, which stays root to fork workers into namespaces of their own.
 
         Raises:
             SandboxError: bubblewrap is not installed.
@@ -153,8 +198,9 @@ class BubblewrapSandbox:
         if user is None:
             users = ["--unshare-user"]
         else:
-            users = ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
-            program += ["--user", str(user)]
+            capabilities = ["CAP_SETUID", "CAP_SETGID", *(["CAP_SYS_ADMIN"] if forks else [])]
+            users = [word for name in capabilities for word in ("--cap-add", name)]
+            program += [] if forks else ["--user", str(user)]
         settings = [word for name, value in environment.items() for word in ("--setenv", name, value)]
         inside = [*_ISOLATION, *users, *self._mounts(layout), "--clearenv", *settings]
         return [*_FIRST_TO_END, bwrap, *inside, "--", *program]
@@ -254,22 +300,15 @@ def _open_parents(paths: Iterable[Path]) -> Iterator[str]:
 
 
 def _hide_machine() -> Iterator[str]:
-    """Hide the machine-wide part of /proc, whose counters would show one sandbox what another one does."""
-    for entry in os.scandir("/proc"):
-        if entry.name.isdigit() or entry.is_symlink() or entry.name in _KEPT_IN_PROC:
-            continue
-        if not entry.stat().st_mode & stat.S_IROTH:
-            continue
-        if entry.is_dir():
-            yield from ("--tmpfs", entry.path, "--remount-ro", entry.path)
+    for entry, is_folder in machine_entries():
+        if is_folder:
+            yield from ("--tmpfs", str(entry), "--remount-ro", str(entry))
         else:
-            yield from ("--ro-bind", "/dev/null", entry.path)
+            yield from ("--ro-bind", "/dev/null", str(entry))
 
 
 # If memory runs out, the kernel kills a sandbox before lmrbench.
 _FIRST_TO_END = ("/bin/sh", "-c", '{ echo 500 >/proc/self/oom_score_adj; } 2>/dev/null; exec "$@"', "sh")
-# Libraries choose their code by what cpuinfo says.
-_KEPT_IN_PROC = {"cpuinfo", "filesystems", "version"}
 _ISOLATION = (
     *("--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
     *("--as-pid-1", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox", "--chdir", "/"),

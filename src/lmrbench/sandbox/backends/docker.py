@@ -28,6 +28,7 @@ from requests.exceptions import RequestException
 from lmrbench.errors import SandboxError
 from lmrbench.progress import is_quiet
 from lmrbench.sandbox.backends.images import connect, image_for, is_podman
+from lmrbench.sandbox.protocol import Sandbox
 from lmrbench.sandbox.variables import INTERPRETER_OPTIONS, variables
 from lmrbench.sandbox.warm_worker import WarmWorker
 from lmrbench.tasks.model import Limits
@@ -48,7 +49,7 @@ _FRAME = struct.Struct(">BxxxI")
 _MOST_WORDS = 1 << 16
 
 
-class DockerSandbox:
+class DockerSandbox(Sandbox):
     """Starts workers in containers. If the Engine is this machine's, files of published packages are mounted."""
 
     name = "docker"

@@ -13,11 +13,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lmrbench.sandbox.connection import ProcessConnection
+from lmrbench.sandbox.protocol import Sandbox
 from lmrbench.sandbox.variables import INTERPRETER_OPTIONS, WORKER_PROGRAM, interpreter, variables
 from lmrbench.sandbox.warm_worker import WarmWorker
 
 
-class ProcessSandbox:
+class ProcessSandbox(Sandbox):
     """Starts workers as children of this process, each in a scratch folder of its own."""
 
     name = "process"

@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+import numpy.random
 
 from .encoding import encode
 from .framing import BROKEN, OBSERVED, RAISED, STARTED, pack, write_all

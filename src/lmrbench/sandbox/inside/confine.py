@@ -22,6 +22,7 @@ from .system_calls import Numbers, Rule, compiled, install, never, only
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_SECCOMP = 1, 4, 22
 _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS, _PR_SET_THP_DISABLE = 36, 38, 41
 _PR_SCHED_CORE, _PR_SET_MEMORY_MERGE = 62, 67
+_CAPABILITY_VERSION = 0x20080522
 
 # Creates unnamed files in memory. Programs fall back to other files if the call is unknown.
 _MEMFD_CREATE = (319, 279)
@@ -128,8 +129,7 @@ def confine_worker(user: int | None, own_namespace: bool) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
-    # A huge page stays whole as long as one of its bytes is used, but the returned part is not counted.
-    _prctl(_PR_SET_THP_DISABLE, 1)
+    refuse_huge_pages()
     _sort_once()
     rules: dict[Numbers, list[Rule]] = {
         _MMAP: [_COUNTED_PAGES],
@@ -148,6 +148,14 @@ def confine_worker(user: int | None, own_namespace: bool) -> None:
     if not own_namespace:
         rules[_KILL] = [never(0, 0xFFFFFFFF)]
     install(compiled([*_KERNEL.values(), *_SHARED.values()], rules, [_CLONE3], _NEWEST))
+
+
+def refuse_huge_pages() -> None:
+    """Have this process and its children use small pages alone.
+
+    A huge page stays whole as long as one of its bytes is used, but the returned part is not counted.
+    """
+    _prctl(_PR_SET_THP_DISABLE, 1)
 
 
 def confine_agent() -> None:
@@ -178,9 +186,19 @@ def become_user(user: int | None) -> None:
         os.setgroups([])
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
+    _drop_capabilities()
     # Not dumpable: no child can read this process's memory or descriptors through /proc.
     _prctl(_PR_SET_DUMPABLE, 0)
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+
+
+def _drop_capabilities() -> None:
+    """Drop all capabilities, such as those that a process has in a user namespace that it has made."""
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
+    # Effective, permitted and inheritable, for the first 32 capabilities and for the others.
+    if _libc.capset(header, (ctypes.c_uint32 * 6)()) != 0:
+        code = ctypes.get_errno()
+        raise OSError(code, f"capset: {os.strerror(code)}")
 
 
 def bound_child(memory: int, processes: int, cpu_seconds: int, file_bytes: int, open_files: int) -> None:
@@ -197,7 +215,7 @@ def bound_child(memory: int, processes: int, cpu_seconds: int, file_bytes: int, 
         OSError: The machine's hard limit is lower; the message names the limit.
     """
     _prctl(_PR_SET_DUMPABLE, 1)
-    with open("/proc/self/statm", encoding="ascii") as file:
+    with open("/proc/self/statm", "rb") as file:
         mapped = int(file.read().split()[0]) * resource.getpagesize()
     for kind, limit, what in (
         (resource.RLIMIT_AS, mapped + memory, "bytes of memory (ulimit -v, in kilobytes)"),

@@ -32,13 +32,15 @@ def excess(pids: Sequence[int], before: int, limit: int) -> int:
 
     Args:
         pids: The processes, without this one.
-        before: The bytes that this process held before it forked them, which do not count.
+        before: The bytes that this process held before it forked them, which do not count; 0 if it did not fork them.
         limit: The bytes that they may hold together.
     """
     # The quick count takes a page once for each process that shares it; the exact one walks the page tables.
     if sum(map(resident, pids)) <= limit:
         return 0
-    return max(0, sum(map(_proportional, pids)) + _proportional("self") - before - limit)
+    # Whoever else shares the pages of this process, each of its children has as large a part of them as it has itself.
+    inherited = min(len(pids) * _proportional("self"), before)
+    return max(0, sum(map(_proportional, pids)) - inherited - limit)
 
 
 def of_sockets() -> int:

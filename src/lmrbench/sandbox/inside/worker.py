@@ -21,6 +21,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,25 +55,11 @@ class ForkServer:
         while frame := self._host.read_frame():
             kind, message = frame
             if kind == PRELOAD:
-                self._preload(message)
+                began = time.perf_counter()
+                preload(message)
+                self._host.send(READY, -1, json.dumps({"seconds": time.perf_counter() - began}).encode())
             elif kind == REQUEST:
                 self._answer(message)
-
-    def _preload(self, modules: list[str]) -> None:
-        began = time.perf_counter()
-        for name in modules:
-            importlib.import_module(name)
-        torch: Any = sys.modules.get("torch")
-        if torch is not None:
-            torch.set_num_threads(1)
-        if torch is not None and "torch.optim" in modules:
-            # The first step of any optimizer imports more than torch itself does; do it here, once for all children.
-            weight = torch.zeros(1, requires_grad=True)
-            weight.grad = torch.zeros(1)
-            torch.optim.SGD([weight], lr=0.1).step()
-        gc.collect()
-        gc.freeze()
-        self._host.send(READY, -1, json.dumps({"seconds": time.perf_counter() - began}).encode())
 
     def _answer(self, request: dict[str, Any]) -> None:
         body = self._scratch.unnamed_file()
@@ -92,23 +79,51 @@ class ForkServer:
             sys.exit(3)
 
 
-def main() -> None:
-    """Confine this process, move the pipes away from standard input and output, and serve."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--folders", type=Path, nargs="+", required=True)
-    parser.add_argument("--user", type=int)
-    parser.add_argument("--own-namespace", action="store_true")
-    arguments = parser.parse_args()
+def preload(modules: Sequence[str]) -> None:
+    """Import modules for all later children of this process."""
+    for name in modules:
+        importlib.import_module(name)
+    torch: Any = sys.modules.get("torch")
+    if torch is not None:
+        torch.set_num_threads(1)
+    if torch is not None and "torch.optim" in modules:
+        # The first step of any optimizer imports more than torch itself does; do it here, once for all children.
+        weight = torch.zeros(1, requires_grad=True)
+        weight.grad = torch.zeros(1)
+        torch.optim.SGD([weight], lr=0.1).step()
+    gc.collect()
+    gc.freeze()
+
+
+def serve(folders: Sequence[Path], user: int | None, own_namespace: bool) -> None:
+    """Confine this process, move the pipes away from standard input and output, and answer the host until it hangs up.
+
+    Args:
+        folders: The folders that children may write to.
+        user: The user and group id to become if the process starts as root.
+        own_namespace: Whether this is process 1 of a namespace of its own.
+    """
     host = HostChannel(os.dup(0), os.dup(1))
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
     os.dup2(nothing, 1)
-    confine_worker(arguments.user, arguments.own_namespace)
+    os.close(nothing)
+    confine_worker(user, own_namespace)
     # A candidate's imports must not find the modules of this program.
     sys.path[:] = [entry for entry in sys.path if not Path(entry, __package__).is_dir()]
-    os.chdir(arguments.folders[0])
-    ForkServer(host, Scratch(arguments.folders, arguments.own_namespace), arguments.own_namespace).serve()
+    os.chdir(folders[0])
+    ForkServer(host, Scratch(folders, own_namespace), own_namespace).serve()
+
+
+def main() -> None:
+    """Serve the host."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--folders", type=Path, nargs="+", required=True)
+    parser.add_argument("--user", type=int)
+    parser.add_argument("--own-namespace", action="store_true")
+    arguments = parser.parse_args()
+    serve(arguments.folders, arguments.user, arguments.own_namespace)
 
 
 if __name__ == "__main__":

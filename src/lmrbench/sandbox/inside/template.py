@@ -1,0 +1,134 @@
+"""The template program: imports the packages of the tasks once, and forks workers that find them imported.
+
+It reads from the socket that is its standard input. A message names modules to import, or comes with the three standard
+streams of a worker to fork. The template sees neither jobs nor candidates: a worker leaves it for namespaces of its own
+before the host sends the worker anything, and closes the socket. The template ends when the host hangs up, and all
+workers with it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import socket
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from .confine import refuse_huge_pages
+from .namespaces import leave_namespaces, mount_own
+from .worker import preload, serve
+
+# The first optimizer of a process imports as much as torch itself does.
+_OPTIMIZERS = "torch.optim"
+_MAX_MESSAGE = 1 << 16
+
+
+class Template:
+    """The template's loop over messages."""
+
+    def __init__(self, host: socket.socket, folders: Sequence[Path], folder_bytes: int) -> None:
+        """Set up the loop; `serve` runs it.
+
+        Args:
+            host: The socket to the host.
+            folders: The folders that workers may write to.
+            folder_bytes: The size limit of each folder.
+        """
+        self._host = host
+        self._folders = folders
+        self._folder_bytes = folder_bytes
+
+    def serve(self) -> None:
+        """Answer messages until the host hangs up."""
+        while True:
+            data, streams, _, _ = socket.recv_fds(self._host, _MAX_MESSAGE, 3)
+            if not data:
+                return
+            message = json.loads(data)
+            if streams:
+                self._answer(message["user"], streams)
+                for stream in streams:
+                    os.close(stream)
+            else:
+                modules = message["imports"]
+                preload([*modules, *([_OPTIMIZERS] if "torch" in modules else [])])
+                self._host.send(b"{}")
+
+    def _answer(self, user: int | None, streams: Sequence[int]) -> None:
+        """Fork a worker, and send the host a descriptor of it."""
+        _reap()
+        numbers, out = os.pipe()
+        between = os.fork()
+        if between == 0:
+            os.close(numbers)
+            self._fork(user, streams, out)
+        os.close(out)
+        with os.fdopen(numbers, encoding="utf-8") as file:
+            said = file.read()
+        # After this the worker is a child of the template.
+        os.waitpid(between, 0)
+        if not said.isdigit():
+            self._host.send(json.dumps({"error": said or "the template could not fork"}).encode())
+            return
+        worker = os.pidfd_open(int(said))
+        socket.send_fds(self._host, [b"{}"], [worker])
+        os.close(worker)
+
+    def _fork(self, user: int | None, streams: Sequence[int], out: int) -> NoReturn:
+        """Leave for new namespaces, fork the worker there, and write its number, or an error, to `out`."""
+        try:
+            leave_namespaces()
+            worker = os.fork()
+            if worker == 0:
+                os.close(out)
+                self._become_worker(user, streams)
+            os.write(out, str(worker).encode())
+        except BaseException as error:
+            os.write(out, str(error).encode())
+        finally:
+            os._exit(0)
+
+    def _become_worker(self, user: int | None, streams: Sequence[int]) -> NoReturn:
+        """Wait for the host's first byte, which comes when the template has become the parent, and serve the host."""
+        try:
+            for number, stream in enumerate(streams):
+                os.dup2(stream, number)
+            for descriptor in (self._host.detach(), *streams):
+                os.close(descriptor)
+            os.setsid()
+            os.read(0, 1)
+            mount_own(self._folders, self._folder_bytes)
+            serve(self._folders, user, own_namespace=True)
+        except BaseException as error:
+            print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
+        finally:
+            os._exit(1)
+
+
+def _reap() -> None:
+    """Wait for workers that have ended."""
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+
+def main() -> None:
+    """Serve the host."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--folders", type=Path, nargs="+", required=True)
+    parser.add_argument("--folder-bytes", type=int, required=True)
+    arguments = parser.parse_args()
+    host = socket.socket(fileno=os.dup(0))
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    refuse_huge_pages()
+    Template(host, arguments.folders, arguments.folder_bytes).serve()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,264 @@
+"""Templates, seen from the host: processes that have imported packages, and that fork workers which find them imported.
+
+A template never sees a candidate. A worker that it forks starts in a few milliseconds instead of the seconds that an
+import of torch takes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import threading
+from collections.abc import Callable, Hashable, Sequence
+from pathlib import Path
+from typing import Any
+
+from lmrbench.errors import SandboxError
+from lmrbench.sandbox.cgroup import ControlGroup
+from lmrbench.sandbox.connection import kill_with_children
+
+_START_SECONDS = 120.0
+_LAST_WORDS_SECONDS = 5.0
+_MAX_WORDS = 1 << 16
+_MAX_MESSAGE = 1 << 16
+# The number of templates of a back end that are kept, each with the memory of the packages that it has imported.
+_KEPT = 6
+
+
+class CannotForkError(SandboxError):
+    """The kernel does not let a template fork workers that leave it."""
+
+
+class TemplateLostError(SandboxError):
+    """A template has ended."""
+
+
+class ForkedConnection:
+    """A connection to a worker that a template has forked; see `connection.Connection`.
+
+    Attributes:
+        bounds: The control group of the worker.
+        closed: Whether `close` was called.
+    """
+
+    def __init__(self, template: Template, worker: int, streams: Sequence[int], bounds: ControlGroup | None) -> None:
+        """Take over the descriptor of the worker, and the host's ends of its standard streams.
+
+        Args:
+            template: The template, which must live as long as the worker.
+            worker: The descriptor (pidfd) of the worker.
+            streams: The ends of its standard input, output and error.
+            bounds: The control group of the worker, which is removed in the end.
+        """
+        self.bounds = bounds
+        self._template = template
+        self._worker = worker
+        self._stdin, self._stdout, self._stderr = streams
+        self.closed = False
+        self._lock = threading.Lock()
+
+    def write(self, data: bytes) -> None:
+        """Send bytes to the worker's standard input; see `Connection`."""
+        view = memoryview(data)
+        while view:
+            view = view[os.write(self._stdin, view) :]
+
+    def read(self, seconds: float) -> bytes | None:
+        """Read from the worker's standard output; see `Connection`."""
+        return os.read(self._stdout, 1 << 20) if select.select([self._stdout], [], [], seconds)[0] else None
+
+    def kill(self) -> None:
+        """Kill the worker at once, and with it, as process 1 of its namespace, all that runs there."""
+        with self._lock:
+            if not self.closed:
+                with contextlib.suppress(ProcessLookupError):
+                    signal.pidfd_send_signal(self._worker, signal.SIGKILL)
+
+    def last_words(self) -> bytes:
+        """Return what the worker wrote to its standard error."""
+        words = b""
+        while len(words) < _MAX_WORDS and select.select([self._stderr], [], [], _LAST_WORDS_SECONDS)[0]:
+            if not (more := os.read(self._stderr, 1 << 12)):
+                break
+            words += more
+        return words
+
+    def close(self) -> None:
+        """Kill the worker, wait for its end, and remove its control group."""
+        self.kill()
+        with self._lock:
+            if self.closed:
+                return
+            self.closed = True
+        select.select([self._worker], [], [])
+        for descriptor in (self._worker, self._stdin, self._stdout, self._stderr):
+            os.close(descriptor)
+        if self.bounds is not None:
+            self.bounds.remove()
+
+
+class Template:
+    """A template process."""
+
+    def __init__(self, command: Sequence[str], imports: Sequence[str]) -> None:
+        """Start the process and wait until it has imported the packages.
+
+        Args:
+            command: The command line, which runs `inside.template` with a socket as its standard input.
+            imports: The packages.
+
+        Raises:
+            TemplateLostError: The process does not start, or cannot import them.
+        """
+        self._workers: list[ForkedConnection] = []
+        self._host, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._host.settimeout(_START_SECONDS)
+        with theirs:
+            self._process = subprocess.Popen(
+                command,
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                # Ctrl-C in the terminal is handled by lmrbench only.
+                start_new_session=True,
+            )
+        try:
+            self._ask({"imports": list(imports)})
+        except BaseException:
+            self.close()
+            raise
+
+    def fork(self, user: int | None, group: ControlGroup | None) -> ForkedConnection:
+        """Fork a worker. Called by one thread at a time.
+
+        Args:
+            user: The user id that the worker becomes; None to keep that of the template.
+            group: The control group that the worker is put into.
+
+        Raises:
+            CannotForkError: The kernel does not allow it.
+            TemplateLostError: The template, or the worker at once, has ended.
+        """
+        pipes = [os.pipe(), os.pipe(), os.pipe()]
+        theirs = [pipes[0][0], pipes[1][1], pipes[2][1]]
+        ours = [pipes[0][1], pipes[1][0], pipes[2][0]]
+        try:
+            (worker,) = self._ask({"user": user}, theirs)
+        except BaseException:
+            for descriptor in ours:
+                os.close(descriptor)
+            raise
+        finally:
+            for descriptor in theirs:
+                os.close(descriptor)
+        connection = ForkedConnection(self, worker, ours, group)
+        try:
+            if group is not None:
+                group.add(_number_of(worker))
+            # The worker waits for this byte.
+            connection.write(b"\0")
+        except OSError as error:
+            connection.close()
+            raise TemplateLostError(f"a forked worker ended at once: {error}") from error
+        self._workers.append(connection)
+        return connection
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether all its workers have been closed."""
+        self._workers = [worker for worker in self._workers if not worker.closed]
+        return not self._workers
+
+    def close(self) -> None:
+        """End the template and all its workers. May be called twice."""
+        kill_with_children(self._process)
+        self._process.wait()
+        self._host.close()
+        if self._process.stderr is not None:
+            self._process.stderr.close()
+
+    def _ask(self, message: dict[str, object], streams: Sequence[int] = ()) -> list[int]:
+        """Send a message, and return the descriptors that come with the answer."""
+        try:
+            socket.send_fds(self._host, [json.dumps(message).encode()], list(streams))
+            data, found, _, _ = socket.recv_fds(self._host, _MAX_MESSAGE, 1)
+        except OSError:
+            data, found = b"", []
+        if not data:
+            kill_with_children(self._process)
+            assert self._process.stderr is not None
+            words = self._process.stderr.read().decode("utf-8", "replace").strip().splitlines()
+            raise TemplateLostError(": ".join(["its template ended", *words[-1:]]))
+        answer: dict[str, Any] = json.loads(data)
+        if "error" in answer:
+            raise CannotForkError(answer["error"])
+        return found
+
+
+class Templates:
+    """The templates of a back end, by what they have imported. Those that were used last are kept."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._lock = threading.Lock()
+        self._starts: dict[Hashable, threading.Lock] = {}
+        self._running: dict[Hashable, Template] = {}
+
+    def fork(
+        self, kind: Hashable, start: Callable[[], Template], user: int | None, group: ControlGroup | None
+    ) -> ForkedConnection:
+        """Fork a worker from the template of a kind, which is started if it does not run.
+
+        Args:
+            kind: What the template has imported, and from where.
+            start: Starts the template.
+            user: See `Template.fork`.
+            group: See `Template.fork`.
+
+        Raises:
+            CannotForkError: The kernel does not let templates fork workers.
+            SandboxError: The template does not start.
+        """
+        with self._lock:
+            starts = self._starts.setdefault(kind, threading.Lock())
+        with starts:
+            with contextlib.suppress(TemplateLostError):
+                return self._fork(kind, user, group)
+            template = start()
+            with self._lock:
+                self._running[kind] = template
+                for old in [item for item in self._running if item != kind and self._running[item].is_idle]:
+                    if len(self._running) > _KEPT:
+                        self._running.pop(old).close()
+            return self._fork(kind, user, group)
+
+    def close(self) -> None:
+        """End all templates and their workers."""
+        with self._lock:
+            for template in self._running.values():
+                template.close()
+            self._running.clear()
+
+    def _fork(self, kind: Hashable, user: int | None, group: ControlGroup | None) -> ForkedConnection:
+        with self._lock:
+            template = self._running.pop(kind, None)
+            if template is None:
+                raise TemplateLostError("it was not started")
+            try:
+                worker = template.fork(user, group)
+            except TemplateLostError:
+                template.close()
+                raise
+            self._running[kind] = template
+            return worker
+
+
+def _number_of(worker: int) -> int:
+    """Return the number of the process that a descriptor (pidfd) stands for, as this process sees it."""
+    lines = Path(f"/proc/self/fdinfo/{worker}").read_text("ascii").splitlines()
+    return next(int(line.removeprefix("Pid:")) for line in lines if line.startswith("Pid:"))
