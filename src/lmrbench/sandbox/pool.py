@@ -275,9 +275,12 @@ class LocalPool:
             raise
         except Exception as error:
             raise SandboxError(f"the {self.sandbox.name} sandbox can't be started: {error}") from error
+        seconds = time.monotonic() - began
         with self._changed:
             mine[kind] = worker
-            self._paces.setdefault(kind, _Pace(time.monotonic() - began))
+            pace = self._paces.setdefault(kind, _Pace(seconds))
+            # The first start of a kind can include that of its template.
+            pace.start = min(pace.start, seconds)
             if self._closing:
                 worker.kill()
         probe(worker, job)
