@@ -287,14 +287,11 @@ Beyond the checks, a container a task takes
 - **The checks.** In one worker all checks take {warm:.1f} s, and {floor:.1f} s in a process without any isolation: the
   isolation costs {beside:.3f} s a task. Checks are {checks:.0%} of all that a worker does for one system, its start
   included.
-- **The start of a worker**, {start:.1f} s, where an interpreter, the same imports and a first optimizer take
-  {imports:.1f} s; a worker imports what an optimizer needs before the first task that makes one. The start is
-  {share:.0%} of a system's whole suite in one worker that sees all packages. But a worker sees only what its tasks
-  import, so a system's suite takes at least one for each of its {sets} sets of packages. Workers don't come from
-  a template that had imported everything: a worker serves one system alone, because what confines it, such as its
-  namespaces, is made at its start by bubblewrap or the Engine, and a fork of a running worker would share that with
-  the candidates of other systems. A second worker of a set is started for a system only where it saves more than it
-  costs.
+- **The start of a template**, {start:.1f} s, where an interpreter, the same imports and a first optimizer take
+  {imports:.1f} s. A command starts one for each of the {sets} sets of packages that its tasks import, and forks the
+  workers of all systems from it, so that a further system costs milliseconds. The start is {share:.0%} of a system's
+  whole suite in one worker that sees all packages. Each node of Ray has templates of its own. Under
+  Docker, each worker imports its packages itself.
 - **Memory**: a job's process takes {peak:.0f} MB at most, what it shares with its worker included.
 
 ## Many answers
