@@ -22,8 +22,12 @@ from .confine import refuse_huge_pages
 from .namespaces import leave_namespaces, mount_own
 from .worker import preload, serve
 
-# The first optimizer of a process imports as much as torch itself does.
-_OPTIMIZERS = "torch.optim"
+# Modules that programs often import with a package, and that take as long to import as the package itself.
+_BESIDE = {
+    "numpy": ("numpy.ma", "numpy.typing"),
+    "scipy": ("scipy.optimize", "scipy.special"),
+    "torch": ("torch.optim",),
+}
 _MAX_MESSAGE = 1 << 16
 
 
@@ -55,7 +59,7 @@ class Template:
                     os.close(stream)
             else:
                 modules = message["imports"]
-                preload([*modules, *([_OPTIMIZERS] if "torch" in modules else [])])
+                preload([*modules, *(beside for name in modules for beside in _BESIDE.get(name, ()))])
                 self._host.send(b"{}")
 
     def _answer(self, user: int | None, streams: Sequence[int]) -> None:
