@@ -29,7 +29,7 @@ EXTRAS = (
     "docker",
     "ray",
     "verifiers",
-    "inspect_swe",
+    "anthropic",
     "pypi_simple",
     "sklearn",
     "rapidfuzz",
