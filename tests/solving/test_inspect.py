@@ -107,10 +107,8 @@ def test_by_its_name_from_the_command_line_of_inspect(papers, tmp_path):
 
 def test_agents_by_name():
     assert is_agent(solver_agent("react", "true", 1))
-    # The others need a package of an extra.
-    assert all(
-        is_agent(solver_agent(name, "", 1)) for name in AGENTS if getattr(PROGRAMS.get(name), "library", "") == ""
-    )
+    of_an_extra = {name for name, program in PROGRAMS.items() if program.library}
+    assert all(is_agent(solver_agent(name, "", 1)) for name in {*AGENTS} - of_an_extra)
 
 
 def test_what_listings_of_evaluations_read():

@@ -69,7 +69,7 @@ def run_of(name, folder, *arguments, calls=None):
 
 def check(name, result, run):
     assert "1 of 1 answers pass" in result.stdout, result.stderr
-    program, calls, kinds = AGENTS[name]
+    _, calls, kinds = AGENTS[name]
     (usage,) = lines(run / "usage.jsonl")
     assert usage["calls"] == len(calls) + kinds.get("message", 0)
     assert usage["dollars"] > 0
