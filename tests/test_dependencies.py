@@ -29,7 +29,6 @@ EXTRAS = (
     "docker",
     "ray",
     "verifiers",
-    "anthropic",
     "pypi_simple",
     "sklearn",
     "rapidfuzz",
