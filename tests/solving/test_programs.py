@@ -91,6 +91,7 @@ def test_an_installed_agent_solves_a_task_with_its_own_tools(name, tmp_path):
 
 
 @pytest.mark.docker
+@pytest.mark.sandbox
 @pytest.mark.slow
 @pytest.mark.torch
 @pytest.mark.skipif(
