@@ -123,8 +123,9 @@ openhands-root:
 	debootstrap --variant=minbase --include=python3-pip,ca-certificates,git trixie $(OPENHANDS_ROOT) >/dev/null
 	cp -L /etc/resolv.conf /etc/hosts $(OPENHANDS_ROOT)/etc/
 	cp -L /etc/ssl/certs/ca-certificates.crt $(OPENHANDS_ROOT)/etc/ssl/certs/
+	cp environments/openhands.txt $(OPENHANDS_ROOT)/tmp/
 	chroot $(OPENHANDS_ROOT) python3 -m pip install --quiet --no-cache-dir --break-system-packages --root-user-action ignore \
-		--ignore-requires-python openhands==1.16.0
+		--ignore-requires-python --no-deps -r /tmp/openhands.txt
 	install -m 755 environments/openhands $(OPENHANDS_ROOT)/usr/bin/openhands
 	@echo 'tar -C $(OPENHANDS_ROOT) -c . | docker import - lmrbench-openhands makes an image of it'
 
