@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-lowest test-docker docker-base test-verifiers coverage quick fuzz audit audit-real draws suite-page format lint docs bench performance clean
+.PHONY: demo test test-lowest test-docker docker-base test-verifiers agents openhands-root coverage quick fuzz audit audit-real draws suite-page format lint docs bench performance clean
 
 demo: .venv/installed system
 	$(BIN)/lmrbench grade --golden --mask --wrong --most 3 --fail-fast --out runs/demo
@@ -105,6 +105,29 @@ docker-base:
 # The tests of `--sandbox docker`, attacks among them.
 test-docker: .venv/installed docker-base
 	LMRBENCH_BASE_IMAGE=lmrbench-base $(BIN)/pytest -n 2 --dist worksteal -m docker
+
+# Coding agents that `make test` runs if LMRBENCH_AGENTS names their folders. They lie outside of the checkout, which holds
+# answers and is hidden from agents. Without npm, there is no Claude Code.
+AGENTS ?= $(HOME)/.local/share/lmrbench-agents
+agents:
+	$(PYTHON) -m venv $(AGENTS)/mini-swe-agent
+	$(AGENTS)/mini-swe-agent/bin/pip install --quiet $(PIP_OPTIONS) mini-swe-agent==2.4.6
+	! command -v npm >/dev/null || npm install --silent --global --prefix $(AGENTS)/claude-code \
+		--allow-scripts=@anthropic-ai/claude-code @anthropic-ai/claude-code@2.1.197
+
+# OpenHands in a root of Debian 13, for --mount and as an image of Docker; needs root. Its command line asks for exactly
+# Python 3.12, and runs with the 3.13 of Debian 13. The program in /usr/bin also runs beside an older C library.
+OPENHANDS_ROOT ?= /opt/openhands
+openhands-root:
+	command -v debootstrap >/dev/null || { apt-get update -qq && apt-get install -y -qq debootstrap >/dev/null; }
+	debootstrap --variant=minbase --include=python3-pip,ca-certificates,git trixie $(OPENHANDS_ROOT) >/dev/null
+	cp -L /etc/resolv.conf /etc/hosts $(OPENHANDS_ROOT)/etc/
+	cp -L /etc/ssl/certs/ca-certificates.crt $(OPENHANDS_ROOT)/etc/ssl/certs/
+	cp environments/openhands.txt $(OPENHANDS_ROOT)/tmp/
+	chroot $(OPENHANDS_ROOT) python3 -m pip install --quiet --no-cache-dir --break-system-packages --root-user-action ignore \
+		--ignore-requires-python --no-deps -r /tmp/openhands.txt
+	install -m 755 environments/openhands $(OPENHANDS_ROOT)/usr/bin/openhands
+	@echo 'tar -C $(OPENHANDS_ROOT) -c . | docker import - lmrbench-openhands makes an image of it'
 
 # The lowest versions of direct dependencies that pyproject.toml allows, in a separate environment. Tests that need torch
 # are skipped, because the wheel of its lower bound brings gigabytes of CUDA. uv does not read pip.conf: UV_DEFAULT_INDEX,

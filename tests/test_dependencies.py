@@ -29,7 +29,6 @@ EXTRAS = (
     "docker",
     "ray",
     "verifiers",
-    "inspect_swe",
     "pypi_simple",
     "sklearn",
     "rapidfuzz",

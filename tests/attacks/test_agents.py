@@ -99,6 +99,11 @@ try:
 except OSError:
     pass
 """,
+    "terminals": """
+held = []
+for _ in range(1000):
+    held.append(os.openpty())
+""",
     "empty files": """
 for folder in ("/tmp", "/var/tmp", "/dev/shm", "/workspace", "/home/agent"):
     for number in range(60_000): os.close(os.open(f"{folder}/{number}", os.O_CREAT | os.O_WRONLY))
@@ -120,6 +125,7 @@ REFUSED = {
     "a System V queue": "check(libc.msgget(0, 0o1600))",
     "System V semaphores": "check(libc.semget(0, 100, 0o1600))",
     "shared pages without a file": "mmap.mmap(-1, 100 * MB)",
+    "shared pages of a device": "mmap.mmap(os.open('/dev/zero', os.O_RDWR), 100 * MB)",
     "huge pages": "mmap.mmap(-1, 2 * MB, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x40000)",
     "a socket that is not listed": "socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)",
     "a socket of the kernel's cryptography": "socket.socket(socket.AF_ALG, socket.SOCK_SEQPACKET)",

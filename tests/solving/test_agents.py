@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 import zipfile
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -20,11 +19,9 @@ from tests.core import TASKS
 from tests.solving.helpers import MODEL, asked_for, golden, lines, lmrbench, replies_of
 from tests.solving.server import Reply, serving
 
-from lmrbench.errors import LmrbenchError
 from lmrbench.integrations.lmr_bench.actions import sessions_of_run
 from lmrbench.runs.folder import read_run
 from lmrbench.solving import agents
-from lmrbench.solving.agents import named_agent
 from lmrbench.source.functions import find
 
 pytestmark = pytest.mark.sandbox
@@ -269,7 +266,9 @@ def test_the_clock_of_an_agent_starts_with_its_program(monkeypatch, tmp_path):
     monkeypatch.setattr(agents, "sandbox_agent_bridge", slow_bridge)
     monkeypatch.setattr(agents, "_until_the_bridge_listens", listens)
     monkeypatch.setattr(agents, "_run_command", done)
-    work = Task(dataset=[Sample(input="x")], solver=as_solver(agents.command_agent("program", 3)))
+    work = Task(
+        dataset=[Sample(input="x")], solver=as_solver(agents.program_agent(agents.Program(command="program"), 3))
+    )
 
     (log,) = eval(work, model="mockllm/model", display="none", log_dir=str(tmp_path))
 
@@ -298,11 +297,3 @@ def test_what_holds_answers_is_not_shown_to_an_agent(tmp_path):
     assert result.returncode == 2
     assert "can't be shown in a sandbox" in result.stderr
     assert result.stderr.count("\n") == 1
-
-
-def test_a_named_agent_without_its_package_is_one_line(monkeypatch):
-    monkeypatch.setitem(sys.modules, "inspect_swe", None)
-    with pytest.raises(
-        LmrbenchError, match="the agent claude_code needs inspect-swe, which is not installed; pip install"
-    ):
-        named_agent("claude_code", turns=3)

@@ -15,7 +15,8 @@ from tests.solving.server import Reply, serving
 
 from lmrbench.errors import SandboxError
 from lmrbench.grading.grader import Grader
-from lmrbench.solving.agents import COMMANDS, command_agent, solver_agent
+from lmrbench.solving.agents import AGENTS, solver_agent
+from lmrbench.solving.programs import PROGRAMS
 from lmrbench.solving.task import lmr_bench
 
 
@@ -105,9 +106,9 @@ def test_by_its_name_from_the_command_line_of_inspect(papers, tmp_path):
 
 
 def test_agents_by_name():
-    assert is_agent(command_agent("true", 1))
-    assert all(is_agent(solver_agent(name, "", 1)) for name in ("react", "plan"))
-    assert all(is_agent(solver_agent(name, "", 1)) for name in COMMANDS)
+    assert is_agent(solver_agent("react", "true", 1))
+    of_an_extra = {name for name, program in PROGRAMS.items() if program.library}
+    assert all(is_agent(solver_agent(name, "", 1)) for name in {*AGENTS} - of_an_extra)
 
 
 def test_what_listings_of_evaluations_read():

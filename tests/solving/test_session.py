@@ -56,6 +56,13 @@ async def test_commands(sandbox):
 
 
 @in_namespace
+async def test_programs_can_open_a_terminal(sandbox):
+    program = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(['sh', '-c', 'test -t 0 && tty'])))"
+    done = await sandbox.exec(["python3", "-c", program])
+    assert (done.returncode, done.stdout.strip()) == (0, "/dev/pts/0")
+
+
+@in_namespace
 async def test_the_agent_is_one_user_by_every_name(sandbox):
     done = await sandbox.exec(["sh", "-c", "echo $USER; id -un; echo ~"])
     assert done.stdout == "agent\nagent\n/home/agent\n"
@@ -68,6 +75,9 @@ def test_a_virtual_environment_that_is_shown_works(tmp_path):
     async def main():
         session = AgentSession([], shown=[str(tmp_path / "tools")], limits=SessionLimits(memory_mb=256, processes=64))
         try:
+            (tmp_path / "tools" / "bin" / "greet").symlink_to("/bin/echo")
+            assert (await session.run(["bash", "-c", "greet hello"])).stdout == b"hello\n"
+            assert b"/opt/python/bin" in (await session.run(["bash", "-c", "command -v python3"])).stdout
             for name in ("python", "python3"):
                 done = await session.run([f"{tmp_path}/tools/bin/{name}", "-c", "import sys; print(sys.prefix)"])
                 assert (done.returncode, done.stdout.decode()) == (0, f"{tmp_path}/tools\n"), done.stderr

@@ -89,8 +89,8 @@ class Settings(Part):
     )
     agent: str = _option(
         "react",
-        "Agent: react, plan (react after a plan), openhands, or with lmrbench[agents] claude_code, codex_cli, "
-        "gemini_cli, mini_swe_agent.",
+        "Agent: react, plan (react after a plan), or an installed program: claude_code, codex_cli, mini_swe_agent, "
+        "openhands.",
         only="agent",
     )
     agent_command: str = _option(
@@ -114,6 +114,9 @@ class Settings(Part):
         "Folder to mount read-only for the agent's program; repeatable.",
         metavar="DIR",
         only="agent",
+    )
+    agent_image: str = _option(
+        "", "With --agent-sandbox docker: the image that agents work in.", metavar="IMAGE", only="agent"
     )
     temperature: float | None = _option(None, "Sampling temperature [default: the provider's].", 0)
     max_tokens: int | None = _option(None, "Maximum number of tokens per model call.", 1)
@@ -175,7 +178,18 @@ class Settings(Part):
 _FREE = ("base_url", "prices", "connections", "retries", "patience")
 TASK_FIELDS = (
     *("setting", "protocol", "inputs", "paper", "samples", "max_characters", "prompt_form", "retrieve", "repairs"),
-    *("agent", "agent_command", "turns", "session", "trace_progress", "agent_sandbox", "mount", "time_limit", "system"),
+    *(
+        "agent",
+        "agent_command",
+        "turns",
+        "session",
+        "trace_progress",
+        "agent_sandbox",
+        "mount",
+        "agent_image",
+        "time_limit",
+        "system",
+    ),
 )
 
 

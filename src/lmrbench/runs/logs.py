@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 # The key of the ids of the tasks in the metadata of a sample with several tasks, and of their scores in its score.
 TASKS = "tasks"
+# The source of the entry with the events that an agent's program left.
+EVENTS = "lmrbench events"
 # Limits of one log: its size, its number of files, and their total size unpacked.
 MOST_PACKED, MOST_FILES, MOST_UNPACKED = 512 << 20, 20_000, 4 << 30
 # Limits of one file in a log: its size unpacked, and its approximate number of JSON values, which bounds memory.

@@ -1,4 +1,4 @@
-"""Agents that work in a workspace: Inspect's ReAct loop, with or without a plan, a coding agent, or any command line.
+"""Agents that work in a workspace: Inspect's ReAct loop, with or without a plan, a coding agent, or any program.
 
 An agent that is a program runs inside the sample's sandbox. It reaches the model through Inspect's bridge on the
 sandbox's loopback interface, by the protocols of OpenAI, Anthropic and Google. A program that fails before its first
@@ -7,10 +7,12 @@ model call raises AgentCrashError. After that call, the workspace that it leaves
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
 from contextlib import AsyncExitStack
-from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
 
+import anyio
 from inspect_ai.agent import Agent, AgentPrompt, AgentState, agent, react, sandbox_agent_bridge
 from inspect_ai.log import transcript
 from inspect_ai.model import (
@@ -33,10 +35,13 @@ from inspect_ai.util import (
     store,
     suspend_working_limit,
 )
+from pydantic import JsonValue
 
 from lmrbench.errors import SandboxError, UsageError
 from lmrbench.models.endings import LIMIT
+from lmrbench.runs.logs import EVENTS
 from lmrbench.solving.attendance import program_ended
+from lmrbench.solving.programs import PROGRAMS, Program
 from lmrbench.solving.provider import BubblewrapSandboxEnvironment
 from lmrbench.solving.session import WORKSPACE
 from lmrbench.solving.snapshots import read_workspace, take_snapshot
@@ -44,12 +49,9 @@ from lmrbench.solving.snapshots import read_workspace, take_snapshot
 TOOL_SECONDS = 180
 # Characters of an agent program's output that are kept in the log.
 MOST_CHARACTERS = 20_000
-# Agents that inspect-swe implements.
-NAMED = ("claude_code", "codex_cli", "gemini_cli", "mini_swe_agent")
-COMMANDS: Mapping[str, str] = {
-    "openhands": "openhands --headless --override-with-envs --file instruction.md",
-}
-AGENTS = ("react", "plan", *NAMED, *COMMANDS)
+# Bytes of a program's events that are kept in the log, and the time to read them.
+_EVENT_BYTES, _EVENT_SECONDS = 8 << 20, 30
+AGENTS = ("react", "plan", *PROGRAMS)
 _PORT = 13131
 _BRIDGE = f"http://localhost:{_PORT}"
 # Inspect starts the bridge without waiting until it listens.
@@ -67,6 +69,8 @@ _ENVIRONMENT = {
     "LLM_BASE_URL": f"{_BRIDGE}/v1",
     "LLM_API_KEY": "bridge",
     "LLM_MODEL": "openai/inspect",
+    # Without it litellm waits for a list of prices from the network.
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
 }
 _ROLE = "You are a researcher who implements methods of papers in existing code bases."
 _ASSISTANT = (
@@ -92,19 +96,21 @@ def solver_agent(name: str, command: str, turns: int) -> Agent:
 
     Raises:
         UsageError: there is no agent of that name.
-        SandboxError: the agent's package is not installed.
+        SandboxError: a package that the bridge needs for the agent is not installed.
     """
     if command:
-        return command_agent(command, turns)
+        return program_agent(Program(command=command), turns)
     if name == "react":
         return react_agent(turns)
     if name == "plan":
         return plan_agent(turns)
-    if name in COMMANDS:
-        return command_agent(COMMANDS[name], turns)
-    if name not in NAMED:
+    if name not in PROGRAMS:
         raise UsageError(f"there is no agent {name!r}; use one of {', '.join(AGENTS)}, or --agent-command")
-    return named_agent(name, turns)
+    if (library := PROGRAMS[name].library) and find_spec(library) is None:
+        raise SandboxError(
+            f"the agent {name} needs the package {library}, which is not installed; pip install 'lmrbench[agents]'"
+        )
+    return program_agent(PROGRAMS[name], turns)
 
 
 def react_agent(turns: int) -> Agent:
@@ -146,11 +152,11 @@ def plan_agent(turns: int) -> Agent:
 
 
 @agent
-def command_agent(command: str, turns: int) -> Agent:
-    """Run a command line in the workspace until it ends, with the task's message on its standard input.
+def program_agent(program: Program, turns: int) -> Agent:
+    """Run a program in the workspace until it ends, with the task's message on its standard input.
 
     Args:
-        command: a command line for bash.
+        program: the program.
         turns: the maximum number of model calls.
     """
 
@@ -161,15 +167,38 @@ def command_agent(command: str, turns: int) -> Agent:
             with suspend_working_limit():
                 bridge = await stack.enter_async_context(sandbox_agent_bridge(state, filter=_at_most(turns)))
                 await _until_the_bridge_listens()
-            done = await _run_command(command, prompt)
+            try:
+                done = await _run_command(program.command, prompt)
+            finally:
+                await _keep_events(program.events)
             with suspend_working_limit():
                 await stack.aclose()
         ends = {"stdout": done.stdout[-MOST_CHARACTERS:], "stderr": done.stderr[-MOST_CHARACTERS:]}
-        transcript().info({"command": command, "returncode": done.returncode, **ends}, source="lmrbench")
-        program_ended(command, done.returncode, done.stderr)
+        transcript().info({"command": program.command, "returncode": done.returncode, **ends}, source="lmrbench")
+        program_ended(program.command, done.returncode, done.stderr.strip() or done.stdout)
         return bridge.state
 
     return execute
+
+
+async def _keep_events(files: str) -> None:
+    """Store the events that a program left in the log, also after a limit has ended it."""
+    if not files:
+        return
+    with anyio.move_on_after(_EVENT_SECONDS, shield=True), suspend_working_limit():
+        read = f'for file in {files}; do cat "$file"; echo; done | tail -c {_EVENT_BYTES}'
+        done = await sandbox().exec(["bash", "-c", read])
+        events: list[JsonValue] = [event for line in done.stdout.splitlines() if (event := _object(line))]
+        transcript().info(events, source=EVENTS)
+
+
+def _object(line: str) -> dict[str, Any] | None:
+    """Return the JSON object on a line; None for other text, such as a file that was not completely written."""
+    try:
+        value = json.loads(line)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
 
 
 async def _run_command(command: str, prompt: str) -> ExecResult[str]:
@@ -187,38 +216,6 @@ async def _until_the_bridge_listens() -> None:
         await sandbox().exec(["bash", "-c", _BRIDGE_LISTENS], timeout=_BRIDGE_SECONDS, timeout_retry=False)
     except TimeoutError as error:
         raise SandboxError(f"Inspect's bridge to the model did not start within {_BRIDGE_SECONDS} s") from error
-
-
-@agent
-def named_agent(name: str, turns: int) -> Agent:
-    """Return an agent of inspect-swe.
-
-    Args:
-        name: one of `NAMED`.
-        turns: the maximum number of model calls.
-
-    Raises:
-        SandboxError: inspect-swe is not installed.
-    """
-    try:
-        named: Agent = getattr(import_module("inspect_swe"), name)(cwd=WORKSPACE, filter=_at_most(turns))
-    except ImportError as error:
-        raise SandboxError(
-            f"the agent {name} needs inspect-swe, which is not installed; pip install 'lmrbench[agents]'"
-        ) from error
-
-    async def execute(state: AgentState) -> AgentState:
-        try:
-            return await named(state)
-        except RuntimeError as error:
-            # inspect-swe reports the nonzero exit code of a program in this way.
-            if not str(error).startswith("Error executing"):
-                raise
-            transcript().info({"agent": name, "error": str(error)[-MOST_CHARACTERS:]}, source="lmrbench")
-            program_ended(name, 1, str(error))
-            return state
-
-    return execute
 
 
 def _at_most(turns: int) -> GenerateFilter:

@@ -121,8 +121,11 @@ class AgentSession:
                 ("/etc/os-release", "/usr/lib/os-release"),
             ],
             whole_proc=True,
+            terminals=True,
         )
-        own = {"PATH": _PATH, "TMPDIR": "/tmp", "SHELL": "/bin/bash", "USER": "agent"}
+        # Programs of shown folders come last, so that `python3` stays the interpreter of the task.
+        path = ":".join([_PATH, *(f"{folder}/bin" for folder in shown)])
+        own = {"PATH": path, "TMPDIR": "/tmp", "SHELL": "/bin/bash", "USER": "agent"}
         self.environment = {**variables(("/packages",), HOME), **own}
         try:
             with socket.socket(socket.AF_UNIX) as listener:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
+import yaml
 from inspect_ai import Epochs, Task, task
 from inspect_ai._util.error import PrerequisiteError  # inspect-evals-lint: ignore[private_api_imports] -- no other
 from inspect_ai.agent import as_solver
@@ -18,7 +19,7 @@ from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.log import transcript
 from inspect_ai.model import ChatMessageUser
 from inspect_ai.solver import Generate, Solver, TaskState, solver
-from inspect_ai.util import SandboxEnvironmentSpec
+from inspect_ai.util import ComposeConfig, SandboxEnvironmentSpec
 
 from lmrbench.errors import LmrbenchError, SubmissionError, UsageError
 from lmrbench.grading.reading import read_submission
@@ -241,10 +242,20 @@ def _sandbox(settings: Settings, suite: Path) -> SandboxEnvironmentSpec:
         if not folder.startswith("/") or not Path(folder).exists():
             raise UsageError(f"mount: {folder}: must be an absolute path that exists")
     if settings.agent_sandbox == "bubblewrap":
+        if settings.agent_image:
+            raise UsageError("agent_image: works with docker only; with bubblewrap, mount the folder of the program")
         secrets = secret_folders(suite)
         refuse_secret(map(Path, settings.mount), secrets)
         hidden = tuple(map(str, secrets))
         return SandboxEnvironmentSpec("bubblewrap", BubblewrapConfig(shown=settings.mount, secrets=hidden))
     if settings.mount:
         raise UsageError("mount: works with bubblewrap only; with docker, add the files to the image")
-    return SandboxEnvironmentSpec("docker", str(Path(__file__).parent / "compose.yaml"))
+    recipe = Path(__file__).parent / "compose.yaml"
+    if not settings.agent_image:
+        return SandboxEnvironmentSpec("docker", str(recipe))
+    compose = yaml.safe_load(recipe.read_text("utf-8"))
+    service = compose["services"]["default"]
+    del service["build"]
+    # An image of this machine is used as it is, and any other one is pulled.
+    service |= {"image": settings.agent_image, "x-local": True}
+    return SandboxEnvironmentSpec("docker", ComposeConfig.model_validate(compose))

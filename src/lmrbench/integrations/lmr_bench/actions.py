@@ -29,7 +29,7 @@ from lmrbench.integrations.lmr_bench.published import (
 from lmrbench.integrations.lmr_bench.records import PublicRecords
 from lmrbench.records import Record
 from lmrbench.runs.folder import Run
-from lmrbench.runs.logs import log_files, logged_samples, tasks_of
+from lmrbench.runs.logs import EVENTS, log_files, logged_samples, tasks_of
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalSample
@@ -50,7 +50,7 @@ _OPENHANDS = {
 }
 # The kinds of tools by their lower-case names; all others are "other".
 _TOOLS = {
-    **dict.fromkeys(("bash", "python", "shell", "exec_command", "execute_bash"), "run"),
+    **dict.fromkeys(("bash", "python", "shell", "terminal", "exec_command", "execute_bash"), "run"),
     **dict.fromkeys(("edit", "write", "multiedit", "apply_patch"), "edit"),
     **dict.fromkeys(("read", "grep", "glob", "ls", "list_files"), "read"),
     **dict.fromkeys(("think", "message"), "message"),
@@ -58,7 +58,7 @@ _TOOLS = {
 }
 # The folder of a session that is named after its paper, such as 14-EmojiCrypt; others are named by a UUID.
 _NUMBERED = re.compile(r"([0-9]{1,3})[-_. ]")
-_EDITORS = ("text_editor", "str_replace_editor", "str_replace_based_edit_tool")
+_EDITORS = ("text_editor", "file_editor", "str_replace_editor", "str_replace_based_edit_tool")
 
 
 class LoggedSession(Record):
@@ -145,7 +145,7 @@ def sessions_of_run(run: Run) -> list[LoggedSession]:
                 system=systems[0] if systems else run.folder.name,
                 task=key[0],
                 solved=None if None in outcomes else all(outcomes),
-                counts=Counter(_kinds_of_messages(_as_generated(sample))),
+                counts=Counter(_kinds_of_sample(sample)),
             )
     return list(found.values())
 
@@ -393,9 +393,24 @@ def _distribution(system: str, outcome: str, sessions: Sequence[LoggedSession]) 
 
 
 def _kinds_of_events(events: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the kind of each action. Since version 1, OpenHands names tools, and no longer kinds of actions."""
     for event in events:
-        if event["source"] == "agent" and isinstance(event.get("action"), str):
-            yield _OPENHANDS.get(event["action"], "other")
+        if event.get("source") != "agent":
+            continue
+        action, tool = event.get("action"), event.get("tool_name")
+        if isinstance(action, str):
+            yield _OPENHANDS.get(action, "other")
+        elif isinstance(action, dict) and isinstance(tool, str):
+            yield _kind_of_call(tool.lower(), action)
+        elif event.get("kind") == "MessageEvent":
+            yield "message"
+
+
+def _kinds_of_sample(sample: EvalSample) -> Iterator[str]:
+    """Yield the kinds of the events that the agent's program left, or else those of the model's messages."""
+    kept = [event.data for event in sample.events if event.event == "info" and event.source == EVENTS]
+    events = [event for part in kept if isinstance(part, list) for event in part if isinstance(event, dict)]
+    return _kinds_of_events(events) if events else _kinds_of_messages(_as_generated(sample))
 
 
 def _as_generated(sample: EvalSample) -> Iterator[ChatMessage]:

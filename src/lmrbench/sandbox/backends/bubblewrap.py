@@ -59,6 +59,7 @@ class Layout:
         shown: Folders named by the user, shown completely.
         links: Pairs of a path in the sandbox, and the target of the symbolic link there.
         whole_proc: Whether /proc shows facts about the machine, and not only processes.
+        terminals: Whether programs can open pseudo-terminals.
         environment: The folder that the packages come from; None for the installation of lmrbench.
     """
 
@@ -70,6 +71,7 @@ class Layout:
     shown: Sequence[str] = ()
     links: Sequence[tuple[str, str]] = ()
     whole_proc: bool = False
+    terminals: bool = False
     environment: Path | None = None
 
 
@@ -235,12 +237,7 @@ class BubblewrapSandbox(Sandbox):
             yield from _hide_machine()
             # In a writable /proc a process could change when the kernel kills it, and its peak of memory.
             yield from ("--remount-ro", "/proc")
-        yield from ("--tmpfs", "/dev", "--symlink", "/proc/self/fd", "/dev/fd")
-        for number, name in enumerate(("stdin", "stdout", "stderr")):
-            yield from ("--symlink", f"/proc/self/fd/{number}", f"/dev/{name}")
-        # No /dev/zero: no limit counts the memory of its shared mappings.
-        for name in ("null", "full", "random", "urandom"):
-            yield from ("--dev-bind", f"/dev/{name}", f"/dev/{name}")
+        yield from _DEVICES_WITH_TERMINALS if layout.terminals else _DEVICES
         for name in layout.writable:
             yield from ("--perms", "1777", "--size", str(layout.writable_bytes), "--tmpfs", name)
         # After the private folders, which would cover whatever is shown below them.
@@ -307,6 +304,22 @@ def _hide_machine() -> Iterator[str]:
             yield from ("--ro-bind", "/dev/null", str(entry))
 
 
+# No /dev/zero: no limit counts the memory of its shared mappings.
+_DEVICES = (
+    *("--tmpfs", "/dev", "--symlink", "/proc/self/fd", "/dev/fd"),
+    *(
+        word
+        for number, name in enumerate(("stdin", "stdout", "stderr"))
+        for word in ("--symlink", f"/proc/self/fd/{number}", f"/dev/{name}")
+    ),
+    *(
+        word
+        for name in ("null", "full", "random", "urandom")
+        for word in ("--dev-bind", f"/dev/{name}", f"/dev/{name}")
+    ),
+)
+# Only bwrap's own /dev has terminals. /dev/full reads like its /dev/zero, but can't be mapped.
+_DEVICES_WITH_TERMINALS = ("--dev", "/dev", "--dev-bind", "/dev/full", "/dev/zero")
 # If memory runs out, the kernel kills a sandbox before lmrbench.
 _FIRST_TO_END = ("/bin/sh", "-c", '{ echo 500 >/proc/self/oom_score_adj; } 2>/dev/null; exec "$@"', "sh")
 _ISOLATION = (

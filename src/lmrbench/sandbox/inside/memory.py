@@ -1,7 +1,7 @@
 """The memory that the processes of a sandbox hold together.
 
-This includes the pages of processes, their page tables, and memory that belongs to no process: buffers of sockets and
-pipes, and files in memory.
+This includes the pages of processes, their page tables, and memory that belongs to no process: buffers of sockets,
+pipes and terminals, and files in memory.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ _INODE_BYTES = 2 << 10
 # Beyond a user's first pipes the kernel grants two pages to a pipe, which has two descriptors.
 _DESCRIPTOR_BYTES = _PAGE
 _DATAGRAM = b"0002"
+# The most that the kernel queues in one direction of a terminal (TTYB_DEFAULT_MEM_LIMIT).
+_TERMINAL_BYTES = 640 << 10
 
 
 def resident(pid: int | str) -> int:
@@ -61,6 +63,11 @@ def of_other_sockets() -> int:
     waiting += sum(int(fields[4]) for fields in _table("/proc/net/netlink"))
     # The kernel stores a packet in a block that may be twice as long.
     return 2 * waiting
+
+
+def of_terminals() -> int:
+    """Return the bytes that the pseudo-terminals of this namespace can hold, full or not."""
+    return 2 * _TERMINAL_BYTES * sum(name.isdigit() for name in os.listdir("/dev/pts"))
 
 
 def of_folders(folders: Iterable[str]) -> int:

@@ -121,7 +121,7 @@ class CommandServer:
 
     def _excess(self, most: int, folders: Sequence[str]) -> int:
         others = self._others()
-        most -= memory.of_sockets() + memory.of_other_sockets() + memory.of_folders(folders)
+        most -= memory.of_sockets() + memory.of_other_sockets() + memory.of_terminals() + memory.of_folders(folders)
         most -= sum(map(memory.of_descriptors, others))
         return memory.excess(others, 0, most) if others else 0
 

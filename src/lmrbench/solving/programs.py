@@ -1,0 +1,47 @@
+"""The command lines of coding agents that are installed from PyPI or npm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from lmrbench.records import Record
+
+
+class Program(Record):
+    """An agent that is a program.
+
+    Attributes:
+        command: Its command line for bash. The task's message is on its standard input.
+        events: A glob for bash of the files in which it leaves its events, one JSON object each.
+        library: The Python package that the bridge needs for its protocol.
+    """
+
+    command: str
+    events: str = ""
+    library: str = ""
+
+
+PROGRAMS: Mapping[str, Program] = {
+    "claude_code": Program(
+        # It refuses to skip permissions as root, unless it is told that it works in a sandbox.
+        command="DISABLE_AUTOUPDATER=1 CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 IS_SANDBOX=1"
+        " claude --print --dangerously-skip-permissions",
+        library="anthropic",
+    ),
+    "codex_cli": Program(
+        # For a model that it does not know it offers plain tools in place of programs that call tools.
+        command="codex exec --model inspect --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox"
+        " -c model_provider=bridge -c model_providers.bridge.name=bridge"
+        ' -c model_providers.bridge.base_url="$OPENAI_BASE_URL" -c model_providers.bridge.env_key=OPENAI_API_KEY -',
+    ),
+    "mini_swe_agent": Program(
+        # Its commands see the packages of the task, it does not.
+        command="MSWEA_CONFIGURED=1 MSWEA_SILENT_STARTUP=1 MSWEA_COST_TRACKING=ignore_errors PYTHONPATH="
+        ' mini --yolo --exit-immediately --cost-limit 0 --model openai/inspect --task "$(cat)"'
+        ' --config mini.yaml --config environment.env.PYTHONPATH="$PYTHONPATH"',
+    ),
+    "openhands": Program(
+        command='OPENHANDS_SUPPRESS_BANNER=1 openhands --headless --override-with-envs --task "$(cat)"',
+        events="~/.openhands/conversations/*/events/*.json",
+    ),
+}
