@@ -104,7 +104,7 @@ NOT_STOPPED = {
 
 # The processes of a worker below this one: bwrap, the template and the worker; none, because the Engine starts
 # containers; the worker. Those of another back end are counted before the first attack.
-PROCESSES = {"bubblewrap": 3, "docker": 0, "process": 1}
+PROCESSES = {"bubblewrap": 3, "docker": 0, "landlock": 1, "process": 1}
 
 # What a task finds where it runs, which must be the same before and after any other task.
 PROBE = b"""
@@ -163,7 +163,9 @@ def look():
     with contextlib.suppress(OSError), open("/proc/{os.getpid()}/cmdline", "rb") as file:
         if file.read() == {Path("/proc/self/cmdline").read_bytes()!r}:
             return True
-    return os.path.exists({str(SUITE)!r})
+    with contextlib.suppress(OSError):
+        return bool(os.listdir({str(SUITE)!r}))
+    return False
 """
 
 

@@ -7,6 +7,7 @@ import os
 import select
 import signal
 import subprocess
+import time
 from pathlib import Path
 from typing import Protocol
 
@@ -14,6 +15,7 @@ from lmrbench.sandbox.cgroup import ControlGroup
 from lmrbench.tasks.model import Limits
 
 _LAST_WORDS_SECONDS = 5.0
+_KILL_SECONDS = 3.0
 
 
 class WorkerBounds(Protocol):
@@ -130,18 +132,31 @@ class ProcessConnection:
 
 
 def kill_with_children(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process together with children that it cannot signal itself.
+    """Kill a process together with all that it has started.
 
-    If lmrbench runs as root, bwrap drops the right to signal its child, which has a user id of its own and would
-    outlive it. A process that has been waited for is left alone, because its number may belong to another by now.
+    A worker that shares the namespaces of this process would leave its children behind, and so would bwrap if lmrbench
+    runs as root: it drops the right to signal its child, which has a user id of its own. A process that has been waited
+    for is left alone, because its number may belong to another by now.
     """
     if process.returncode is not None:
         return
-    try:
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text("ascii").split()
-    except OSError:
-        children = []
-    for child in children:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(int(child), signal.SIGKILL)
+    # A stopped worker starts nothing, and still adopts the children of those that are killed.
+    process.send_signal(signal.SIGSTOP)
+    deadline = time.monotonic() + _KILL_SECONDS
+    while (found := _living_below(process.pid)) and time.monotonic() < deadline:
+        for pid in found:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.001)
     process.kill()
+
+
+def _living_below(pid: int) -> list[int]:
+    found: list[int] = []
+    for listed in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            for child in map(int, listed.read_text("ascii").split()):
+                found += _living_below(child)
+                if Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX":
+                    found.append(child)
+    return found

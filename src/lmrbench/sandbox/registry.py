@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from lmrbench.errors import SandboxError, UsageError
 from lmrbench.sandbox.backends.bubblewrap import BubblewrapSandbox
+from lmrbench.sandbox.backends.landlock import LandlockSandbox
 from lmrbench.sandbox.backends.process import ProcessSandbox
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.protocol import LOCAL, Executor, Sandbox
@@ -35,6 +36,7 @@ def _docker(secrets: Sequence[Path]) -> Sandbox:
 
 _OWN: dict[str, Callable[[Sequence[Path]], Sandbox]] = {
     "bubblewrap": BubblewrapSandbox,
+    "landlock": LandlockSandbox,
     "docker": _docker,
     "process": ProcessSandbox,
 }

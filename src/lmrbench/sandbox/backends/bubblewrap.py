@@ -30,7 +30,7 @@ from lmrbench.sandbox.variables import INTERPRETER_OPTIONS, WORKER_PROGRAM, inte
 from lmrbench.sandbox.warm_worker import WarmWorker
 
 _FIRST_USER_ID, _USER_IDS = 1_000_000_000, 2**30
-_LIBRARY_FOLDERS = ("/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/bin")
+LIBRARY_FOLDERS = ("/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/bin")
 # Parts of bwrap's messages when it may not create namespaces.
 _FORBIDDEN = ("setting up uid map", "RTM_NEWADDR", "namespace failed", "create new namespace", "namespaces")
 _ALLOW = (
@@ -43,7 +43,7 @@ _TREES = "/trees"
 _WRITABLE = ("/tmp", "/dev/shm")
 _VARIABLES = variables(("/worker", "/packages"), "/tmp")
 _ALIASES = ("/lib", "/lib32", "/lib64", "/bin")
-_CONFIGURATION = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives")
+CONFIGURATION = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives")
 
 
 @dataclass(frozen=True)
@@ -205,10 +205,10 @@ class BubblewrapSandbox(Sandbox):
             program += [] if forks else ["--user", str(user)]
         settings = [word for name, value in environment.items() for word in ("--setenv", name, value)]
         inside = [*_ISOLATION, *users, *self._mounts(layout), "--clearenv", *settings]
-        return [*_FIRST_TO_END, bwrap, *inside, "--", *program]
+        return [*FIRST_TO_END, bwrap, *inside, "--", *program]
 
     def _mounts(self, layout: Layout) -> Iterator[str]:
-        system = [Path(folder) for folder in (*_LIBRARY_FOLDERS, *layout.system) if Path(folder).is_dir()]
+        system = [Path(folder) for folder in (*LIBRARY_FOLDERS, *layout.system) if Path(folder).is_dir()]
         library = Path(sys.base_prefix) / "lib"
         if not any(library.is_relative_to(folder) for folder in system):
             system.append(library)
@@ -223,7 +223,7 @@ class BubblewrapSandbox(Sandbox):
                 yield from ("--symlink", os.readlink(alias), alias)
             else:
                 yield from ("--ro-bind-try", alias, alias)
-        for file in _CONFIGURATION:
+        for file in CONFIGURATION:
             yield from ("--ro-bind-try", file, file)
         for name, path in importable_paths(layout.imports, layout.environment).items():
             yield from ("--ro-bind", str(path), f"/packages/{name}")
@@ -321,7 +321,7 @@ _DEVICES = (
 # Only bwrap's own /dev has terminals. /dev/full reads like its /dev/zero, but can't be mapped.
 _DEVICES_WITH_TERMINALS = ("--dev", "/dev", "--dev-bind", "/dev/full", "/dev/zero")
 # If memory runs out, the kernel kills a sandbox before lmrbench.
-_FIRST_TO_END = ("/bin/sh", "-c", '{ echo 500 >/proc/self/oom_score_adj; } 2>/dev/null; exec "$@"', "sh")
+FIRST_TO_END = ("/bin/sh", "-c", '{ echo 500 >/proc/self/oom_score_adj; } 2>/dev/null; exec "$@"', "sh")
 _ISOLATION = (
     *("--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
     *("--as-pid-1", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox", "--chdir", "/"),

@@ -14,15 +14,18 @@ import os
 import resource
 import signal
 import socket
+from collections.abc import Sequence
 from pathlib import Path
 
+from .landlock import READ, SCOPES_ABI, TRUNCATE_ABI, USE, Access, restrict
 from .processes import stat_fields
 from .system_calls import Numbers, Rule, compiled, install, never, only
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_SECCOMP = 1, 4, 22
 _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS, _PR_SET_THP_DISABLE = 36, 38, 41
 _PR_SCHED_CORE, _PR_SET_MEMORY_MERGE = 62, 67
-_CAPABILITY_VERSION = 0x20080522
+_PR_SET_KEEPCAPS, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_RAISE = 8, 47, 2
+_CAPABILITY_VERSION, _CAP_DAC_READ_SEARCH = 0x20080522, 2
 
 # Creates unnamed files in memory. Programs fall back to other files if the call is unknown.
 _MEMFD_CREATE = (319, 279)
@@ -44,7 +47,9 @@ _KERNEL: dict[str, Numbers] = {
     "delete_module": (176, 106), "settimeofday": (164, 170), "clock_settime": (227, 112), "vhangup": (153, 58),
     "iopl": (172, None), "ioperm": (173, None), "modify_ldt": (154, None), "uselib": (134, None),
     "ustat": (136, None), "lookup_dcookie": (212, 18), "migrate_pages": (256, 238), "move_pages": (279, 239),
-    "shmget": (29, 194), "shmat": (30, 196), "semget": (64, 190), "msgget": (68, 186),
+    "shmget": (29, 194), "shmat": (30, 196), "shmctl": (31, 195), "semget": (64, 190), "semop": (65, 193),
+    "semctl": (66, 191), "semtimedop": (220, 192), "msgget": (68, 186), "msgsnd": (69, 189), "msgrcv": (70, 188),
+    "msgctl": (71, 187), "mq_unlink": (241, 181),
 }  # fmt: skip
 
 # Also refused to workers: reading other processes, memory that no limit counts (extended attributes), scheduling of
@@ -66,8 +71,24 @@ _SHARED: dict[str, Numbers] = {
 # Refused to children: no limit counts pages that a pipe or socket holds. The worker itself moves observations this way.
 _SPLICE: dict[str, Numbers] = {"splice": (275, 76), "sendfile": (40, 71), "seccomp": (317, 277)}
 
-# pidfd_send_signal, pidfd_open, close_range, faccessat2, epoll_pwait2, fchmodat2.
-_NEWEST = (424, 434, 436, 439, 441, 452)
+# Refused to children that share the file systems of the host: owners, and counters of free space. Messages could hide
+# descriptors on their way to another process.
+_HOST_FILES: dict[str, Numbers] = {
+    "chown": (92, None), "fchown": (93, 55), "lchown": (94, None), "fchownat": (260, 54),
+    "statfs": (137, 43), "fstatfs": (138, 44), "sendmsg": (46, 211), "sendmmsg": (307, 269),
+}  # fmt: skip
+# These would change files of the user that Landlock does not guard. Copying a file must not fail, so they do nothing.
+_MODES_AND_TIMES: dict[str, Numbers] = {
+    "chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452),
+    "utime": (132, None), "utimes": (235, None), "futimesat": (261, None), "utimensat": (280, 88),
+}  # fmt: skip
+_TRUNCATE, _OPEN, _OPENAT = (76, 45), (2, None), (257, 56)
+# Signals by other calls than kill and tgkill: tkill, rt_sigqueueinfo, rt_tgsigqueueinfo, pidfd_send_signal.
+_OTHER_SIGNALS = ((200, 130), (129, 138), (297, 240), (424, 424))
+_TGKILL = (234, 131)
+
+# pidfd_send_signal, pidfd_open, close_range, faccessat2, epoll_pwait2, fchmodat2, and those of Landlock.
+_NEWEST = (424, 434, 436, 439, 441, 452, 444, 445, 446)
 
 # Its flags lie behind a pointer, where no filter can see them. If the call is unknown, libc falls back to clone.
 _CLONE3 = (435, 435)
@@ -114,40 +135,53 @@ SIGNALS = 1024
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def confine_worker(user: int | None, own_namespace: bool) -> None:
+def confine_worker(
+    user: int | None, own_namespace: bool, rules: Sequence[Access] | None, reads_all: bool = False
+) -> None:
     """Drop every privilege that the worker does not need, for itself and all its children.
 
     Args:
         user: The user and group id to become if the worker starts as root.
         own_namespace: Whether the worker has a process table of its own. If not, a signal to all processes is refused.
+        rules: What Landlock lets the worker reach, besides /proc; None without Landlock.
+        reads_all: See `become_user`.
 
     Raises:
         OSError: The kernel refuses.
     """
-    become_user(user)
+    become_user(user, reads_all)
     # Python's own handler would let a child interrupt even process 1.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if own_namespace:
+        # Without a namespace, the worker's end would leave children behind: it ends them when the host hangs up.
+        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     refuse_huge_pages()
     _sort_once()
-    rules: dict[Numbers, list[Rule]] = {
+    calls: dict[Numbers, list[Rule]] = {
         _MMAP: [_COUNTED_PAGES],
         _MADVISE: [_COMMON_PAGES],
         _FUTEX: [*_PRIVATE_FUTEXES],
         _FCNTL: [_DESCRIPTOR_COMMANDS],
         _IOCTL: [_PLAIN_IOCTLS],
         _CLONE: [_NAMESPACES],
-        _SOCKET: [only(0, socket.AF_UNIX)],
         _SOCKETPAIR: [only(0, socket.AF_UNIX)],
         # A process may change its own limits, cores and priority, not those of the worker.
         _PRLIMIT: [only(0, 0)],
         _AFFINITY: [only(0, 0)],
         _PRIORITY: [only(0, 0), only(1, 0)],
     }
+    refused = [*_KERNEL.values(), *_SHARED.values()]
+    if rules is None:
+        calls[_SOCKET] = [only(0, socket.AF_UNIX)]
+    else:
+        restrict([*rules, Access("/proc", READ | USE)])
+        # Landlock does not restrict sockets that have a path; a pair of streams can reach no other socket.
+        refused.append(_SOCKET)
+        calls[_SOCKETPAIR].append(only(1, socket.SOCK_STREAM, mask=0xF))
     if not own_namespace:
-        rules[_KILL] = [never(0, 0xFFFFFFFF)]
-    install(compiled([*_KERNEL.values(), *_SHARED.values()], rules, [_CLONE3], _NEWEST))
+        calls[_KILL] = [never(0, 0xFFFFFFFF)]
+    install(compiled(refused, calls, [_CLONE3], _NEWEST))
 
 
 def refuse_huge_pages() -> None:
@@ -173,30 +207,38 @@ def confine_agent() -> None:
     install(compiled(_KERNEL.values(), rules, [_CLONE3, _MEMFD_CREATE]))
 
 
-def become_user(user: int | None) -> None:
+def become_user(user: int | None, reads_all: bool = False) -> None:
     """Change the user, rule out new privileges, and close this process to other processes.
 
     Args:
         user: The user and group id to become, or None to stay the same user.
+        reads_all: Whether the new user may read what only root can, such as an interpreter in root's home. Rules of
+            Landlock must bound what that is.
 
     Raises:
         OSError: The kernel refuses.
     """
     if user is not None:
+        _prctl(_PR_SET_KEEPCAPS, reads_all)
         os.setgroups([])
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
-    _drop_capabilities()
+    # Those that a process has in a user namespace of its own are dropped, too.
+    _set_capabilities(1 << _CAP_DAC_READ_SEARCH if reads_all else 0)
+    if reads_all and _libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_RAISE, _CAP_DAC_READ_SEARCH, 0, 0) != 0:
+        code = ctypes.get_errno()
+        raise OSError(code, f"prctl({_PR_CAP_AMBIENT}): {os.strerror(code)}")
     # Not dumpable: no child can read this process's memory or descriptors through /proc.
     _prctl(_PR_SET_DUMPABLE, 0)
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
 
 
-def _drop_capabilities() -> None:
-    """Drop all capabilities, such as those that a process has in a user namespace that it has made."""
+def _set_capabilities(kept: int) -> None:
+    """Drop all capabilities but those whose bits are given."""
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
     # Effective, permitted and inheritable, for the first 32 capabilities and for the others.
-    if _libc.capset(header, (ctypes.c_uint32 * 6)()) != 0:
+    sets = (ctypes.c_uint32 * 6)(kept, kept, kept)
+    if _libc.capset(header, sets) != 0:
         code = ctypes.get_errno()
         raise OSError(code, f"capset: {os.strerror(code)}")
 
@@ -233,9 +275,35 @@ def bound_child(memory: int, processes: int, cpu_seconds: int, file_bytes: int, 
     if not 0 <= resource.getrlimit(resource.RLIMIT_SIGPENDING)[1] < SIGNALS:
         resource.setrlimit(resource.RLIMIT_SIGPENDING, (SIGNALS, SIGNALS))
     # If the machine runs out of memory, the kernel kills a child before the worker, and both before lmrbench.
-    with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("1000")
+    # Not "w", which would truncate the file: Landlock refuses that.
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "r+b", buffering=0) as file:
+        file.write(b"1000")
     install(compiled(_SPLICE.values(), {_PRCTL: [_FIXED_SETTINGS]}))
+
+
+def guard_host(version: int) -> None:
+    """Refuse the calling process, which has no namespaces, what Landlock does not.
+
+    Args:
+        version: The ABI of Landlock. With an old one, files cannot be truncated by their path, and only this process
+            can be signalled.
+
+    Raises:
+        OSError: The kernel refuses.
+    """
+    refused = [*_HOST_FILES.values()]
+    calls: dict[Numbers, list[Rule]] = {}
+    if version < TRUNCATE_ABI:
+        refused.append(_TRUNCATE)
+        # Opened for reading only, a file can be emptied all the same.
+        for call, flags in ((_OPEN, 1), (_OPENAT, 2)):
+            calls[call] = [never(flags, os.O_TRUNC, mask=os.O_TRUNC | os.O_ACCMODE)]
+    if version < SCOPES_ABI:
+        # Its own number, and that of its group, which it leads.
+        own = [only(0, 0, os.getpid(), -os.getpid() & 0xFFFFFFFF)]
+        refused += _OTHER_SIGNALS
+        calls |= {_KILL: own, _TGKILL: own}
+    install(compiled(refused, calls, ignored=_MODES_AND_TIMES.values()))
 
 
 def _threads_of_user() -> int:

@@ -49,7 +49,12 @@ def of_sockets() -> int:
     """Return the bytes that the UNIX sockets of this network namespace can hold, full or not, open or in transit."""
     kinds = [fields[4] for fields in _table("/proc/net/unix")]
     datagrams = kinds.count(_DATAGRAM)
-    return (len(kinds) - datagrams) * _most_of_a_stream() + datagrams * _most_of_a_datagram_socket() if kinds else 0
+    return of_streams(len(kinds) - datagrams) + datagrams * _most_of_a_datagram_socket() if kinds else 0
+
+
+def of_streams(count: int) -> int:
+    """Return the bytes that so many UNIX sockets can hold that are streams."""
+    return count * _most_of_a_stream() if count else 0
 
 
 def of_other_sockets() -> int:

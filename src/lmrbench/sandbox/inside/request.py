@@ -9,14 +9,17 @@ import select
 import signal
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from . import memory
 from .case_runner import enter, run_cases
 from .cases import restore_cases
-from .confine import bound_child
+from .confine import bound_child, guard_host
 from .framing import BROKEN, DIED, FAULT, HEADER, OBSERVED, RAISED, STARTED, STOP, TIMED_OUT, pack, write_all
+from .landlock import Access, abi, own_process, restrict
+from .opened import Opened, mapped, opened
 from .processes import ProcessorTime, descendants
 from .relay import HostChannel, Relay
 from .scratch import Scratch
@@ -25,6 +28,10 @@ MAX_FAULT = 1000
 SAMPLE_SECONDS = 0.05
 # How many processor seconds beyond the check's limit a process may use before the kernel kills it.
 CPU_GRACE = 2
+# How often mappings are searched for files without a name, which takes milliseconds.
+_MAPPED_SECONDS = 1.0
+# The least part of the limit on files that such a file counts as: the kernel tells what is mapped, not how long it is.
+_MAPPED_PART = 8
 
 
 class RequestRun:
@@ -43,6 +50,7 @@ class RequestRun:
         host: HostChannel,
         scratch: Scratch,
         own_namespace: bool,
+        rules: Sequence[Access] | None,
     ) -> None:
         """Prepare a run, which `needs_child` and `run_child` drive.
 
@@ -53,7 +61,9 @@ class RequestRun:
             host: The pipes to the host.
             scratch: The folders that children may write to.
             own_namespace: Whether the worker is process 1 of a namespace of its own.
+            rules: What Landlock lets children reach, besides their own part of /proc; None without Landlock.
         """
+        self._rules = rules
         self._request = request
         self._body = body
         self._log = log
@@ -66,6 +76,8 @@ class RequestRun:
         self._ended = False
         self._started = False
         self._fault = ""
+        self._mapped: dict[int, int] = {}
+        self._search_again = time.monotonic() + _MAPPED_SECONDS
         self._output_left = request["limits"]["output_mb"] << 20
         # The part of `used` that belongs to children before the present one.
         self._used_before = 0.0
@@ -133,6 +145,8 @@ class RequestRun:
         os.dup2(self._log, 2)
         os.close(self._log)
         limits = self._request["limits"]
+        if self._rules is not None:
+            guard_host(abi())
         bound_child(
             memory=limits["memory_mb"] << 20,
             processes=limits["processes"],
@@ -145,6 +159,8 @@ class RequestRun:
         # Before the repository can be imported: its modules could replace what this imports.
         drawn = restore_cases(os.pread(self._body, self._request["cases_bytes"], head_bytes))
         os.close(self._body)
+        if self._rules is not None:
+            restrict([*self._rules, *own_process()])
         tree = self._request["tree"]
         files = {name: base64.b64decode(data) for name, data in head["files"].items()}
         enter(self._scratch.start / f"repo-{self._case}", files, tree and Path(tree))
@@ -178,9 +194,15 @@ class RequestRun:
             self.used = self._used_before + spent - overhead
             if what := self._out_of_time(time.monotonic() - began, spent - case_began):
                 return TIMED_OUT, what, overhead
-            if memory.excess(pids, held, most - (memory.of_sockets() if self._own_namespace else 0)):
+            try:
+                # Before a child starts, it holds nothing of the candidate's, and cannot be read.
+                held_open = opened(pids) if self._started and not self._own_namespace else Opened(0, {})
+            except PermissionError:
+                return DIED, "ran a program that hides what it holds", overhead
+            sockets = memory.of_sockets() if self._own_namespace else memory.of_streams(held_open.sockets)
+            if memory.excess(pids, held, most - sockets):
                 return DIED, f"used more than {limits['memory_mb']} MB of memory", overhead
-            if self._scratch.held() - relay.held > limits["disk_mb"] << 20:
+            if self._file_bytes(relay, pids, held_open) > limits["disk_mb"] << 20:
                 return DIED, f"wrote more than {limits['disk_mb']} MB of files", overhead
             ready = dict(poll.poll(SAMPLE_SECONDS * 1000))
             if self._host.requests in ready:
@@ -196,6 +218,18 @@ class RequestRun:
                 return DIED, f"sent out more than {limits['output_mb']} MB", overhead
             if self._ended or self._case >= self._count or (not read and exited in ready):
                 return DIED, "", overhead
+
+    def _file_bytes(self, relay: Relay, pids: Sequence[int], held_open: Opened) -> int:
+        """Return the bytes of the files of these processes, with or without a name."""
+        if self._own_namespace:
+            return self._scratch.usage() - relay.held
+        most = self._request["limits"]["disk_mb"] << 20
+        if (now := time.monotonic()) >= self._search_again:
+            self._mapped = {
+                inode: max(size, most // _MAPPED_PART) for inode, size in mapped(pids, self._scratch.folders).items()
+            }
+            self._search_again = now + _MAPPED_SECONDS
+        return self._scratch.count(most) + sum((self._mapped | held_open.unnamed).values())
 
     def _seconds_left(self) -> float:
         """Return the seconds left to all cases together, of processor time or wall-clock time, whichever is less."""

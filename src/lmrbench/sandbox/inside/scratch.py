@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,16 +17,13 @@ _INODE_BYTES = 1024
 class Scratch:
     """The writable folders of a worker. Children start in the folder `start`."""
 
-    def __init__(self, folders: Sequence[Path], own_file_systems: bool) -> None:
-        """Remember the folders and their modes.
-
-        Args:
-            folders: The folders, the first of which is `start`.
-            own_file_systems: Whether each is a file system of its own, whose usage can be measured.
-        """
+    def __init__(self, folders: Sequence[Path]) -> None:
+        """Remember the folders, the first of which is `start`, and their modes."""
         self.start = folders[0]
-        self._folders = [(folder, folder.stat().st_mode & 0o7777) for folder in folders]
-        self._own_file_systems = own_file_systems
+        self.folders = folders
+        self._modes = [folder.stat().st_mode & 0o7777 for folder in folders]
+        self._counted = 0
+        self._count_again = 0.0
 
     def unnamed_file(self) -> int:
         """Open an empty file that no path leads to, and return its descriptor."""
@@ -33,24 +32,58 @@ class Scratch:
         os.unlink(path)
         return file
 
-    def held(self) -> int:
-        """Return the bytes that the folders hold, or 0 if they are not file systems of their own."""
-        if not self._own_file_systems:
-            return 0
-        usage = [os.statvfs(folder) for folder, _ in self._folders]
+    def usage(self) -> int:
+        """Return the bytes that the folders hold, each of which is a file system of its own."""
+        usage = [os.statvfs(folder) for folder in self.folders]
         return sum(
             (item.f_blocks - item.f_bfree) * item.f_frsize + (item.f_files - item.f_ffree) * _INODE_BYTES
             for item in usage
         )
 
+    def count(self, most: int) -> int:
+        """Return the bytes of all files that have a name in the folders, counted one by one.
+
+        The count stops above `most`, as it does at a folder that cannot be listed. It takes at most half of the time:
+        a call that comes too soon returns the last count.
+        """
+        began = time.monotonic()
+        if began >= self._count_again:
+            self._counted = _bytes_below(self.folders, most)
+            self._count_again = 2 * time.monotonic() - began
+        return self._counted
+
     def wipe(self) -> bool:
         """Empty all folders; return whether that worked."""
         try:
-            for folder, mode in self._folders:
+            for folder, mode in zip(self.folders, self._modes, strict=True):
                 _empty(folder, mode)
         except (OSError, RecursionError):
             return False
-        return not any(os.listdir(folder) for folder, _ in self._folders)
+        return not any(os.listdir(folder) for folder in self.folders)
+
+
+def _bytes_below(folders: Sequence[Path], most: int) -> int:
+    """Return the bytes of everything below folders, whatever a candidate does there meanwhile; see `Scratch.count`."""
+    total, waiting = 0, [str(folder) for folder in folders]
+    while waiting and total <= most:
+        try:
+            with os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    with contextlib.suppress(FileNotFoundError):
+                        found = entry.stat(follow_symlinks=False)
+                        # A file with several names counts once.
+                        total += found.st_blocks * 512 // (1 if entry.is_dir(follow_symlinks=False) else found.st_nlink)
+                        total += _INODE_BYTES
+                        if entry.is_dir(follow_symlinks=False):
+                            waiting.append(entry.path)
+                    if total > most:
+                        break
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError:
+            # It is closed, or its path is too long. No honest program makes such folders.
+            return most + 1
+    return total
 
 
 def _empty(folder: Path, mode: int) -> None:
@@ -69,8 +102,10 @@ def _empty(folder: Path, mode: int) -> None:
 def _unlock(function: Any, path: str, error: Any) -> None:
     """Make a path that a candidate has locked writable, and remove it."""
     os.chmod(os.path.dirname(path), 0o700)
-    os.chmod(path, 0o700)
-    if os.path.isdir(path):
+    if not os.path.islink(path):
+        # The mode of what a link leads to is not this worker's to change.
+        os.chmod(path, 0o700)
+    if os.path.isdir(path) and not os.path.islink(path):
         shutil.rmtree(path)
     else:
         os.unlink(path)

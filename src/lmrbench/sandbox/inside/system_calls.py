@@ -71,6 +71,7 @@ def compiled(
     rules: Mapping[Numbers, Sequence[Rule]],
     unknown: Collection[Numbers] = (),
     newest: Collection[int] | None = None,
+    ignored: Collection[Numbers] = (),
 ) -> bytes:
     """Compile a filter to a program for this machine.
 
@@ -80,6 +81,7 @@ def compiled(
         unknown: The calls that return ENOSYS, after which libraries fall back to older calls.
         newest: The allowed calls from FIRST_SHARED_NUMBER on; all others, including those of future kernels, return
             ENOSYS. None allows all.
+        ignored: The calls that do nothing and seem to succeed.
 
     Returns:
         The BPF program, for `install`.
@@ -102,7 +104,7 @@ def compiled(
     for numbers, its_rules in rules.items():
         block = [instruction for rule in its_rules for instruction in _block(rule)]
         program += _if_equal(numbers[machine], [*block, (_RETURN, 0, 0, _ALLOW)])
-    for calls, answer in ((unknown, errno.ENOSYS), (refused, errno.EPERM)):
+    for calls, answer in ((unknown, errno.ENOSYS), (refused, errno.EPERM), (ignored, 0)):
         for numbers in calls:
             program += _if_equal(numbers[machine], [(_RETURN, 0, 0, _ERRNO | answer)])
     if newest is not None:

@@ -27,6 +27,7 @@ from typing import Any
 
 from .confine import confine_worker
 from .framing import DONE, LOG, PRELOAD, READY, REQUEST
+from .landlock import Access
 from .processes import kill_descendants
 from .relay import HostChannel
 from .request import RequestRun
@@ -38,14 +39,18 @@ LOG_TAIL_BYTES = 4000
 class ForkServer:
     """The worker's loop over requests."""
 
-    def __init__(self, host: HostChannel, scratch: Scratch, own_namespace: bool) -> None:
+    def __init__(
+        self, host: HostChannel, scratch: Scratch, own_namespace: bool, rules: Sequence[Access] | None
+    ) -> None:
         """Set up the loop; `serve` runs it.
 
         Args:
             host: The pipes to the host.
             scratch: The folders that children may write to.
             own_namespace: Whether the worker is process 1 of a namespace of its own.
+            rules: What Landlock lets children reach, besides their own part of /proc; None without Landlock.
         """
+        self._rules = rules
         self._host = host
         self._scratch = scratch
         self._own_namespace = own_namespace
@@ -65,7 +70,7 @@ class ForkServer:
         body = self._scratch.unnamed_file()
         self._host.move_body(request["head_bytes"] + request["cases_bytes"], body)
         log = os.open(self._scratch.start / "log", os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
-        run = RequestRun(request, body, log, self._host, self._scratch, self._own_namespace)
+        run = RequestRun(request, body, log, self._host, self._scratch, self._own_namespace, self._rules)
         while run.needs_child():
             run.run_child()
             kill_descendants(self._own_namespace)
@@ -95,13 +100,21 @@ def preload(modules: Sequence[str]) -> None:
     gc.freeze()
 
 
-def serve(folders: Sequence[Path], user: int | None, own_namespace: bool) -> None:
+def serve(
+    folders: Sequence[Path],
+    user: int | None,
+    own_namespace: bool,
+    rules: Sequence[Access] | None = None,
+    reads_all: bool = False,
+) -> None:
     """Confine this process, move the pipes away from standard input and output, and answer the host until it hangs up.
 
     Args:
         folders: The folders that children may write to.
         user: The user and group id to become if the process starts as root.
         own_namespace: Whether this is process 1 of a namespace of its own.
+        rules: What Landlock lets this process reach, besides /proc; None without Landlock.
+        reads_all: Whether the user may read what only root can; see `become_user`.
     """
     host = HostChannel(os.dup(0), os.dup(1))
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
@@ -109,11 +122,16 @@ def serve(folders: Sequence[Path], user: int | None, own_namespace: bool) -> Non
     os.dup2(nothing, 0)
     os.dup2(nothing, 1)
     os.close(nothing)
-    confine_worker(user, own_namespace)
+    confine_worker(user, own_namespace, rules, reads_all)
     # A candidate's imports must not find the modules of this program.
     sys.path[:] = [entry for entry in sys.path if not Path(entry, __package__).is_dir()]
     os.chdir(folders[0])
-    ForkServer(host, Scratch(folders, own_namespace), own_namespace).serve()
+    try:
+        ForkServer(host, Scratch(folders), own_namespace, rules).serve()
+    finally:
+        # The end of process 1 would end them. Without a namespace, they would go on.
+        if not own_namespace:
+            kill_descendants(own_namespace)
 
 
 def main() -> None:
@@ -122,8 +140,11 @@ def main() -> None:
     parser.add_argument("--folders", type=Path, nargs="+", required=True)
     parser.add_argument("--user", type=int)
     parser.add_argument("--own-namespace", action="store_true")
+    parser.add_argument("--rules", type=Path)
+    parser.add_argument("--reads-all", action="store_true")
     arguments = parser.parse_args()
-    serve(arguments.folders, arguments.user, arguments.own_namespace)
+    rules = [Access(*rule) for rule in json.loads(arguments.rules.read_text())] if arguments.rules else None
+    serve(arguments.folders, arguments.user, arguments.own_namespace, rules, arguments.reads_all)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,139 @@
+"""The `landlock` back end: workers under rules of the kernel that any process can make for itself.
+
+It needs neither root, nor user namespaces, nor capabilities, so it runs in unprivileged containers, on clusters, and
+where an AppArmor profile forbids namespaces. A worker and its children can read the system's libraries, the interpreter
+and the packages that the tasks import, and write to a folder of their own. Of /proc a candidate sees its own process
+alone. docs/security.md says what the back end shares with the host, and what an old kernel lacks.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from lmrbench.errors import SandboxError
+from lmrbench.sandbox.backends.bubblewrap import (
+    CONFIGURATION,
+    FIRST_TO_END,
+    LIBRARY_FOLDERS,
+    installed_packages,
+    new_user,
+)
+from lmrbench.sandbox.cgroup import new_group
+from lmrbench.sandbox.connection import ProcessConnection
+from lmrbench.sandbox.inside.landlock import LIST, READ, SCOPES_ABI, TRUNCATE_ABI, USE, WRITE, Access, abi
+from lmrbench.sandbox.packages import importable_paths
+from lmrbench.sandbox.protocol import Sandbox
+from lmrbench.sandbox.variables import INTERPRETER_OPTIONS, WORKER_PROGRAM, interpreter, variables
+from lmrbench.sandbox.warm_worker import WarmWorker
+
+_DEVICES = ("/dev/null", "/dev/full", "/dev/random", "/dev/urandom")
+# Libraries choose their code by what cpuinfo says.
+_MACHINE = ("/proc/cpuinfo", "/proc/filesystems", "/proc/version")
+# What candidates cannot do where the ABI is older than this.
+_LACKS = {
+    2: "move files between folders",
+    TRUNCATE_ABI: "truncate files by their path",
+    SCOPES_ABI: "signal the processes that they start",
+}
+
+
+class LandlockSandbox(Sandbox):
+    """Starts workers as children of this process, in a domain of their own."""
+
+    name = "landlock"
+    advice = (
+        "Linux 5.13 or newer is needed, on x86_64 or aarch64, with landlock among the security modules in "
+        "/sys/kernel/security/lsm; a container must permit its system calls"
+    )
+
+    def __init__(self, secrets: Sequence[Path] = ()) -> None:
+        """Hide `secrets`, such as the suite's folder, and lmrbench itself from all workers."""
+        self.secrets = tuple(path.resolve() for path in (*secrets, WORKER_PROGRAM.parents[1]))
+
+    def start(self, imports: Sequence[str], tree: Path | None = None, environment: Path | None = None) -> WarmWorker:
+        """Start a worker, which restricts itself and each of its children; see `protocol.Sandbox`.
+
+        Raises:
+            SandboxError: The kernel has no Landlock.
+        """
+        if not abi():
+            raise SandboxError("this kernel has no Landlock, or was started without it")
+        scratch = Path(tempfile.mkdtemp(prefix="lmrbench-"))
+        writable, packages = scratch / "tmp", scratch / "packages"
+        writable.mkdir(mode=0o700)
+        packages.mkdir()
+        shown = importable_paths(imports, environment)
+        for name, path in shown.items():
+            (packages / name).symlink_to(path)
+        readable = [*map(str, (packages, WORKER_PROGRAM, *shown.values(), *([] if tree is None else [tree])))]
+        rules = [*self._rules(), *(Access(path, READ) for path in readable), Access(str(writable), WRITE)]
+        (scratch / "rules.json").write_text(json.dumps(rules))
+        program = [str(interpreter()), *INTERPRETER_OPTIONS, "-m", "inside.worker", "--folders", str(writable)]
+        program += ["--rules", str(scratch / "rules.json")]
+        if (user := new_user()) is not None:
+            os.chown(writable, user, user)
+            scratch.chmod(0o711)
+            packages.chmod(0o755)
+            program += ["--user", str(user)]
+            if not all(map(_is_open, (*readable, str(interpreter()), sys.base_prefix))):
+                program.append("--reads-all")
+        group = new_group()
+        command = [*FIRST_TO_END, *program]
+        process = subprocess.Popen(
+            group.command(command) if group else command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=writable,
+            env=variables((str(WORKER_PROGRAM.parent), str(packages)), str(writable)),
+            start_new_session=True,
+        )
+        return WarmWorker(self.name, ProcessConnection(process, scratch, group), imports, tree)
+
+    def _rules(self) -> Iterator[Access]:
+        """Yield what every worker may read of this machine."""
+        system = [Path(folder) for folder in (*LIBRARY_FOLDERS, "/lib", "/lib64", str(Path(sys.base_prefix) / "lib"))]
+        hidden = {*self.secrets, *(path for folder in system for path in installed_packages(folder))}
+        for folder in system:
+            yield from _visible(folder.resolve(), hidden)
+        yield from (Access(path, READ) for path in (str(interpreter()), "/bin", *CONFIGURATION, *_MACHINE))
+        yield from (Access(path, USE) for path in _DEVICES)
+
+
+def _visible(folder: Path, hidden: Iterable[Path]) -> Iterator[Access]:
+    """Yield rules that show a folder without hidden ones below it, of which only the names can be listed."""
+    below = [path for path in hidden if path.is_relative_to(folder)]
+    if folder in below or not folder.is_dir():
+        return
+    if not below:
+        yield Access(str(folder), READ)
+        return
+    yield Access(str(folder), LIST)
+    for entry in folder.iterdir():
+        if any(path.is_relative_to(entry) for path in below):
+            yield from _visible(entry, below)
+        else:
+            yield Access(str(entry), READ)
+
+
+def _is_open(path: str) -> bool:
+    """Return whether every user can read a file or folder."""
+    place = Path(path)
+    reads = stat.S_IROTH | (stat.S_IXOTH if place.is_dir() else 0)
+    return place.stat().st_mode & reads == reads and all(
+        parent.stat().st_mode & stat.S_IXOTH for parent in place.resolve().parents
+    )
+
+
+def kernel() -> str:
+    """Return the kernel's ABI of Landlock, and what candidates cannot do for want of a newer one."""
+    version = abi()
+    lacks = [what for since, what in _LACKS.items() if version < since]
+    return f"Landlock ABI {version}" + (f": candidates cannot {', or '.join(lacks)}" if lacks else "")

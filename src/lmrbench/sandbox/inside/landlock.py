@@ -1,0 +1,117 @@
+"""Landlock: rules of the kernel on the files, sockets and processes that a process and its children can reach.
+
+No privilege is needed. Rules can only be added: a process that restricts itself can neither leave its domain nor widen
+it. The kernel's version of the interface (ABI) says what it can restrict; what it cannot is left out.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import stat
+from collections.abc import Iterable
+from typing import NamedTuple
+
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
+_VERSION = 1
+_PATH_BENEATH = 1
+# The first ABIs that forbid to truncate a file by its path, and to signal processes outside of the domain.
+TRUNCATE_ABI, SCOPES_ABI = 3, 6
+# Rights on files, and the ABI that introduced each.
+_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
+_CHANGES = sum(1 << bit for bit in range(4, 13))
+_REFER, _TRUNCATE, _IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
+_FIRST = _EXECUTE | _WRITE_FILE | _READ_FILE | _READ_DIR | _CHANGES
+_SINCE = {1: _FIRST, 2: _REFER, TRUNCATE_ABI: _TRUNCATE, 5: _IOCTL_DEV}
+# Binding and connecting TCP sockets; reaching abstract sockets and processes outside of the domain.
+_TCP, _TCP_ABI = 3, 4
+_SCOPES = 3
+_OF_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
+
+READ = _EXECUTE | _READ_FILE | _READ_DIR
+LIST = _READ_DIR
+USE = _READ_FILE | _WRITE_FILE
+WRITE = READ | _WRITE_FILE | _CHANGES | _REFER | _TRUNCATE
+# Of /proc/PID: what counts for the whole machine, and the threads, whose folders hold the same.
+_SHARED = {"net", "task", "mountstats"}
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Access(NamedTuple):
+    """A path, and what may be done with it and all below it.
+
+    Attributes:
+        path: A file or a folder. If it does not exist, the rule is left out.
+        rights: A sum of `READ`, `LIST`, `USE` and `WRITE`.
+    """
+
+    path: str
+    rights: int
+
+
+class _Ruleset(ctypes.Structure):
+    _fields_ = (("files", ctypes.c_uint64), ("network", ctypes.c_uint64), ("scopes", ctypes.c_uint64))
+
+
+class _PathBeneath(ctypes.Structure):
+    _pack_ = 1
+    _fields_ = (("allowed", ctypes.c_uint64), ("parent", ctypes.c_int32))
+
+
+def abi() -> int:
+    """Return the ABI of this kernel; 0 if it has no Landlock, or was started without it."""
+    version: int = _libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(_VERSION))
+    return max(version, 0)
+
+
+def restrict(rules: Iterable[Access]) -> None:
+    """Restrict this process and all its children to some paths, and to no sockets and processes outside of its domain.
+
+    Args:
+        rules: What can still be reached. All other files cannot.
+
+    Raises:
+        OSError: The kernel has no Landlock, or refuses.
+    """
+    version = abi()
+    files = sum(rights for since, rights in _SINCE.items() if since <= version)
+    handled = _Ruleset(files, _TCP if version >= _TCP_ABI else 0, _SCOPES if version >= SCOPES_ABI else 0)
+    # Older kernels know the first fields alone.
+    size = 8 if version < _TCP_ABI else 16 if version < SCOPES_ABI else 24
+    ruleset = _call(_CREATE_RULESET, ctypes.byref(handled), ctypes.c_size_t(size), ctypes.c_uint32(0))
+    try:
+        for path, rights in rules:
+            _allow(ruleset, path, rights & files)
+        _call(_RESTRICT_SELF, ctypes.c_int(ruleset), ctypes.c_uint32(0))
+    finally:
+        os.close(ruleset)
+
+
+def own_process() -> list[Access]:
+    """Return rules for what /proc says about this process alone. The programs that it starts see this, too."""
+    own = f"/proc/{os.getpid()}"
+    return [Access(own, LIST), *(Access(f"{own}/{name}", READ) for name in os.listdir(own) if name not in _SHARED)]
+
+
+def _allow(ruleset: int, path: str, rights: int) -> None:
+    try:
+        parent = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        if not stat.S_ISDIR(os.fstat(parent).st_mode):
+            rights &= _OF_FILES
+        if rights:
+            rule = _PathBeneath(rights, parent)
+            _call(_ADD_RULE, ctypes.c_int(ruleset), ctypes.c_int(_PATH_BENEATH), ctypes.byref(rule), ctypes.c_uint32(0))
+    finally:
+        os.close(parent)
+
+
+def _call(number: int, *arguments: object) -> int:
+    answer: int = _libc.syscall(number, *arguments)
+    if answer < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, f"Landlock: {os.strerror(code)}")
+    return answer

@@ -1,0 +1,60 @@
+"""What the processes of a candidate hold besides memory and named files, where they share the namespaces of the host.
+
+This is the memory of sockets, and the disk space of files that have no name any more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Opened(NamedTuple):
+    """What processes hold open.
+
+    Attributes:
+        sockets: The number of sockets.
+        unnamed: The bytes on disk of each file without a name, by inode.
+    """
+
+    sockets: int
+    unnamed: dict[int, int]
+
+
+def opened(pids: Iterable[int]) -> Opened:
+    """Return what processes hold open by descriptors.
+
+    Raises:
+        PermissionError: A process runs a program that may not be read, which hides what it has open.
+    """
+    sockets: set[int] = set()
+    unnamed: dict[int, int] = {}
+    for pid in pids:
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            for entry in os.scandir(f"/proc/{pid}/fd"):
+                with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                    found = entry.stat()
+                    if stat.S_ISSOCK(found.st_mode):
+                        sockets.add(found.st_ino)
+                    elif stat.S_ISREG(found.st_mode) and not found.st_nlink:
+                        unnamed[found.st_ino] = found.st_blocks * 512
+    return Opened(len(sockets), unnamed)
+
+
+def mapped(pids: Iterable[int], folders: Sequence[Path]) -> dict[int, int]:
+    """Return the mapped bytes of each file that had a name in one of these folders and has none any more, by inode."""
+    places = tuple(f"{folder}/".encode() for folder in folders)
+    found: dict[int, int] = {}
+    for pid in pids:
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/maps", "rb") as file:
+            for line in file:
+                if line.endswith(b" (deleted)\n"):
+                    span, _, _, _, inode, path = line.split(maxsplit=5)
+                    if path.startswith(places):
+                        start, end = (int(part, 16) for part in span.split(b"-"))
+                        found[int(inode)] = found.get(int(inode), 0) + end - start
+    return found
