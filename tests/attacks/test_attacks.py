@@ -106,6 +106,25 @@ NOT_STOPPED = {
 # containers; the worker. Those of another back end are counted before the first attack.
 PROCESSES = {"bubblewrap": 3, "docker": 0, "landlock": 1, "process": 1}
 
+# The evidence under back ends that refuse a step of an attack which others let it try.
+EARLIER_EVIDENCE = {
+    "landlock": {
+        # An interpreter in root's home is read by this capability, within what the rules allow.
+        "becomes_root": r"capabilities 000000000000000[04], no_new_privs 1, became root by \[\]",
+        "bombs_dev_shm": "Permission denied: '/dev/shm/",
+        "bombs_memory_by_copies": "Permission denied: '/proc/self/pagemap'",
+        "bombs_sockets": "case 0: mismatch",
+        "bombs_the_system_folders": r"wrote to \[\] of 0 folders",
+        "interrupts_the_worker": "Operation not permitted",
+        "kills_the_worker": r"sent 0 signals to [1-9]\d*",
+        # A folder that is nested too deeply to be listed counts as full.
+        "nests_folders_deeply": "wrote more than 64 MB of files",
+        "opens_by_handle": "Permission denied: '/etc'",
+        "reads_golden_from_disk": r"walked \d+ files, found 0 goldens",
+        "walks_proc": "case 0: mismatch",
+    }
+}
+
 # What a task finds where it runs, which must be the same before and after any other task.
 PROBE = b"""
 import contextlib, fcntl, os, re, resource, stat, torch
@@ -118,6 +137,11 @@ def read(path):
         return file.read()
     return ""
 
+def names(folder):
+    with contextlib.suppress(OSError):
+        return os.listdir(folder)
+    return []
+
 def after_name(pid):
     return read(f"/proc/{pid}/stat").rpartition(")")[2].split()
 
@@ -128,13 +152,13 @@ def flags(folder):
 
 def look():
     own, parent = str(os.getpid()), str(os.getppid())
-    others = [pid for pid in os.listdir("/proc") if pid.isdigit() and pid not in (own, parent)]
+    others = [pid for pid in names("/proc") if pid.isdigit() and pid not in (own, parent)]
     return {
         "scratch": sorted(os.listdir(os.environ["TMPDIR"])),
         "modes": [stat.filemode(os.stat(folder).st_mode) for folder in (os.environ["TMPDIR"], "/dev/shm")],
         "times": [os.stat(folder).st_atime > 10**6 for folder in (os.environ["TMPDIR"], "/dev/shm")],
         "flags": [fcntl.fcntl(0, fcntl.F_GETFL), *map(flags, (os.environ["TMPDIR"], "/dev/shm"))],
-        "shared memory": sorted(name for name in os.listdir("/dev/shm") if "attack" in name or os.getppid() == 1),
+        "shared memory": sorted(name for name in names("/dev/shm") if "attack" in name or os.getppid() == 1),
         "processes": [pid for pid in others if after_name(pid)[1:2] in ([own], [parent]) or os.getppid() == 1],
         "descriptors": len(os.listdir("/proc/self/fd")),
         "shared mappings": len(re.findall(r"^\\S+ .w.s ", read("/proc/self/maps"), re.MULTILINE)),
@@ -371,7 +395,7 @@ def test_an_attack_fails_harms_nothing_and_is_not_felt_by_the_next_task(laborato
 
     assert before.correct
     assert not hostile.correct
-    expected = evidence(attack)
+    expected = EARLIER_EVIDENCE.get(laboratory.sandbox.name, {}).get(attack) or evidence(attack)
     if laboratory.sandbox.name == "docker" and attack.startswith("bombs_memory_by_"):
         # A container has a bound of its own, which may be reached before the worker looks.
         expected += "|killed by SIGKILL"

@@ -91,7 +91,10 @@ def restrict(rules: Iterable[Access]) -> None:
 def own_process() -> list[Access]:
     """Return rules for what /proc says about this process alone. The programs that it starts see this, too."""
     own = f"/proc/{os.getpid()}"
-    return [Access(own, LIST), *(Access(f"{own}/{name}", READ) for name in os.listdir(own) if name not in _SHARED)]
+    with os.scandir(own) as entries:
+        # A rule for a link, such as `root`, would be one for the folder that it leads to.
+        names = [entry.name for entry in entries if entry.name not in _SHARED and not entry.is_symlink()]
+    return [Access(own, LIST), *(Access(f"{own}/{name}", READ) for name in names)]
 
 
 def _allow(ruleset: int, path: str, rights: int) -> None:
