@@ -29,6 +29,7 @@ class Diagnosis:
         advice: What to do about that.
         cgroup: Whether the kernel accounts for all memory of a worker; otherwise the worker measures what it can see.
             None if that is unknown.
+        note: What to know about it on this machine, if it works.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Diagnosis:
     reason: str = ""
     advice: str = ""
     cgroup: bool | None = None
+    note: str = ""
 
 
 def diagnose(name: str) -> Diagnosis:
@@ -70,4 +72,4 @@ def diagnose(name: str) -> Diagnosis:
         )
         return Diagnosis(name, False, reason, f"{advice}; or report this, with the output of `{sys.executable} -VV`")
     cgroup = worker.connection.bounds is not None if isinstance(worker, WarmWorker) else None
-    return Diagnosis(name, True, cgroup=cgroup)
+    return Diagnosis(name, True, cgroup=cgroup, note=getattr(sandbox, "note", ""))

@@ -162,10 +162,12 @@ class Sandbox(Protocol):
     Attributes:
         name: Its name in `--sandbox` and in grades.
         advice: What to do if it does not work.
+        note: What to know about it on this machine, if it works.
     """
 
     name: str
     advice: str
+    note: str = ""
 
     def start(self, imports: Sequence[str], tree: Path | None = None, environment: Path | None = None) -> Worker:
         """Start a worker. It is used and closed by the thread that starts it; only `kill` is called from others.

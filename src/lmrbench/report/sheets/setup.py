@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 def sandboxes_sheet(found: Sequence[Diagnosis]) -> Sheet:
     """Return which sandboxes work, and how each bounds memory."""
     bounds = {True: "a cgroup and a watch", False: "a watch", None: "not known"}
-    rows = [(item.name, "yes" if item.works else "no", bounds[item.cgroup] if item.works else "-") for item in found]
-    return sheet("", ("sandbox", "works", "memory is bounded by"), rows)
+    rows = [
+        (item.name, "yes" if item.works else "no", bounds[item.cgroup] if item.works else "-", item.note)
+        for item in found
+    ]
+    return sheet("", ("sandbox", "works", "memory is bounded by", "note"), rows)
 
 
 def images_sheet(found: Sequence[Image]) -> Sheet:

@@ -56,6 +56,7 @@ class LandlockSandbox(Sandbox):
     def __init__(self, secrets: Sequence[Path] = ()) -> None:
         """Hide `secrets`, such as the suite's folder, and lmrbench itself from all workers."""
         self.secrets = tuple(path.resolve() for path in (*secrets, WORKER_PROGRAM.parents[1]))
+        self.note = _kernel()
 
     def start(self, imports: Sequence[str], tree: Path | None = None, environment: Path | None = None) -> WarmWorker:
         """Start a worker, which restricts itself and each of its children; see `protocol.Sandbox`.
@@ -132,7 +133,7 @@ def _is_open(path: str) -> bool:
     )
 
 
-def kernel() -> str:
+def _kernel() -> str:
     """Return the kernel's ABI of Landlock, and what candidates cannot do for want of a newer one."""
     version = abi()
     lacks = [what for since, what in _LACKS.items() if version < since]
