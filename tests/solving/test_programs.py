@@ -142,7 +142,9 @@ def test_the_events_that_a_program_left_are_in_the_log_and_counted(end, status, 
 
     assert lines(run / "usage.jsonl")[0]["status"] == status
     (info,) = list_eval_logs(str(run / "logs"))
-    (sample,) = read_eval_log(info).samples or ()
+    samples = read_eval_log(info).samples
+    assert samples
+    (sample,) = samples
     (kept,) = [event.data for event in sample.events if event.event == "info" and event.source == EVENTS]
     assert [event.get("tool_name") for event in kept] == [None, "terminal", "file_editor", None]
     by_outcome = {item.outcome: item for item in distributions(sessions_of_run(read_run(run)))}
