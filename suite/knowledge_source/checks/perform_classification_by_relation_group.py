@@ -7,10 +7,6 @@ import numpy as np
 
 WIDTHS = {"mlp": 3, "mlp_l1": 5, "mhsa": 4}
 SHARED = ("Oslo", "the OSLO", "USA", "America", "Kenya")
-LABELS = {
-    "words": lambda count: [f"row {number}" for number in range(count)],
-    "repeated numbers": lambda count: [number // 3 for number in range(count)],
-}
 
 
 def cases(seed):
@@ -92,31 +88,20 @@ def cases(seed):
     yield case("a strong signal", rows(sizes), signal=4.0)
     yield {"name": "experiment", "seed": seed % 1000}
 
-    for label, make in LABELS.items():
-        made = rows(sizes, shared=0.05)
-        yield case(
-            f"labels: {label}",
-            made,
-            every[generator.integers(7)],
-            "object",
-            (another(),),
-            labels=make(len(made)),
-            edge=True,
-        )
+    made, flags = rows(sizes, shared=0.05), every[generator.integers(7)]
+    repeated = [number // 3 for number in range(len(made))]
+    yield case("labels that repeat", made, flags, seeds=(another(),), labels=repeated, edge=True)
     for number in range(2):
         made = [[*row[:3], None if row[3] == "ND" else row[3], row[4]] for row in rows(sizes)]
         yield case(f"sources that are None {number}", made, edge=True)
         flags = every[generator.integers(6)]
         yield case(f"columns of other modules missing {number}", rows(sizes), flags, only=True, edge=True)
-        yield case(f"a feature far from 0 {number}", rows(sizes), layers=5, signal=3.0, offset=1e6, edge=True)
         yield case(f"a feature that does not vary {number}", rows(sizes), constant=True, edge=True)
     yield case("no row has a label", [["A", "B", "C", "ND", "geo"], ["D", "E", "F", None, "geo"]], edge=True)
     yield case("no rows", [], edge=True)
     yield case("no module", rows(sizes), (False, False, False), edge=True)
-    yield case("no module and no rows", [], (False, False, False), edge=True)
     yield case("unknown position", rows(sizes), position="last", columns=True, edge=True)
     yield case("empty position", rows(sizes), position="", columns=True, edge=True)
-    yield case("unknown position and no label", [["A", "B", "C", "ND", "geo"]], position="query", edge=True)
 
 
 def observe(case):
@@ -171,8 +156,6 @@ def activations(case):
             shape = (case["layers"], WIDTHS[module])
             cells = generator.normal(size=(len(is_pk), *shape))
             cells += generator.normal(size=shape) * case["signal"] * (is_pk - 0.5)
-            if "offset" in case:
-                cells[..., 0] = case["offset"] + cells[..., 0] / 100
             if case.get("constant"):
                 cells[..., 2] = 0.25
             there = other in POSITIONS or case.get("columns")

@@ -65,8 +65,8 @@ def cases(seed):
 
 
 def labels_of(count, kind):
-    """Labels of rows: numbers from 0, strings, or repeated numbers."""
-    return [list(range(count)), [f"row {number}" for number in range(count)], [7 - n // 2 for n in range(count)]][kind]
+    """Labels of rows: numbers from 0, numbers that fall, or repeated numbers."""
+    return [list(range(count)), [40 - n for n in range(count)], [7 - n // 2 for n in range(count)]][kind]
 
 
 def drawn_name(generator, most=4):

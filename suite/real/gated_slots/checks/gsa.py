@@ -98,9 +98,6 @@ def cases(seed):
         kind = "" if gated else ", no gates"
         for dtype in ("bfloat16", "float16"):
             yield edge(f"{dtype}{kind}", gated=gated, dtype=dtype, length=10, state=True)
-        for scale in (0.0, -uniform(0.2, 2.0)):
-            yield edge(f"scale {'of 0' if scale == 0 else 'below 0'}{kind}", {"scale": scale}, gated=gated, state=True)
-        yield edge("the same sizes, other values before" + kind, gated=gated, groups=1, before=True, state=True)
         for dtype in ("float32", "float64"):
             yield edge(
                 f"no gradient is needed, {dtype}{kind}", gated=gated, dtype=dtype, groups=1, state=True, frozen=True
@@ -141,9 +138,6 @@ def observe(case):
         return naive_recurrent_gsa(**part, **more, **case["options"])
 
     state = None if case["state"] is None else (inputs["keys"], inputs["values"])
-    if "before" in case:
-        other = {name: item.flip(1) for name, item in given.items() if name in INPUTS}
-        naive_recurrent_gsa(**other, **case["options"])
     with torch.set_grad_enabled("frozen" not in case):
         pieces = [slice(case["split"]), slice(case["split"], None)] if "split" in case else [slice(None)]
         outputs = []

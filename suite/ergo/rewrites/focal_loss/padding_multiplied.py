@@ -1,4 +1,4 @@
-"""Edge: Multiplies the padding's loss by 0, which leaves NaN what is NaN."""
+"""The losses of all pairs, those of padding multiplied by 0."""
 
 
 def forward(self, preds: Tensor, labels: Tensor) -> Tensor:
