@@ -112,6 +112,8 @@ EARLIER_EVIDENCE = {
         # An interpreter in root's home is read by this capability, within what the rules allow.
         "becomes_root": r"capabilities 000000000000000[04], no_new_privs 1, became root by \[\]",
         "bombs_dev_shm": "Permission denied: '/dev/shm/",
+        # Files on a disk cost more processor time than files in memory.
+        "bombs_inodes": "wrote more than 64 MB of files|took more than 2 s of processor time",
         "bombs_memory_by_copies": "Permission denied: '/proc/self/pagemap'",
         "bombs_sockets": "case 0: mismatch",
         "bombs_the_system_folders": r"wrote to \[\] of 0 folders",
