@@ -35,7 +35,7 @@ def opened(pids: Iterable[int]) -> Opened:
     unnamed: dict[int, int] = {}
     for pid in pids:
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-            for entry in os.scandir(f"/proc/{pid}/fd"):
+            for entry in _descriptors(pid):
                 with contextlib.suppress(FileNotFoundError, ProcessLookupError):
                     found = entry.stat()
                     if stat.S_ISSOCK(found.st_mode):
@@ -43,6 +43,16 @@ def opened(pids: Iterable[int]) -> Opened:
                     elif stat.S_ISREG(found.st_mode) and not found.st_nlink:
                         unnamed[found.st_ino] = found.st_blocks * 512
     return Opened(len(sockets), unnamed)
+
+
+def _descriptors(pid: int) -> Iterable[os.DirEntry[str]]:
+    try:
+        return os.scandir(f"/proc/{pid}/fd")
+    except PermissionError:
+        # The files of a process that is about to end, and has no memory any more, belong to root.
+        if Path(f"/proc/{pid}/statm").read_bytes().startswith(b"0 "):
+            return []
+        raise
 
 
 def mapped(pids: Iterable[int], folders: Sequence[Path]) -> dict[int, int]:
