@@ -20,19 +20,17 @@ def additions_sheets(found: Additions) -> list[Sheet]:
     parts: dict[str, list[Addition]] = {}
     for item in found.new:
         parts.setdefault(item.part, []).append(item)
-    columns = ("folder or file", "first version", "functions", "lines", "without GPU", "papers", "named in")
     by_part = sheet(
         title,
-        columns,
+        ("folder or file", "first version", "functions", "lines", "without GPU", "papers", "named in"),
         [_part(part, items) for part, items in parts.items()],
         numbers=("functions", "lines", "without GPU"),
         spare=("named in",),
     )
     shown = [item for item in found.new if item.lines >= FEWEST_LINES]
-    columns = ("target", "kind", "lines", "GPU", "callers", "first version", "papers", "named in", "parameters")
     each = sheet(
         f"{len(shown)} functions, classes and methods of {FEWEST_LINES} lines or more, of {len(found.new)}",
-        columns,
+        ("target", "kind", "lines", "GPU", "callers", "first version", "papers", "named in", "parameters"),
         map(_row, shown),
         numbers=("lines", "callers"),
         spare=("kind", "named in", "callers", "parameters"),
@@ -44,21 +42,15 @@ def _part(part: str, items: Sequence[Addition]) -> tuple[object, ...]:
     code = [item for item in items if item.kind != "class"]
     named = dict.fromkeys(paper for item in items for paper in item.papers)
     where = dict.fromkeys(item.named_in for item in items if item.papers)
-    first = [item for item in items if item.version == _first(items)]
     return (
         part,
-        _version(first[0]),
+        _version(min(items, key=lambda item: item.date)),
         len(code),
         sum(item.lines for item in code),
         sum(item.gpu == "no" for item in code),
         _papers(named),
         ", ".join(where),
     )
-
-
-def _first(items: Iterable[Addition]) -> str:
-    """Return the version of the earliest date; without dates, that of the first item."""
-    return min(items, key=lambda item: item.date).version
 
 
 def _row(item: Addition) -> tuple[object, ...]:
