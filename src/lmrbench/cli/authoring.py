@@ -12,15 +12,17 @@ from typer import Argument, Option
 from lmrbench.authoring.adversaries import accept as accept_finding
 from lmrbench.authoring.adversaries import finding_in
 from lmrbench.authoring.audit.suite import QUICK_SEEDS, audited
+from lmrbench.authoring.listing.versions import new_since, require_new
 from lmrbench.authoring.new import masking
 from lmrbench.authoring.new.making import NewTask, make, parsed, parsed_target
 from lmrbench.cli import options
 from lmrbench.cli.grading import select_one
 from lmrbench.cli.options import print_json
 from lmrbench.cli.terminal import progress, say, show, staged, warn
-from lmrbench.errors import TaskError
+from lmrbench.errors import TaskError, UsageError
 from lmrbench.files import write_whole
 from lmrbench.grading.forging import effects, fair_draw, logged_results
+from lmrbench.report.sheets.additions import additions_sheets
 from lmrbench.report.sheets.audit import draw_facts, draw_lines, effects_sheet
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 from lmrbench.sandbox.registry import open_pool
@@ -35,21 +37,31 @@ from lmrbench.text import counted, printable
 
 def new(
     places: Annotated[
-        list[str],
+        list[str] | None,
         Argument(
-            metavar="[REPOSITORY] TARGET",
+            metavar="[REPOSITORY] [TARGET]",
             help="A folder with Python files, but not with --source; and the function to mask: "
             "simclr.py::SimCLR.info_nce_loss.",
         ),
-    ],
-    to: Annotated[Path, Option("--to", metavar="DIR", help="The suite folder; the task goes to DIR/SLUG.")],
-    slug: Annotated[str, Option("--slug", metavar="SLUG", help="The paper's short name: simclr.")],
+    ] = None,
+    to: Annotated[
+        Path | None, Option("--to", metavar="DIR", help="The suite folder; the task goes to DIR/SLUG.")
+    ] = None,
+    slug: Annotated[str | None, Option("--slug", metavar="SLUG", help="The paper's short name: simclr.")] = None,
     source: Annotated[
         str | None,
         Option(
             metavar="SOURCE",
             help="Published code instead of REPOSITORY: NAME==VERSION of a package, ADDRESS@COMMIT of a Git "
-            "repository, or the address of a .tar.gz or .zip.",
+            "repository, or the address of a .tar.gz or .zip. With --since also NAME, for the newest version.",
+        ),
+    ] = None,
+    since: Annotated[
+        str | None,
+        Option(
+            metavar="VERSION",
+            help="An earlier version of the package. Without TARGET, list what is new since then; with TARGET, make "
+            "sure that it is new.",
         ),
     ] = None,
     command: Annotated[
@@ -69,6 +81,7 @@ def new(
     category: Annotated[
         str, Option(help="One of the categories in suite.toml; any name in a suite without that file.")
     ] = "training_objectives",
+    json: options.Json = False,
 ) -> None:
     """Make a task from a repository and a function.
 
@@ -76,11 +89,30 @@ def new(
     is listed. With --source nothing is copied: task.toml pins the published code by its digest, and it is fetched to
     the cache.
 
+    With --source and --since, and without TARGET, nothing is made: the functions, classes and methods that are new in a
+    package are listed, those that name a paper first. Nothing of the package is run. --json lists all of them.
+
     Files that exist are kept, so the same command continues after a change or after Ctrl-C.
     """
-    repository, target = parsed(places, source)
-    wanted = NewTask(to, slug, category, target, repository, source, command, tuple(beside or ()), paper)
+    if since is not None and source is None:
+        raise UsageError("--since: expected a package, as --source NAME")
+    if source is not None and since is not None and not places:
+        with staged() as (_, advance):
+            found = new_since(source, since, advance)
+        if json:
+            print_json(found.model_dump(mode="json"))
+        else:
+            show(*additions_sheets(found))
+        return
+    if json:
+        raise UsageError("--json: needs --source and --since, and no TARGET")
+    repository, target = parsed(places or (), source)
+    if to is None or slug is None:
+        raise UsageError("to make a task, name its suite and its paper: --to DIR --slug SLUG")
     with staged() as (_, advance):
+        if source is not None and since is not None:
+            source = require_new(source, since, target, advance)
+        wanted = NewTask(to, slug, category, target, repository, source, command, tuple(beside or ()), paper)
         task, decisions = make(wanted, say, advance)
     print(f"\nThe masked target:\n\n{printable(goal_signatures(task)[target], lines=True)}")
     try:

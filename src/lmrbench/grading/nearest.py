@@ -46,7 +46,12 @@ def _most_similar(files: Mapping[str, bytes], target: Target) -> FunctionNode | 
     for path, data in files.items():
         if not path.endswith(".py"):
             continue
-        for node in ast.walk(ast.parse(data)):
+        try:
+            tree = ast.parse(data)
+        except (SyntaxError, ValueError):
+            # Published packages contain templates and Python 2.
+            continue
+        for node in ast.walk(tree):
             if isinstance(node, FunctionNode) and ast.dump(node) != ast.dump(wanted):
                 ratio = difflib.SequenceMatcher(None, _described(wanted), _described(node)).ratio()
                 if ratio > best_ratio:

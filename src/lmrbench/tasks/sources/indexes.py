@@ -7,6 +7,7 @@ import sys
 import urllib.parse
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from lmrbench.errors import SourceError
@@ -24,12 +25,14 @@ class IndexedFile:
         address: the URL of the file.
         sha256: the digest of the file, or None if the index does not state it.
         yanked: the reason why the file was withdrawn, or None if it was not.
+        uploaded: the time of its upload, or None if the index does not state it.
     """
 
     name: str
     address: str
     sha256: str | None = None
     yanked: str | None = None
+    uploaded: datetime | None = None
 
 
 def indexed_files(project: str) -> Iterator[IndexedFile]:
@@ -65,7 +68,7 @@ def indexed_files(project: str) -> Iterator[IndexedFile]:
             continue
         for item in packages:
             yanked = (item.yanked_reason or "") if item.is_yanked else None
-            yield IndexedFile(item.filename, item.url, item.digests.get("sha256"), yanked)
+            yield IndexedFile(item.filename, item.url, item.digests.get("sha256"), yanked, item.upload_time)
     if unreachable:
         raise SourceError(f"no other index of pip's configuration holds it, and {unreachable}")
 

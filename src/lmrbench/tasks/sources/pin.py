@@ -6,19 +6,10 @@ import email.parser
 import re
 from pathlib import Path
 
-from packaging.utils import (
-    InvalidSdistFilename,
-    InvalidWheelFilename,
-    canonicalize_name,
-    parse_sdist_filename,
-    parse_wheel_filename,
-)
-from packaging.version import InvalidVersion, Version
-
-from lmrbench.errors import SourceError, UsageError
+from lmrbench.errors import UsageError
 from lmrbench.tasks.sources.fetch import digest_at
-from lmrbench.tasks.sources.indexes import IndexedFile, indexed_files
 from lmrbench.tasks.sources.origin import Source, tree_folder
+from lmrbench.tasks.sources.releases import Release, release_of, releases, version_in
 
 TO_SAY = "TODO"
 _COMMIT = re.compile(r"(?P<git>https?://.+)@(?P<commit>[0-9a-f]{40})")
@@ -36,11 +27,10 @@ def pinned(text: str) -> Source:
         UsageError: the text is malformed.
         SourceError: the version or the archive is not available.
     """
-    table: dict[str, str]
     if _PACKAGE.fullmatch(text):
-        file = _best_file(text)
-        table = {"package": text, "file": file.name, "sha256": file.sha256 or digest_at(file.address)}
-    elif match := _COMMIT.fullmatch(text):
+        name, _, version = text.partition("==")
+        return pinned_release(text, release_of(releases(name), name, version_in(f"--source {text}", version)))
+    if match := _COMMIT.fullmatch(text):
         table = match.groupdict()
     elif _ARCHIVE.fullmatch(text):
         table = {"archive": text, "sha256": digest_at(text)}
@@ -49,6 +39,13 @@ def pinned(text: str) -> Source:
             f"--source {text}: expected NAME==VERSION, ADDRESS@COMMIT with all 40 digits, or the address of a .tar.gz "
             "or .zip"
         )
+    return Source.model_validate({**table, "licence": TO_SAY, "imports": ()})
+
+
+def pinned_release(package: str, release: Release) -> Source:
+    """Return a release of a package, written as NAME==VERSION, as a source. Its digest may have to be computed."""
+    file = release.file
+    table = {"package": package, "file": file.name, "sha256": file.sha256 or digest_at(file.address)}
     return Source.model_validate({**table, "licence": TO_SAY, "imports": ()})
 
 
@@ -67,29 +64,3 @@ def _licence(metadata: Path) -> str:
     # Some packages put the whole text of the licence into this field.
     named = "" if "\n" in (fields["License"] or "") else fields["License"]
     return fields["License-Expression"] or named or "".join(classified[:1]).rpartition(":: ")[2]
-
-
-def _best_file(package: str) -> IndexedFile:
-    """Return the file of a version that runs on every machine."""
-    name, _, version = package.partition("==")
-    try:
-        wanted = (canonicalize_name(name), Version(version))
-    except InvalidVersion as error:
-        raise UsageError(f"--source {package}: {error}") from error
-    found = [item for item in indexed_files(name) if item.yanked is None and _release(item.name) == wanted]
-    if not found:
-        raise SourceError(
-            f"{package}: no index of pip's configuration holds a wheel for every machine or a source distribution of it"
-        )
-    return min(found, key=lambda item: not item.name.endswith(".whl"))
-
-
-def _release(file: str) -> tuple[str, Version] | None:
-    """Return the package and version of a file, or None if it does not run on every machine."""
-    try:
-        if not file.endswith(".whl"):
-            return parse_sdist_filename(file)
-        name, version, _, tags = parse_wheel_filename(file)
-    except (InvalidSdistFilename, InvalidWheelFilename):
-        return None
-    return (name, version) if any(tag.platform == "any" for tag in tags) else None

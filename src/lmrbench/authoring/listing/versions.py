@@ -1,0 +1,111 @@
+"""Compare two versions of a package of an index. Wheels are fetched to the cache, and nothing of them is run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from lmrbench.authoring.listing.additions import Addition, additions, dated
+from lmrbench.authoring.listing.definitions import Package, absent
+from lmrbench.errors import TaskError, UsageError
+from lmrbench.records import Record
+from lmrbench.tasks.model import Target
+from lmrbench.tasks.sources.fetch import fetch
+from lmrbench.tasks.sources.origin import Tree
+from lmrbench.tasks.sources.pin import pinned_release
+from lmrbench.tasks.sources.releases import Release, release_of, releases, version_in
+
+Advance = Callable[[str, int, int | None], None]
+_PACKAGE = re.compile(r"(?P<name>[\w.-]+)(==(?P<version>[\w.+!-]+))?")
+
+
+class Additions(Record):
+    """What is new in a version of a package.
+
+    Attributes:
+        package: The version, as NAME==VERSION.
+        date: Its date, as YYYY-MM-DD; empty if the index does not state it.
+        since: The earlier version.
+        new: What is new.
+    """
+
+    package: str
+    date: str
+    since: str
+    new: tuple[Addition, ...]
+
+
+def new_since(source: str, since: str, advance: Advance) -> Additions:
+    """List what a version of a package has and an earlier one has not.
+
+    Args:
+        source: The package, as NAME for its newest final version or NAME==VERSION.
+        since: The earlier version.
+        advance: Called with a stage's name, the amount done, and the total if it is known.
+
+    Raises:
+        UsageError: The package or a version is malformed, or `since` is not the earlier version.
+        SourceError: A version does not exist or cannot be fetched.
+    """
+    name, before, between = _compared(source, since)
+    current = between[-1]
+    files = _files(name, current, advance)
+    package = Package(files)
+    found = additions(files, package, Package(_files(name, before, advance)))
+
+    def opened() -> Iterator[tuple[str, str, Package]]:
+        for number, release in enumerate(between):
+            advance(f"versions of {name}", number, len(between))
+            content = package if release is current else Package(_files(name, release, advance))
+            yield str(release.version), release.date, content
+
+    new = tuple(dated(found, package, opened()))
+    return Additions(package=f"{name}=={current.version}", date=current.date, since=str(before.version), new=new)
+
+
+def require_new(source: str, since: str, target: Target, advance: Advance) -> str:
+    """Return the version of a package, as NAME==VERSION, in which a definition is new.
+
+    Args:
+        source: The package, as NAME for its newest final version or NAME==VERSION.
+        since: The earlier version.
+        target: The definition.
+        advance: Called with a stage's name, the amount done, and the total if it is known.
+
+    Raises:
+        UsageError: The package or a version is malformed, or `since` is not the earlier version.
+        SourceError: A version does not exist or cannot be fetched.
+        TaskError: The earlier version has the definition too.
+    """
+    name, before, between = _compared(source, since)
+    package, earlier = (Package(_files(name, release, advance)) for release in (between[-1], before))
+    if target in package.definitions and not absent(package, earlier, [target]):
+        raise TaskError(
+            f"{target}: is not new, {name}=={before.version} has it too; leave out TARGET to list what is new"
+        )
+    return f"{name}=={between[-1].version}"
+
+
+def _compared(source: str, since: str) -> tuple[str, Release, list[Release]]:
+    """Return the name, the earlier version, and the final versions after it up to the wanted one."""
+    match = _PACKAGE.fullmatch(source)
+    if match is None:
+        raise UsageError(f"--source {source}: --since compares versions of a package; expected NAME or NAME==VERSION")
+    name = match["name"]
+    wanted = version_in(f"--source {source}", match["version"]) if match["version"] else None
+    earlier = version_in(f"--since {since}", since)
+    known = releases(name)
+    newest = [item for item in known if not item.version.is_prerelease] or known
+    current = release_of(known, name, wanted) if wanted else newest[-1]
+    before = release_of(known, name, earlier)
+    if before.version >= current.version:
+        raise UsageError(f"--since {since}: is not before {name}=={current.version}; name an earlier version")
+    between = [item for item in newest if before.version < item.version < current.version]
+    return name, before, [*between, current]
+
+
+def _files(name: str, release: Release, advance: Advance) -> Tree:
+    source = pinned_release(f"{name}=={release.version}", release)
+    fetch(source, lambda done, total: advance(str(source), done, total))
+    return Tree(Path(name), source, {})

@@ -1,0 +1,106 @@
+"""The versions of a package on the indexes of pip's configuration, and their dates."""
+
+from __future__ import annotations
+
+from bisect import bisect
+from dataclasses import dataclass
+
+from packaging.utils import (
+    InvalidSdistFilename,
+    InvalidWheelFilename,
+    canonicalize_name,
+    parse_sdist_filename,
+    parse_wheel_filename,
+)
+from packaging.version import InvalidVersion, Version
+
+from lmrbench.errors import SourceError, UsageError
+from lmrbench.tasks.sources.indexes import IndexedFile, indexed_files
+
+# How many versions a message names.
+MOST_NAMED = 12
+
+
+@dataclass(frozen=True)
+class Release:
+    """A version of a package.
+
+    Attributes:
+        version: Its number.
+        file: Its wheel for every machine, or else its source distribution.
+    """
+
+    version: Version
+    file: IndexedFile
+
+    @property
+    def date(self) -> str:
+        """The date of its upload, as YYYY-MM-DD; empty if the index does not state it."""
+        return self.file.uploaded.date().isoformat() if self.file.uploaded else ""
+
+
+def releases(name: str) -> list[Release]:
+    """Return the versions of a package that have a file for every machine and are not withdrawn, the oldest first.
+
+    Raises:
+        SourceError: no index has such a file, or one can't be reached.
+    """
+    best: dict[Version, IndexedFile] = {}
+    for item in indexed_files(name):
+        version = _version(item.name, name) if item.yanked is None else None
+        if version is not None and (
+            version not in best or item.name.endswith(".whl") > best[version].name.endswith(".whl")
+        ):
+            best[version] = item
+    if not best:
+        raise SourceError(
+            f"{name}: no index of pip's configuration holds a wheel for every machine or a source distribution of it"
+        )
+    return [Release(version, best[version]) for version in sorted(best)]
+
+
+def release_of(known: list[Release], name: str, version: Version) -> Release:
+    """Return a version of a package.
+
+    Args:
+        known: The package's versions.
+        name: The name of the package.
+        version: The wanted version.
+
+    Raises:
+        SourceError: there is no such version; the message names those that are closest.
+    """
+    numbers = [item.version for item in known]
+    if version in numbers:
+        return known[numbers.index(version)]
+    start = max(0, min(bisect(numbers, version) - MOST_NAMED // 2, len(numbers) - MOST_NAMED))
+    near = ", ".join(map(str, numbers[start : start + MOST_NAMED]))
+    rest = len(numbers) - MOST_NAMED
+    more = f" and {rest} more" if rest > 0 else ""
+    raise SourceError(
+        f"{name}=={version}: no index of pip's configuration holds a wheel for every machine or a source distribution "
+        f"of it; there are {near}{more}"
+    )
+
+
+def version_in(place: str, text: str) -> Version:
+    """Parse a version. Raises UsageError with the place in the message if it is malformed."""
+    try:
+        return Version(text)
+    except InvalidVersion as error:
+        raise UsageError(f"{place}: {error}") from error
+
+
+def _version(file: str, name: str) -> Version | None:
+    """Return the version of a package's file, or None if the file does not run on every machine."""
+    try:
+        if file.endswith(".whl"):
+            project, version, _, tags = parse_wheel_filename(file)
+            if not any(tag.platform == "any" for tag in tags):
+                return None
+        else:
+            project, version = parse_sdist_filename(file)
+    except (InvalidSdistFilename, InvalidWheelFilename):
+        return None
+    # A folder of wheels holds other packages too.
+    return version if project == canonicalize_name(name) else None
