@@ -7,7 +7,6 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from tests import toy
 from tests.http_server import serving_files
 from tests.runs.examples import grade, usage, write
 from tests.web.helpers import HOSTILE, serious
@@ -204,9 +203,7 @@ def test_no_name_that_a_stranger_chose_becomes_a_path_and_none_is_endless(hostil
     others = {item.name for item in hostile.iterdir()} - own - {writing.MARKER}
     assert len(others) > 10
     assert all(
-        re.fullmatch(
-            r"((board|system|task)-[0-9a-f]{12}\.html|board-[0-9a-f]{12}-(rates|costs|categories|months)\.svg)", name
-        )
+        re.fullmatch(r"((board|system|task)-[0-9a-f]{12}\.html|board-[0-9a-f]{12}-(rates|costs|categories)\.svg)", name)
         for name in others
     )
     for file in html_of(hostile):
@@ -288,27 +285,6 @@ def test_a_leaderboard_names_setting_inputs_and_date_and_no_settings_of_the_othe
 
 def contents(folder):
     return {item.name: item.read_bytes() for item in folder.iterdir()}
-
-
-def test_a_leaderboard_draws_rates_over_the_months_of_dated_tasks(tmp_path):
-    suite = toy.copy_to(tmp_path / "suite")
-    for slug, day in {"old": "2019-12-24", "new": "2020-02"}.items():
-        table = toy.add_paper(suite, slug) / "task.toml"
-        table.write_text(table.read_text().replace("\n\n[[task]]", f'\npublished = "{day}"\n\n[[task]]', 1))
-    run = make(tmp_path / "run", {"alpha": 1, "beta": 2}, ["old/blend", "new/blend", "toy/blend"])
-
-    site = build(run, to=tmp_path / "site", suite=suite)
-
-    (board,) = json.loads((site / "data.json").read_text())["boards"]
-    months = {
-        item["system"]: {month: rate["correct"] for month, rate in item["months"].items()}
-        for item in board["standings"]
-    }
-    assert months == {"alpha": {"2019-12": 1, "2020-02": 0}, "beta": {"2019-12": 1, "2020-02": 1}}
-    (figure,) = site.glob("board-*-months.svg")
-    # The number of papers stands beside each month.
-    assert "2019-12 (1)" in figure.read_text()
-    assert figure.name in (site / board["page"]).read_text()
 
 
 def test_the_same_runs_give_the_same_bytes_and_only_a_site_is_replaced(tmp_path, toy_suite):

@@ -15,7 +15,7 @@ from lmrbench.cli.terminal import console, say, show, warn
 from lmrbench.errors import UsageError
 from lmrbench.files import write_whole
 from lmrbench.report.build import build
-from lmrbench.report.findings import kept_since, split, together
+from lmrbench.report.findings import together
 from lmrbench.report.render.text import markdown
 from lmrbench.report.sheets.answers import choose, failure_facts, failures, verdict_line
 from lmrbench.report.sheets.grading import failed_cases_sheet, failing_grades_sheet
@@ -32,14 +32,6 @@ def report(
     suite: options.Suite = None,
     json: options.Json = False,
     as_markdown: options.Markdown = False,
-    since: Annotated[
-        str | None,
-        Option(metavar="DATE", help="Report only tasks whose methods could not be read before YYYY-MM-DD or YYYY-MM."),
-    ] = None,
-    cutoff: Annotated[
-        str | None,
-        Option(metavar="DATE", help="Also split the rates at a date, such as the end of a model's training data."),
-    ] = None,
     html: Annotated[
         Path | None, Option(metavar="FILE", help="Also write an HTML page with all tables, notes and figures.")
     ] = None,
@@ -60,10 +52,6 @@ def report(
     failed, are listed separately and omitted from the rates.
     """
     findings = together([read_run(folder) for folder in run_folders(runs)], suite, labels or ())
-    if since is not None:
-        findings = kept_since(findings, options.day(since, "--since"))
-    if cutoff is not None:
-        findings = split(findings, options.day(cutoff, "--cutoff"))
     for warning in findings.warnings:
         warn(warning)
     made = build(findings)

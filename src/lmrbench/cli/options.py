@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Option
 
-from lmrbench.errors import UsageError
-from lmrbench.tasks.dates import first_day
 from lmrbench.tasks.model import Tier
 
 ADVANCED = "Advanced"
@@ -84,18 +81,6 @@ Patterns = Annotated[list[str] | None, Argument(metavar="[TASK]...", help=PATTER
 Papers = Annotated[list[str] | None, Argument(metavar="[PAPER]...", help=PATTERN_HELP)]
 Json = Annotated[bool, Option("--json", help="Print JSON on standard output instead of a table.")]
 Markdown = Annotated[bool, Option("--markdown", help="Print Markdown.")]
-
-
-def day(text: str, option: str) -> date:
-    """Return the date in an option; of a month, its first day.
-
-    Raises:
-        UsageError: The text is not a date.
-    """
-    try:
-        return first_day(text)
-    except ValueError as error:
-        raise UsageError(f"{option}: {error}") from error
 
 
 def print_json(value: object) -> None:

@@ -86,9 +86,7 @@ def _repository(files: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def _told(task: Task) -> dict[str, bytes]:
-    told = {"paper", "name", "category", "context", "siblings"}
-    # Dates are for reports: no solver is told them, and correcting one leaves every digest as it is.
-    entry = task.model_dump(mode="json", include=told, exclude={"paper": {"published", "released"}})
+    entry = task.model_dump(mode="json", include={"paper", "name", "category", "context", "siblings"})
     if not task.paper.requirements:
         # Papers without requirements keep the digest that they had before requirements were introduced.
         del entry["paper"]["requirements"]

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Literal, Self, get_args
+from typing import Annotated, Literal, get_args
 
 from packaging.requirements import InvalidRequirement, Requirement
-from packaging.version import InvalidVersion, Version
-from pydantic import AfterValidator, Field, HttpUrl, StringConstraints, ValidationError, model_validator
+from pydantic import AfterValidator, Field, HttpUrl, StringConstraints, ValidationError
 
 from lmrbench.records import Record
-from lmrbench.tasks.dates import Day, first_day
 
 
 def _stays_inside(text: str) -> str:
@@ -193,28 +191,6 @@ def _requirement(text: str) -> str:
     return text
 
 
-def _version(text: str) -> str:
-    try:
-        Version(text)
-    except InvalidVersion as error:
-        raise ValueError(f"{text!r} is not a version, such as 1.2.0") from error
-    return text
-
-
-class Release(Record):
-    """The first release of a package that contained the method of a paper.
-
-    Attributes:
-        package: The name of the package on PyPI.
-        version: The version in which the method first appeared, which need not be the one that a source pins.
-        date: The day of its upload.
-    """
-
-    package: Annotated[str, StringConstraints(pattern=r"^[\w.-]+$")]
-    version: Annotated[str, AfterValidator(_version)]
-    date: Day
-
-
 class Paper(Record):
     """A paper, as described by `[paper]` of task.toml.
 
@@ -225,8 +201,6 @@ class Paper(Record):
         venue: The venue.
         url: The address of the paper.
         code: The address of its published code.
-        published: The date of its first version: the first one on arXiv, or else that of the proceedings.
-        released: The first release of its method in a package, if it is in one.
         requirements: The packages that its code needs, in pip's syntax. They are met by the installation of lmrbench
             or by an environment built for the paper (`lmrbench setup env build`).
     """
@@ -237,21 +211,7 @@ class Paper(Record):
     venue: str = Field(min_length=1)
     url: HttpUrl
     code: HttpUrl | None = None
-    published: Day | None = None
-    released: Release | None = None
     requirements: tuple[Annotated[str, AfterValidator(_requirement)], ...] = ()
-
-    @model_validator(mode="after")
-    def _published_by_its_year(self) -> Self:
-        if self.published and first_day(self.published).year > self.year:
-            raise ValueError(f"published: {self.published} is later than the year of publication, {self.year}")
-        return self
-
-    @property
-    def public_since(self) -> str | None:
-        """The date from which on its method could be read, in the paper or in a package; None if it is not known."""
-        known = [self.published, self.released.date if self.released else None]
-        return min(filter(None, known), key=first_day, default=None)
 
 
 @dataclass(frozen=True, eq=False)

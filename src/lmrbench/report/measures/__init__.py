@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 # In the order of a report. A new measure is a new module and its name here.
 MODULES = (
     "rates",
-    "dates",
     "forensic",
     "horizon",
     "failures",

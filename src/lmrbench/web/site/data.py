@@ -23,7 +23,6 @@ from lmrbench.records import grouped
 from lmrbench.report.findings import Findings, Group, system_names, systems_of, unique
 from lmrbench.report.measures.attempts import attempts
 from lmrbench.report.measures.comparison import comparisons
-from lmrbench.report.measures.dates import by_month
 from lmrbench.report.measures.effort import effort
 from lmrbench.report.measures.endings import statuses
 from lmrbench.report.measures.rates import rates
@@ -145,7 +144,6 @@ def board(way: Way, suite: str, group: Group, findings: Findings, runs: Iterable
     of_system = {system: item for item in runs for system in systems_of(item.run)}
     overall = rates(grades, usages, lambda task: "all").get("all", {})
     of_categories = rates(grades, usages, lambda task: short(findings.categories[task]))
-    of_months = by_month(findings)
     several, efforts, endings = attempts(grades), effort(grades, usages), statuses(usages)
     standings = [
         Standing(
@@ -157,7 +155,6 @@ def board(way: Way, suite: str, group: Group, findings: Findings, runs: Iterable
             attempts=several[system][-1] if system in several else None,
             effort=efforts.get(system),
             categories={name: items[system] for name, items in of_categories.items() if system in items},
-            months={month: items[system] for month, items in of_months.items() if system in items},
             endings=endings.get(system, {}),
         )
         for system, rate in overall.items()
@@ -268,7 +265,6 @@ def _task(name: str, tier: str, grades: Sequence[Grade], task: Task | None) -> T
         title=task.paper.title if task else None,
         venue=task.paper.venue if task else None,
         year=task.paper.year if task else None,
-        public_since=task.paper.public_since if task else None,
         url=str(task.paper.url) if task else None,
         instruction=task.instruction.strip() if task else None,
         audited=_audited(certificate) if certificate else None,

@@ -50,7 +50,6 @@ class Standing(Record):
     Attributes:
         attempts: The estimates for the largest k.
         effort: None if no usage was recorded.
-        months: The rates by the month that tasks are from, in order; tasks without a date are left out.
     """
 
     system: str
@@ -61,7 +60,6 @@ class Standing(Record):
     attempts: Attempts | None
     effort: Effort | None
     categories: dict[str, Rate]
-    months: dict[str, Rate]
     endings: dict[AnswerStatus, int]
 
 
@@ -126,7 +124,6 @@ class TaskInfo(Record):
     """A task. If no suite here has the task, the unknown fields are None.
 
     Attributes:
-        public_since: The date from which on its method could be read.
         instruction: The task's own instruction, as Markdown.
         outdated: The number of its answers that were graded by another version of the task.
     """
@@ -138,7 +135,6 @@ class TaskInfo(Record):
     title: str | None
     venue: str | None
     year: int | None
-    public_since: str | None
     url: str | None
     instruction: str | None
     audited: Audited | None
