@@ -72,26 +72,31 @@ def cases(seed):
     yield advantages("many responses", rows=40, steps=3, kind="any")
     yield advantages("long responses", rows=2, steps=integer(60, 70), kind="ended")
 
-    def loss(name, kinds=("ended", "any"), rows=None, steps=None, moved=0.4, dtype="float64", **more):
+    def loss(name, kinds=("ended", "any"), rows=None, steps=None, moved=0.4, dtype="float64", later=(), **more):
         rows, steps = rows or integer(3, 5), steps or integer(6, 9)
         settings = {"epsilon": uniform(0.1, 0.4), "value_clip_range": uniform(0.2, 0.6), "value_coeff": uniform(0.2, 2)}
         settings |= more.pop("settings", {})
         old, given = -normal(rows, steps).abs(), {"advantages": normal(rows, steps), "old_values": normal(rows, steps)}
         new, change = old + normal(rows, steps, scale=moved), normal(rows, steps, scale=moved)
         returns = given["old_values"] + normal(rows, steps)
-        bound = settings["value_clip_range"]
+        changed = [settings]
+        for item in later:
+            changed.append(changed[-1] | item)
         # What clipping decides is clear: no ratio and no value is at an end of its range, no return midway between.
         for _ in range(3):
-            new = new + 0.02 * (((new - old).exp() - 1).abs() - settings["epsilon"]).abs().lt(2e-3)
-            change = change + 0.02 * (change.abs() - bound).abs().lt(2e-3)
-            middle = given["old_values"] + (change + change.clamp(-bound, bound)) / 2
-            returns = returns + 0.05 * ((returns - middle).abs().lt(2e-3) & change.abs().gt(bound))
+            for item in changed:
+                bound = item["value_clip_range"]
+                new = new + 0.02 * (((new - old).exp() - 1).abs() - item["epsilon"]).abs().lt(2e-3)
+                change = change + 0.02 * (change.abs() - bound).abs().lt(2e-3)
+                middle = given["old_values"] + (change + change.clamp(-bound, bound)) / 2
+                returns = returns + 0.05 * ((returns - middle).abs().lt(2e-3) & change.abs().gt(bound))
         given |= {"old": old, "new": new, "values": given["old_values"] + change, "returns": returns}
         return {
             "name": f"loss, {name}",
             "given": {name: given[name] for name in NAMES},
             "masks": [mask(rows, steps, kind) for kind in kinds],
             "settings": settings,
+            "later": list(later),
             "dtype": dtype,
             "wanted": ["new", "values"],
             "weight": uniform(0.5, 2),
@@ -121,7 +126,13 @@ def cases(seed):
     yield advantages("tensors that are not contiguous", kind="any", transposed=True, edge=True)
     yield loss("tensors that are not contiguous", transposed=True, edge=True)
     for name in ("epsilon", "value_clip_range", "value_coeff"):
-        yield loss(f"{name} is 1", settings={name: 1.0}, moved=1.4, edge=True)
+        for value in (0.0, 1.0):
+            yield loss(f"{name} is {value:g}", settings={name: value}, moved=0.4 + value, edge=True)
+    given = loss("advantages of 0", rows=6, moved=1.0, edge=True)
+    given["given"]["advantages"][torch.rand(given["given"]["old"].shape, generator=generator) < 0.5] = 0.0
+    yield given
+    later = [{"epsilon": 0.05}, {"value_clip_range": 1.1}, {"value_coeff": 3.0}, {"epsilon": 0.7}]
+    yield loss("settings that change", later=later, moved=0.7, edge=True)
     yield loss("other inputs in the second call", again=True, edge=True)
     given, far = loss("values far from 0", edge=True), uniform(800, 2000)
     given["given"] |= {name: far + given["given"][name] for name in ("old_values", "values", "returns")}
@@ -188,10 +199,11 @@ def _loss(case, dtype):
     masks = [item for item in both if item is not None]
     before = [item.detach().clone() for item in (*given.values(), *masks)]
     numbers, facts = [], []
-    calls = [(list(given.values()), both)]
+    calls = [(change, list(given.values()), both) for change in ({}, *case["later"])]
     if case.get("again"):
-        calls.append(([item.flip(0) for item in given.values()], both[::-1]))
-    for items, chosen in calls:
+        calls.append(({}, [item.flip(0) for item in given.values()], both[::-1]))
+    for change, items, chosen in calls:
+        vars(module).update(change)
         found = module(*items, *chosen)
         numbers.append([item.detach() for item in found])
         facts += [_described(found), [module.epsilon, module.value_clip_range, module.value_coeff]]
