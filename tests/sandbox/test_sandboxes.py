@@ -307,7 +307,7 @@ def programs(tmp_path):
 
 
 def test_packages_below_shown_folders_are_hidden_at_any_depth(programs, monkeypatch):
-    monkeypatch.setattr(bubblewrap, "_LIBRARY_FOLDERS", (*bubblewrap._LIBRARY_FOLDERS, str(programs)))
+    monkeypatch.setattr(bubblewrap, "LIBRARY_FOLDERS", (*bubblewrap.LIBRARY_FOLDERS, str(programs)))
     code = f"import os\nprint(sorted(folder for folder, _, files in os.walk({str(programs)!r}) if files))"
     # Without the private folder /tmp, in which the test's own folder may lie.
     command = BubblewrapSandbox().command(["-c", code], Layout([], [], ["/dev/shm"]), {}, None)

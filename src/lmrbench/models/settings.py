@@ -89,8 +89,8 @@ class Settings(Part):
     )
     agent: str = _option(
         "react",
-        "Agent: react, plan (react after a plan), or an installed program: claude_code, codex_cli, mini_swe_agent, "
-        "openhands.",
+        "Agent: react, plan (react after a plan), or an installed program: claude_code (with lmrbench[agents]), "
+        "codex_cli, mini_swe_agent, openhands.",
         only="agent",
     )
     agent_command: str = _option(
