@@ -149,8 +149,10 @@ def machine(monkeypatch):
         working.update(names)
 
     working = set()
-    fakes = {name: lambda secrets, name=name: Fake(name) for name in (*registry.PREFERRED, "process")}
+    preferred = ("bubblewrap", "landlock", "docker")
+    fakes = {name: lambda secrets, name=name: Fake(name) for name in (*preferred, "process")}
     monkeypatch.setattr(registry, "_OWN", fakes)
+    monkeypatch.setattr(registry, "PREFERRED", preferred)
     registry.first_that_works.cache_clear()
     yield works
     registry.first_that_works.cache_clear()
