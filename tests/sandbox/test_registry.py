@@ -149,10 +149,8 @@ def machine(monkeypatch):
         working.update(names)
 
     working = set()
-    preferred = ("bubblewrap", "landlock", "docker")
-    fakes = {name: lambda secrets, name=name: Fake(name) for name in (*preferred, "process")}
+    fakes = {name: lambda secrets, name=name: Fake(name) for name in (*registry.PREFERRED, "process")}
     monkeypatch.setattr(registry, "_OWN", fakes)
-    monkeypatch.setattr(registry, "PREFERRED", preferred)
     registry.first_that_works.cache_clear()
     yield works
     registry.first_that_works.cache_clear()
