@@ -25,7 +25,7 @@ from lmrbench.report.sheets.grading import failures_sheet, missing_lines, shares
 from lmrbench.runs.folder import read_submissions, require_known
 from lmrbench.runs.places import RUNS, require_built_in, run_name, seeds_of, source_of
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
-from lmrbench.sandbox.registry import executor_of, sandbox_name
+from lmrbench.sandbox.registry import executor_of
 from lmrbench.tasks.submission import Answer, Submission
 from lmrbench.text import counted
 
@@ -223,5 +223,4 @@ def _print(
         show(failures)
         say(f"`lmrbench why {folder} TASK` shows all failed cases of an answer")
     show(speeds_sheet(results))
-    where = f"sandbox {sandbox_name(way.sandbox)}, seed {', '.join(map(str, seeds))}"
-    say(f"{counted(len(results), 'grade')} in {folder} ({where})")
+    say(f"{counted(len(results), 'grade')} in {folder} (sandbox {way.sandbox}, seed {', '.join(map(str, seeds))})")

@@ -48,8 +48,8 @@ Sandbox = Annotated[
     advanced(
         "--sandbox",
         metavar="NAME",
-        help="The back end that answers are graded in, one of those that `lmrbench setup doctor` lists; auto takes the "
-        "first that works of bubblewrap, landlock and docker; process hides nothing (docs/security.md).",
+        help="The back end that answers are graded in, one of those that `lmrbench setup doctor` lists; process hides "
+        "nothing (docs/security.md).",
     ),
 ]
 Workers = Annotated[int | None, advanced("--workers", min=1, help="Number of warm workers; by default one per core.")]

@@ -31,7 +31,7 @@ from lmrbench.grading.reading import read_in_one_layout
 from lmrbench.grading.records import CaseVerdict, Grade, GradeTerms
 from lmrbench.grading.verdicts import JobVerdicts, all_missing, case_seconds, check_seconds, shortened
 from lmrbench.sandbox.protocol import Job, Outcome, WorkerPool
-from lmrbench.sandbox.registry import open_executor, sandbox_name
+from lmrbench.sandbox.registry import open_executor
 from lmrbench.tasks.digests import files_digest, grading_digest
 from lmrbench.tasks.loading import load_suite, suite_folder, suite_folders
 from lmrbench.tasks.model import Task
@@ -88,7 +88,7 @@ class Grader:
     @property
     def sandbox(self) -> str:
         """The name of the back end."""
-        return self._given.sandbox.name if self._given else sandbox_name(self.plan.sandbox)
+        return self._given.sandbox.name if self._given else self.plan.sandbox
 
     def grade(self, task: str, candidate: str | Mapping[str, str]) -> Grade:
         """Grade one candidate under a fresh seed, as a reward for training.

@@ -9,8 +9,7 @@ from typing import Literal, Protocol
 
 from lmrbench.tasks.model import Limits
 
-# The first back end that works on this machine; see `registry.sandbox_name`.
-DEFAULT_SANDBOX = "auto"
+DEFAULT_SANDBOX = "bubblewrap"
 CaseStatus = Literal["observed", "raised", "timeout", "died", "missing"]
 
 

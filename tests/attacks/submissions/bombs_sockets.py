@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import signal
 import socket
 import time
 
@@ -12,15 +13,11 @@ EVIDENCE = r"used more than 256 MB of memory"
 MESSAGE = b"x" * (100 << 10)
 
 
-def _fill(filled):
-    pairs, kinds = [], [socket.SOCK_DGRAM, socket.SOCK_STREAM]
-    while kinds:
-        try:
-            pairs.append(socket.socketpair(socket.AF_UNIX, kinds[0]))
-        except OSError:
-            # Refused, or as many as there may be.
-            kinds.pop(0)
-        else:
+def _fill():
+    pairs = []
+    with contextlib.suppress(OSError):
+        while True:
+            pairs.append(socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM))
             for end in pairs[-1]:
                 end.setblocking(False)
                 with contextlib.suppress(OSError):
@@ -28,18 +25,18 @@ def _fill(filled):
                 with contextlib.suppress(BlockingIOError):
                     for _ in range(4):
                         end.send(MESSAGE)
-    os.write(filled, b"x")
-    time.sleep(60)
+    os.kill(os.getpid(), signal.SIGSTOP)
 
 
 def score(logits, lengths):
     if len(lengths) == 2:
-        told, filled = os.pipe()
+        children = []
         for _ in range(8):
-            if os.fork() == 0:
-                _fill(filled)
+            children.append(os.fork())
+            if children[-1] == 0:
+                _fill()
                 os._exit(0)
-        for _ in range(8):
-            os.read(told, 1)
+        for pid in children:
+            os.waitpid(pid, os.WUNTRACED)
         time.sleep(0.5)
     return report(torch.zeros(len(lengths)))

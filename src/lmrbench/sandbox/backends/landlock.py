@@ -66,11 +66,11 @@ class LandlockSandbox(Sandbox):
         """
         if not abi():
             raise SandboxError("this kernel has no Landlock, or was started without it")
-        shown = importable_paths(imports, environment)
         scratch = Path(tempfile.mkdtemp(prefix="lmrbench-"))
         writable, packages = scratch / "tmp", scratch / "packages"
         writable.mkdir(mode=0o700)
         packages.mkdir()
+        shown = importable_paths(imports, environment)
         for name, path in shown.items():
             (packages / name).symlink_to(path)
         readable = [*map(str, (packages, WORKER_PROGRAM, *shown.values(), *([] if tree is None else [tree])))]

@@ -36,8 +36,7 @@ def opened(pids: Iterable[int]) -> Opened:
     for pid in pids:
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             for entry in _descriptors(pid):
-                # Closed meanwhile, or of a process that has begun to end, which may not be read any more.
-                with contextlib.suppress(OSError):
+                with contextlib.suppress(FileNotFoundError, ProcessLookupError):
                     found = entry.stat()
                     if stat.S_ISSOCK(found.st_mode):
                         sockets.add(found.st_ino)
