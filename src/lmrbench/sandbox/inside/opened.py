@@ -36,7 +36,8 @@ def opened(pids: Iterable[int]) -> Opened:
     for pid in pids:
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             for entry in _descriptors(pid):
-                with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                # Closed meanwhile, or of a process that has begun to end, which may not be read any more.
+                with contextlib.suppress(OSError):
                     found = entry.stat()
                     if stat.S_ISSOCK(found.st_mode):
                         sockets.add(found.st_ino)
