@@ -2,10 +2,11 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-lowest test-docker docker-base test-verifiers agents openhands-root coverage quick fuzz audit audit-real draws suite-page format lint docs bench performance clean
+.PHONY: demo test test-lowest test-python test-docker docker-base test-harbor harbor-base test-verifiers agents openhands-root coverage quick fuzz audit audit-real draws suite-page format lint docs bench performance clean
 
 demo: .venv/installed system
 	$(BIN)/lmrbench grade --golden --mask --wrong --most 3 --fail-fast --out runs/demo
+	$(BIN)/lmrbench report runs/demo
 
 test: .venv/installed system browser lint
 	$(BIN)/lmrbench task audit --quick
@@ -106,6 +107,34 @@ docker-base:
 test-docker: .venv/installed docker-base
 	LMRBENCH_BASE_IMAGE=lmrbench-base $(BIN)/pytest -n 2 --dist worksteal -m docker
 
+HARBOR_ROOT ?= /opt/harbor
+# Exports four tasks, lints them, and runs Harbor's oracle and an agent that does nothing; takes a quarter of an hour.
+test-harbor: .venv/installed $(HARBOR_ROOT)/harbor harbor-base
+	LMRBENCH_HARBOR=$(HARBOR_ROOT)/harbor LMRBENCH_HARBOR_BASE=lmrbench-harbor \
+		$(BIN)/pytest -m docker tests/integrations/test_harbor.py
+
+# Harbor in a root of Debian 13, because it needs Python 3.12 or newer; needs root.
+$(HARBOR_ROOT)/harbor:
+	command -v debootstrap >/dev/null || { apt-get update -qq && apt-get install -y -qq debootstrap >/dev/null; }
+	debootstrap --variant=minbase --include=python3-venv,ca-certificates,docker-cli,docker-compose,docker-buildx \
+		trixie $(HARBOR_ROOT) >/dev/null
+	cp -L /etc/resolv.conf /etc/hosts $(HARBOR_ROOT)/etc/
+	cp -L /etc/ssl/certs/ca-certificates.crt $(HARBOR_ROOT)/etc/ssl/certs/
+	chroot $(HARBOR_ROOT) python3 -m venv /opt/harbor
+	chroot $(HARBOR_ROOT) /opt/harbor/bin/pip install --quiet --no-cache-dir harbor==0.26.0
+	install -m 755 environments/harbor $@
+
+# An image that stands for the base image of Harbor's tasks, without Docker Hub. It has the Python of Debian 12, and the
+# wheel of torch that is installed here.
+harbor-base: .venv/installed docker-base
+	folder=$$(mktemp -d) && debootstrap --variant=minbase --include=python3-pip,ca-certificates bookworm $$folder >/dev/null \
+		&& rm $$folder/usr/lib/python3*/EXTERNALLY-MANAGED \
+		&& cp -L /etc/ssl/certs/ca-certificates.crt $$folder/etc/ssl/certs/ \
+		&& $(BIN)/pip download --quiet --no-deps --dest $$folder/srv/wheels $(PIP_OPTIONS) \
+			torch==$$($(BIN)/python -c 'from importlib.metadata import version; print(version("torch"))') \
+		&& tar -C $$folder -c . | docker import --change 'ENV PIP_FIND_LINKS=/srv/wheels PIP_CERT=/etc/ssl/certs/ca-certificates.crt' \
+			- lmrbench-harbor >/dev/null && rm -rf $$folder
+
 # Coding agents that `make test` runs if LMRBENCH_AGENTS names their folders. They lie outside of the checkout, which holds
 # answers and is hidden from agents. Without npm, there is no Claude Code.
 AGENTS ?= $(HOME)/.local/share/lmrbench-agents
@@ -140,6 +169,11 @@ test-lowest: .venv/installed system
 		-e '.[docker,figures,real,texts]'
 	$(BIN)/uv pip install --quiet --python $(LOWEST)/python axe-playwright-python hypothesis pytest pytest-xdist
 	$(LOWEST)/pytest -n auto --dist worksteal -m "not slow and not docker"
+
+# The tests on Python 3.13 or 3.14, in a root of the Debian release that has it. It is made once, in the user's cache. Needs
+# root. Tests that need torch are skipped, as in `test-lowest`. TESTS are further arguments of pytest.
+test-python:
+	environments/test-python $(PYTHON) $(TESTS)
 
 # verifiers and Inspect need different versions of openai, so its tests have an environment of their own.
 test-verifiers: system

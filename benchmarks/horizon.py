@@ -129,13 +129,14 @@ def page(found: dict[tuple[float, str, int], list[Width]], systems: int) -> str:
 
 TEXT = """# The reproduction horizon
 
-The horizon of a system, K50, is the number of changes at which it solves half of the
-[forensic tasks](forensic-tasks.md). A better system has a larger horizon.
+In a [forensic task](forensic-tasks.md), an agent looks for undocumented changes of a program in its logs. The horizon
+of a system, K50, is the number of changes per task at which it solves half of the tasks. A better system has a larger
+horizon.
 
 The model is logistic in the logarithm of the number of changes, with a slope and an effect of each paper. Its prior is
 flat in the logarithm of K50 between 0.25 and 32. The estimate is the posterior median, and the interval is the central
-95% of the posterior. `lmrbench report` shows both for every run with forensic tasks, draws the curve, and compares each
-two systems by the ratio of their horizons, with the same effects of papers for both.
+95% of the posterior. `lmrbench report` shows the horizon of every run with forensic tasks, draws its curve, and
+estimates the ratio of the horizons of two systems, with the same effects of papers for both.
 
 `lmrbench horizon --model MODEL` measures the horizon of an agent. It draws new tasks in batches and chooses the paper
 and the number of changes of each one, so that its outcome says most about K50. It stops after `--tasks` tasks, or when
@@ -144,9 +145,9 @@ the interval is as narrow as `--width` asks for.
 ## Accuracy
 
 This page was written by `python benchmarks/horizon.py`. {systems} systems were simulated for each true horizon, with 20
-papers, slopes of {slopes} and effects of papers with a standard deviation of {spreads} (natural logarithm). The ladder
-asks for all numbers of changes equally often. The adaptive design chooses four tasks at a time, each with the number of
-changes whose outcome says most about the horizon.
+papers, slopes of {slopes} and effects of papers with a standard deviation of {spreads} (natural logarithm). The fixed
+design, *ladder*, cycles through all numbers of changes of published tasks. The adaptive design chooses four tasks at a
+time, each with the number of changes whose outcome says most about the horizon.
 
 Bias is the geometric mean of the estimates over the true horizon, less one. Coverage is the share of intervals that
 hold the true horizon. Width is the geometric mean of the upper end over the lower end.
@@ -155,11 +156,12 @@ hold the true horizon. Width is the geometric mean of the upper end over the low
 |--:|--:|--:|--:|--:|--:|--:|--:|
 {rows}
 
-Over all horizons, at least {least:.0%} of the intervals of either design hold the true horizon, whatever the number of
-tasks. After 12 and 24 tasks, the adaptive design has intervals of width {quarter:.1f} and {half:.1f}; after 24 and
-48 tasks, the ladder has {fixed_half:.1f} and {whole:.1f}.
+Averaged over the horizons, at least {least:.0%} of the intervals of either design hold the true horizon after 12, 24
+and 48 tasks; single cells vary more. After 24 tasks, the adaptive design's interval has a width of {half:.1f}, and the
+ladder's of {fixed_half:.1f}; after 48 tasks the ladder's has {whole:.1f}. After 12 tasks, the adaptive design's has
+{quarter:.1f}.
 
-At the ends of the scale, bias is inevitable: below one change and above twelve there are no tasks.
+Tasks have 1 to 12 changes, so horizons below and above are extrapolated and biased.
 """
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from importlib.util import find_spec
 import pytest
 from tests import toy
 
+from lmrbench.sandbox import registry
 from lmrbench.sandbox.registry import open_pool
 from lmrbench.tasks.loading import load_suite
 
@@ -49,6 +50,8 @@ def sandboxes_where_they_are_marked(request, monkeypatch, no_bubblewrap):
     """Fail a test that opens a sandbox and is not marked: `make quick` would need one."""
     if request.node.get_closest_marker("sandbox") is None:
         monkeypatch.setenv("PATH", f"{no_bubblewrap}{os.pathsep}{os.environ['PATH']}")
+        # Or else `auto` would take another.
+        monkeypatch.setattr(registry, "PREFERRED", ("bubblewrap",))
 
 
 @pytest.fixture(scope="session", autouse=True)

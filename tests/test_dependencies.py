@@ -88,6 +88,7 @@ def test_grading_and_its_report_need_no_extra_and_figures_name_theirs(toy_suite,
         )
 
 
+@pytest.mark.sandbox
 @pytest.mark.parametrize(
     ("name", "said"),
     [

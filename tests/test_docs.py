@@ -4,8 +4,11 @@ import pkgutil
 import re
 import runpy
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+
+from lmrbench.cli import COMMANDS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), *sorted(ROOT.glob("*.md"))]
@@ -39,3 +42,14 @@ def test_the_modules_that_a_page_names_are_there(name):
     named = re.findall(r"`([\w./]+\.py)`", (ROOT / name).read_text("utf-8"))
     assert named
     assert not [path for path in named if not any(module.endswith(f"/{path}") for module in modules)]
+
+
+def test_the_page_of_commands_has_the_options_of_each():
+    add = runpy.run_path(str(ROOT / "docs" / "hooks.py"))["on_page_markdown"]
+    page = add("# Commands", page=SimpleNamespace(file=SimpleNamespace(src_uri="commands.md")))
+    for name, entry in COMMANDS.items():
+        for words in (f"lmrbench {name}", *(f"lmrbench {name} {inner}" for inner in entry.entries)):
+            _, found, text = page.partition(f"# `{words}`\n")
+            assert found
+            assert text.strip().startswith(entry.entries.get(words.rpartition(" ")[2], entry).help.removesuffix("."))
+    assert "--model MODEL" in page.replace("`", "")

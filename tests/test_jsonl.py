@@ -54,7 +54,7 @@ def test_a_cut_line_longer_than_the_read_block_is_forgotten_whole(tmp_path):
     [
         (b"not json", "is not JSON: "),
         (b"[]", "is not a JSON object"),
-        (b'{"system": "a"}', "task: Field required"),
+        (b'{"system": "a"}', "task: is missing"),
         (b'{"system":"a","task":"b","code":"","sample":-1}', "sample: "),
         (b'{"system":"a","task":"b","code":"","extra":1}', "extra: unknown key"),
     ],

@@ -116,7 +116,7 @@ def validated(values: dict[str, Any], model: type[AnyRecord], place: str) -> Any
 
 
 def first_problem(error: ValidationError, key: str = "") -> str:
-    """Return the first problem of a failed validation as one line, such as `limits.seconds: Field required`.
+    """Return the first problem of a failed validation as one line, such as `limits.seconds: is missing`.
 
     Args:
         error: The error that pydantic raised.
@@ -124,7 +124,8 @@ def first_problem(error: ValidationError, key: str = "") -> str:
     """
     first = error.errors(include_url=False)[0]
     place = ".".join(str(part) for part in (key, *first["loc"]) if part != "")
-    message = "unknown key" if first["type"] == "extra_forbidden" else first["msg"].removeprefix("Value error, ")
+    known = {"extra_forbidden": "unknown key", "missing": "is missing"}
+    message = known.get(first["type"]) or first["msg"].removeprefix("Value error, ")
     return f"{place}: {message}" if place else message
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 
 def printable(text: str, lines: bool = False) -> str:
     r"""Escape every character that a terminal would act on or not show, for example as `\x1b`.
@@ -18,3 +21,9 @@ def printable(text: str, lines: bool = False) -> str:
 def counted(count: int, noun: str) -> str:
     """Return a count with its noun, such as "1 task" or "1,200 tasks". The plural is formed with an s."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return "; did you mean X?" for the known name that is most like a wrong one, or "" if none is."""
+    found = difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean {found[0]}?" if found else ""

@@ -70,7 +70,9 @@ NOT_STOPPED_BY_PROCESS = {
     "bombs_the_system_folders": _DISK,
     "bombs_threads": _LIMITS,
     "calls_the_host": "UNIX sockets of the host can be reached",
+    "changes_shared_files": _DISK,
     "counts_the_machine": "what the kernel counts for the whole machine can be read",
+    "hides_files": _DISK,
     "hobbles_the_worker": _PROCESSES,
     "imports_the_harness": "lmrbench and its suite can be imported",
     "interrupts_the_worker": _PROCESSES,
@@ -84,6 +86,7 @@ NOT_STOPPED_BY_PROCESS = {
     "reads_golden_cache": _DISK,
     "reads_golden_from_disk": _DISK,
     "reads_worker_memory": _PROCESSES,
+    "signals_other_processes": _PROCESSES,
     "takes_worker_descriptors": _PROCESSES,
     "walks_proc": _PROCESSES,
 }
@@ -113,10 +116,8 @@ EARLIER_EVIDENCE = {
         "becomes_root": r"capabilities 000000000000000[04], no_new_privs 1, became root by \[\]",
         "bombs_dev_shm": "Permission denied: '/dev/shm/",
         # Files on a disk cost more processor time than files in memory.
-        "bombs_inodes": "wrote more than 64 MB of files|took more than 2 s of processor time",
-        "bombs_memory_by_copies": "Permission denied: '/proc/self/pagemap'",
-        "bombs_sockets": "case 0: mismatch",
-        "bombs_the_system_folders": r"wrote to \[\] of 0 folders",
+        "bombs_inodes": r"wrote more than 64 MB of files|took more than \d+ s",
+        "bombs_the_system_folders": r"wrote to \['/\S+/tmp', '/\S+/tmp/repo-0'\] of \d{2,} folders",
         "interrupts_the_worker": "Operation not permitted",
         "kills_the_worker": r"sent 0 signals to [1-9]\d*",
         # A folder that is nested too deeply to be listed counts as full.
@@ -424,6 +425,7 @@ def test_an_attack_fails_harms_nothing_and_is_not_felt_by_the_next_task(laborato
     assert attack in MAY_COST_THE_WORKER or len(laboratory.sandbox.launched) == workers
 
 
+@pytest.mark.torch
 def test_no_attack_is_tried_in_an_unknown_back_end_that_shows_the_host(monkeypatch):
     monkeypatch.delitem(NOT_STOPPED, "process")
     with pytest.raises(pytest.fail.Exception, match="process: shows this machine's files or processes"):

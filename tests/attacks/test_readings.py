@@ -184,6 +184,8 @@ def spin(_):
         pass
 
 
+# From Python 3.12 on, because pytest-xdist has threads.
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 @pytest.mark.parametrize(
     ("bound", "work", "killed_by"),
     [("WALL_SECONDS", lambda _: time.sleep(100), signal.SIGALRM), ("SECONDS", spin, signal.SIGKILL)],

@@ -441,7 +441,7 @@ def test_the_whole_way_on_the_command_line(suite, tmp_path, monkeypatch):
     run("collect", workspace, "--system", "me")
     assert "100.0%" in run("grade", "submissions.jsonl", "--out", "run")
     assert "correct and robust" in run("why", "run", "toy/forensic_2_6")
-    assert "Forensic tasks by number of changes" in run("report", "run", "--markdown")
+    assert "Forensic tasks by number of changes" in run("report", "run", "--markdown", "--full")
     assert "1/1" in run("grade", "--golden", "--mask", "--tier", "forensic", "--out", "built-in")
     run("run", "--tier", "forensic", "--no-report", "--out", "systems")
     first = (tmp_path / "systems" / "submissions.jsonl").read_text()

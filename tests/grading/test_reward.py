@@ -78,6 +78,8 @@ def test_calls_come_from_many_threads_and_from_a_loop_of_asyncio(grader):
     assert by_threads == [grade.correct for grade in asyncio.run(together())] == [True, False] * 8
 
 
+# From Python 3.12 on; trainers fork all the same.
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 def test_a_forked_process_has_workers_of_its_own_and_costs_its_parent_nothing(grader):
     assert grader.grade("toy/blend", RIGHT).correct
     fork = multiprocessing.get_context("fork")

@@ -1,13 +1,8 @@
-"""Tasks in other people's formats: JSON lines, a dataset for Hugging Face's `datasets`, folders for Harbor."""
+"""Tasks in other people's formats: JSON lines and a dataset for Hugging Face's `datasets`."""
 
 import json
 import re
-import shutil
-import subprocess
-import sys
-import tomllib
 from importlib.metadata import EntryPoint
-from pathlib import PurePosixPath
 
 import pytest
 from tests import core
@@ -17,8 +12,7 @@ from typer.testing import CliRunner
 from lmrbench.cli import app
 from lmrbench.errors import UsageError
 from lmrbench.integrations import registry
-from lmrbench.integrations.harbor import folder_name, write_harbor
-from lmrbench.integrations.harbor_verifier import verify
+from lmrbench.integrations.harbor import write_harbor
 from lmrbench.integrations.huggingface import write_dataset, write_jsonl
 from lmrbench.integrations.registry import EXPORTERS, GROUP, exporter
 from lmrbench.tasks.loading import load_suite
@@ -30,10 +24,6 @@ ANSWER = "return self.scale *"
 @pytest.fixture(scope="module")
 def tasks(toy_suite):
     return load_suite(toy_suite)
-
-
-def texts_below(folder):
-    return {str(file.relative_to(folder)): file.read_text() for file in folder.rglob("*") if file.is_file()}
 
 
 def lines_of(file):
@@ -98,94 +88,6 @@ def test_nothing_is_written_over(tasks, tmp_path):
         with pytest.raises(UsageError, match="is not empty"):
             write()
     assert (tmp_path / "rows.jsonl").read_text() == "mine\n"
-
-
-def test_a_folder_for_harbor_has_what_its_schema_wants(tmp_path):
-    for task in core.ALL[:3]:
-        folder = tmp_path / folder_name(task)
-        write_harbor(task, folder)
-        facts = tomllib.loads((folder / "task.toml").read_text())
-        # Names are org/name, artifacts absolute paths; a verifier of its own is built of tests/Dockerfile.
-        assert re.fullmatch(r"[a-zA-Z0-9][\w.-]*/[a-zA-Z0-9][\w.-]*", facts["task"]["name"])
-        assert facts["verifier"]["environment_mode"] == "separate"
-        assert facts["verifier"]["environment"]["network_mode"] == "no-network"
-        assert all(PurePosixPath(path).is_absolute() and ".." not in path for path in facts["artifacts"])
-        assert facts["artifacts"] == [f"/workspace/repo/{name}" for name in task.goal_files]
-        assert all(type(facts[part]["timeout_sec"]) is int for part in ("agent", "verifier"))
-        for name in ("instruction.md", "environment/Dockerfile", "tests/Dockerfile"):
-            assert (folder / name).is_file()
-        for name in ("tests/test.sh", "solution/solve.sh"):
-            assert (folder / name).stat().st_mode & 0o111
-
-
-def test_an_agent_of_harbor_sees_no_answer_and_no_check(tasks, tmp_path):
-    write_harbor(tasks[0], tmp_path / "task")
-    seen = texts_below(tmp_path / "task" / "environment")
-    seen["instruction.md"] = (tmp_path / "task" / "instruction.md").read_text()
-    assert "workspace/repo/blending.py" in seen
-    assert not any(ANSWER in text or "def cases" in text for text in seen.values())
-
-
-def verified(folder, workspace, tmp_path):
-    logs = tmp_path / "logs"
-    shutil.rmtree(logs, ignore_errors=True)
-    logs.mkdir()
-    passed = verify("toy/blend", folder / "tests" / "suite", workspace, logs)
-    assert (logs / "reward.txt").read_text() == f"{int(passed)}\n"
-    return passed, json.loads((logs / "grade.json").read_text())
-
-
-@pytest.mark.sandbox
-def test_harbors_oracle_gets_one_and_who_does_nothing_zero(tasks, tmp_path):
-    folder, workspace = tmp_path / "task", tmp_path / "workspace"
-    write_harbor(next(task for task in tasks if task.id == "toy/blend"), folder)
-    shutil.copytree(folder / "environment" / "workspace", workspace)
-    passed, grade = verified(folder, workspace, tmp_path)
-    assert not passed
-    # Names of cases and reasons would tell a policy of the check.
-    assert not any(case.get("reason") for case in grade["cases"])
-    solve = (folder / "solution" / "solve.sh").read_text().replace("/workspace", str(workspace))
-    (folder / "solution" / "solve.sh").write_text(solve)
-    subprocess.run([folder / "solution" / "solve.sh"], check=True)
-    assert ANSWER in (workspace / "repo" / "blending.py").read_text()
-    assert verified(folder, workspace, tmp_path)[0]
-
-
-@pytest.mark.sandbox
-@pytest.mark.parametrize("spoil", ["deleted", "a folder", "not Python", "empty"])
-def test_a_workspace_that_can_not_be_used_gets_zero(tasks, tmp_path, spoil):
-    folder, workspace = tmp_path / "task", tmp_path / "workspace"
-    write_harbor(next(task for task in tasks if task.id == "toy/blend"), folder)
-    shutil.copytree(folder / "environment" / "workspace", workspace)
-    goal = workspace / "repo" / "blending.py"
-    goal.unlink()
-    if spoil == "a folder":
-        goal.mkdir()
-    elif spoil != "deleted":
-        goal.write_text("def (" if spoil == "not Python" else "")
-    assert not verified(folder, workspace, tmp_path)[0]
-
-
-@pytest.mark.sandbox
-def test_the_script_of_the_verifier_writes_no_reward_where_nothing_can_be_graded(tasks, tmp_path):
-    folder = tmp_path / "task"
-    write_harbor(tasks[0], folder)
-    (folder / "tests" / "suite" / "toy" / "task.toml").unlink()
-    logs = tmp_path / "logs"
-    logs.mkdir()
-    module = [
-        sys.executable,
-        "-m",
-        "lmrbench.integrations.harbor_verifier",
-        "toy/blend",
-        folder / "tests" / "suite",
-        tmp_path,
-        logs,
-    ]
-    outcome = subprocess.run(module, capture_output=True, text=True)
-    assert outcome.returncode == 1
-    assert outcome.stderr.startswith("lmrbench: ")
-    assert not list(logs.iterdir())
 
 
 def test_the_command_writes_each_format(toy_suite, tmp_path):

@@ -146,7 +146,7 @@ def test_a_report_of_forensic_tasks_shows_horizons_and_compares_them(grade, writ
     )
 
     page = tmp_path / "report.html"
-    printed = CliRunner().invoke(app, ["report", str(tmp_path / "run"), "--html", str(page)]).stdout
+    printed = CliRunner().invoke(app, ["report", str(tmp_path / "run"), "--full", "--html", str(page)]).stdout
     assert "Reproduction horizon" in printed
     assert "good over poor" in printed
     assert "Reproduction horizons" in page.read_text()

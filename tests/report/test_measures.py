@@ -35,7 +35,7 @@ def test_a_registered_measure_is_in_every_form_of_a_report(grade, write_run, tmp
     assert made.numbers["longest_reason"] == 7
     assert made.sheets[-1].note == "Of a case."
     files = ["--csv", tmp_path / "csv", "--html", tmp_path / "x.html", "--latex", tmp_path / "x.tex"]
-    printed = CliRunner().invoke(app, ["report", run, *map(str, files)]).stdout
+    printed = CliRunner().invoke(app, ["report", run, "--full", *map(str, files)]).stdout
     assert "Longest reason" in printed
     assert list(csv.reader((tmp_path / "csv" / "longest.csv").open())) == [["letters"], ["7"]]
     assert '<section id="longest">' in (tmp_path / "x.html").read_text()

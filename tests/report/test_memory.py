@@ -30,7 +30,7 @@ def test_the_report_has_a_table_of_its_own(grade, tmp_path):
     (twin,) = [task for task in core.ALL if task.id == "dpo/preference_loss_twin"]
     lines = [grade("one", task, task == twin.twin_of).model_dump_json() for task in (twin.id, twin.twin_of)]
     (tmp_path / "grades.jsonl").write_text("\n".join(lines) + "\n")
-    shown = CliRunner().invoke(app, ["report", str(tmp_path), "--markdown"])
+    shown = CliRunner().invoke(app, ["report", str(tmp_path), "--markdown", "--full"])
     assert shown.exit_code == 0, shown.output
     assert "twin tier: Correct answers by task" in shown.output
     assert "Originals minus twins" in shown.output

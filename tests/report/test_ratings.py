@@ -170,7 +170,7 @@ def test_a_report_shows_people_beside_judges_and_tests(votes, labels, grades, wr
         assert f'<section id="{name}">' in page.read_text("utf-8")
         assert rf"\label{{tab:{name}}}" in tex.read_text("utf-8")
     assert not re.search(r'<p class="note">\s*</p>', page.read_text("utf-8"))
-    shown = call("report", run, "--labels", tmp_path / "labels.jsonl")
+    shown = call("report", run, "--full", "--labels", tmp_path / "labels.jsonl")
     assert "contradicts the unit tests" in shown
     found = json.loads(call("report", run, "--labels", tmp_path / "labels.jsonl", "--json"))
     assert [item["rater"] for item in found["tallies"]][-1] == "people"
@@ -181,7 +181,7 @@ def test_a_report_shows_people_beside_judges_and_tests(votes, labels, grades, wr
 def test_what_nobody_rated_has_no_tables(grades, write_run, tmp_path):
     found = json.loads(call("report", write_run(tmp_path / "run", grades), "--json"))
     assert (found["tallies"], found["beside_tests"], found["opposites"]) == ([], [], [])
-    assert "judges" not in call("report", tmp_path / "run")
+    assert "judges" not in call("report", tmp_path / "run", "--full")
 
 
 def test_the_command_of_an_opposite_shows_that_answer(grade, vote, write_run, toy_suite, tmp_path):
@@ -200,7 +200,7 @@ def test_raters_of_answers_without_a_grade_are_not_defined_beside_the_tests(grad
     run = write_run(tmp_path / "run", [grade("me", "p0/t", True)], votes=[])
     (tmp_path / "run" / "submissions.jsonl").write_text('{"system": "me", "task": "p1/t", "code": "x"}\n')
     write_labels(tmp_path / "labels.jsonl", [label("me", "p1/t", "CC")])
-    shown = call("report", run, "--labels", tmp_path / "labels.jsonl", "--markdown")
+    shown = call("report", run, "--labels", tmp_path / "labels.jsonl", "--markdown", "--full")
     assert "| me | annotator ann | 0 | not defined | not defined | not defined | not defined |" in shown
     assert "Error classes" not in shown
 

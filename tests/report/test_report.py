@@ -49,7 +49,7 @@ def test_a_group_of_which_nothing_was_answered_has_no_rate(grade, usage):
     found = rates([grade("me", "a/one", True)], [usage("me", "b/one", "provider_error")], lambda task: task[0])
     assert found["a"]["me"].correct == 1
     assert found["b"]["me"].correct is None
-    assert str(found["b"]["me"]) == "none [1 unanswered]"
+    assert (found["b"]["me"].answers, found["b"]["me"].unanswered) == (0, 1)
 
 
 def test_failures_are_counted_by_kind_with_one_example_each(grade):
@@ -85,10 +85,11 @@ def test_costs_and_endings_are_of_all_samples(usage):
 def test_rates_leave_the_machinerys_failures_out_and_say_what_they_would_be(grade, usage):
     grades = [grade("me", f"a/{number}", number < 12) for number in range(15)]
 
-    assert str(rate(grades)) == "12/15 = 80.0%"
     missing = [usage("me", "a/15", "provider_error")]
-    assert str(rate(grades, missing)) == "12/15 = 80.0% [75.0% with 1 unanswered counted wrong]"
-    assert str(rate([], missing)) == "none [1 unanswered]"
+    found = rate(grades, missing)
+    assert (found.passes, found.answers, found.correct) == (12, 15, 0.8)
+    assert (found.correct_with_unanswered, found.correct_with_unanswered_right) == (0.75, 13 / 16)
+    assert rate([], missing).correct is None
 
 
 def test_in_the_method_tier_prompts_and_agents_are_reported_apart(grade, usage, write_run, tmp_path):

@@ -58,7 +58,7 @@ def test_a_run_over_two_suites_is_graded_at_once_and_reported_apart(joined, tmp_
     arguments = ["--golden", "--mask", "--suite", str(joined), "--out", str(out), "--workers", "1"]
     graded = command.invoke(app, ["grade", *arguments])
     assert graded.exit_code == 0, graded.output
-    shown = command.invoke(app, ["report", str(out), "--suite", str(joined), "--markdown"])
+    shown = command.invoke(app, ["report", str(out), "--suite", str(joined), "--markdown", "--full"])
     assert "core: Correct answers by task" in shown.output
     assert "real: Correct answers by task" in shown.output
     assert "Papers shared by two suites" in shown.output

@@ -74,6 +74,8 @@ def _verdicts(folder):
     return Counter((item["system"], item["sample"], item["correct"], item["candidate_digest"]) for item in grades)
 
 
+# From Python 3.12 on, because pytest-xdist has threads.
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 def test_of_two_hundred_interleavings_of_kills_and_resumes_none_loses_or_doubles_a_grade(toy_suite, tmp_path):
     tasks, generator = {task.id: task for task in load_suite(toy_suite)}, random.Random(0)
     with LocalPool(make_sandbox("bubblewrap", [toy_suite]), size=1) as pool:

@@ -146,7 +146,7 @@ def claim(**changed):
     ("changed", "listed", "message"),
     [
         ({"submissions__jsonl": b"{}\n"}, False, "the SHA-256 of submissions.jsonl differs"),
-        ({"submissions__jsonl": b"{}\n"}, True, "submissions.jsonl:1: system: Field required"),
+        ({"submissions__jsonl": b"{}\n"}, True, "submissions.jsonl:1: system: is missing"),
         ({"submissions__jsonl": b"\n"}, True, "holds no submissions"),
         ({"grades__jsonl": None}, True, "holds no grades.jsonl"),
         ({"usage__jsonl": None}, False, "usage.jsonl is listed in manifest.json but missing"),

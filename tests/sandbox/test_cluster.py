@@ -6,14 +6,17 @@ import sys
 from dataclasses import replace
 
 import pytest
-import ray
-from ray.cluster_utils import Cluster
 from tests.drawn import job_of
 
 from lmrbench.errors import SandboxError
-from lmrbench.sandbox.cluster import ClusterPool
 from lmrbench.sandbox.inside.encoding import decode
 from lmrbench.sandbox.registry import make_sandbox
+
+ray = pytest.importorskip("ray", reason="NOT TESTED: ray is not installed")
+
+from ray.cluster_utils import Cluster  # noqa: E402
+
+from lmrbench.sandbox.cluster import ClusterPool  # noqa: E402
 
 pytestmark = pytest.mark.sandbox
 

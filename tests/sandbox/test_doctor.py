@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from lmrbench.cli import app, setup
 from lmrbench.sandbox.doctor import Diagnosis
-from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
+from lmrbench.sandbox.registry import PREFERRED
 from lmrbench.solving.session import AgentSession, SessionError
 
 SETTING = "kernel.apparmor_restrict_unprivileged_userns"
@@ -37,18 +37,19 @@ def test_doctor_names_the_setting_of_ubuntu(forbidden):
 
     result = lmrbench("setup", "doctor", env={**os.environ, "PATH": path})
 
-    assert result.returncode == 1
+    # Another back end may work.
+    assert result.returncode in (0, 1)
     (line,) = [line for line in result.stdout.splitlines() if line.startswith("bubblewrap: ")]
     assert said in line
     assert SETTING in line
     assert "AppArmor profile" in line
 
 
-@pytest.mark.parametrize("works", ["another", DEFAULT_SANDBOX])
-def test_doctor_fails_with_the_default_back_end_wherever_it_is_listed(works, monkeypatch):
-    monkeypatch.setattr(setup, "sandbox_names", lambda: ("another", DEFAULT_SANDBOX))
+@pytest.mark.parametrize("works", ["another", "process", *PREFERRED])
+def test_doctor_fails_if_none_of_the_back_ends_works_that_auto_takes(works, monkeypatch):
+    monkeypatch.setattr(setup, "sandbox_names", lambda: ("another", "process", *PREFERRED))
     monkeypatch.setattr(setup, "diagnose", lambda name: Diagnosis(name, name == works))
-    assert CliRunner().invoke(app, ["setup", "doctor"]).exit_code == (works != DEFAULT_SANDBOX)
+    assert CliRunner().invoke(app, ["setup", "doctor"]).exit_code == (works not in PREFERRED)
 
 
 def test_grade_names_the_setting_of_ubuntu_in_one_line(forbidden, toy_suite, tmp_path):
@@ -56,7 +57,8 @@ def test_grade_names_the_setting_of_ubuntu_in_one_line(forbidden, toy_suite, tmp
     answer = {"system": "me", "task": "toy/blend", "code": "def blend(self, values):\n    return 0.0\n"}
     (tmp_path / "answers.jsonl").write_text(json.dumps(answer))
 
-    result = lmrbench("grade", "answers.jsonl", "--suite", toy_suite, env={**os.environ, "PATH": path}, cwd=tmp_path)
+    command = ("grade", "answers.jsonl", "--suite", toy_suite, "--sandbox", "bubblewrap")
+    result = lmrbench(*command, env={**os.environ, "PATH": path}, cwd=tmp_path)
 
     assert result.returncode == 3
     assert said in result.stderr

@@ -7,9 +7,11 @@ from importlib.metadata import EntryPoint, EntryPoints
 from multiprocessing.connection import Client, Listener
 
 import pytest
+from tests import toy
 from tests.graded import graded
 
 from lmrbench.errors import SandboxError
+from lmrbench.grading.grader import Grader
 from lmrbench.sandbox import registry
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX, Outcome, Sandbox
 from lmrbench.tasks.loading import load_suite
@@ -112,7 +114,7 @@ def test_a_back_end_of_another_package_on_another_host_grades_as_the_others_do(i
     ]
     *own, broken, remote = registry.sandbox_names()
     assert (broken, remote) == ("broken", "remote")
-    assert DEFAULT_SANDBOX in own
+    assert set(registry.PREFERRED) < set(own)
     with registry.open_pool("remote", [toy_suite], workers=1) as pool:
         grades = {item.system: item for item in graded(submissions, tasks, (1,), pool)}
     assert grades["right"].correct
@@ -123,3 +125,70 @@ def test_a_back_end_of_another_package_on_another_host_grades_as_the_others_do(i
 def test_a_back_end_that_cannot_be_loaded_is_named(installed):
     with pytest.raises(SandboxError, match="'broken' of no_such_package:Sandbox can't be loaded"):
         registry.make_sandbox("broken", ())
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    """Say which back ends start on this machine."""
+
+    class Fake(Sandbox):
+        advice = ""
+
+        def __init__(self, name):
+            self.name = name
+
+        def start(self, imports, tree=None, environment=None):
+            if self.name not in working:
+                raise SandboxError(f"{self.name} is missing")
+            return self
+
+        def close(self):
+            pass
+
+    def works(*names):
+        working.update(names)
+
+    working = set()
+    preferred = ("bubblewrap", "landlock", "docker")
+    fakes = {name: lambda secrets, name=name: Fake(name) for name in (*preferred, "process")}
+    monkeypatch.setattr(registry, "_OWN", fakes)
+    monkeypatch.setattr(registry, "PREFERRED", preferred)
+    registry.first_that_works.cache_clear()
+    yield works
+    registry.first_that_works.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("works", "taken", "said"),
+    [
+        (("docker", "landlock", "bubblewrap"), "bubblewrap", ""),
+        (
+            ("docker", "landlock"),
+            "landlock",
+            "lmrbench: the sandbox is landlock, because bubblewrap: bubblewrap is missing\n",
+        ),
+        (
+            ("docker",),
+            "docker",
+            "is docker, because bubblewrap: bubblewrap is missing; landlock: landlock is missing\n",
+        ),
+    ],
+)
+def test_auto_takes_the_first_back_end_that_works_and_says_which(machine, works, taken, said, capsys):
+    machine(*works)
+    assert [registry.make_sandbox(DEFAULT_SANDBOX, ()).name for _ in range(2)] == [taken, taken]
+    assert capsys.readouterr().err.endswith(said)
+    assert Grader(toy.FOLDER).sandbox == taken
+
+
+def test_auto_never_takes_process_and_says_of_each_back_end_why_it_does_not_work(machine):
+    machine("process")
+    with pytest.raises(SandboxError) as none:
+        registry.make_sandbox(DEFAULT_SANDBOX, ())
+    assert str(none.value).splitlines()[1:] == [f"{name}: {name} is missing" for name in registry.PREFERRED]
+
+
+def test_a_back_end_that_is_named_is_taken_whether_it_works_or_not(machine):
+    machine("bubblewrap")
+    assert registry.sandbox_name("docker") == "docker"
+    assert registry.make_sandbox("docker", ()).name == "docker"

@@ -35,6 +35,16 @@ REFERENCE = TASK.files.repository["probing.py"].decode()
 SECRET_PLACES = "/ /root /home /work /usr/lib/python3 /usr/local /opt /var /tmp /packages /proc/1"
 
 
+def mounted(tmp_path, program):
+    """A folder with a program, to show to an agent."""
+    folder = tmp_path / "tools"
+    folder.mkdir()
+    (folder / "agent.py").write_text(program)
+    folder.chmod(0o755)
+    tmp_path.chmod(0o755)
+    return folder
+
+
 def steps(*tools):
     """Return a script that calls these tools in turn and then submits."""
 
@@ -200,14 +210,24 @@ def test_the_plan_of_plan_agent_is_one_of_the_turns(tmp_path):
     assert (usage["calls"], usage["limit"], usage["status"]) == (3, "turn", "limit")
 
 
-def test_a_program_gets_as_many_generations_as_it_was_given(tmp_path):
-    ask = 'curl -s $OPENAI_BASE_URL/chat/completions -H \'Content-Type: application/json\' -d \'{"model": "m", '
-    ask += '"messages": [{"role": "user", "content": "`blend`"}]}\''
+ASKS_FIVE_TIMES = """
+import contextlib, json, os, urllib.request
 
+body = {"model": "m", "messages": [{"role": "user", "content": "`blend`"}]}
+for _ in range(5):
+    request = urllib.request.Request(os.environ["OPENAI_BASE_URL"].rstrip("/") + "/chat/completions",
+                                     json.dumps(body).encode(), {"Content-Type": "application/json"})
+    with contextlib.suppress(OSError):
+        urllib.request.urlopen(request, timeout=60).read()
+"""
+
+
+def test_a_program_gets_as_many_generations_as_it_was_given(tmp_path):
     def script(request):
         return Reply("Go on.")
 
-    arguments = ("--agent-command", f"for i in 1 2 3 4 5; do {ask}; done", "--turns", 3)
+    folder = mounted(tmp_path, ASKS_FIVE_TIMES)
+    arguments = ("--agent-command", f"python3 {folder}/agent.py", "--mount", folder, "--turns", 3)
     _, run, log = solved(tmp_path, script, *arguments)
 
     assert len(log.requests) == 1
@@ -232,11 +252,7 @@ open("repo/blending.py", "w").write(code)
 
 
 def test_any_command_line_is_an_agent(tmp_path):
-    folder = tmp_path / "tools"
-    folder.mkdir()
-    (folder / "agent.py").write_text(AGENT)
-    folder.chmod(0o755)
-    tmp_path.chmod(0o755)
+    folder = mounted(tmp_path, AGENT)
 
     def script(request):
         return Reply(f"```python\n{golden(asked_for(request))}\n```")

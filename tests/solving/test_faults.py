@@ -1,12 +1,10 @@
 """Faults: those of the model are scored; those of the provider and of the agent's program never are."""
 
-import io
 import json
 import os
 import re
 import subprocess
 import sys
-import time
 import zipfile
 from typing import Any
 
@@ -28,9 +26,8 @@ from tests.solving.helpers import (
 )
 from tests.solving.server import Reply, serving
 
-from lmrbench import cli, progress
+from lmrbench import cli
 from lmrbench.grading.draw import installation_seed
-from lmrbench.solving import run as runs
 from lmrbench.solving.task import OptionError, lmr_bench
 
 CONTEXT = "This model's maximum context length is 10 tokens."
@@ -95,6 +92,7 @@ def test_only_what_the_machinery_failed_at_is_unanswered_and_asked_again(papers,
     with serving(script) as (base, log):
         first = lmrbench(base, *arguments)
         before, asked = lines(run / "usage.jsonl"), len(log.requests)
+        tables = lmrbench(base, "report", run, "--full").stdout
         recovered.append(True)
         second = lmrbench(base, *arguments, "--json")
 
@@ -111,8 +109,8 @@ def test_only_what_the_machinery_failed_at_is_unanswered_and_asked_again(papers,
     )
     assert "Run the same command again" in first.stderr
     assert "Traceback" not in first.stderr
-    assert "3/10 = 30.0% [21.4% with 4 unanswered counted wrong]" in " ".join(first.stdout.split())
-    counts = dict(re.findall(r" {2}([a-z][a-z ]*?) {2,}(\d+)\b", first.stdout))
+    assert "10 of 14 30.0% 0% to 60% 30.0% 4 (21.4% as wrong)" in " ".join(first.stdout.split())
+    counts = dict(re.findall(r" {2}([a-z][a-z ]*?) {2,}(\d+)\b", tables))
     assert {name: counts[name] for name in ("provider error", "answered", "limit", "truncated")} == {
         "provider error": "4",
         "answered": "2",
@@ -281,6 +279,7 @@ def test_options_of_the_task_that_can_not_be(options, words):
 ENGINE = """echo '{"Server": {"Version": "%s"}}'"""
 
 
+@pytest.mark.sandbox
 @pytest.mark.parametrize(
     ("engine", "compose", "words"),
     [
@@ -310,6 +309,7 @@ def test_what_agents_need_under_docker_is_one_line(papers, tmp_path, monkeypatch
 AS_AGENT = ("--setting", "agent")
 
 
+@pytest.mark.sandbox
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -321,9 +321,10 @@ AS_AGENT = ("--setting", "agent")
         (("--model", MODEL, *AS_AGENT, "--agent", "nobody"), "there is no agent 'nobody'"),
         (AS_AGENT, "--setting needs --model"),
         (("--samples", "2"), "--samples needs --model"),
-        (("--model", "model"), "the model model can't be opened: "),
+        (("--model", "model"), "for example openai/model"),
+        (("--model", "opnai/model"), "did you mean openai?"),
         (("--model", "nowhere/model"), "the model nowhere/model can't be opened: "),
-        (("--model", "openai-api/unknown/model"), "UNKNOWN_API_KEY"),
+        (("--model", "openai-api/unknown/model"), "set it by export UNKNOWN_API_KEY="),
         (("--model", "mistral/model"), "pip install mistralai"),
         (("--model", MODEL, "-M", "nonsense=1"), "nonsense"),
         (("--model", MODEL, "-M", "nonsense"), "must be of the form KEY=VALUE"),
@@ -346,21 +347,6 @@ def test_a_wrong_command_is_one_line(toy_suite, tmp_path, monkeypatch, capfd, ar
     assert words in said.err
     assert "[bold]" not in said.err
     assert not said.out
-
-
-def test_without_a_terminal_a_line_of_progress_comes_now_and_then(tmp_path, monkeypatch):
-    monkeypatch.setattr(progress, "SECONDS", 0.01)
-    out = io.StringIO()
-    runs.PROGRESS.note("a", "no route")
-    with runs._progress(tmp_path, {("a", 0), ("b", 0)}, "none", out):
-        deadline = time.monotonic() + 10
-        while not out.getvalue() and time.monotonic() < deadline:
-            time.sleep(0.01)
-    runs.PROGRESS.done("a")
-
-    assert out.getvalue().splitlines()[0] == (
-        "lmrbench: 0 of 2 answered, 1 under way, 1 of them after an error (no route)"
-    )
 
 
 def test_an_option_that_can_not_be_is_one_line_of_inspect_too(tmp_path):

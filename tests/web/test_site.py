@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
+from tests import toy
 from tests.http_server import serving_files
 from tests.runs.examples import grade, usage, write
 from tests.web.helpers import HOSTILE, serious
@@ -203,7 +204,9 @@ def test_no_name_that_a_stranger_chose_becomes_a_path_and_none_is_endless(hostil
     others = {item.name for item in hostile.iterdir()} - own - {writing.MARKER}
     assert len(others) > 10
     assert all(
-        re.fullmatch(r"((board|system|task)-[0-9a-f]{12}\.html|board-[0-9a-f]{12}-(rates|costs|categories)\.svg)", name)
+        re.fullmatch(
+            r"((board|system|task)-[0-9a-f]{12}\.html|board-[0-9a-f]{12}-(rates|costs|categories|months)\.svg)", name
+        )
         for name in others
     )
     for file in html_of(hostile):
@@ -242,14 +245,16 @@ def test_numbers_are_those_of_the_report_and_nothing_of_checks_or_machines_is_to
     (board,) = data["boards"]
     rates = {item["system"]: item["rate"] for item in board["standings"]}
     assert (rates["alpha"]["passes"], rates["alpha"]["answers"], rates["gamma"]["tasks"]) == (8, 12, 7)
-    assert board["standings"][0]["attempts"]["k"] == 2
+    # One system has two answers per task, the others one.
+    assert [item["k"] for item in board["standings"][0]["attempts"]] == [1, 2]
+    assert board["k"] == 1
     assert {(item["first"], item["second"]) for item in board["comparisons"]} == {
         ("alpha", "gamma"),
         ("alpha", "beta"),
         ("gamma", "beta"),
     }
     text = (some / "index.html").read_text()
-    assert "not recorded" in text
+    assert "pass^" not in text.partition("</table>")[0]
     # Four of six tasks pass, so that a passing answer took half as much again as an answer.
     assert "$0.3750" in text
     for file in some.iterdir():
@@ -278,13 +283,55 @@ def test_a_leaderboard_names_setting_inputs_and_date_and_no_settings_of_the_othe
     os.utime(run / "grades.jsonl", (86400 * 365, 86400 * 365))
     site = build(run, to=tmp_path / "site", suite=toy_suite)
     text = (site / "index.html").read_text()
-    assert "<td>prompt</td><td>paper</td><td>1971-01-01</td>" in text
+    assert "<td>prompt</td><td>lmrbench</td><td>paper</td>" in text
+    assert "<td>1971-01-01</td>" in text
     (run,) = json.loads((site / "data.json").read_text())["runs"]
     assert run["settings"] == {"model": "org/one", "setting": "prompt", "inputs": "paper", "repairs": 1}
 
 
+def test_a_leaderboard_has_horizons_one_k_and_an_interval_in_every_row(tmp_path, toy_suite):
+    run = make(tmp_path / "run", {"one": 4, "two": 2}, TASKS[:4], samples=2)
+    forensic = make(tmp_path / "forensic", {"three": 2}, [f"toy/forensic_{count}_0" for count in (1, 2, 4, 8)])
+    site = build(run, forensic, to=tmp_path / "site", suite=toy_suite)
+
+    rows = {
+        name: " ".join(re.sub(r"<[^>]*>", " ", row).split())
+        for row in re.findall(r"<tr data-graded.*?</tr>", (site / "index.html").read_text(), re.DOTALL)
+        for name in ("one", "two", "three")
+        if f">{name}<" in row
+    }
+    # All of the first system's tasks pass, so its interval is over tasks; both systems have two answers to each task.
+    assert rows["one"].startswith("one 4 of 4 100.0% 51% to 100% (tasks) 100.0% 100.0% ")
+    assert "(tasks)" not in rows["two"]
+    boards = {board["tier"]: board for board in json.loads((site / "data.json").read_text())["boards"]}
+    assert (boards["function"]["k"], boards["forensic"]["k"]) == (2, 1)
+    (standing,) = boards["forensic"]["standings"]
+    assert f" {standing['horizon']['k50']:.1f} {standing['horizon']['low']:.1f} to " in rows["three"]
+
+
 def contents(folder):
     return {item.name: item.read_bytes() for item in folder.iterdir()}
+
+
+def test_a_leaderboard_draws_rates_over_the_months_of_dated_tasks(tmp_path):
+    suite = toy.copy_to(tmp_path / "suite")
+    for slug, day in {"old": "2019-12-24", "new": "2020-02"}.items():
+        table = toy.add_paper(suite, slug) / "task.toml"
+        table.write_text(table.read_text().replace("\n\n[[task]]", f'\npublished = "{day}"\n\n[[task]]', 1))
+    run = make(tmp_path / "run", {"alpha": 1, "beta": 2}, ["old/blend", "new/blend", "toy/blend"])
+
+    site = build(run, to=tmp_path / "site", suite=suite)
+
+    (board,) = json.loads((site / "data.json").read_text())["boards"]
+    months = {
+        item["system"]: {month: rate["correct"] for month, rate in item["months"].items()}
+        for item in board["standings"]
+    }
+    assert months == {"alpha": {"2019-12": 1, "2020-02": 0}, "beta": {"2019-12": 1, "2020-02": 1}}
+    (figure,) = site.glob("board-*-months.svg")
+    # Each month is labelled with its number of papers.
+    assert "2019-12 (1)" in figure.read_text()
+    assert figure.name in (site / board["page"]).read_text()
 
 
 def test_the_same_runs_give_the_same_bytes_and_only_a_site_is_replaced(tmp_path, toy_suite):

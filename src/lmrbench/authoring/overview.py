@@ -14,7 +14,8 @@ from lmrbench.tasks.workspace import repository_files
 
 _HEAD = """# The suite
 
-{tasks} tasks from {papers} papers. Lines are those of the masked bodies, files those of the repository, words those of
+{tasks} tasks from {papers} papers, each public since the first version of its paper or, if that is earlier, the first
+release of its method in a package. Lines are those of the masked bodies, files those of the repository, words those of
 the instruction. The other columns are what the [audit](writing-a-task.md#the-audit) measured: ordinary and edge cases,
 processor seconds of one check of the reference, rewrites, wrong versions, and the share of the mutants of one
 expression and of behaviour that the check rejects, in brackets by ordinary cases alone.
@@ -22,7 +23,7 @@ expression and of behaviour that the check rejects, in brackets by ordinary case
 ![Tasks of each category, here and as published; masked lines against lines of the repository](pictures/suite.svg)
 
 """
-_TEXTS = ("task", "paper", "category", "target")
+_TEXTS = ("task", "paper", "public since", "category", "target")
 _NUMBERS = ("lines", "files", "words", "ordinary", "edge", "seconds", "rewrites", "wrong", "mutants", "behaviours")
 
 
@@ -55,7 +56,7 @@ class CategoryCount(Record):
         category: The category, as tasks name it.
         title: Its title.
         tasks: The number of its tasks in the suite.
-        published: The number of its tasks in the edition that the suite follows, if it is known.
+        published: The number of its tasks in the published edition that the suite follows, if it is known.
     """
 
     category: str
@@ -101,13 +102,13 @@ def category_counts(tasks: Iterable[Task], suite: Suite | None) -> tuple[Categor
     """
     found = Counter(task.category for task in tasks)
     titles = dict(suite.categories) if suite else {}
-    published = suite.published if suite else {}
+    edition = suite.edition if suite else {}
     return tuple(
         CategoryCount(
             category=name,
             title=titles.get(name, name.replace("_", " ")),
             tasks=found[name],
-            published=published.get(name),
+            published=edition.get(name),
         )
         for name in dict.fromkeys([*titles, *found])
     )
@@ -124,7 +125,7 @@ def suite_page(tasks: Sequence[Task]) -> str:
 def _row(task: Task) -> list[str]:
     paper = f"[{task.paper.title}]({task.paper.url}), {task.paper.venue} {task.paper.year}"
     targets = "<br>".join(f"`{target}`" for target in task.targets)
-    row = [task.id, paper, task.category.replace("_", " "), targets]
+    row = [task.id, paper, task.paper.public_since or "-", task.category.replace("_", " "), targets]
     row += [str(masked_lines(task)), str(len(repository_files(task))), str(len(task.instruction.split()))]
     found = read_certificate(task)
     if found is None:

@@ -43,7 +43,9 @@ COMMANDS = {
     "horizon": Entry("Measure how many undocumented changes an agent can find.", "horizon:horizon", EVALUATE),
     "grade": Entry("Grade submissions in a sandbox against the reference.", "grade:grade", EVALUATE),
     "judge": Entry("Have language models judge the answers of a run.", "judge:judge", EVALUATE),
-    "report": Entry("Report runs in tables, as a page, or for a paper.", "look:report", LOOK),
+    "report": Entry(
+        "Report results: one row per system, or all tables, an HTML page, CSV or LaTeX.", "look:report", LOOK
+    ),
     "why": Entry("List the answers of a run that fail in a case, or show why one fails.", "look:why", LOOK),
     "view": Entry("Browse runs: tasks by systems, and the code and failures of each answer.", "look:view", LOOK),
     "analyse": Entry("Analyse runs: agreement, actions, inputs, errors and others.", "analyse:app", LOOK),

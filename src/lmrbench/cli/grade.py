@@ -25,7 +25,7 @@ from lmrbench.report.sheets.grading import failures_sheet, missing_lines, shares
 from lmrbench.runs.folder import read_submissions, require_known
 from lmrbench.runs.places import RUNS, require_built_in, run_name, seeds_of, source_of
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
-from lmrbench.sandbox.registry import executor_of
+from lmrbench.sandbox.registry import executor_of, sandbox_name
 from lmrbench.tasks.submission import Answer, Submission
 from lmrbench.text import counted
 
@@ -51,7 +51,8 @@ class GradeArguments:
     wrong: Annotated[
         bool,
         Option(
-            "--wrong", help="Grade the suite's wrong versions; they must not be correct, or not robust (`Edge: ...`)."
+            "--wrong",
+            help="Grade the suite's wrong versions. None may be robust, and only those marked Edge: may be correct.",
         ),
     ] = False
     nearest: Annotated[
@@ -223,4 +224,5 @@ def _print(
         show(failures)
         say(f"`lmrbench why {folder} TASK` shows all failed cases of an answer")
     show(speeds_sheet(results))
-    say(f"{counted(len(results), 'grade')} in {folder} (sandbox {way.sandbox}, seed {', '.join(map(str, seeds))})")
+    where = f"sandbox {sandbox_name(way.sandbox)}, seed {', '.join(map(str, seeds))}"
+    say(f"{counted(len(results), 'grade')} in {folder} ({where})")

@@ -109,7 +109,6 @@ def horizon(
             tasks=Selection(tuple(known), made, selection.suite),
             folder=folder,
             plan=plan,
-            display="none",
             set_aside=lambda count: warn_set_aside(folder, count),
         )
         return outcomes(run.grades).get(chosen.name, [])

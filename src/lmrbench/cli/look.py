@@ -15,7 +15,8 @@ from lmrbench.cli.terminal import console, say, show, warn
 from lmrbench.errors import UsageError
 from lmrbench.files import write_whole
 from lmrbench.report.build import build
-from lmrbench.report.findings import together
+from lmrbench.report.findings import kept_since, split, together
+from lmrbench.report.headlines import headline_sheets
 from lmrbench.report.render.text import markdown
 from lmrbench.report.sheets.answers import choose, failure_facts, failures, verdict_line
 from lmrbench.report.sheets.grading import failed_cases_sheet, failing_grades_sheet
@@ -28,10 +29,22 @@ from lmrbench.text import counted, printable
 
 def report(
     runs: options.Runs,
+    full: Annotated[bool, Option("--full", help="Print all other tables, too.")] = False,
     labels: options.LabelFiles = None,
     suite: options.Suite = None,
     json: options.Json = False,
     as_markdown: options.Markdown = False,
+    since: Annotated[
+        str | None,
+        Option(
+            metavar="DATE",
+            help="Report only tasks whose method became public on this date (YYYY-MM-DD or YYYY-MM) or later.",
+        ),
+    ] = None,
+    cutoff: Annotated[
+        str | None,
+        Option(metavar="DATE", help="Also split the rates at a date, such as the end of a model's training data."),
+    ] = None,
     html: Annotated[
         Path | None, Option(metavar="FILE", help="Also write an HTML page with all tables, notes and figures.")
     ] = None,
@@ -40,18 +53,24 @@ def report(
         Path | None, Option("--latex", metavar="FILE", help="Also write all tables as LaTeX (booktabs, graphicx).")
     ] = None,
 ) -> None:
-    """Report runs in tables, as a page, or for a paper.
+    """Report results: one row per system, or all tables, an HTML page, CSV or LaTeX.
 
-    The tables have rates of correct and robust answers by task and by category with 95% intervals, failures by kind,
-    how answers ended, costs, pass@k if tasks have several answers, costs per passing answer, when traced agents were
-    first right, the speed of timed answers, comparisons of systems, the smallest difference that the tasks can detect,
-    and the ratings of judges and people compared with the tests.
+    The row has the rates of correct and robust answers with a 95% interval over papers, unanswered samples and
+    costs. Sentences below say which systems differ by more than chance. With --full there are tables of rates by
+    task and by category, failures by kind, how answers ended, pass@k if tasks have several answers, costs per
+    passing answer, when traced agents were first right, the speed of timed answers, comparisons of systems, the
+    smallest difference that the tasks can detect, and the ratings of judges and people compared with the tests.
+    Files hold all tables.
 
     Runs may be finished, killed half-way or made elsewhere; no model is called, and nothing is graded or changed.
     Several run folders are shown side by side. Samples without an answer, because a provider or an agent's program
     failed, are listed separately and omitted from the rates.
     """
     findings = together([read_run(folder) for folder in run_folders(runs)], suite, labels or ())
+    if since is not None:
+        findings = kept_since(findings, options.day(since, "--since"))
+    if cutoff is not None:
+        findings = split(findings, options.day(cutoff, "--cutoff"))
     for warning in findings.warnings:
         warn(warning)
     made = build(findings)
@@ -65,9 +84,10 @@ def report(
     if json:
         print_report_as_json(made)
     elif as_markdown:
-        print("\n".join([*map(markdown, made.sheets), *(f"{printable(line)}\n" for line in made.not_submitted)]))
+        sheets = [*headline_sheets(made), *(made.sheets if full else ())]
+        print("\n".join([*map(markdown, sheets), *(f"{printable(line)}\n" for line in made.not_submitted)]))
     else:
-        print_report(made)
+        print_report(made, full)
 
 
 def why(

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Option
 
+from lmrbench.errors import UsageError
+from lmrbench.tasks.dates import first_day
 from lmrbench.tasks.model import Tier
 
 ADVANCED = "Advanced"
@@ -48,8 +51,8 @@ Sandbox = Annotated[
     advanced(
         "--sandbox",
         metavar="NAME",
-        help="The back end that answers are graded in, one of those that `lmrbench setup doctor` lists; process hides "
-        "nothing (docs/security.md).",
+        help="The sandbox to grade in. auto takes the first that works of bubblewrap, landlock and docker; process "
+        "does not isolate (docs/security.md). `lmrbench setup doctor` lists all.",
     ),
 ]
 Workers = Annotated[int | None, advanced("--workers", min=1, help="Number of warm workers; by default one per core.")]
@@ -81,6 +84,18 @@ Patterns = Annotated[list[str] | None, Argument(metavar="[TASK]...", help=PATTER
 Papers = Annotated[list[str] | None, Argument(metavar="[PAPER]...", help=PATTERN_HELP)]
 Json = Annotated[bool, Option("--json", help="Print JSON on standard output instead of a table.")]
 Markdown = Annotated[bool, Option("--markdown", help="Print Markdown.")]
+
+
+def day(text: str, option: str) -> date:
+    """Return the date in an option; of a month, its first day.
+
+    Raises:
+        UsageError: The text is not a date.
+    """
+    try:
+        return first_day(text)
+    except ValueError as error:
+        raise UsageError(f"{option}: {error}") from error
 
 
 def print_json(value: object) -> None:

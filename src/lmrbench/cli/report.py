@@ -1,4 +1,4 @@
-"""Print the report of some runs: tables, or the numbers of all tables as JSON."""
+"""Print the report of some runs: its headlines, all tables, or the numbers of all tables as JSON."""
 
 from __future__ import annotations
 
@@ -7,13 +7,19 @@ from pydantic_core import to_jsonable_python
 from lmrbench.cli.options import print_json
 from lmrbench.cli.terminal import say, show
 from lmrbench.report.build import Report
+from lmrbench.report.headlines import conclusions, headline_sheets
+from lmrbench.text import counted
 
 
-def print_report(made: Report) -> None:
-    """Print all tables, and the rate and the costs of each system."""
-    show(*made.sheets)
-    for line in made.summary:
+def print_report(made: Report, full: bool = False) -> None:
+    """Print one row per system and what may be concluded from it; in full, also all other tables."""
+    show(*headline_sheets(made), *(made.sheets if full else ()))
+    for line in (*conclusions(made), *(made.not_submitted if full else ())):
         say(line)
+    folders = " ".join(map(str, made.findings.folders))
+    say(f"{counted(len(made.findings.grades), 'grade')} in {folders}")
+    if not full:
+        say("`lmrbench report RUN --full` prints all tables; `lmrbench why RUN` lists the failures.")
 
 
 def print_report_as_json(made: Report) -> None:

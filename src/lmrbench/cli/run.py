@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,7 +20,6 @@ from lmrbench.grading.searching import SYSTEM, searched
 from lmrbench.grading.selection import Selection
 from lmrbench.grading.systems import BuiltIn, submissions_of
 from lmrbench.models.settings import Settings, checked
-from lmrbench.progress import is_quiet
 from lmrbench.report.build import build
 from lmrbench.report.findings import together
 from lmrbench.report.measures.progress import first_right, first_right_sheets
@@ -83,7 +81,8 @@ def run(
 ) -> None:
     """Solve tasks, grade the answers and report the results.
 
-    The report has rates with 95% intervals by category and task, how answers ended, costs and times. Several models
+    The report has one row per system: correct and robust answers, a 95% interval, unanswered samples and cost.
+    `lmrbench report RUN --full` adds tables by category and task. Several models
     run one after the other, each in a run folder of its own, and are reported together. Without --model the systems
     that need none are run: golden (the reference), mask (no answer), and nearest, which copies the most similar
     function of the workspace; for forensic tasks also search, which tries generic edits without reading the paper.
@@ -148,14 +147,12 @@ def _solved(settings: Settings, asked: RunArguments, folder: Path) -> Run:
     """Let a model solve every task, and return its run."""
     from lmrbench.solving.starting import solve_with
 
-    shown = sys.stderr.isatty() and sys.stdout.isatty() and not is_quiet()
     return solve_with(
         settings=settings,
         prices=asked.prices,
         tasks=_tasks(asked),
         folder=folder,
         plan=_plan(asked),
-        display="rich" if shown else "none",
         set_aside=lambda count: warn_set_aside(folder, count),
     )
 

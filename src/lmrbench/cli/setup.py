@@ -17,8 +17,7 @@ from lmrbench.cli.terminal import progress, say, show, staged, warn
 from lmrbench.errors import SandboxError, SourceError, UsageError
 from lmrbench.report.sheets import setup as tables
 from lmrbench.sandbox.doctor import diagnose
-from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
-from lmrbench.sandbox.registry import sandbox_names
+from lmrbench.sandbox.registry import PREFERRED, sandbox_names
 from lmrbench.sandbox.venvs import build as build_environment
 from lmrbench.sandbox.venvs import unmet_requirements
 from lmrbench.solving.papers import FETCHED, PaperError, add, fetched
@@ -36,7 +35,7 @@ papers = group("Fetch papers as PDF or LaTeX, add your own copies, and list them
 def doctor(json: options.Json = False) -> None:
     """Try every sandbox on this machine and say how to install those that fail.
 
-    Exits with 1 if the default one, bubblewrap, does not work.
+    Exits with 1 if neither bubblewrap, landlock nor docker works.
     """
     diagnoses = [diagnose(name) for name in sandbox_names()]
     if json:
@@ -46,7 +45,7 @@ def doctor(json: options.Json = False) -> None:
         for item in diagnoses:
             if not item.works:
                 say(f"{item.name}: {item.reason}" + (f". What to do: {item.advice}" if item.advice else ""))
-    if not any(item.works for item in diagnoses if item.name == DEFAULT_SANDBOX):
+    if not any(item.works for item in diagnoses if item.name in PREFERRED):
         raise typer.Exit(1)
 
 

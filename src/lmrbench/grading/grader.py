@@ -31,12 +31,13 @@ from lmrbench.grading.reading import read_in_one_layout
 from lmrbench.grading.records import CaseVerdict, Grade, GradeTerms
 from lmrbench.grading.verdicts import JobVerdicts, all_missing, case_seconds, check_seconds, shortened
 from lmrbench.sandbox.protocol import Job, Outcome, WorkerPool
-from lmrbench.sandbox.registry import open_executor
+from lmrbench.sandbox.registry import open_executor, sandbox_name
 from lmrbench.tasks.digests import files_digest, grading_digest
 from lmrbench.tasks.loading import load_suite, suite_folder, suite_folders
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.tiers.forensic import share_found
+from lmrbench.text import did_you_mean
 
 # The system name of candidates that a policy wrote.
 POLICY = "policy"
@@ -88,7 +89,7 @@ class Grader:
     @property
     def sandbox(self) -> str:
         """The name of the back end."""
-        return self._given.sandbox.name if self._given else self.plan.sandbox
+        return self._given.sandbox.name if self._given else sandbox_name(self.plan.sandbox)
 
     def grade(self, task: str, candidate: str | Mapping[str, str]) -> Grade:
         """Grade one candidate under a fresh seed, as a reward for training.
@@ -111,7 +112,8 @@ class Grader:
             SandboxError: this machine can't run the sandbox, or the grader was closed meanwhile.
         """
         if task not in self.tasks:
-            raise UsageError(f"there is no task {task!r} in this suite; see `Grader.tasks`")
+            guess = did_you_mean(task, self.tasks) or "; see `Grader.tasks`"
+            raise UsageError(f"there is no task {task!r} in this suite{guess}")
         ((_, found),) = self._graded([_of_policy(task, candidate)], (fresh_seed(),), keep=False)
         return found
 

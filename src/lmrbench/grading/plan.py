@@ -20,7 +20,7 @@ class GradingPlan:
         keep_references: whether to cache the outputs of references.
         fail_fast: skip the cases that follow the first failure under a seed.
         blind: write no reasons, logs and names of cases into the run folder.
-        sandbox: name of the back end.
+        sandbox: name of the back end, or `auto`.
         executor: where the workers run.
         workers: number of workers; one per core if None.
         isolate: never run the code of two systems at the same time.

@@ -1,7 +1,8 @@
 """Tasks as folders that Harbor runs: an environment for the agent, and a verifier in a separate container.
 
-The agent's container holds the workspace only. The verifier's container is built from `tests/`: lmrbench, bubblewrap
-and the paper's folder. Harbor copies the goal files to it, and `harbor_verifier` grades them there.
+The agent's container holds the workspace only. The verifier's container is built from `tests/`: the modules of this
+lmrbench that grade, the paper's folder, and the published code that it uses. Harbor copies the goal files to it, and
+`harbor_verifier` grades them there under Landlock, which needs no right that a container lacks.
 
 The format is described at https://www.harborframework.com/docs/tasks, schema 1.4.
 """
@@ -9,21 +10,23 @@ The format is described at https://www.harborframework.com/docs/tasks, schema 1.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 
 import tomli_w
+from packaging.utils import canonicalize_name
 
 from lmrbench.errors import SubmissionError, TaskError, UsageError
+from lmrbench.files import cache_folder
 from lmrbench.integrations.workspace import write_each
-from lmrbench.sandbox.packages import versions
+from lmrbench.sandbox.packages import comparing_imports, versions
 from lmrbench.sandbox.venvs import environment_of
 from lmrbench.tasks.collect import ANSWER
 from lmrbench.tasks.digests import grading_digest
 from lmrbench.tasks.foreign import entries, read_foreign
 from lmrbench.tasks.model import Inputs, Task
-from lmrbench.tasks.sources.origin import Tree
+from lmrbench.tasks.sources.origin import Tree, tree_folder
 from lmrbench.tasks.workspace import (
     REPO,
     answered_files,
@@ -39,36 +42,45 @@ WORKSPACE, SUITE = "/workspace", "/tests/suite"
 _LIMITS_OF_A_VERIFIER = 20
 _MOST_OF_A_FILE = 1 << 30
 _AGENT_SECONDS, _BUILD_SECONDS = 3600, 3600
+# The base images by version of Python. A digest names the images of all platforms.
+_BASES = {
+    "3.11": "python:3.11.16-slim-bookworm@sha256:a36c24f9cbdf4fd0f52d67f0823eeac19c2028c637cecc392d97f980d4fec56b",
+    "3.12": "python:3.12.14-slim-bookworm@sha256:782412e85d0f0984994c290652577d4018aff08145c85b262bb63dc0c7522254",
+    "3.13": "python:3.13.15-slim-bookworm@sha256:2325bb286ec344af3e5898cc224b5844e2707ac6e26b1632516fd3edc84a5e26",
+}
+# The parts of lmrbench that a verifier runs, and the packages that they import.
+_GRADING = (
+    "[!_]*.py",
+    "__init__.py",
+    "source",
+    "tasks",
+    "sandbox",
+    "grading",
+    "integrations/__init__.py",
+    "integrations/harbor_verifier.py",
+)
+_GRADING_IMPORTS = ("numpy", "packaging", "platformdirs", "pydantic", "safetensors", "unidiff")
 
-_ENVIRONMENT = """\
-ARG BASE=python:{python}-slim
+_IMAGE = """\
+ARG BASE={base}
 FROM ${{BASE}}
 # Further options of pip, such as an index with CPU-only builds of torch.
 ARG PIP_OPTIONS=
 COPY requirements.txt /tmp/requirements.txt
 RUN pip install --no-cache-dir ${{PIP_OPTIONS}} -r /tmp/requirements.txt
-COPY workspace {workspace}
+"""
+_ENVIRONMENT = """\
+RUN useradd --create-home {user}
+COPY --chown={user} workspace {workspace}
 WORKDIR {workspace}
 """
 _VERIFIER = """\
-ARG BASE=python:{python}-slim
-FROM ${{BASE}}
-ARG PIP_OPTIONS=
-# A release of lmrbench, or a wheel next to this file, with the same extra.
-ARG LMRBENCH='lmrbench{extra}=={version}'
-RUN apt-get update && apt-get install -y --no-install-recommends bubblewrap && rm -rf /var/lib/apt/lists/*
-RUN pip install --no-cache-dir ${{PIP_OPTIONS}} "${{LMRBENCH}}"
 COPY . /tests
-{fetching}RUN chmod +x /tests/test.sh
+# Independent of the umask where the task was written: candidates run as another user, who reads the worker program.
+RUN chmod -R a+rX /tests
+ENV PYTHONPATH=/tests XDG_CACHE_HOME=/tests/cache
 """
-_FETCHING = f"RUN lmrbench setup fetch --suite {SUITE} && lmrbench setup env build --suite {SUITE}\n"
-# bubblewrap makes namespaces and a /proc of its own, which a container may not do by default.
-_RIGHTS = """\
-services:
-  main:
-    cap_add: [SYS_ADMIN, NET_ADMIN, SYS_PTRACE]
-    security_opt: ["seccomp:unconfined", "apparmor:unconfined", "systempaths=unconfined"]
-"""
+_USER = "agent"
 _TEST = """\
 #!/bin/sh
 # Grades what the agent left in {workspace}, under cases that are drawn now. If this machine can't grade, it writes no
@@ -110,39 +122,48 @@ def write_harbor(task: Task, folder: Path, inputs: Inputs = "full") -> None:
         raise UsageError(f"{task.id}: forensic tasks are drawn where they are graded, and can't be written for Harbor")
     if folder.exists() and any(folder.iterdir()):
         raise UsageError(f"{folder}: is not empty; a task of Harbor needs a folder of its own")
-    python = f"{sys.version_info.major}.{sys.version_info.minor}"
-    fetched = isinstance(task.files.repository, Tree)
+    image = _IMAGE.format(base=_base())
+    graded_with = (*_GRADING_IMPORTS, *comparing_imports(task))
+    pins = _canonical(versions(third_party_imports(task), environment_of(task.paper.requirements)))
     asked = f"{instruction(task, inputs)}\nThe files that are named here lie in `{WORKSPACE}`.\n"
     texts = {
         "instruction.md": asked,
         "task.toml": _configuration(task, inputs),
-        "environment/Dockerfile": _ENVIRONMENT.format(python=python, workspace=WORKSPACE),
-        "environment/requirements.txt": _requirements(task),
-        "tests/Dockerfile": _VERIFIER.format(
-            python=python,
-            version=__version__,
-            extra="[real]" if fetched else "[suite]",
-            fetching=_FETCHING if fetched else "",
-        ),
-        "tests/docker-compose.yaml": _RIGHTS,
+        "environment/Dockerfile": image + _ENVIRONMENT.format(user=_USER, workspace=WORKSPACE),
+        "environment/requirements.txt": _requirements(pins),
+        "tests/Dockerfile": image + _VERIFIER,
+        # If lmrbench and the task use different versions of a package here, the task's is taken.
+        "tests/requirements.txt": _requirements({**_canonical(versions(graded_with)), **pins}),
         "tests/test.sh": _TEST.format(workspace=WORKSPACE, task=task.id, suite=SUITE),
         "solution/solve.sh": _SOLVE.format(workspace=WORKSPACE),
     }
     for name, text in texts.items():
-        file = folder / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, "utf-8")
-        if file.suffix == ".sh":
-            file.chmod(0o755)
+        _put(folder / name, text.encode())
+        if name.endswith(".sh"):
+            (folder / name).chmod(0o755)
     export_workspace(task, folder / "environment" / "workspace", inputs)
     _write_suite(task, folder / "tests" / "suite")
+    _write_source(task, folder / "tests" / "cache")
+    _write_lmrbench(folder / "tests" / "lmrbench")
     _write_answer(task, folder / "solution" / "answer", inputs)
 
 
-def _requirements(task: Task) -> str:
-    """Return the installed versions of the task's packages, for the containers of the agent and of the verifier."""
-    found = versions(third_party_imports(task), environment_of(task.paper.requirements))
-    return "".join(f"{name}=={version.partition('+')[0]}\n" for name, version in found.items())
+def _base() -> str:
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    if python not in _BASES:
+        raise UsageError(f"tasks for Harbor have no base image of Python {python}; use Python {' or '.join(_BASES)}")
+    return _BASES[python]
+
+
+def _canonical(found: Mapping[str, str]) -> dict[str, str]:
+    """Return versions of packages by the canonical names of the packages."""
+    return {canonicalize_name(name): version for name, version in found.items()}
+
+
+def _requirements(pins: Mapping[str, str]) -> str:
+    """Return the text of a requirements.txt."""
+    # A local version, such as that of a build without CUDA, is on no index.
+    return "".join(f"{name}=={version.partition('+')[0]}\n" for name, version in sorted(pins.items()))
 
 
 def _configuration(task: Task, inputs: Inputs) -> str:
@@ -163,17 +184,14 @@ def _configuration(task: Task, inputs: Inputs) -> str:
                 "targets": list(map(str, task.targets)),
                 "digest": grading_digest(task),
                 "other_tiers": task.other_tiers,
+                "lmrbench": __version__,
             },
-            "agent": {"timeout_sec": _AGENT_SECONDS},
+            "agent": {"timeout_sec": _AGENT_SECONDS, "user": _USER},
             "environment": {"build_timeout_sec": _BUILD_SECONDS, "memory_mb": memory},
             "verifier": {
                 "timeout_sec": round(_LIMITS_OF_A_VERIFIER * task.limits.seconds),
                 "environment_mode": "separate",
-                "environment": {
-                    "build_timeout_sec": _BUILD_SECONDS,
-                    "memory_mb": memory,
-                    "network_mode": "no-network",
-                },
+                "environment": {"build_timeout_sec": _BUILD_SECONDS, "memory_mb": memory},
             },
         }
     )
@@ -184,8 +202,29 @@ def _write_suite(task: Task, folder: Path) -> None:
     suite = task.folder.parent
     wanted = [f"{task.folder.name}/{name}" for name in _regular(task.folder) if not fnmatch(name, "certificate*.json")]
     for name in [*wanted, *(["suite.toml"] if (suite / "suite.toml").exists() else [])]:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(_read(suite, name))
+        _put(folder / name, _read(suite, name))
+
+
+def _write_source(task: Task, folder: Path) -> None:
+    """Write the published code that a task uses to where `lmrbench setup fetch` would store it in this cache folder."""
+    repository = task.files.repository
+    if isinstance(repository, Tree):
+        place = folder / tree_folder(repository.source).relative_to(cache_folder().parent)
+        for name, file in repository.places.items():
+            _put(place / name, file.read_bytes())
+
+
+def _write_lmrbench(folder: Path) -> None:
+    """Write the modules that grade. A task then needs no release of lmrbench, and is graded as it was exported."""
+    package = Path(__file__).resolve().parents[1]
+    for found in (path for pattern in _GRADING for path in package.glob(pattern)):
+        for file in sorted(found.rglob("*.py")) if found.is_dir() else [found]:
+            _put(folder / file.relative_to(package), file.read_bytes())
+
+
+def _put(file: Path, data: bytes) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(data)
 
 
 def _regular(folder: Path) -> Iterator[str]:
@@ -208,6 +247,4 @@ def _write_answer(task: Task, folder: Path, inputs: Inputs) -> None:
     if inputs == "paper":
         files = {ANSWER: one_text(answered, task).encode()}
     for name, data in files.items():
-        file = folder / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(data)
+        _put(folder / name, data)

@@ -18,6 +18,8 @@ from lmrbench.grading.reading import collect_workspace
 from lmrbench.tasks.submission import Submission
 
 SYSTEM = "agent"
+# It works in a container without added rights.
+SANDBOX = "landlock"
 
 
 def verify(task_id: str, suite: Path, workspace: Path, logs: Path) -> bool:
@@ -36,7 +38,7 @@ def verify(task_id: str, suite: Path, workspace: Path, logs: Path) -> bool:
         TaskError: the reference fails its own check.
         SandboxError: this machine can't run the sandbox.
     """
-    plan = GradingPlan((fresh_seed(),), fresh_seeds=True, keep_references=False, workers=1)
+    plan = GradingPlan((fresh_seed(),), fresh_seeds=True, keep_references=False, sandbox=SANDBOX, workers=1)
     with Grader(suite, plan) as grader:
         try:
             submission = collect_workspace(grader.tasks[task_id], workspace, SYSTEM)

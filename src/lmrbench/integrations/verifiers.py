@@ -18,6 +18,7 @@ from pydantic import Field
 from lmrbench.grading.grader import Grader
 from lmrbench.grading.plan import KEPT_IN_TRAINING, GradingPlan
 from lmrbench.models.settings import MOST_CHARACTERS
+from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 from lmrbench.solving.prompts import agent_message, prompt_message
 from lmrbench.source.syntax import decode
 from lmrbench.tasks.loading import load_suite, suite_folder
@@ -36,12 +37,12 @@ class LmrBenchTaskConfig(vf.TaskConfig):
     Attributes:
         reward: `correct` (1 if all ordinary cases match, else 0), `robust` (1 if all cases match, else 0), or `share`
             (`Grade.share`).
-        sandbox: the back end.
+        sandbox: the back end, or `auto`.
         workers: warm workers, or None for one per core.
     """
 
     reward: Literal["correct", "robust", "share"] = "correct"
-    sandbox: str = "bubblewrap"
+    sandbox: str = DEFAULT_SANDBOX
     workers: int | None = None
 
 

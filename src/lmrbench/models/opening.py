@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -22,7 +23,13 @@ from rich.text import Text
 
 from lmrbench.errors import RecordError, UsageError
 from lmrbench.models.settings import Settings
+from lmrbench.text import did_you_mean
 
+# The providers that a wrong name is compared with.
+_PROVIDERS = (
+    *("openai", "anthropic", "google", "mistral", "grok", "groq", "deepseek", "together", "openrouter"),
+    *("azureai", "bedrock", "ollama", "vllm", "sglang", "hf", "openai-api"),
+)
 # Lines kept of an Inspect error about a missing requirement.
 _MOST_LINES = 3
 # Each kind of price, and the kind that it defaults to.
@@ -75,7 +82,20 @@ def open_model(settings: Settings) -> Model:
         )
     except Exception as error:
         # Providers raise errors of many types for a missing package, key or address, or an unknown argument.
-        raise UsageError(f"the model {settings.model} can't be opened: {reason_of(error)}") from error
+        reason = f"the model {settings.model} can't be opened: {reason_of(error).rstrip('.')}"
+        raise UsageError(f"{reason}{_advice(settings.model, reason)}") from error
+
+
+def _advice(model: str, reason: str) -> str:
+    """Return what to do about the most frequent errors of a provider, or ""."""
+    provider, named, _ = model.partition("/")
+    if not named:
+        return f"; for example openai/{model}, or openai-api/local/{model} for a local server (--base-url)"
+    if key := re.search(r"\b[A-Z_]+_API_KEY\b", reason):
+        return f"; set it by export {key[0]}=..."
+    if "not recognized" in reason:
+        return did_you_mean(provider, _PROVIDERS)
+    return ""
 
 
 def address(model: Model) -> str:

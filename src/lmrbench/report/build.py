@@ -55,21 +55,6 @@ class Report:
             for system, tasks in part.findings.not_submitted.items()
         )
 
-    @property
-    def summary(self) -> list[str]:
-        """The lines under the tables: pass rates, missing tasks, costs and the number of grades."""
-        from lmrbench.report.measures.effort import costs
-
-        lines = [
-            f"{system}{part.where}: {rate}"
-            for part in self.parts
-            for system, rate in part.numbers["rates"].get("all", {}).items()
-        ]
-        lines += self.not_submitted
-        lines += [f"{system}: {cost}" for system, cost in costs(self.findings.usages).items()]
-        folders = ", ".join(map(str, self.findings.folders))
-        return [*lines, f"{counted(len(self.findings.grades), 'grade')} in {folders}"]
-
 
 def build(findings: Findings) -> Report:
     """Compute the report of some findings.

@@ -63,7 +63,8 @@ def drawings(numbers: Mapping[str, Any]) -> list[Drawing]:
                 "number of changes. The bars near one half are the 95% intervals of the horizons.",
             )
         )
-    return [*found, *draw_groups(answered, {name: rated(items) for name, items in rates.items() if rated(items)})]
+    found += draw_groups(answered, {name: rated(items) for name, items in rates.items() if rated(items)})
+    return [*found, *draw_history(answered, numbers["months"])]
 
 
 def rated(rates: Mapping[str, Rate]) -> dict[str, Rate]:
@@ -136,6 +137,31 @@ def draw_groups(
     )
     svg = draw_categories(groups, list(drawn))
     return [Drawing("categories", "Pass rates by category", svg, note + _left_out(rates, drawn))]
+
+
+def draw_history(
+    rates: Mapping[str, Rate], months: Mapping[str, Mapping[str, Rate]], most: int | None = None
+) -> list[Drawing]:
+    """Draw the rates of some systems over the months that the tasks are from; no figure for less than two months.
+
+    Args:
+        rates: See `draw_overall`.
+        months: Rates by month, in order, and system.
+        most: See `draw_overall`.
+    """
+    from lmrbench.report.figures import draw_months
+
+    known = {month: found for month, items in months.items() if (found := rated(items))}
+    if len(known) < 2:
+        return []
+    drawn = _first(rates, most)
+    note = (
+        "The pass rate of each system on the tasks of each month (marks, larger for more tasks) and on all tasks "
+        "(line). A task is from the month in which its method could first be read, in the paper or in a released "
+        "package; months without tasks are not shown. The number of papers is in brackets. Most months have too few "
+        "to say more than whether these papers were reproduced."
+    )
+    return [Drawing("months", "Pass rates by month", draw_months(drawn, known), note + _left_out(rates, drawn))]
 
 
 def _first(rates: Mapping[str, Rate], most: int | None) -> dict[str, Rate]:

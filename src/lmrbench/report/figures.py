@@ -204,6 +204,41 @@ def draw_horizons(horizons: Sequence[Horizon], systems: Sequence[str]) -> str:
     return _svg(figure, "horizons")
 
 
+def draw_months(of_systems: Mapping[str, Rate], months: Mapping[str, Mapping[str, Rate]]) -> str:
+    """Draw the rate of each system over months, in one panel for each system.
+
+    Args:
+        of_systems: Rates over all tasks, by system, at least one.
+        months: Rates that are defined, by month and system.
+
+    Returns:
+        An SVG element.
+    """
+    width = max(_WIDTH, 1.2 + 0.17 * len(months))
+    figure = Figure(figsize=(width, 0.9 + 0.75 * len(of_systems)), layout="constrained")
+    panels = figure.subplots(len(of_systems), sharex=True, squeeze=False)[:, 0]
+    for number, (axes, (system, whole)) in enumerate(zip(panels, of_systems.items(), strict=True)):
+        found = {place: items[system] for place, items in enumerate(months.values()) if system in items}
+        color = f"C{number % 10}"
+        axes.axhline(_known(whole.correct), color=color, linewidth=0.8)
+        axes.vlines(list(found), 0, [_known(item.correct) for item in found.values()], color="0.8", linewidth=1)
+        axes.scatter(
+            list(found),
+            [_known(item.correct) for item in found.values()],
+            s=[12 * item.tasks for item in found.values()],
+            color=color,
+            marker=_MARKERS[number % len(_MARKERS)],
+            zorder=2,
+        )
+        axes.set_title(_wrapped(system, 60), fontsize=9, loc="left", parse_math=False)
+        axes.set(ylim=(-0.15, 1.15), yticks=[0, 0.5, 1], xlim=(-0.7, len(months) - 0.3))
+        _percent_axis(axes.yaxis)
+    papers = [max(item.papers for item in items.values()) for items in months.values()]
+    labels = [f"{month} ({count})" for month, count in zip(months, papers, strict=True)]
+    panels[-1].set_xticks(range(len(months)), labels, rotation=90, fontsize=8)
+    return _svg(figure, "months")
+
+
 # Inches; the text stays readable at a width of 400 pixels.
 _WIDTH = 4.6
 _MARKERS = "osD^vPX*"

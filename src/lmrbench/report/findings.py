@@ -6,13 +6,17 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from lmrbench.errors import UsageError
+from lmrbench.tasks.dates import first_day
 from lmrbench.tasks.loading import suite_folder
 from lmrbench.tasks.model import TIERS, Tier
+from lmrbench.text import counted
 
 if TYPE_CHECKING:
     from lmrbench.grading.records import Grade
@@ -58,6 +62,8 @@ class Findings:
         listed: Suite and tier of every task that can be answered, by task id.
         settings: The setting, `prompt` or `agent`, of each system that is a model.
         published: The verdicts on the answers that others published.
+        dates: The day from which on a task's method could be read, by task id; of a month, the first day.
+        cutoff: The date at which rates are split, if they are.
     """
 
     folders: tuple[Path, ...]
@@ -76,6 +82,8 @@ class Findings:
     listed: Mapping[str, tuple[str, Tier]] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     published: tuple[PublishedVerdict, ...] = ()
+    dates: Mapping[str, date] = field(default_factory=dict)
+    cutoff: date | None = None
 
     @property
     def expected(self) -> frozenset[str]:
@@ -185,6 +193,13 @@ def together(runs: Sequence[Run], suite: Path | None, label_files: Sequence[Path
     def suite_of(task: str) -> str:
         return named.get(task) or named.get(paper_of(task), "another suite")
 
+    since = {
+        key: first_day(item.paper.public_since)
+        for item in reversed(tasks.values())
+        if item.paper.public_since
+        for key in (item.paper.slug, item.id)
+    }
+    dates = {name: since.get(name) or since.get(paper_of(name)) for name in (*tasks, *categories)}
     votes = [(item, run) for run in runs for item in read_lines(run.folder / JUDGEMENTS, Judgement)]
     labels, left_out = _labels(runs, votes, label_files)
     commands = {
@@ -214,7 +229,45 @@ def together(runs: Sequence[Run], suite: Path | None, label_files: Sequence[Path
             for item in run.usages
         },
         published=tuple(item.model_copy(update=name(item.system, run)) for run in runs for item in run.published),
+        dates={name: day for name, day in dates.items() if day is not None},
     )
+
+
+def kept_since(findings: Findings, first: date) -> Findings:
+    """Return the findings of the tasks whose methods could not be read before a date.
+
+    Raises:
+        UsageError: No task with a result is from that date or later.
+    """
+    late = {task for task, day in findings.dates.items() if day >= first}
+    if not late & findings.tiers.keys():
+        newest = max((day for task, day in findings.dates.items() if task in findings.tiers), default=None)
+        found = f"the newest one is of {newest}" if newest else "none has a date"
+        raise UsageError(f"--since {first}: no task of these runs is from that date or later; {found}")
+    return replace(
+        _of_tasks(findings, late),
+        listed={task: place for task, place in findings.listed.items() if task in late},
+        warnings=(*findings.warnings, *_undated(findings, "--since")),
+    )
+
+
+def split(findings: Findings, cutoff: date) -> Findings:
+    """Return findings whose rates are split at a date.
+
+    Raises:
+        UsageError: No task with a result has a date.
+    """
+    if not findings.dates.keys() & findings.tiers.keys():
+        raise UsageError(f"--cutoff {cutoff}: no task of these runs has a date; set paper.published in its task.toml")
+    return replace(findings, cutoff=cutoff, warnings=(*findings.warnings, *_undated(findings, "--cutoff")))
+
+
+def _undated(findings: Findings, option: str) -> list[str]:
+    """Return a warning if some tasks with results have no date."""
+    undated = [task for task in findings.tiers if task not in findings.dates]
+    if not undated:
+        return []
+    return [f"{option}: {counted(len(undated), 'task')} without a date left out, the first is {undated[0]}"]
 
 
 def by_group(findings: Findings) -> dict[Group, Findings]:
@@ -301,7 +354,6 @@ def _labels(
     Raises:
         UsageError: No label matches, or a label matches answers of two runs.
     """
-    from lmrbench.errors import UsageError
     from lmrbench.judging.labels import read_labels
     from lmrbench.tasks.submission import Answer
 

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from lmrbench.records import Record, grouped
 from lmrbench.resampling import CONFIDENCE, central_interval, paper_draws, paper_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 # Up to 13 papers, all sign flips are enumerated; for more papers, this many are drawn.
 FLIPS = 10_000
@@ -16,7 +21,7 @@ ASSUMED_DISCORDANT = 0.3
 
 
 class Estimate(Record):
-    """A mean over tasks with its 95% interval. The ends are None if `paper_interval` returns None."""
+    """A mean over tasks, or a difference of means, with its 95% interval. The ends are None if it is not defined."""
 
     mean: float
     low: float | None
@@ -47,15 +52,41 @@ def paper_interval(values: Mapping[str, float], seed: int = 0) -> tuple[float, f
         The ends of the interval; None for fewer than two papers, and if all values are equal, because every draw then
         gives the same mean.
     """
+    return central_interval(_means(values, seed))
+
+
+def group_difference(first: Mapping[str, float], second: Mapping[str, float]) -> Estimate:
+    """Estimate the difference of the means over two groups of tasks that share no paper.
+
+    Each of 2,000 draws takes whole papers from both groups, independently.
+
+    Args:
+        first: One value per task id, at least one.
+        second: Likewise.
+
+    Returns:
+        The mean of the second group minus that of the first. The interval is not defined if `paper_interval` is None
+        for one of the groups, because the draws then say nothing about the papers of that group.
+    """
+    before, after = _means(first, seed=0), _means(second, seed=1)
+    interval = central_interval(after - before) if len(before) and len(after) else None
+    low, high = interval or (None, None)
+    difference = sum(second.values()) / len(second) - sum(first.values()) / len(first)
+    return Estimate(mean=difference, low=low, high=high)
+
+
+def _means(values: Mapping[str, float], seed: int) -> NDArray[np.float64]:
+    """Return the means of some draws of whole papers; none if they cannot vary."""
     import numpy as np
 
     if len(set(values.values())) < 2:
-        return None
+        return np.zeros(0)
     papers = list(grouped(values, paper_of).values())
     sums = np.array([sum(values[task] for task in tasks) for tasks in papers], dtype=float)
     counts = np.array([len(tasks) for tasks in papers])
     drawn = paper_draws(len(papers), seed)
-    return central_interval(drawn @ sums / (drawn @ counts))
+    means: NDArray[np.float64] = drawn @ sums / (drawn @ counts)
+    return means
 
 
 def wilson_interval(share: float, count: int) -> tuple[float, float]:

@@ -29,7 +29,7 @@ from lmrbench.tasks.loading import suite_name
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Answer, ForeignSubmission, Submission
 from lmrbench.tasks.workspace import third_party_imports
-from lmrbench.text import counted
+from lmrbench.text import counted, did_you_mean
 from lmrbench.version import __version__
 
 SUBMISSIONS, GRADES, FACTS, USAGE = "submissions.jsonl", "grades.jsonl", "run.json", "usage.jsonl"
@@ -56,7 +56,7 @@ def read_submissions(path: Path) -> list[Submission]:
     else:
         submissions = [item.submission() for item in read_submitted_lines(file, ForeignSubmission)]
     if not submissions:
-        raise RecordError(f"{file}: holds no submissions")
+        raise RecordError(f"{file}: holds no submissions; `lmrbench collect` adds them")
     seen: set[Answer] = set()
     for number, item in enumerate(submissions, 1):
         if item.answer in seen:
@@ -81,7 +81,8 @@ def require_known(path: Path, submissions: Iterable[Submission], tasks: Mapping[
     """
     for number, item in enumerate(submissions, 1):
         if item.task not in tasks:
-            raise RecordError(f"{path}: submission {number}: the suite has no task {item.task!r}")
+            guess = did_you_mean(item.task, tasks) or "; `lmrbench list` shows its tasks, --suite names another suite"
+            raise RecordError(f"{path}: submission {number}: the suite has no task {item.task!r}{guess}")
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,8 @@ def read_run(folder: Path) -> Run:
         if facts is None or (item.seeds, item.sandbox) == (facts.seeds, facts.sandbox):
             grades[item.answer], made_here[item.answer] = item, verified(line) is not None
     if facts is None and not grades:
-        raise RecordError(f"{folder}: holds no run")
+        why = "holds no run" if folder.is_dir() else "there is no such run folder"
+        raise RecordError(f"{folder}: {why}")
     kept = {key: item for key, item in grades.items() if key not in unanswered}
     foreign = sum(not made_here[key] for key in kept)
     answers = tuple(submissions), tuple(kept.values()), tuple(usages)

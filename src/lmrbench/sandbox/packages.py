@@ -9,17 +9,18 @@ installation of lmrbench.
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 from collections.abc import Iterable, Mapping
 from functools import cache
-from importlib.metadata import Distribution, distributions, packages_distributions
-from pathlib import Path, PurePath
+from importlib.metadata import Distribution, distributions
+from pathlib import Path
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from lmrbench.errors import SandboxError
-from lmrbench.tasks.model import Task
+from lmrbench.tasks.model import Similarity, Task
 from lmrbench.tasks.workspace import third_party_imports
 
 # The worker itself needs these. If an environment lacks one, that of the installation is shown.
@@ -30,26 +31,65 @@ _EXTRAS = {"lmr_bench": ("core", "suite"), "real": ("real", "real")}
 
 def installed(name: str, environment: Path | None = None) -> Distribution | None:
     """Return the distribution of this name, or None if it is not installed."""
-    path = sys.path if environment is None else [str(environment)]
-    return next(iter(distributions(name=name, path=path)), None)
+    return next(iter(distributions(name=name, path=_search_path(environment))), None)
+
+
+def _search_path(environment: Path | None) -> list[str]:
+    return sys.path if environment is None else [str(environment)]
 
 
 @cache
 def _providers(environment: Path | None) -> Mapping[str, list[str]]:
     """Return the names of the distributions that provide each top-level import."""
-    if environment is None:
-        return packages_distributions()
     found: dict[str, list[str]] = {}
-    for item in distributions(path=[str(environment)]):
-        for name in {_top_level(file) for file in item.files or ()} - {None}:
+    for item in distributions(path=_search_path(environment)):
+        # An interrupted pip leaves folders without metadata.
+        if not any(map(item.read_text, ("METADATA", "PKG-INFO", ""))):
+            continue
+        for name in {_top_level(entry) for entry in _entries(item)} - {None}:
             found.setdefault(str(name), []).append(item.name)
     return found
 
 
-def _top_level(file: PurePath) -> str | None:
-    """Return the top-level import that a distribution's file belongs to; None for metadata, scripts and bytecode."""
-    name = file.parts[0] if len(file.parts) > 1 else inspect.getmodulename(file.name)
-    return name if name and name.isidentifier() and name != "__pycache__" else None
+def _top_level(entry: str) -> str | None:
+    """Return the name that imports a file or folder of site-packages, or None for metadata and scripts."""
+    name = inspect.getmodulename(entry) or entry
+    return name if name.isidentifier() else None
+
+
+def _entries(distribution: Distribution) -> set[str]:
+    """Return the names of the files and folders of site-packages that belong to a distribution."""
+    if distribution.read_text("RECORD") is None:
+        return _unrecorded_entries(distribution)
+    # `..` is the start of paths to scripts. `__pycache__` holds the bytecode of single modules, not of packages.
+    return {file.parts[0] for file in distribution.files or ()} - {"..", "__pycache__"}
+
+
+def _unrecorded_entries(distribution: Distribution) -> set[str]:
+    """Return the entries of a distribution without RECORD, which Debian's packages lack: its metadata and modules.
+
+    The modules are those that top_level.txt names, or else the one with the name of the distribution.
+    """
+    own = canonicalize_name(distribution.name)
+    modules = (distribution.read_text("top_level.txt") or own.replace("-", "_")).split()
+
+    def belongs(entry: str) -> bool:
+        if entry.endswith((".dist-info", ".egg-info")):
+            return canonicalize_name(entry.rpartition(".")[0].partition("-")[0]) == own
+        return _top_level(entry) in modules
+
+    folder = str(distribution.locate_file(""))
+    return set(filter(belongs, os.listdir(folder))) if os.path.isdir(folder) else set()
+
+
+def comparing_imports(task: Task) -> set[str]:
+    """Return the packages that compare the task's texts. They are imported outside of sandboxes."""
+    return {_comparing(similarity)[0] for similarity in task.similarities.values()}
+
+
+def _comparing(similarity: Similarity) -> tuple[str, str]:
+    """Return the package that measures a similarity, and the extra of lmrbench that installs it."""
+    return ("sentence_transformers", "embeddings") if similarity.model else ("rapidfuzz", "texts")
 
 
 def require_installed(task: Task) -> None:
@@ -59,7 +99,7 @@ def require_installed(task: Task) -> None:
     checked, because it may have an environment of its own.
     """
     for similarity in task.similarities.values():
-        name, extra = ("sentence_transformers", "embeddings") if similarity.model else ("rapidfuzz", "texts")
+        name, extra = _comparing(similarity)
         if name not in _providers(None):
             raise SandboxError(
                 f"{task.id} compares texts with {name}, which is not installed; pip install 'lmrbench[{extra}]'"
@@ -142,7 +182,6 @@ def importable_paths(imports: Iterable[str], environment: Path | None = None) ->
 
 def paths_of(distribution: Distribution) -> dict[str, Path]:
     """Return every file or folder of site-packages that belongs to a distribution, by its name there."""
-    # `..` is the start of paths to scripts. `__pycache__` holds the bytecode of single modules, not of packages.
-    names = {file.parts[0] for file in distribution.files or ()} - {"..", "__pycache__"}
-    places = {name: Path(str(distribution.locate_file(name))) for name in names if not name.endswith(".pth")}
+    names = (name for name in _entries(distribution) if not name.endswith(".pth"))
+    places = {name: Path(str(distribution.locate_file(name))) for name in names}
     return {name: path for name, path in places.items() if path.exists()}

@@ -9,7 +9,8 @@ from typing import Literal, Protocol
 
 from lmrbench.tasks.model import Limits
 
-DEFAULT_SANDBOX = "bubblewrap"
+# The first back end that works on this machine; see `registry.sandbox_name`.
+DEFAULT_SANDBOX = "auto"
 CaseStatus = Literal["observed", "raised", "timeout", "died", "missing"]
 
 

@@ -6,17 +6,20 @@ the folders that no worker may see and that follows `protocol.Sandbox`.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
+from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lmrbench.errors import SandboxError, UsageError
+from lmrbench.errors import LmrbenchError, SandboxError, UsageError
+from lmrbench.progress import is_quiet
 from lmrbench.sandbox.backends.bubblewrap import BubblewrapSandbox
 from lmrbench.sandbox.backends.landlock import LandlockSandbox
 from lmrbench.sandbox.backends.process import ProcessSandbox
 from lmrbench.sandbox.pool import LocalPool
-from lmrbench.sandbox.protocol import LOCAL, Executor, Sandbox
+from lmrbench.sandbox.protocol import DEFAULT_SANDBOX, LOCAL, Executor, Sandbox
 
 if TYPE_CHECKING:
     from lmrbench.sandbox.cluster import ClusterPool
@@ -40,6 +43,8 @@ _OWN: dict[str, Callable[[Sequence[Path]], Sandbox]] = {
     "docker": _docker,
     "process": ProcessSandbox,
 }
+# The back ends that `auto` chooses among.
+PREFERRED = ("bubblewrap", "landlock", "docker")
 
 
 def sandbox_names() -> tuple[str, ...]:
@@ -47,20 +52,50 @@ def sandbox_names() -> tuple[str, ...]:
     return tuple(dict.fromkeys([*_OWN, *sorted(entry_points(group=GROUP).names)]))
 
 
+def sandbox_name(name: str) -> str:
+    """Return the name of a back end; for `auto`, that of the first of `PREFERRED` that works on this machine.
+
+    Raises:
+        SandboxError: None of them works. The message has a line for each.
+    """
+    return first_that_works() if name == DEFAULT_SANDBOX else name
+
+
+@cache
+def first_that_works() -> str:
+    """Return the name of the first back end of `PREFERRED` that starts a worker here; see `sandbox_name`."""
+    failures: list[str] = []
+    for name in PREFERRED:
+        try:
+            sandbox = make_sandbox(name, ())
+            try:
+                sandbox.start(()).close()
+            finally:
+                sandbox.close()
+        except (LmrbenchError, OSError) as error:
+            failures.append(f"{name}: {error}")
+            continue
+        if failures and not is_quiet():
+            print(f"lmrbench: the sandbox is {name}, because {'; '.join(failures)}", file=sys.stderr, flush=True)
+        return name
+    raise SandboxError("\n".join(["no sandbox works here (`lmrbench setup doctor` says what to do)", *failures]))
+
+
 def make_sandbox(name: str, secrets: Sequence[Path]) -> Sandbox:
     """Make a back end.
 
     Args:
-        name: A name of `sandbox_names`.
+        name: A name of `sandbox_names`, or `auto`; see `sandbox_name`.
         secrets: Folders that its workers must not see.
 
     Raises:
-        SandboxError: There is no back end of this name, or it cannot be loaded.
+        SandboxError: There is no back end of this name, it cannot be loaded, or none works.
     """
+    name = sandbox_name(name)
     if name in _OWN:
         return _OWN[name](secrets)
     if name not in sandbox_names():
-        raise SandboxError(f"there is no sandbox {name!r}; use one of {', '.join(sandbox_names())}")
+        raise SandboxError(f"there is no sandbox {name!r}; use auto or one of {', '.join(sandbox_names())}")
     (found, *_) = entry_points(group=GROUP, name=name)
     try:
         sandbox: Sandbox = found.load()(secrets)
@@ -80,7 +115,7 @@ def open_pool(
     """Open a pool of warm workers on this machine.
 
     Args:
-        name: The back end, a name of `sandbox_names`.
+        name: The back end, a name of `sandbox_names`, or `auto`.
         secrets: Folders that its workers must not see.
         workers: The number of workers; by default the number of cores.
         isolate: See `LocalPool`.
@@ -106,7 +141,7 @@ def open_executor(
 
     Args:
         executor: Where the workers run.
-        name: The back end, a name of `sandbox_names`.
+        name: The back end, a name of `sandbox_names`, or `auto`.
         secrets: Folders that its workers must not see.
         workers: The number of workers; by default the number of cores.
         isolate: See `LocalPool`.

@@ -22,7 +22,7 @@ from lmrbench.errors import SandboxError
 from lmrbench.sandbox.cgroup import ControlGroup
 from lmrbench.sandbox.connection import kill_with_children
 
-_START_SECONDS = 120.0
+_START_SECONDS = 600.0
 _LAST_WORDS_SECONDS = 5.0
 _MAX_WORDS = 1 << 16
 _MAX_MESSAGE = 1 << 16

@@ -60,8 +60,8 @@ def _make(folder: Path, places: Mapping[str, Path], needed: set[str]) -> None:
                     warnings.simplefilter("ignore")
                     py_compile.compile(str(new / path), quiet=2)
         # Independent of the umask: a worker may have a user id of its own.
-        for inner in (new, *(path for path in new.rglob("*") if path.is_dir())):
-            inner.chmod(0o755)
+        for inner in (new, *new.rglob("*")):
+            inner.chmod(0o755 if inner.is_dir() else 0o444)
         new.rename(folder)
     except BaseException as error:
         shutil.rmtree(new, ignore_errors=True)

@@ -37,7 +37,7 @@ from lmrbench.sandbox.protocol import CaseOutcome, CaseStatus, Job, Outcome
 from lmrbench.sandbox.trees import sent
 from lmrbench.tasks.model import WALL_FACTOR
 
-START_SECONDS = 120.0
+START_SECONDS = 600.0
 # The time for killing processes and cleaning up, in addition to the job's own.
 GRACE_SECONDS = 20.0
 # The first optimizer of a process imports as much as torch itself, which takes about a second.

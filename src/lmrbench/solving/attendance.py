@@ -9,7 +9,6 @@ is not the model's fault; the provider's own timeouts bound the call.
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Awaitable, Callable
 
 import anyio
@@ -25,52 +24,19 @@ from lmrbench.models.endings import (
     AgentCrashError,
     ProviderError,
     UnansweredError,
-    failure,
     model_calls,
     one_line,
     provider_fault,
 )
 from lmrbench.models.reachability import Reachability
+from lmrbench.runs.logs import tasks_of
+from lmrbench.solving.board import Board, current_board
 
 _TICK_SECONDS = 1.0
 # Messages of shells, Python, Node and the kernel about files that are missing from the agent's mount namespace.
 _NOT_THERE = re.compile(
     "not found|no such file or directory|no module named|cannot find module|can't open file|cannot open", re.I
 )
-
-
-class SamplesUnderWay:
-    """The samples under way in this process, and the last provider error of each."""
-
-    def __init__(self) -> None:
-        """Start without any samples."""
-        self._lock = threading.Lock()
-        self._under_way: dict[str, str] = {}
-
-    def note(self, sample: str, error: str) -> None:
-        """Record that a sample is under way.
-
-        Args:
-            sample: the sample's UUID.
-            error: the error of its last model call, or "".
-        """
-        with self._lock:
-            self._under_way[sample] = error
-
-    def done(self, sample: str) -> None:
-        """Record that a sample has ended."""
-        with self._lock:
-            self._under_way.pop(sample, None)
-
-    def __str__(self) -> str:
-        """Return the number of samples under way, and the latest error if there is one."""
-        with self._lock:
-            errors = [error for error in self._under_way.values() if error]
-            under_way = f"{len(self._under_way)} under way"
-        return f"{under_way}, {len(errors)} of them after an error ({errors[-1]})" if errors else under_way
-
-
-PROGRESS = SamplesUnderWay()
 
 
 class Attendance:
@@ -100,12 +66,13 @@ class Attendance:
             LimitExceededError: a limit of the sample was reached.
         """
         sample = state.uuid
-        PROGRESS.note(sample, "")
+        board, tasks = current_board(), tasks_of(state.sample_id, state.metadata)
+        board.begin(sample, str(state.sample_id), tasks, state.epoch - 1)
         model = get_model()
         try:
             await self._reachable.prove(model)
             try:
-                state = await self._bounded(sample, work)
+                state = await self._bounded(sample, work, board)
             except LimitExceededError as error:
                 store().set(LIMIT, error.type)
                 _raise_provider_fault()
@@ -123,11 +90,18 @@ class Attendance:
             if isinstance(error, ProviderError):
                 self._reachable.doubt(model)
             store().set(UNANSWERED, {"status": error.status, "detail": one_line(str(error))})
+            board.unanswered(tasks, state.epoch - 1, error.status)
+            raise
+        except LimitExceededError:
+            raise
+        except Exception:
+            board.unanswered(tasks, state.epoch - 1, UnansweredError.status)
             raise
         finally:
-            PROGRESS.done(sample)
+            board.note(sample, model_calls(transcript().events))
+            board.end(sample)
 
-    async def _bounded(self, sample: str, work: Callable[[], Awaitable[TaskState]]) -> TaskState:
+    async def _bounded(self, sample: str, work: Callable[[], Awaitable[TaskState]], board: Board) -> TaskState:
         """Run the solver of a sample under the limit on working time.
 
         Raises:
@@ -144,7 +118,7 @@ class Attendance:
             while True:
                 await anyio.sleep(_TICK_SECONDS)
                 calls = model_calls(transcript().events)
-                PROGRESS.note(sample, failure(calls[-1]) if calls else "")
+                board.note(sample, calls)
                 worked = sample_limits().working.usage - began
                 if self._seconds is None or worked < self._seconds:
                     waited_for = None

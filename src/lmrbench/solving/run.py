@@ -11,13 +11,11 @@ from __future__ import annotations
 import io
 import os
 import shutil
-import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, redirect_stdout
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
-from typing import TextIO
 
 from inspect_ai import eval_set
 from inspect_ai._util.error import PrerequisiteError  # inspect-evals-lint: ignore[private_api_imports] -- no other
@@ -29,7 +27,6 @@ from lmrbench.jsonl import read_lines
 from lmrbench.models.endings import one_line
 from lmrbench.models.opening import reason_of
 from lmrbench.models.settings import TASK_FIELDS, Settings
-from lmrbench.progress import lines_of_progress
 from lmrbench.runs.folder import (
     LOGS,
     SUBMISSIONS,
@@ -42,7 +39,7 @@ from lmrbench.runs.folder import (
 )
 from lmrbench.runs.grading import grade_into, take_over
 from lmrbench.runs.records import RunFacts
-from lmrbench.solving.attendance import PROGRESS
+from lmrbench.solving.board import Board, board_of_run
 from lmrbench.solving.scoring import SampleGrader, grader_of_run
 from lmrbench.solving.task import epochs_of, lmr_bench
 from lmrbench.solving.usage import write_usage
@@ -81,7 +78,6 @@ def solve(
     grader: Grader,
     chosen: Sequence[Task],
     suite: Path,
-    display: str,
     set_aside: Callable[[int], None] = lambda count: None,
 ) -> Run:
     """Ask for the missing answers to the chosen tasks, and grade them.
@@ -93,7 +89,6 @@ def solve(
         grader: the grader of the whole suite.
         chosen: the tasks to solve.
         suite: the suite's folder.
-        display: the kind of Inspect's display.
         set_aside: called with the number of grades in the folder that this installation did not write, if any.
 
     Returns:
@@ -109,11 +104,11 @@ def solve(
     if foreign:
         set_aside(foreign)
     graded = {Answer(terms.system, terms.task, terms.sample): data for terms, data in held.items()}
+    board = Board(expected, {(item.task, item.sample): item.correct for item in read_run(folder).grades})
     # Inspect prints to standard output, which is reserved for lmrbench's own results.
-    quiet = redirect_stdout(sys.stderr if display == "rich" else io.StringIO())
-    progress = _progress(folder, expected, display)
-    with quiet, progress, _cached_in(folder / CACHE), _graded_by(SampleGrader(grader, folder, graded)):
-        stopped = _evaluate(folder, settings, model, chosen, suite, display)
+    quiet, reporting = redirect_stdout(io.StringIO()), _reporting(SampleGrader(grader, folder, graded), board)
+    with quiet, board.shown(), _cached_in(folder / CACHE), reporting:
+        stopped = _evaluate(folder, settings, model, chosen, suite)
     usages = write_usage(folder, settings.name, expected, stopped)
     # A sample whose log was lost when the run was killed has two submissions: the last one counts.
     submissions = {(item.task, item.sample): item for item in read_lines(folder / SUBMISSIONS, Submission)}
@@ -127,7 +122,7 @@ def solve(
     return replace(run, grades=grades, usages=tuple(usages), snapshots=snapshots)
 
 
-def _evaluate(folder: Path, settings: Settings, model: Model, chosen: Sequence[Task], suite: Path, display: str) -> str:
+def _evaluate(folder: Path, settings: Settings, model: Model, chosen: Sequence[Task], suite: Path) -> str:
     """Have Inspect evaluate the chosen tasks, and return the reason why samples may be missing from its logs."""
     # Inspect identifies an evaluation by its arguments. These leave out the number of samples, so that a run can grow.
     arguments = settings.model_copy(update={"system": settings.name, "samples": 1})
@@ -141,7 +136,7 @@ def _evaluate(folder: Path, settings: Settings, model: Model, chosen: Sequence[T
             wanted,
             log_dir=str(folder / LOGS),
             model=model,
-            display=display,  # type: ignore[arg-type]
+            display="none",
             # Write every sample to disk as soon as it is done.
             log_buffer=1,
             log_realtime=False,
@@ -171,19 +166,24 @@ def _check_conditions(folder: Path, settings: Settings) -> None:
         return
     if (folder / SUBMISSIONS).exists() and (folder / SUBMISSIONS).stat().st_size:
         raise RecordError(
-            f"{folder}: is a run with other settings ({', '.join(other)}); name another folder with --out"
+            f"{folder} was run with other settings ({', '.join(other)}); repeat them, or name another folder with --out"
         )
     shutil.rmtree(folder / LOGS, ignore_errors=True)
 
 
 def _other_conditions(before: RunFacts, settings: Settings) -> list[str]:
-    """Return the names of the settings in which a stored run differs; "kind" if it was not a run of a model."""
+    """Return the settings in which a stored run differs, with both values; "kind" if it was not a run of a model."""
     if before.solving is None:
         return ["kind"]
     earlier, wanted = (Settings.model_validate(item) for item in (before.solving, settings.recorded()))
     # A run may grow by further samples of each task.
     grown = earlier.model_copy(update={"samples": max(earlier.samples, wanted.samples)})
-    return [key for key, value in grown.conditions.items() if wanted.conditions[key] != value]
+    asked = wanted.conditions
+    return [
+        f"{key} {value}, not {asked[key]}" if isinstance(value, str | int | float) else key
+        for key, value in grown.conditions.items()
+        if asked[key] != value
+    ]
 
 
 @contextmanager
@@ -202,24 +202,11 @@ def _cached_in(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _graded_by(grader: SampleGrader) -> Iterator[None]:
-    """Have all scorers in this context use a grader."""
-    token = grader_of_run.set(grader)
+def _reporting(grader: SampleGrader, board: Board) -> Iterator[None]:
+    """Have all scorers in this context use a grader, and all solvers and scorers report to a board."""
+    of_grader, of_board = grader_of_run.set(grader), board_of_run.set(board)
     try:
         yield
     finally:
-        grader_of_run.reset(token)
-
-
-@contextmanager
-def _progress(
-    folder: Path, expected: Collection[tuple[str, int]], display: str, out: TextIO | None = None
-) -> Iterator[None]:
-    """Print a line of progress to standard error now and then, if Inspect displays none."""
-
-    def line() -> str:
-        answered = {(item.task, item.sample) for item in read_lines(folder / SUBMISSIONS, Submission)}
-        return f"{len(answered.intersection(expected))} of {len(expected)} answered, {PROGRESS}"
-
-    with lines_of_progress(line, out) if display == "none" else nullcontext():
-        yield
+        grader_of_run.reset(of_grader)
+        board_of_run.reset(of_board)

@@ -51,6 +51,7 @@ from lmrbench.runs.folder import SUBMISSIONS, append_grade, earlier_seeds
 from lmrbench.runs.logs import TASKS, tasks_of
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 from lmrbench.sandbox.registry import open_pool
+from lmrbench.solving.board import current_board
 from lmrbench.solving.snapshots import read_workspace, sample_trace
 from lmrbench.tasks.collect import ANSWER, is_untouched
 from lmrbench.tasks.loading import load_suite, suite_folders
@@ -144,8 +145,8 @@ def unit_tests(
     async def score(state: TaskState, target: Target) -> Score:
         grader = grader_of_run.get() or own_grader()
         limit = ended_by_limit(transcript().events, store().get(LIMIT))
-        _require_answer(limit)
         names = tasks_of(state.sample_id, state.metadata)
+        _require_answer(limit, names, state.epoch - 1)
         scores = {name: await of_task(grader, grader.grader.tasks[name], state, limit) for name in names}
         if len(scores) == 1:
             return scores[names[0]]
@@ -158,6 +159,7 @@ def unit_tests(
         store().set(SUBMISSION, submission.model_dump(mode="json"))
         ending = answer_ending(transcript().events, limit, refusal, untouched)
         result = await anyio.to_thread.run_sync(grader.grade, submission)
+        current_board().answered(task.id, submission.sample, result.correct)
         traced: dict[str, object] = {"runs": await _counted_runs(task)} if in_workspace else {}
         if trace := sample_trace():
             end = len(turns(transcript().events))
@@ -179,7 +181,7 @@ def _joined(scores: Mapping[str, Score]) -> Score:
     )
 
 
-def _require_answer(limit: str) -> None:
+def _require_answer(limit: str, tasks: Sequence[str], sample: int) -> None:
     """Raise ProviderError if the provider failed, or never responded before a time limit.
 
     Inspect's own limits skip the rest of the solver and continue with the scorer, so `Attendance` does not notice.
@@ -187,6 +189,7 @@ def _require_answer(limit: str) -> None:
     events = transcript().events
     if fault := provider_fault(events) or (silence(events) if limit in ("time", "working") else ""):
         store().set(UNANSWERED, {"status": ProviderError.status, "detail": fault})
+        current_board().unanswered(tasks, sample, ProviderError.status)
         raise ProviderError(fault)
 
 

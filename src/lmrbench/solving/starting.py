@@ -23,7 +23,6 @@ def solve_with(
     tasks: Selection,
     folder: Path,
     plan: GradingPlan,
-    display: str,
     set_aside: Callable[[int], None],
 ) -> Run:
     """Open the model of some settings and have it solve the chosen tasks; see `lmrbench.solving.run.solve`.
@@ -34,7 +33,6 @@ def solve_with(
         tasks: The tasks to solve.
         folder: The run folder.
         plan: The conditions of the grading.
-        display: Inspect's display.
         set_aside: Called with the number of grades that this installation did not make.
 
     Raises:
@@ -57,6 +55,5 @@ def solve_with(
             grader=grader,
             chosen=tasks.chosen,
             suite=suite,
-            display=display,
             set_aside=set_aside,
         )

@@ -86,7 +86,9 @@ def _repository(files: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def _told(task: Task) -> dict[str, bytes]:
-    entry = task.model_dump(mode="json", include={"paper", "name", "category", "context", "siblings"})
+    told = {"paper", "name", "category", "context", "siblings"}
+    # Only reports use dates, so a corrected date changes no digest.
+    entry = task.model_dump(mode="json", include=told, exclude={"paper": {"published", "released"}})
     if not task.paper.requirements:
         # Papers without requirements keep the digest that they had before requirements were introduced.
         del entry["paper"]["requirements"]

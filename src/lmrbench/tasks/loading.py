@@ -64,7 +64,7 @@ def load_suite(folder: Path | None = None) -> tuple[Task, ...]:
     """
     folder = default_suite() if folder is None else folder
     if not folder.is_dir():
-        raise TaskError(f"{folder}: there is no such suite folder")
+        raise TaskError(f"{folder}: there is no such suite folder; core, real and all come with lmrbench")
     papers = sorted(path.parent for path in folder.glob("*/task.toml"))
     suite = load_facts(folder)
     if suite is not None and suite.suites:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal, Self, get_args
 
 from packaging.requirements import InvalidRequirement, Requirement
-from pydantic import AfterValidator, Field, HttpUrl, StringConstraints, ValidationError
+from packaging.version import InvalidVersion, Version
+from pydantic import AfterValidator, Field, HttpUrl, StringConstraints, ValidationError, model_validator
 
 from lmrbench.records import Record
+from lmrbench.tasks.dates import Day, first_day
 
 
 def _stays_inside(text: str) -> str:
@@ -165,7 +167,7 @@ class Suite(Record):
         name: The name of the suite.
         version: Its version. Results under different versions are not comparable.
         categories: The title of each category. If empty, tasks may name any category.
-        published: The number of tasks of each category in the published edition that the suite follows.
+        edition: The number of tasks of each category in the published edition that the suite follows, `[published]`.
         suites: The suites that it combines, if it has no papers of its own: `core`, `real`, or folders relative to its
             own.
     """
@@ -173,7 +175,7 @@ class Suite(Record):
     name: Name
     version: str = Field(min_length=1)
     categories: dict[Name, str] = Field(default_factory=dict)
-    published: dict[Name, int] = Field(default_factory=dict)
+    edition: dict[Name, int] = Field(default_factory=dict, alias="published")
     suites: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -191,6 +193,28 @@ def _requirement(text: str) -> str:
     return text
 
 
+def _version(text: str) -> str:
+    try:
+        Version(text)
+    except InvalidVersion as error:
+        raise ValueError(f"{text!r} is not a version, such as 1.2.0") from error
+    return text
+
+
+class Release(Record):
+    """The first release of a package that contained the method of a paper.
+
+    Attributes:
+        package: The name of the package on PyPI.
+        version: The version in which the method first appeared, which need not be the one that a source pins.
+        date: The day of its upload.
+    """
+
+    package: Annotated[str, StringConstraints(pattern=r"^[\w.-]+$")]
+    version: Annotated[str, AfterValidator(_version)]
+    date: Day
+
+
 class Paper(Record):
     """A paper, as described by `[paper]` of task.toml.
 
@@ -201,6 +225,8 @@ class Paper(Record):
         venue: The venue.
         url: The address of the paper.
         code: The address of its published code.
+        published: The date of its first version: the first one on arXiv, or else that of the proceedings.
+        released: The first release of its method in a package, if it is in one.
         requirements: The packages that its code needs, in pip's syntax. They are met by the installation of lmrbench
             or by an environment built for the paper (`lmrbench setup env build`).
     """
@@ -211,7 +237,21 @@ class Paper(Record):
     venue: str = Field(min_length=1)
     url: HttpUrl
     code: HttpUrl | None = None
+    published: Day | None = None
+    released: Release | None = None
     requirements: tuple[Annotated[str, AfterValidator(_requirement)], ...] = ()
+
+    @model_validator(mode="after")
+    def _published_by_its_year(self) -> Self:
+        if self.published and first_day(self.published).year > self.year:
+            raise ValueError(f"published: {self.published} is later than the year of publication, {self.year}")
+        return self
+
+    @property
+    def public_since(self) -> str | None:
+        """The date from which on its method could be read, in the paper or in a package; None if it is not known."""
+        known = [self.published, self.released.date if self.released else None]
+        return min(filter(None, known), key=first_day, default=None)
 
 
 @dataclass(frozen=True, eq=False)

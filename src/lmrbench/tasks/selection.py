@@ -14,7 +14,7 @@ from lmrbench.tasks.tiers.forensic import (
     draw_id,
     is_forensic,
 )
-from lmrbench.text import counted
+from lmrbench.text import counted, did_you_mean
 
 
 def select(tasks: Iterable[Task], patterns: Iterable[str], tier: Tier = "function") -> tuple[Task, ...]:
@@ -39,7 +39,9 @@ def select(tasks: Iterable[Task], patterns: Iterable[str], tier: Tier = "functio
         }
         if not named:
             where = "" if tier == "function" else f" of the tier {tier}"
-            raise TaskError(f"no task{where} is named {pattern!r}; `lmrbench list` shows them all")
+            names = (name for task in of_tier for name in (task.id, task.paper.slug))
+            guess = did_you_mean(pattern, names) or "; `lmrbench list` shows them all"
+            raise TaskError(f"no task{where} is named {pattern!r}{guess}")
         chosen |= named
     if not patterns and not of_tier:
         raise TaskError(f"there is no task of the tier {tier}; `lmrbench list` shows the others")

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import signal
 import socket
 import time
 
@@ -13,11 +12,15 @@ EVIDENCE = r"used more than 256 MB of memory"
 MESSAGE = b"x" * (100 << 10)
 
 
-def _fill():
-    pairs = []
-    with contextlib.suppress(OSError):
-        while True:
-            pairs.append(socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM))
+def _fill(filled):
+    pairs, kinds = [], [socket.SOCK_DGRAM, socket.SOCK_STREAM]
+    while kinds:
+        try:
+            pairs.append(socket.socketpair(socket.AF_UNIX, kinds[0]))
+        except OSError:
+            # Refused, or as many as there may be.
+            kinds.pop(0)
+        else:
             for end in pairs[-1]:
                 end.setblocking(False)
                 with contextlib.suppress(OSError):
@@ -25,18 +28,18 @@ def _fill():
                 with contextlib.suppress(BlockingIOError):
                     for _ in range(4):
                         end.send(MESSAGE)
-    os.kill(os.getpid(), signal.SIGSTOP)
+    os.write(filled, b"x")
+    time.sleep(60)
 
 
 def score(logits, lengths):
     if len(lengths) == 2:
-        children = []
+        told, filled = os.pipe()
         for _ in range(8):
-            children.append(os.fork())
-            if children[-1] == 0:
-                _fill()
+            if os.fork() == 0:
+                _fill(filled)
                 os._exit(0)
-        for pid in children:
-            os.waitpid(pid, os.WUNTRACED)
+        for _ in range(8):
+            os.read(told, 1)
         time.sleep(0.5)
     return report(torch.zeros(len(lengths)))

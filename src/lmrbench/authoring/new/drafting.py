@@ -142,6 +142,7 @@ title = "TODO: the paper's title"
 year = 2024
 venue = "TODO"
 url = "https://example.org/TODO"
+# TODO: published = "2024-01-31", the date of the first version of the paper
 
 {table}[[task]]
 name = "{name}"

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 # In the order of a report. A new measure is a new module and its name here.
 MODULES = (
     "rates",
+    "dates",
     "forensic",
     "horizon",
     "failures",

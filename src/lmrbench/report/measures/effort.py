@@ -30,11 +30,6 @@ class Spending(Record):
     dollars: float | None
     seconds: float
 
-    def __str__(self) -> str:
-        price = "" if self.dollars is None else f", ${self.dollars:.4f}"
-        tokens = f"{self.input_tokens:,} tokens in, {self.output_tokens:,} out"
-        return f"{tokens}{price}; {self.seconds:.1f} s of work per sample"
-
 
 class Effort(Record):
     """The spending of a system on all its answers, divided by the number of passing ones.

@@ -15,7 +15,6 @@ from lmrbench.report.render.tables import Sheet, sheet
 from lmrbench.report.statistics import paper_interval, wilson_interval
 from lmrbench.resampling import paper_of
 from lmrbench.runs.records import UNANSWERED, Usage
-from lmrbench.text import counted
 
 if TYPE_CHECKING:
     from lmrbench.report.findings import Findings
@@ -61,17 +60,6 @@ class Rate(Record):
     def is_pooled(self) -> bool:
         """Whether the mean over tasks equals the share of all answers, as if all tasks have equally many."""
         return self.correct is not None and abs(self.correct - self.passes / self.answers) < 1e-9
-
-    def __str__(self) -> str:
-        if self.correct is None:
-            return f"none [{self.unanswered} unanswered]"
-        if self.is_pooled:
-            text = f"{self.passes}/{self.answers} = {self.correct:.1%}"
-        else:
-            text = f"{self.correct:.1%}, the mean over {counted(self.tasks, 'task')}"
-        if self.unanswered:
-            text += f" [{self.correct_with_unanswered:.1%} with {self.unanswered} unanswered counted wrong]"
-        return text
 
 
 def rate(grades: Iterable[Grade], unanswered: Iterable[Usage] = ()) -> Rate:
@@ -180,7 +168,7 @@ def _of_task(found: Rate | None) -> NumberedText:
     return NumberedText(f"{found.passes}/{found.answers}" if found and found.answers else "-", numbers)
 
 
-def _of_listed(tasks: int, listed: int) -> NumberedText:
+def of_listed(tasks: int, listed: int) -> NumberedText:
     """Format a number of tasks, with the number that the suite lists if that is larger."""
     return NumberedText(f"{tasks} of {listed}" if tasks < listed else str(tasks), {"": tasks})
 
@@ -190,7 +178,7 @@ def _by_category(groups: Mapping[str, Mapping[str, Rate]], overall: Mapping[str,
         [
             group,
             system,
-            _of_listed(item.tasks, listed if of_systems is overall else 0),
+            of_listed(item.tasks, listed if of_systems is overall else 0),
             counted_answers(item),
             percent(item.correct, "-"),
             span(item.low, item.high) if item.answers else "-",
@@ -233,7 +221,7 @@ def _intervals(of_systems: Mapping[str, Rate], listed: int) -> Sheet:
     rows: list[list[object]] = [
         [
             system,
-            _of_listed(item.tasks, listed),
+            of_listed(item.tasks, listed),
             item.papers,
             percent(item.correct),
             span(item.low, item.high),

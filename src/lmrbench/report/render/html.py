@@ -37,6 +37,13 @@ def environment(package: str, folder: str) -> Environment:
 def page(report: Report) -> str:
     """Return the page of a report. Its figures show the first part, which is the headline tier."""
     from lmrbench.report.drawings import drawings
+    from lmrbench.report.headlines import conclusions, headline_sheets
 
     template = environment("lmrbench.report", "render").get_template("report.html.jinja")
-    return template.render(report=report, findings=report.findings, drawings=drawings(report.parts[0].numbers))
+    return template.render(
+        report=report,
+        findings=report.findings,
+        headlines=headline_sheets(report),
+        conclusions=conclusions(report),
+        drawings=drawings(report.parts[0].numbers),
+    )

@@ -15,7 +15,7 @@ from lmrbench.errors import SubmissionError
 from lmrbench.grading.reading import read_targets
 from lmrbench.report.render.cells import cell
 from lmrbench.tasks.digests import audit_digest, grading_digest
-from lmrbench.tasks.model import Task, TaskEntry
+from lmrbench.tasks.model import Paper, Task, TaskEntry
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import goal_signatures, target_texts, unsolved_files
 from lmrbench.text import printable
@@ -39,11 +39,19 @@ def task_facts(task: Task, certificate: Certificate | None) -> dict[str, object]
     }
 
 
+def _dated(paper: Paper) -> str:
+    """Return the date from which on a paper's method could be read, with its release."""
+    release = paper.released
+    released = f" (released in {release.package} {release.version} on {release.date})" if release else ""
+    return f"{paper.public_since or 'not known'}{released}"
+
+
 def task_parts(task: Task, certificate: Certificate | None) -> Iterator[RenderableType]:
     """Yield a task's paper, facts, instruction, and masked functions."""
     table = Table(title=task.id, show_header=False)
     for key, value in (
         ("paper", f"{task.paper.title} ({task.paper.venue} {task.paper.year}), {task.paper.url}"),
+        ("public since", _dated(task.paper)),
         ("category", task.category),
         ("target", "\n".join(map(str, task.targets))),
         ("context", ", ".join(task.context) or "-"),

@@ -22,10 +22,13 @@ def tasks_sheet(tasks: Sequence[Task], tier: Tier) -> Sheet:
     for task in tasks:
         first, *others = task.targets or task.goal_files
         target = str(first) if not others else f"{first} and {len(others)} more"
-        rows.append((task.id, task.category, f"{task.paper.venue} {task.paper.year}", target, task.paper.title))
-    columns = ("task", "category", "venue", "target", "paper")
+        paper, released = task.paper, task.paper.released
+        release = f"{released.package} {released.version}, {released.date}" if released else "-"
+        venue = f"{paper.venue} {paper.year}"
+        rows.append([task.id, task.category, venue, paper.public_since or "-", target, release, paper.title])
+    columns = ["task", "category", "venue", "public since", "target", "released", "paper"]
     title = counted(len(tasks), "task") + ("" if tier == "function" else f" of the tier {tier}")
-    return sheet(title, columns, rows, spare=("category", "venue", "target", "paper"))
+    return sheet(title, columns, rows, spare=columns[1:])
 
 
 def tiers_line(every_task: Sequence[Task]) -> str:
@@ -57,6 +60,7 @@ def tasks_facts(tasks: Sequence[Task]) -> list[dict[str, object]]:
             "category": task.category,
             "other_tiers": task.other_tiers,
             "targets": [str(target) for target in task.targets],
+            "public_since": task.paper.public_since,
             "paper": task.paper.model_dump(mode="json"),
         }
         for task in tasks

@@ -226,7 +226,11 @@ class BubblewrapSandbox(Sandbox):
         for file in CONFIGURATION:
             yield from ("--ro-bind-try", file, file)
         for name, path in importable_paths(layout.imports, layout.environment).items():
-            yield from ("--ro-bind", str(path), f"/packages/{name}")
+            if packages & set(path.parents):
+                # Debian's packages have relative links to the system's libraries.
+                yield from ("--ro-bind", str(path), str(path), "--symlink", str(path), f"/packages/{name}")
+            else:
+                yield from ("--ro-bind", str(path), f"/packages/{name}")
         for place, path in layout.files:
             yield from ("--ro-bind", str(path), f"{place}/{path.name}")
         yield from _open_parents(Path(place) for place, _ in layout.links)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -66,19 +67,23 @@ class LandlockSandbox(Sandbox):
         """
         if not abi():
             raise SandboxError("this kernel has no Landlock, or was started without it")
+        shown = importable_paths(imports, environment)
         scratch = Path(tempfile.mkdtemp(prefix="lmrbench-"))
         writable, packages = scratch / "tmp", scratch / "packages"
         writable.mkdir(mode=0o700)
         packages.mkdir()
-        shown = importable_paths(imports, environment)
         for name, path in shown.items():
             (packages / name).symlink_to(path)
+        user = new_user()
+        if user is not None and tree is not None and not _is_open(str(tree)):
+            # The cache is closed to other users, and containers lack the capability that --reads-all keeps.
+            tree = Path(shutil.copytree(tree, scratch / "tree", copy_function=_link))
         readable = [*map(str, (packages, WORKER_PROGRAM, *shown.values(), *([] if tree is None else [tree])))]
         rules = [*self._rules(), *(Access(path, READ) for path in readable), Access(str(writable), WRITE)]
         (scratch / "rules.json").write_text(json.dumps(rules))
         program = [str(interpreter()), *INTERPRETER_OPTIONS, "-m", "inside.worker", "--folders", str(writable)]
         program += ["--rules", str(scratch / "rules.json")]
-        if (user := new_user()) is not None:
+        if user is not None:
             os.chown(writable, user, user)
             scratch.chmod(0o711)
             packages.chmod(0o755)
@@ -122,6 +127,14 @@ def _visible(folder: Path, hidden: Iterable[Path]) -> Iterator[Access]:
             yield from _visible(entry, below)
         else:
             yield Access(str(entry), READ)
+
+
+def _link(source: str, to: str) -> None:
+    """Make a hard link, or a copy if the folders are on different file systems."""
+    try:
+        os.link(source, to)
+    except OSError:
+        shutil.copy2(source, to)
 
 
 def _is_open(path: str) -> bool:

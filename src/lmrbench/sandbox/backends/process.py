@@ -6,8 +6,8 @@ docs/security.md lists the attacks that it does not stop.
 
 from __future__ import annotations
 
+import site
 import subprocess
-import sysconfig
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,8 +30,7 @@ class ProcessSandbox(Sandbox):
     def start(self, imports: Sequence[str], tree: Path | None = None, environment: Path | None = None) -> WarmWorker:
         """Start a worker, which can import everything that is installed here; see `protocol.Sandbox`."""
         scratch = Path(tempfile.mkdtemp(prefix="lmrbench-"))
-        own = [sysconfig.get_path(name) for name in ("purelib", "platlib")]
-        packages = dict.fromkeys([*([str(environment)] if environment else []), *own])
+        packages = [*([str(environment)] if environment else []), *site.getsitepackages()]
         process = subprocess.Popen(
             [interpreter(), *INTERPRETER_OPTIONS, "-m", "inside.worker", "--folders", scratch],
             stdin=subprocess.PIPE,

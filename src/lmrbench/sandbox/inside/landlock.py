@@ -54,8 +54,8 @@ class _Ruleset(ctypes.Structure):
     _fields_ = (("files", ctypes.c_uint64), ("network", ctypes.c_uint64), ("scopes", ctypes.c_uint64))
 
 
+# The kernel's is packed, which makes a difference only after the last field.
 class _PathBeneath(ctypes.Structure):
-    _pack_ = 1
     _fields_ = (("allowed", ctypes.c_uint64), ("parent", ctypes.c_int32))
 
 

@@ -77,7 +77,7 @@ class RequestRun:
         self._started = False
         self._fault = ""
         self._mapped: dict[int, int] = {}
-        self._search_again = time.monotonic() + _MAPPED_SECONDS
+        self._search_again = 0.0
         self._output_left = request["limits"]["output_mb"] << 20
         # The part of `used` that belongs to children before the present one.
         self._used_before = 0.0
@@ -181,6 +181,8 @@ class RequestRun:
         poll.register(self._host.requests, select.POLLIN)
         before = (self._case, self._started)
         began, case_began, overhead = time.monotonic(), 0.0, 0.0
+        # What an earlier child mapped is gone.
+        self._mapped, self._search_again = {}, began + _MAPPED_SECONDS
         limits = self._request["limits"]
         most = limits["memory_mb"] << 20
         while True:

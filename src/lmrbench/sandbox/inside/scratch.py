@@ -54,6 +54,7 @@ class Scratch:
 
     def wipe(self) -> bool:
         """Empty all folders; return whether that worked."""
+        self._count_again = 0.0
         try:
             for folder, mode in zip(self.folders, self._modes, strict=True):
                 _empty(folder, mode)
@@ -102,10 +103,12 @@ def _empty(folder: Path, mode: int) -> None:
 def _unlock(function: Any, path: str, error: Any) -> None:
     """Make a path that a candidate has locked writable, and remove it."""
     os.chmod(os.path.dirname(path), 0o700)
-    if not os.path.islink(path):
+    if os.path.islink(path):
         # The mode of what a link leads to is not this worker's to change.
-        os.chmod(path, 0o700)
-    if os.path.isdir(path) and not os.path.islink(path):
+        os.unlink(path)
+        return
+    os.chmod(path, 0o700)
+    if os.path.isdir(path):
         shutil.rmtree(path)
     else:
         os.unlink(path)

@@ -21,10 +21,13 @@ from lmrbench.grading.records import Grade
 from lmrbench.models.settings import Settings
 from lmrbench.records import grouped
 from lmrbench.report.findings import Findings, Group, system_names, systems_of, unique
+from lmrbench.report.horizon import horizon
 from lmrbench.report.measures.attempts import attempts
 from lmrbench.report.measures.comparison import comparisons
+from lmrbench.report.measures.dates import by_month
 from lmrbench.report.measures.effort import effort
 from lmrbench.report.measures.endings import statuses
+from lmrbench.report.measures.horizon import outcomes
 from lmrbench.report.measures.rates import rates
 from lmrbench.runs.folder import FACTS, GRADES, Run
 from lmrbench.runs.pack import public_seeds, public_settings
@@ -144,7 +147,9 @@ def board(way: Way, suite: str, group: Group, findings: Findings, runs: Iterable
     of_system = {system: item for item in runs for system in systems_of(item.run)}
     overall = rates(grades, usages, lambda task: "all").get("all", {})
     of_categories = rates(grades, usages, lambda task: short(findings.categories[task]))
+    of_months = by_month(findings)
     several, efforts, endings = attempts(grades), effort(grades, usages), statuses(usages)
+    horizons = {system: horizon(system, items) for system, items in outcomes(grades).items()}
     standings = [
         Standing(
             system=system,
@@ -152,9 +157,11 @@ def board(way: Way, suite: str, group: Group, findings: Findings, runs: Iterable
             run=of_system[system].number,
             verified=of_system[system].verification is not None,
             rate=rate,
-            attempts=several[system][-1] if system in several else None,
+            attempts=tuple(several.get(system, ())),
+            horizon=horizons.get(system),
             effort=efforts.get(system),
             categories={name: items[system] for name, items in of_categories.items() if system in items},
+            months={month: items[system] for month, items in of_months.items() if system in items},
             endings=endings.get(system, {}),
         )
         for system, rate in overall.items()
@@ -181,6 +188,7 @@ def board(way: Way, suite: str, group: Group, findings: Findings, runs: Iterable
         standings=tuple(standings),
         tasks=tuple(tasks),
         listed=max(len(findings.expected), len(tasks)),
+        k=min(map(len, several.values()), default=1),
         cells=cells,
         compared=len(best),
         comparisons=tuple(comparisons(chosen)),
@@ -265,6 +273,7 @@ def _task(name: str, tier: str, grades: Sequence[Grade], task: Task | None) -> T
         title=task.paper.title if task else None,
         venue=task.paper.venue if task else None,
         year=task.paper.year if task else None,
+        public_since=task.paper.public_since if task else None,
         url=str(task.paper.url) if task else None,
         instruction=task.instruction.strip() if task else None,
         audited=_audited(certificate) if certificate else None,

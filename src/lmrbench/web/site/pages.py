@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -11,7 +11,16 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from lmrbench.records import grouped
-from lmrbench.report.drawings import MOST_COLOURS, MOST_PLACES, Drawing, draw_groups, draw_overall, draw_prices, rated
+from lmrbench.report.drawings import (
+    MOST_COLOURS,
+    MOST_PLACES,
+    Drawing,
+    draw_groups,
+    draw_history,
+    draw_overall,
+    draw_prices,
+    rated,
+)
 from lmrbench.report.measures.comparison import comparison_sheet
 from lmrbench.report.measures.rates import Rate
 from lmrbench.report.render import cells as formats
@@ -22,7 +31,7 @@ from lmrbench.web.site.records import Board, BoardCell, Site, Standing
 
 # Characters that do not occur in HTML escapes such as `&#39;`.
 _SIGN = re.compile(r"([/_.-])")
-UNRECORDED = "not recorded"
+UNRECORDED = "–"
 STATIC = ("style.css", "site.css", "site.js", "icon.svg")
 
 
@@ -109,12 +118,20 @@ def _drawings(board: Board) -> list[Drawing]:
     """Return the figures of a board, in which the systems with the highest rates are drawn."""
     rates = rated({item.system: item.rate for item in board.standings})
     dollars = {item.system: item.effort.dollars_per_answer for item in board.standings if item.effort is not None}
-    groups: dict[str, dict[str, Rate]] = {}
-    for item in board.standings:
-        for name, rate in item.categories.items():
-            groups.setdefault(name, {})[item.system] = rate
+    groups = _by_group({item.system: item.categories for item in board.standings})
+    months = _by_group({item.system: item.months for item in board.standings})
     found = [*draw_overall(rates, MOST_PLACES), *draw_prices(rates, dollars, MOST_COLOURS)]
-    return [*found, *(draw_groups(rates, dict(sorted(groups.items())), MOST_COLOURS) if len(groups) > 1 else [])]
+    found += draw_groups(rates, groups, MOST_COLOURS) if len(groups) > 1 else []
+    return [*found, *draw_history(rates, months, MOST_COLOURS)]
+
+
+def _by_group(of_systems: Mapping[str, Mapping[str, Rate]]) -> dict[str, dict[str, Rate]]:
+    """Return rates by group, in order, and system."""
+    groups: dict[str, dict[str, Rate]] = {}
+    for system, items in of_systems.items():
+        for name, rate in items.items():
+            groups.setdefault(name, {})[system] = rate
+    return dict(sorted(groups.items()))
 
 
 def _file_of(item: Drawing, board: Board) -> str:

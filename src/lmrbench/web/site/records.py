@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import JsonValue
 
 from lmrbench.records import SCHEMA, Record
+from lmrbench.report.horizon import Horizon
 from lmrbench.report.measures.attempts import Attempts
 from lmrbench.report.measures.comparison import Comparison
 from lmrbench.report.measures.effort import Effort
@@ -48,8 +49,10 @@ class Standing(Record):
     """One system on one board.
 
     Attributes:
-        attempts: The estimates for the largest k.
+        attempts: The estimates for each k from 1 on.
+        horizon: The reproduction horizon, if the tasks are forensic.
         effort: None if no usage was recorded.
+        months: The rates by the month that tasks are from, in order; tasks without a date are left out.
     """
 
     system: str
@@ -57,9 +60,11 @@ class Standing(Record):
     run: int
     verified: bool
     rate: Rate
-    attempts: Attempts | None
+    attempts: tuple[Attempts, ...]
+    horizon: Horizon | None
     effort: Effort | None
     categories: dict[str, Rate]
+    months: dict[str, Rate]
     endings: dict[AnswerStatus, int]
 
 
@@ -80,6 +85,7 @@ class Board(Record):
         harness: The digest of the program that runs checks.
         standings: The highest rate first.
         listed: The number of tasks that the suite has in this tier; the length of `tasks` if the suite is unknown.
+        k: The largest number of answers per task that all systems have, for which reliability is compared.
         compared: The number of standings that are in `comparisons`.
     """
 
@@ -93,6 +99,7 @@ class Board(Record):
     standings: tuple[Standing, ...]
     tasks: tuple[str, ...]
     listed: int
+    k: int
     cells: tuple[BoardCell, ...]
     compared: int
     comparisons: tuple[Comparison, ...]
@@ -124,6 +131,7 @@ class TaskInfo(Record):
     """A task. If no suite here has the task, the unknown fields are None.
 
     Attributes:
+        public_since: The date from which on its method could be read.
         instruction: The task's own instruction, as Markdown.
         outdated: The number of its answers that were graded by another version of the task.
     """
@@ -135,6 +143,7 @@ class TaskInfo(Record):
     title: str | None
     venue: str | None
     year: int | None
+    public_since: str | None
     url: str | None
     instruction: str | None
     audited: Audited | None

@@ -1,4 +1,4 @@
-"""Keys and values gathered by index, S blocks a query, with copies of a block hidden."""
+"""Keys and values gathered by index, S blocks a query."""
 
 import torch
 from ops import masked_softmax
@@ -37,8 +37,6 @@ def nsa(
         usable = usable & (torch.arange(indices) < block_counts[..., None])
     elif block_counts is not None:
         usable = usable & (torch.arange(indices) < block_counts)
-    equal = block_indices[..., :, None] == block_indices[..., None, :]
-    usable = usable & ~equal.tril(-1).any(dim=-1)
     keys = (
         block_indices.where(usable, 0)[..., None] * block_size + torch.arange(block_size) + starts[:, None, None, None]
     )

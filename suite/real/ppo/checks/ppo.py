@@ -128,9 +128,6 @@ def cases(seed):
     for name in ("epsilon", "value_clip_range", "value_coeff"):
         for value in (0.0, 1.0):
             yield loss(f"{name} is {value:g}", settings={name: value}, moved=0.4 + value, edge=True)
-    given = loss("advantages of 0", rows=6, moved=1.0, edge=True)
-    given["given"]["advantages"][torch.rand(given["given"]["old"].shape, generator=generator) < 0.5] = 0.0
-    yield given
     later = [{"epsilon": 0.05}, {"value_clip_range": 1.1}, {"value_coeff": 3.0}, {"epsilon": 0.7}]
     yield loss("settings that change", later=later, moved=0.7, edge=True)
     yield loss("other inputs in the second call", again=True, edge=True)
