@@ -12,6 +12,6 @@ TASKS = {task.id: task for task in select(ALL, [])}
 
 
 @functools.cache
-def real():
-    """Return the tasks of the suite `real`."""
-    return tuple(load_suite(suite_folder("real")))
+def published():
+    """Return the tasks on published packages, of the suites `real` and `live`."""
+    return tuple(task for name in ("real", "live") for task in load_suite(suite_folder(name)))

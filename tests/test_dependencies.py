@@ -10,7 +10,7 @@ import pytest
 from tests.solving.helpers import MODEL, lmrbench
 from tests.solving.server import Reply, serving
 
-from lmrbench.tasks.loading import default_suite, load_suite
+from lmrbench.tasks.loading import load_suite, suite_folder
 from lmrbench.tasks.workspace import third_party_imports
 
 # Run before lmrbench, these lines make packages of extras absent.
@@ -111,12 +111,12 @@ def test_a_missing_package_is_named_before_a_model_is_asked(suite, tmp_path, nam
     assert (graded.returncode, graded.stderr) == (3, f"lmrbench: {said}\n")
 
 
-@pytest.mark.parametrize(("suite", "extra"), [(default_suite(), "suite"), (default_suite() / "real", "real")])
+@pytest.mark.parametrize(("suite", "extra"), [("core", "suite"), ("real", "real"), ("live", "real")])
 def test_an_extra_brings_what_the_tasks_of_its_suite_import(suite, extra):
     project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
     listed = [*project["dependencies"], *project["optional-dependencies"][extra]]
     brought = {re.split(r"[^\w.-]", text)[0].replace("scikit-learn", "sklearn") for text in listed}
-    tasks = load_suite(suite)
+    tasks = load_suite(suite_folder(suite))
     # The others have environments of their own.
     imported = {name for task in tasks if not task.paper.requirements for name in third_party_imports(task)}
     assert imported <= brought

@@ -18,6 +18,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "library.md"
 
 def test_these_are_the_public_names():
     assert dir(lmrbench) == [
+        "CaseVerdict",
         "Grade",
         "Grader",
         "GradingPlan",

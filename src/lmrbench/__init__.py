@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lmrbench.grading.library import grade
     from lmrbench.grading.plan import GradingPlan
     from lmrbench.grading.reading import collect
-    from lmrbench.grading.records import Grade
+    from lmrbench.grading.records import CaseVerdict, Grade
     from lmrbench.runs.folder import Run, read_run
     from lmrbench.tasks.loading import load_suite
     from lmrbench.tasks.model import Task
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from lmrbench.tasks.workspace import export_workspace
 
 __all__ = [
+    "CaseVerdict",
     "Grade",
     "Grader",
     "GradingPlan",
@@ -40,6 +41,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "CaseVerdict": "lmrbench.grading.records",
     "Grade": "lmrbench.grading.records",
     "Grader": "lmrbench.grading.grader",
     "GradingPlan": "lmrbench.grading.plan",

@@ -209,6 +209,8 @@ def test_why_shows_the_failed_cases_and_both_pieces_of_code_with_their_lines(gra
     assert "sum(map(" in result.stdout
 
     unusable = run(*arguments, "--sample", 2, cwd=graded.parent)
+    # All cases fail for the same reason, which stands there once.
+    assert ", and 3 others" in unusable.stdout
     assert "nothing was taken from this answer" in unusable.stdout
     assert "\\n" not in unusable.stdout
     assert "no code at all" in unusable.stdout

@@ -107,6 +107,11 @@ def test_a_forked_process_has_workers_of_its_own_and_costs_its_parent_nothing(gr
     assert grader.grade("toy/blend", RIGHT).correct
 
 
+def test_a_sandbox_that_does_not_exist_is_named_before_anything_is_graded(toy_suite):
+    with pytest.raises(SandboxError, match=r"there is no sandbox 'bubblewarp'; did you mean bubblewrap\?"):
+        Grader(toy_suite, GradingPlan(sandbox="bubblewarp"))
+
+
 def test_closing_ends_calls_that_are_under_way_without_a_grade(toy_suite):
     grader = Grader(toy_suite, GradingPlan(workers=1))
     assert grader.grade("toy/blend", RIGHT).correct

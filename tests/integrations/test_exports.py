@@ -74,9 +74,9 @@ def test_datasets_loads_what_is_written_and_finds_answers_only_where_asked_for(t
 
 
 def test_a_dataset_takes_no_code_of_published_packages(tmp_path):
-    real = core.real()
-    with pytest.raises(UsageError, match=real[0].id):
-        write_dataset(real, tmp_path / "data")
+    published = core.published()
+    with pytest.raises(UsageError, match=published[0].id):
+        write_dataset(published, tmp_path / "data")
     assert not (tmp_path / "data").exists()
 
 

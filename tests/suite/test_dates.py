@@ -1,4 +1,4 @@
-"""Every paper of core and real has its dates, and no release is later than the package that a task pins."""
+"""Every paper has its dates, and no release is later than the package that a task pins."""
 
 import pytest
 from packaging.utils import canonicalize_name
@@ -7,7 +7,7 @@ from tests import core
 
 from lmrbench.tasks.sources.origin import Tree
 
-TASKS = {task.paper.slug: task for task in [*core.TASKS.values(), *core.real()]}
+TASKS = {task.paper.slug: task for task in [*core.TASKS.values(), *core.published()]}
 
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)

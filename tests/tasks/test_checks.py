@@ -63,9 +63,9 @@ def test_a_check_without_observe_is_refused():
         observing("def cases(seed): return []")
 
 
-@pytest.mark.parametrize("name", ["core", "real"])
-def test_no_check_of_the_suite_shows_a_candidate_how_it_draws(name):
-    for task in core.ALL if name == "core" else core.real():
+@pytest.mark.parametrize("published", [False, True])
+def test_no_check_of_the_suites_shows_a_candidate_how_it_draws(published):
+    for task in core.published() if published else core.ALL:
         functions = {node.name for node in ast.parse(observing(task.files.check)).body if hasattr(node, "name")}
         assert "observe" in functions
         assert "cases" not in functions, task.id

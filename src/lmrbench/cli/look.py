@@ -85,7 +85,8 @@ def report(
         print_report_as_json(made)
     elif as_markdown:
         sheets = [*headline_sheets(made), *(made.sheets if full else ())]
-        print("\n".join([*map(markdown, sheets), *(f"{printable(line)}\n" for line in made.not_submitted)]))
+        lines = (*made.findings.conditions, *made.not_submitted)
+        print("\n".join([*map(markdown, sheets), *(f"{printable(line)}\n" for line in lines)]))
     else:
         print_report(made, full)
 

@@ -17,7 +17,8 @@ def print_report(made: Report, full: bool = False) -> None:
     for line in (*conclusions(made), *(made.not_submitted if full else ())):
         say(line)
     folders = " ".join(map(str, made.findings.folders))
-    say(f"{counted(len(made.findings.grades), 'grade')} in {folders}")
+    conditions = "; ".join(made.findings.conditions)
+    say(f"{counted(len(made.findings.grades), 'grade')} in {folders}{conditions and f' ({conditions})'}")
     if not full:
         say("`lmrbench report RUN --full` prints all tables; `lmrbench why RUN` lists the failures.")
 

@@ -31,7 +31,7 @@ from lmrbench.grading.reading import read_in_one_layout
 from lmrbench.grading.records import CaseVerdict, Grade, GradeTerms
 from lmrbench.grading.verdicts import JobVerdicts, all_missing, case_seconds, check_seconds, shortened
 from lmrbench.sandbox.protocol import Job, Outcome, WorkerPool
-from lmrbench.sandbox.registry import open_executor, sandbox_name
+from lmrbench.sandbox.registry import open_executor, require_sandbox, sandbox_name
 from lmrbench.tasks.digests import files_digest, grading_digest
 from lmrbench.tasks.loading import load_suite, suite_folder, suite_folders
 from lmrbench.tasks.model import Task
@@ -54,12 +54,13 @@ class Grader:
     parent's alone.
 
     Args:
-        suite: `core`, `real`, `all`, the folder of a suite, or tasks by id.
+        suite: `core`, `real`, `live`, `all`, the folder of a suite, or tasks by id.
         plan: the conditions of the grading.
         pool: workers that the caller opened and closes; by default the grader opens its own at the first call.
 
     Raises:
         TaskError: the suite is malformed.
+        SandboxError: the plan names a sandbox that does not exist.
     """
 
     def __init__(
@@ -74,6 +75,8 @@ class Grader:
             folder = suite_folder(suite)
             self.tasks, self._hidden = {task.id: task for task in load_suite(folder)}, suite_folders(folder)
         self.plan = plan or GradingPlan(kept=KEPT_IN_TRAINING)
+        if pool is None:
+            require_sandbox(self.plan.sandbox)
         self._given = pool
         self._closed = False
         self._lock = threading.Lock()

@@ -29,7 +29,8 @@ def grade(
         submissions: the submissions. One that can't be used gets a failed grade, not an error.
         tasks: the tasks of your own suite, as `load_suite` returns them; by default those that come with lmrbench.
         seeds: the seeds of the cases, all of which must match; by default this installation's own secret seed.
-        sandbox: the back end: `bubblewrap`, `process`, or one of another package.
+        sandbox: the back end: `bubblewrap`, `landlock`, `docker`, `process`, or one of another package. `auto` takes
+            the first of bubblewrap, landlock and docker that works.
         workers: number of warm workers; by default one per core.
         isolate: never run the code of two systems at the same time.
 

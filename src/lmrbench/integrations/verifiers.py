@@ -50,7 +50,7 @@ class LmrBenchConfig(vf.TasksetConfig):
     """The tasks of a taskset.
 
     Attributes:
-        suite: core, real, all, or a folder.
+        suite: core, real, live, all, or a folder.
         tasks: ids, papers, categories or globs; all tasks if empty.
         inputs: the part of the repository that is shown.
         max_characters: the maximum length of a prompt.

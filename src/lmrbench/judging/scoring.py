@@ -46,7 +46,7 @@ def judge(model: str = "", suite: str = "", **options: Any) -> Scorer:
 
     Args:
         model: The judge, in Inspect's notation.
-        suite: core, real, all, or the folder of your own suite.
+        suite: core, real, live, all, or the folder of your own suite.
         options: Options of `lmrbench judge` in `OPTIONS`, such as `votes=3` or `swap=true`.
 
     Raises:

@@ -21,7 +21,7 @@ from lmrbench.text import counted
 if TYPE_CHECKING:
     from lmrbench.grading.records import Grade
     from lmrbench.runs.folder import Run
-    from lmrbench.runs.records import Judgement, Label, PublishedVerdict, Snapshot, Usage
+    from lmrbench.runs.records import Judgement, Label, PublishedVerdict, RunFacts, Snapshot, Usage
     from lmrbench.tasks.submission import Answer, Submission
 
     Result = Grade | Usage | Snapshot | Judgement | Label | PublishedVerdict
@@ -64,6 +64,7 @@ class Findings:
         published: The verdicts on the answers that others published.
         dates: The day from which on a task's method could be read, by task id; of a month, the first day.
         cutoff: The date at which rates are split, if they are.
+        conditions: In one line for each set of them: suite, sandbox, number of seeds and version of lmrbench.
     """
 
     folders: tuple[Path, ...]
@@ -84,6 +85,7 @@ class Findings:
     published: tuple[PublishedVerdict, ...] = ()
     dates: Mapping[str, date] = field(default_factory=dict)
     cutoff: date | None = None
+    conditions: tuple[str, ...] = ()
 
     @property
     def expected(self) -> frozenset[str]:
@@ -230,6 +232,16 @@ def together(runs: Sequence[Run], suite: Path | None, label_files: Sequence[Path
         },
         published=tuple(item.model_copy(update=name(item.system, run)) for run in runs for item in run.published),
         dates={name: day for name, day in dates.items() if day is not None},
+        conditions=tuple(dict.fromkeys(_conditions(run.facts) for run in runs if run.facts)),
+    )
+
+
+def _conditions(facts: RunFacts) -> str:
+    """Return in one line what a reader must know of a run to compare it with another."""
+    seeds = f"{'fresh ' if facts.fresh_seeds else ''}{'seed' if len(facts.seeds) == 1 else 'seeds'}"
+    return (
+        f"suite {facts.suite or 'without a name'}, sandbox {facts.sandbox}, {len(facts.seeds)} {seeds}, "
+        f"lmrbench {facts.lmrbench}"
     )
 
 

@@ -25,8 +25,8 @@ from lmrbench.tasks.workspace import third_party_imports
 
 # The worker itself needs these. If an environment lacks one, that of the installation is shown.
 _WORKER_NEEDS = ("numpy", "safetensors")
-# By the name in suite.toml: the suite's short name, and the extra of lmrbench that installs what its tasks import.
-_EXTRAS = {"lmr_bench": ("core", "suite"), "real": ("real", "real")}
+# The extra of lmrbench that installs what the tasks of a suite import.
+_EXTRAS = {"core": "suite", "real": "real", "live": "real"}
 
 
 def installed(name: str, environment: Path | None = None) -> Distribution | None:
@@ -111,8 +111,8 @@ def require_installed(task: Task) -> None:
         return
     imports, wanted = f"{task.id} imports", " ".join(missing)
     if task.suite and task.suite.name in _EXTRAS:
-        name, extra = _EXTRAS[task.suite.name]
-        imports, wanted = f"the tasks of {name} import", f"'lmrbench[{extra}]'"
+        name = task.suite.name
+        imports, wanted = f"the tasks of {name} import", f"'lmrbench[{_EXTRAS[name]}]'"
     verb = "is" if len(missing) == 1 else "are"
     raise SandboxError(f"{imports} {' and '.join(missing)}, which {verb} not installed; pip install {wanted}")
 

@@ -20,6 +20,7 @@ from lmrbench.sandbox.backends.landlock import LandlockSandbox
 from lmrbench.sandbox.backends.process import ProcessSandbox
 from lmrbench.sandbox.pool import LocalPool
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX, LOCAL, Executor, Sandbox
+from lmrbench.text import did_you_mean
 
 if TYPE_CHECKING:
     from lmrbench.sandbox.cluster import ClusterPool
@@ -50,6 +51,17 @@ PREFERRED = ("bubblewrap", "landlock", "docker")
 def sandbox_names() -> tuple[str, ...]:
     """Return the names of all back ends, those of lmrbench first."""
     return tuple(dict.fromkeys([*_OWN, *sorted(entry_points(group=GROUP).names)]))
+
+
+def require_sandbox(name: str) -> None:
+    """Raise unless there is a back end of this name, or it is `auto`. Nothing is loaded or started.
+
+    Raises:
+        SandboxError: There is none.
+    """
+    if name != DEFAULT_SANDBOX and name not in _OWN and name not in sandbox_names():
+        guess = did_you_mean(name, sandbox_names()) or f"; use auto or one of {', '.join(sandbox_names())}"
+        raise SandboxError(f"there is no sandbox {name!r}{guess}")
 
 
 def sandbox_name(name: str) -> str:
@@ -94,8 +106,7 @@ def make_sandbox(name: str, secrets: Sequence[Path]) -> Sandbox:
     name = sandbox_name(name)
     if name in _OWN:
         return _OWN[name](secrets)
-    if name not in sandbox_names():
-        raise SandboxError(f"there is no sandbox {name!r}; use auto or one of {', '.join(sandbox_names())}")
+    require_sandbox(name)
     (found, *_) = entry_points(group=GROUP, name=name)
     try:
         sandbox: Sandbox = found.load()(secrets)

@@ -67,7 +67,7 @@ def lmr_bench(
         tier: function, method, forensic or twin; ids select tasks of any tier.
         fresh: With the forensic tier, a seed for draws other than the published ones.
         seed: Seed of the checks' cases; this machine's own seed by default.
-        suite: core, real, all, or the folder of your own suite.
+        suite: core, real, live, all, or the folder of your own suite.
         run_folder: A run folder to write submissions and grades to as well.
         settings: Fields in `lmrbench.models.settings.TASK_FIELDS`, such as `setting=agent` or `samples=5`.
 

@@ -30,21 +30,26 @@ def default_suite() -> Path:
     return packaged if packaged.is_dir() else package.parents[1] / "suite"
 
 
+# The suites beside `core`, each in a folder of its own in that of `core`.
+_BESIDE_CORE = ("real", "live", "all")
+
+
 def suite_folder(name: str | Path | None) -> Path:
     """Return the folder of a suite.
 
     Args:
-        name: `core`, `real` or `all`, which come with lmrbench, or a folder. None and "" mean `core`.
+        name: `core`, `real`, `live` or `all`, which come with lmrbench, or a folder. None and "" mean `core`.
     """
     if name is None or str(name) in ("", "core"):
         return default_suite()
-    return default_suite() / str(name) if str(name) in ("real", "all") else Path(name)
+    return default_suite() / str(name) if str(name) in _BESIDE_CORE else Path(name)
 
 
 def suite_folders(folder: Path) -> tuple[Path, ...]:
     """Return the folder of a suite, followed by those of the suites that it combines."""
     facts = load_facts(folder)
-    parts = (name if name in ("core", "real") else folder / name for name in (facts.suites if facts else ()))
+    named = facts.suites if facts else ()
+    parts = (name if name == "core" or name in _BESIDE_CORE else folder / name for name in named)
     return (folder, *map(suite_folder, parts))
 
 
@@ -64,7 +69,7 @@ def load_suite(folder: Path | None = None) -> tuple[Task, ...]:
     """
     folder = default_suite() if folder is None else folder
     if not folder.is_dir():
-        raise TaskError(f"{folder}: there is no such suite folder; core, real and all come with lmrbench")
+        raise TaskError(f"{folder}: there is no such suite folder; core, real, live and all come with lmrbench")
     papers = sorted(path.parent for path in folder.glob("*/task.toml"))
     suite = load_facts(folder)
     if suite is not None and suite.suites:

@@ -168,8 +168,8 @@ class Suite(Record):
         version: Its version. Results under different versions are not comparable.
         categories: The title of each category. If empty, tasks may name any category.
         edition: The number of tasks of each category in the published edition that the suite follows, `[published]`.
-        suites: The suites that it combines, if it has no papers of its own: `core`, `real`, or folders relative to its
-            own.
+        suites: The suites that it combines, if it has no papers of its own: `core`, `real`, `live`, or folders relative
+            to its own.
     """
 
     name: Name

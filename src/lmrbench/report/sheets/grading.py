@@ -80,14 +80,24 @@ def failing_grades_sheet(failed: Sequence[Grade]) -> Sheet:
 
 
 def failed_cases_sheet(grade: Grade) -> Sheet | None:
-    """Return the failed cases of an answer, or None if there are none."""
-    rows = [
-        (case.seed, case.name or case.case, "edge" if case.edge else "ordinary", case.verdict, case.reason.strip())
-        for case in grade.cases
-        if case.verdict != "match"
-    ]
+    """Return the failed cases of an answer, or None if there are none.
+
+    Cases that fail for the same reason share a row, which names the first of them. The seed stands in the title, unless
+    there are several.
+    """
+    failed = [case for case in grade.cases if case.verdict != "match"]
+    if not failed:
+        return None
+    rows = []
+    alike = grouped(failed, lambda case: (case.seed, case.edge, case.verdict, case.reason.strip()))
+    for (seed, edge, verdict, reason), cases in alike.items():
+        first = cases[0].name or cases[0].case
+        named = first if len(cases) == 1 else f"{first}, and {counted(len(cases) - 1, 'other')}"
+        rows.append((seed, named, "edge" if edge else "ordinary", verdict, reason))
     columns = ["seed", "case", "kind", "verdict", "reason"]
-    return sheet("Failed cases", columns, rows, numbers=["seed"], spare=["seed", "kind"]) if rows else None
+    if len(seeds := {case.seed for case in failed}) > 1:
+        return sheet("Failed cases", columns, rows, numbers=["seed"], spare=["seed", "kind"])
+    return sheet(f"Failed cases (seed {seeds.pop()})", columns[1:], [row[1:] for row in rows], spare=["kind"])
 
 
 def speeds_sheet(results: Sequence[Result]) -> Sheet | None:

@@ -1,4 +1,4 @@
-"""The tasks on published packages: audited as they are, and one of them fetched and graded."""
+"""The tasks on published packages: audited as they are, and two of them fetched and graded."""
 
 import pytest
 from tests import core
@@ -11,14 +11,16 @@ from lmrbench.tasks.loading import default_suite, suite_folder
 from lmrbench.tasks.sources.fetch import fetch
 from lmrbench.tasks.sources.origin import Tree
 
-TASKS = {task.id: task for task in core.real()}
+TASKS = {task.id: task for task in core.published()}
 
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
 def test_a_full_certificate_holds(task):
     certificate = read_certificate(task)
 
-    assert certificate is not None, f"{task.id} {why_none(task)}: run `lmrbench task audit {task.id} --suite real`"
+    assert certificate is not None, (
+        f"{task.id} {why_none(task)}: run `lmrbench task audit {task.id} --suite {task.folder.parent.name}`"
+    )
     assert certificate.seeds >= 100
     assert certificate.shortfalls == ()
 
@@ -31,15 +33,16 @@ def test_nothing_of_a_package_comes_with_the_suite(task):
 
 def test_suites_that_come_with_lmrbench_have_names(tmp_path):
     assert suite_folder("core") == suite_folder(None) == default_suite()
-    assert suite_folder("real").parent == default_suite()
+    assert suite_folder("real").parent == suite_folder("live").parent == default_suite()
     assert suite_folder(tmp_path) == tmp_path
 
 
 @pytest.mark.slow
 @pytest.mark.sandbox
-def test_a_package_is_fetched_as_pip_is_configured_and_its_task_is_graded(monkeypatch, tmp_path):
+@pytest.mark.parametrize("name", ["bm25_plus/scores", "LIVE"])
+def test_a_package_is_fetched_as_pip_is_configured_and_its_task_is_graded(name, monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    task = TASKS["bm25_plus/scores"]
+    task = TASKS[name]
     assert isinstance(task.files.repository, Tree)
     try:
         fetch(task.files.repository.source)
@@ -48,7 +51,7 @@ def test_a_package_is_fetched_as_pip_is_configured_and_its_task_is_graded(monkey
             raise
         pytest.skip(f"no package index is within reach: {error}")
 
-    arguments = ["grade", "--golden", "--mask", "--rewrites", "--wrong", "--suite", "real", "--task", task.id]
+    arguments = ["grade", "--golden", "--mask", "--rewrites", "--wrong", "--suite", task.suite.name, "--task", task.id]
     graded = CliRunner().invoke(app, [*arguments, "--workers", "1", "--out", str(tmp_path / "run")])
 
     assert graded.exit_code == 0, graded.output
