@@ -9,7 +9,7 @@ from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalSample, EvalSpe
 from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageUser
 
 from lmrbench.errors import RecordError
-from lmrbench.integrations.lmr_bench.actions import sessions_of_run
+from lmrbench.integrations.lmr_bench.sessions import sessions_of_run
 from lmrbench.runs import logs
 from lmrbench.runs.folder import Run
 from lmrbench.runs.logs import answered_in

@@ -7,7 +7,7 @@ from tests.fuzz.generated import leaves, observations
 from lmrbench.grading.compare import compare, margin
 from lmrbench.sandbox.inside.encoding import Array, decode, encode
 from lmrbench.sandbox.inside.framing import HEADER, FrameReader, pack
-from lmrbench.tasks.model import Bounds, Tolerance
+from lmrbench.tasks.bounds import Bounds, Tolerance
 
 BOUNDS = Bounds(Tolerance())
 LIMIT = 1 << 20

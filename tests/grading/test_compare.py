@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lmrbench.grading.compare import compare
 from lmrbench.sandbox.inside.encoding import decode, encode
-from lmrbench.tasks.model import Bounds, Tolerance
+from lmrbench.tasks.bounds import Bounds, Tolerance
 
 torch = pytest.importorskip("torch", reason="NOT TESTED: torch is not installed")
 

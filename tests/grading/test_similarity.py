@@ -12,8 +12,8 @@ from lmrbench.errors import SandboxError, TaskError
 from lmrbench.grading import similarity
 from lmrbench.grading.compare import compare, margin
 from lmrbench.sandbox import packages
+from lmrbench.tasks.bounds import Bounds, Similarity, Tolerance
 from lmrbench.tasks.loading import load_suite
-from lmrbench.tasks.model import Bounds, Similarity, Tolerance
 from lmrbench.tasks.submission import Submission
 
 TEN = "abcdefghij"

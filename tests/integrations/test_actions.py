@@ -15,11 +15,10 @@ from typer.testing import CliRunner
 
 from lmrbench.cli import app
 from lmrbench.errors import RecordError, UsageError
-from lmrbench.integrations.lmr_bench.actions import (
+from lmrbench.integrations.lmr_bench.actions import contrasts, distributions
+from lmrbench.integrations.lmr_bench.sessions import (
     LoggedSession,
     _kinds_of_messages,
-    contrasts,
-    distributions,
     published_sessions,
     sessions_of_events,
     sessions_of_run,

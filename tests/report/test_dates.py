@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 from lmrbench.cli import app
 from lmrbench.errors import UsageError
 from lmrbench.report.build import build
-from lmrbench.report.findings import kept_since, split, together
+from lmrbench.report.combine import together
+from lmrbench.report.findings import kept_since, split
 from lmrbench.report.measures.dates import by_month, splits
 from lmrbench.report.statistics import Estimate, estimate, group_difference
 from lmrbench.runs.folder import read_run

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from lmrbench.report.build import build
-from lmrbench.report.findings import together
+from lmrbench.report.combine import together
 from lmrbench.report.headlines import conclusions, headline_sheets
 from lmrbench.runs.folder import read_run
 

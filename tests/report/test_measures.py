@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from lmrbench.cli import app
 from lmrbench.report import measures
 from lmrbench.report.build import build
-from lmrbench.report.findings import together
+from lmrbench.report.combine import together
 from lmrbench.report.measures import Measured, measure
 from lmrbench.report.render.tables import sheet
 from lmrbench.runs.folder import read_run

@@ -15,8 +15,9 @@ from typer.testing import CliRunner
 
 from lmrbench.cli import app
 from lmrbench.report.build import build
+from lmrbench.report.combine import together
 from lmrbench.report.figures import draw_categories, draw_costs, draw_progress, draw_rates
-from lmrbench.report.findings import Findings, together
+from lmrbench.report.findings import Findings
 from lmrbench.report.measures import _registered
 from lmrbench.report.measures.rates import rate
 from lmrbench.report.render.tables import sheet, show

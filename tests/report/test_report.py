@@ -6,7 +6,7 @@ import pytest
 
 from lmrbench.records import grouped
 from lmrbench.report.build import build
-from lmrbench.report.findings import together
+from lmrbench.report.combine import together
 from lmrbench.report.measures.effort import costs
 from lmrbench.report.measures.endings import statuses
 from lmrbench.report.measures.failures import failures

@@ -12,7 +12,7 @@ from safetensors.numpy import save
 
 from lmrbench.grading.compare import compare
 from lmrbench.sandbox.inside.encoding import MAX_DEPTH, Array, decode, encode
-from lmrbench.tasks.model import Bounds, Tolerance
+from lmrbench.tasks.bounds import Bounds, Tolerance
 
 torch = pytest.importorskip("torch", reason="NOT TESTED: torch is not installed")
 

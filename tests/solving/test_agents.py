@@ -19,7 +19,7 @@ from tests.core import TASKS
 from tests.solving.helpers import MODEL, asked_for, golden, lines, lmrbench, replies_of
 from tests.solving.server import Reply, serving
 
-from lmrbench.integrations.lmr_bench.actions import sessions_of_run
+from lmrbench.integrations.lmr_bench.sessions import sessions_of_run
 from lmrbench.runs.folder import read_run
 from lmrbench.solving import agents
 from lmrbench.source.functions import find

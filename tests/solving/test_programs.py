@@ -15,7 +15,8 @@ from tests.solving.helpers import MODEL, lines, lmrbench, replies_of
 from tests.solving.server import Reply, serving
 
 from lmrbench.errors import SandboxError, UsageError
-from lmrbench.integrations.lmr_bench.actions import distributions, sessions_of_run
+from lmrbench.integrations.lmr_bench.actions import distributions
+from lmrbench.integrations.lmr_bench.sessions import sessions_of_run
 from lmrbench.runs.folder import read_run
 from lmrbench.runs.logs import EVENTS
 from lmrbench.solving import agents

@@ -11,9 +11,9 @@ from tests.solving.server import Reply, serving
 from tests.solving.test_papers import PDF
 
 from lmrbench.errors import UsageError
-from lmrbench.integrations.lmr_bench.actions import sessions_of_run
+from lmrbench.integrations.lmr_bench.sessions import sessions_of_run
 from lmrbench.models.settings import checked
-from lmrbench.report.findings import together
+from lmrbench.report.combine import together
 from lmrbench.runs.folder import read_run
 from lmrbench.solving.papers import add
 from lmrbench.solving.task import lmr_bench

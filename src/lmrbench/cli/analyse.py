@@ -14,7 +14,7 @@ from lmrbench.cli.lazy import group
 from lmrbench.cli.options import print_json
 from lmrbench.cli.terminal import say, show, staged, warn
 from lmrbench.errors import UsageError
-from lmrbench.report.findings import together, warnings_of
+from lmrbench.report.combine import together, warnings_of
 from lmrbench.report.render.text import markdown
 from lmrbench.report.sheets import analyses as tables
 from lmrbench.report.sheets.judging import agreement_sheets
@@ -84,7 +84,8 @@ def actions(
     A session whose events are found more than once is counted once. In --outcomes, `task` is the folder of a session
     below DIR, or one of the folders on the way to it.
     """
-    from lmrbench.integrations.lmr_bench.actions import contrasts, distributions, sessions_of
+    from lmrbench.integrations.lmr_bench.actions import contrasts, distributions
+    from lmrbench.integrations.lmr_bench.sessions import sessions_of
 
     sessions = sessions_of([read_run(folder) for folder in run_folders(runs or [])], events or [], outcomes)
     if copies := sum(item.copies - 1 for item in sessions):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -27,7 +28,7 @@ from lmrbench.report.sheets.audit import draw_facts, draw_lines, effects_sheet
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 from lmrbench.sandbox.registry import open_pool
 from lmrbench.tasks.loading import load_suite, suite_folder, suite_folders
-from lmrbench.tasks.model import Draw, DrawId
+from lmrbench.tasks.model import Draw, DrawId, Task
 from lmrbench.tasks.selection import paper_task
 from lmrbench.tasks.tiers.forensic import deviation_pool
 from lmrbench.tasks.tiers.logged import RESULTS
@@ -97,12 +98,7 @@ def new(
     if since is not None and source is None:
         raise UsageError("--since: expected a package, as --source NAME")
     if source is not None and since is not None and not places:
-        with staged() as (_, advance):
-            found = new_since(source, since, advance)
-        if json:
-            print_json(found.model_dump(mode="json"))
-        else:
-            show(*additions_sheets(found))
+        _list_new(source, since, json)
         return
     if json:
         raise UsageError("--json: needs --source and --since, and no TARGET")
@@ -114,14 +110,30 @@ def new(
             source = require_new(source, since, target, advance)
         wanted = NewTask(to, slug, category, target, repository, source, command, tuple(beside or ()), paper)
         task, decisions = make(wanted, say, advance)
-    print(f"\nThe masked target:\n\n{printable(goal_signatures(task)[target], lines=True)}")
+    _print_left_to_do(task, decisions)
+
+
+def _list_new(source: str, since: str, json: bool) -> None:
+    """Print what is new in a package."""
+    with staged() as (_, advance):
+        found = new_since(source, since, advance)
+    if json:
+        print_json(found.model_dump(mode="json"))
+    else:
+        show(*additions_sheets(found))
+
+
+def _print_left_to_do(task: Task, decisions: Sequence[str]) -> None:
+    """Audit a new task quickly, and print its masked target and what its author has yet to do."""
+    suite, slug = task.folder.parent, task.paper.slug
+    print(f"\nThe masked target:\n\n{printable(goal_signatures(task)[task.targets[0]], lines=True)}")
     try:
-        with open_pool(DEFAULT_SANDBOX, suite_folders(to)) as pool, staged() as (_, advance):
+        with open_pool(DEFAULT_SANDBOX, suite_folders(suite)) as pool, staged() as (_, advance):
             (certificate,) = audited([task], QUICK_SEEDS, pool, advance, write=False)
         shortfalls = certificate.shortfalls
     except TaskError as error:
         shortfalls = (str(error),)
-    print(f"\nLeft to do (`lmrbench task audit {slug} --suite {to} --quick` shows the mutants that survive):")
+    print(f"\nLeft to do (`lmrbench task audit {slug} --suite {suite} --quick` shows the mutants that survive):")
     for item in (*decisions, *shortfalls):
         say(f"- {item}")
 

@@ -21,7 +21,7 @@ from lmrbench.grading.plan import GradingPlan
 from lmrbench.grading.selection import Selection
 from lmrbench.models.settings import checked
 from lmrbench.report.build import build
-from lmrbench.report.findings import together
+from lmrbench.report.combine import together
 from lmrbench.report.horizon import Horizon, Outcome
 from lmrbench.report.measures.horizon import outcomes
 from lmrbench.runs.folder import GRADES, read_run

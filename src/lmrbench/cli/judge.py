@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from typer import Argument, Option
 
@@ -19,13 +19,21 @@ from lmrbench.report.sheets.judging import judges_costs, votes_facts, votes_shee
 from lmrbench.runs.folder import JUDGEMENTS
 from lmrbench.text import counted
 
+if TYPE_CHECKING:
+    from lmrbench.judging.runs import Judged
+
+Models = Annotated[
+    list[str] | None, Option("--model", "-m", metavar="MODEL", help="A judge in Inspect's notation. May be repeated.")
+]
+Protocol = Annotated[
+    Literal["lmrbench", "paper"],
+    Option(help="paper: the conditions of the LMR-BENCH paper: whole files, its question, and temperature 0."),
+]
+
 
 def judge(
     run: Annotated[Path, Argument(metavar="RUN", help="A run folder with submissions.jsonl.")],
-    model: Annotated[
-        list[str] | None,
-        Option("--model", "-m", metavar="MODEL", help="A judge in Inspect's notation. May be repeated."),
-    ] = None,
+    model: Models = None,
     votes: Annotated[int, Option(min=1, help="Number of votes of each judge on each answer.")] = 1,
     swap: Annotated[
         bool, Option("--swap", help="Ask for each vote twice: reference first, and candidate first.")
@@ -36,10 +44,7 @@ def judge(
     strip_comments: Annotated[
         bool, Option("--strip-comments", help="Show the code without comments and docstrings.")
     ] = False,
-    protocol: Annotated[
-        Literal["lmrbench", "paper"],
-        Option(help="paper: the conditions of the LMR-BENCH paper: whole files, its question, and temperature 0."),
-    ] = "lmrbench",
+    protocol: Protocol = "lmrbench",
     temperature: Annotated[
         float | None, Option(min=0, help="Sampling temperature [default: the provider's].", show_default=False)
     ] = None,
@@ -65,22 +70,19 @@ def judge(
     vote twice. Refusals and malformed answers are unjudged. If a provider failed, the command exits with 4; the
     same command then asks again.
     """
-    if not model:
-        raise UsageError("--model: required; name the judge, such as openai/gpt-5")
-    if twice := [name for name in model if model.count(name) > 1]:
-        raise UsageError(f"--model {twice[0]}: is named twice; use --votes to ask for more votes")
+    judges = _judges(model or [])
     if not run.is_dir():
         raise UsageError(f"{run}: there is no such run folder")
     tasks = select(suite, task)
     submissions, chosen = answers_to_judge(run, tasks.by_id, tasks.names)
     from inspect_ai.model import GenerateConfig
 
-    from lmrbench.judging import ballots, runs
+    from lmrbench.judging import runs
     from lmrbench.judging.asking import judging_plan
     from lmrbench.models.opening import open_model, set_prices
 
     if prices is not None:
-        set_prices(prices, model[0])
+        set_prices(prices, judges[0])
     plan = judging_plan(
         votes=votes,
         swap=swap,
@@ -90,7 +92,7 @@ def judge(
         temperature=temperature,
     )
     settings = Settings(connections=connections, retries=retries, patience=patience)
-    models = [open_model(settings.model_copy(update={"model": name})) for name in model]
+    models = [open_model(settings.model_copy(update={"model": name})) for name in judges]
     with as_cancellation(), progress() as bars:
         bar = bars.add_task("votes", total=None)
         judged = runs.judge_run(
@@ -105,7 +107,22 @@ def judge(
             planned=lambda done, total: bars.update(bar, completed=done, total=total),
             voted=lambda vote: bars.advance(bar),
         )
-    names = [plan.name_of(item) for item in models]
+    _print_votes(run, judged, [plan.name_of(item) for item in models], len(chosen), json)
+    runs.require_judged(run, judged)
+
+
+def _judges(models: list[str]) -> list[str]:
+    """Return the models that judge, or raise if there is none or one is named twice."""
+    if not models:
+        raise UsageError("--model: required; name the judge, such as openai/gpt-5")
+    if twice := [name for name in models if models.count(name) > 1]:
+        raise UsageError(f"--model {twice[0]}: is named twice; use --votes to ask for more votes")
+    return models
+
+
+def _print_votes(run: Path, judged: Judged, names: list[str], answers: int, json: bool) -> None:
+    from lmrbench.judging import ballots
+
     found = list(ballots.shares(judged.judgements, [item.system for item in judged.unusable], names))
     if json:
         print_json({"run": str(run), **votes_facts(found, judged.judgements)})
@@ -113,6 +130,5 @@ def judge(
         show(*votes_sheets(found))
         for line in judges_costs(found, names):
             say(line)
-        on = f"{counted(len(judged.judgements), 'vote')} on {counted(len(chosen), 'answer')}"
+        on = f"{counted(len(judged.judgements), 'vote')} on {counted(answers, 'answer')}"
         say(f"{on}; they are in {run / JUDGEMENTS}")
-    runs.require_judged(run, judged)

@@ -15,7 +15,8 @@ from lmrbench.cli.terminal import console, say, show, warn
 from lmrbench.errors import UsageError
 from lmrbench.files import write_whole
 from lmrbench.report.build import build
-from lmrbench.report.findings import kept_since, split, together
+from lmrbench.report.combine import together
+from lmrbench.report.findings import kept_since, split
 from lmrbench.report.headlines import headline_sheets
 from lmrbench.report.render.text import markdown
 from lmrbench.report.sheets.answers import choose, failure_facts, failures, verdict_line

@@ -21,7 +21,7 @@ from lmrbench.grading.selection import Selection
 from lmrbench.grading.systems import BuiltIn, submissions_of
 from lmrbench.models.settings import Settings, checked
 from lmrbench.report.build import build
-from lmrbench.report.findings import together
+from lmrbench.report.combine import together
 from lmrbench.report.measures.progress import first_right, first_right_sheets
 from lmrbench.runs.folder import SUBMISSIONS, read_run, read_submissions, write_submissions
 from lmrbench.runs.places import RUNS, folders_of_models, run_name

@@ -15,7 +15,7 @@ import numpy as np
 
 from lmrbench.grading.similarity import similar
 from lmrbench.sandbox.inside.encoding import Array
-from lmrbench.tasks.model import Bounds, Similarity, Tolerance
+from lmrbench.tasks.bounds import Bounds, Similarity, Tolerance
 
 # Smallest relative tolerance of types with few digits, which no task's tolerance may undercut.
 _COARSE = {"float16": 1e-3, "bfloat16": 1.6e-2, "float8_e4m3fn": 0.13, "float8_e5m2": 0.26}

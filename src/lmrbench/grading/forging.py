@@ -16,20 +16,20 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
 from lmrbench.errors import TaskError
 from lmrbench.files import PRIVATE, cache_folder, read_plain, write_whole
 from lmrbench.grading.compare import compare, margin
-from lmrbench.grading.draw import drawn_cases, reference_job
+from lmrbench.grading.experiments import Metrics, decisive, flat, logs_of
 from lmrbench.grading.observe import reference_outputs
 from lmrbench.grading.signatures import signed, verified
 from lmrbench.records import Record
 from lmrbench.sandbox.inside.encoding import decode
 from lmrbench.sandbox.protocol import WorkerPool
-from lmrbench.tasks.model import Bounds, Draw, DrawId, Task
+from lmrbench.tasks.bounds import Bounds
+from lmrbench.tasks.model import Draw, DrawId, Task
 from lmrbench.tasks.tiers.forensic import (
     DeviationPool,
     changed,
@@ -38,7 +38,7 @@ from lmrbench.tasks.tiers.forensic import (
     forensic_task,
     pool_digest,
 )
-from lmrbench.tasks.tiers.logged import EXPERIMENT, PUBLISHED_SEEDS, RATES, published_check
+from lmrbench.tasks.tiers.logged import EXPERIMENT, PUBLISHED_SEEDS, published_check
 from lmrbench.tasks.workspace import third_party_imports
 
 # Logs differ if they are this many tolerances apart.
@@ -50,8 +50,6 @@ MOST_RUNS = 1000
 MOST_OF_TOLERANCE = 0.1
 
 Advance = Callable[[str, int, int], None]
-# Metrics by stage, in the order of the program.
-Metrics = Mapping[str, Mapping[str, float]]
 
 
 def forged(task: Task, wanted: DrawId, workers: WorkerPool, advance: Advance = lambda *_: None) -> Task:
@@ -323,7 +321,7 @@ class _Laboratory:
         return True
 
     def _not_training(self, metrics: Metrics) -> str | None:
-        values = dict(_flat(metrics))
+        values = dict(flat(metrics))
         for key, value in values.items():
             if isinstance(value, float) and not math.isfinite(value):
                 return f"{key} is {value}"
@@ -376,67 +374,6 @@ class _Laboratory:
             {**repository, **changed(repository, {name: self.pool.deviation[name] for name in names})} for names in sets
         ]
         return logs_of(self.task, programs, self.workers, partial(self.advance, stage), threads=threads)
-
-
-def logs_of(
-    task: Task,
-    programs: Sequence[Mapping[str, bytes]],
-    workers: WorkerPool,
-    advance: Callable[[int, int], None],
-    *,
-    threads: int = 1,
-    seconds: float | None = None,
-) -> list[Metrics | None]:
-    """Return what programs log under the first published seed, each in a sandbox.
-
-    Args:
-        task: any task of the paper.
-        programs: the files of each program.
-        workers: the workers that run the programs.
-        advance: called with the number of finished runs, and the number of all.
-        threads: the number of threads of each program.
-        seconds: processor seconds that a program may take; by default those of the task.
-
-    Returns:
-        The metrics by stage; None for a program that raises an error, takes too long, or returns something else.
-    """
-    check = published_check(third_party_imports(task), PUBLISHED_SEEDS[:1], threads)
-    logging = task.model_copy(update={"files": replace(task.files, check=check)})
-    cases = drawn_cases([(logging, 0)], workers)[logging.id, 0]
-    job = replace(reference_job(logging, 0, cases), owner="forging")
-    if seconds is not None:
-        job = replace(job, check_seconds=seconds, confirmed=False)
-    found: list[Metrics | None] = [None] * len(programs)
-    advance(0, len(programs))
-    jobs = [replace(job, files=files) for files in programs]
-    for done, (number, outcome) in enumerate(workers.run(jobs), start=1):
-        if outcome.cases and outcome.cases[0].status == "observed":
-            metrics = decode(outcome.cases[0].payload)[EXPERIMENT]
-            found[number] = metrics if _are_by_stage(metrics) else None
-        advance(done, len(programs))
-    return found
-
-
-def _are_by_stage(metrics: object) -> bool:
-    return isinstance(metrics, dict) and all(isinstance(value, dict) for value in metrics.values())
-
-
-def decisive(metrics: Metrics) -> Metrics:
-    """Return metrics without the rates, which decide nothing."""
-    return {stage: found for stage, found in metrics.items() if stage != RATES}
-
-
-def _flat(value: object, path: str = "") -> Iterator[tuple[str, Any]]:
-    items: Iterable[tuple[object, object]]
-    if isinstance(value, dict):
-        items = value.items()
-    elif isinstance(value, list):
-        items = enumerate(value)
-    else:
-        yield path, value
-        return
-    for key, item in items:
-        yield from _flat(item, f"{path}/{key}".lstrip("/"))
 
 
 def _kept(file: Path) -> Draw | None:

@@ -16,11 +16,12 @@ from itertools import islice
 from typing import NamedTuple
 
 from lmrbench.grading.compare import compare
-from lmrbench.grading.forging import Metrics, decisive, logs_of
+from lmrbench.grading.experiments import Metrics, decisive, logs_of
 from lmrbench.sandbox.protocol import WorkerPool
 from lmrbench.source.expressions import EXPRESSIONS, Names, Operator, constant, nodes_of
 from lmrbench.source.syntax import FunctionNode, ParsedSource, decode, splice, syntax_tree
-from lmrbench.tasks.model import CASE_SECONDS, Bounds, Task
+from lmrbench.tasks.bounds import Bounds
+from lmrbench.tasks.model import CASE_SECONDS, Task
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.tiers.logged import EXPERIMENT, PUBLISHED_SEEDS
 

@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from lmrbench.errors import SandboxError
-from lmrbench.tasks.model import Similarity
+from lmrbench.tasks.bounds import Similarity
 
 # Models read less of a text than this. A tokenizer would read all of it first.
 _MOST_CHARACTERS = 100_000

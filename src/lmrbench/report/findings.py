@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import shlex
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from lmrbench.errors import UsageError
-from lmrbench.tasks.dates import first_day
-from lmrbench.tasks.loading import suite_folder
 from lmrbench.tasks.model import TIERS, Tier
 from lmrbench.text import counted
 
 if TYPE_CHECKING:
     from lmrbench.grading.records import Grade
-    from lmrbench.runs.folder import Run
-    from lmrbench.runs.records import Judgement, Label, PublishedVerdict, RunFacts, Snapshot, Usage
-    from lmrbench.tasks.submission import Answer, Submission
+    from lmrbench.runs.records import Judgement, Label, PublishedVerdict, Snapshot, Usage
+    from lmrbench.tasks.submission import Answer
 
     Result = Grade | Usage | Snapshot | Judgement | Label | PublishedVerdict
 
@@ -103,146 +97,6 @@ class Findings:
         expected = self.expected
         missing = {system: expected - tasks for system, tasks in asked.items()}
         return {system: sorted(tasks) for system, tasks in missing.items() if 0 < len(tasks) < len(expected)}
-
-
-def systems_of(run: Run) -> list[str]:
-    """Return the systems of a run, in the order in which they first occur."""
-    results: list[Grade | Usage] = [*run.grades, *run.usages]
-    return list(dict.fromkeys(item.system for item in results))
-
-
-def unique(names: Iterable[str]) -> list[str]:
-    """Return names, with a number added to repeated ones."""
-    found: dict[str, None] = {}
-    for name in names:
-        numbered = (name if number == 1 else f"{name} {number}" for number in count(1))
-        found[next(item for item in numbered if item not in found)] = None
-    return list(found)
-
-
-def system_names(runs: Sequence[Run], labels: Sequence[str], shown: Callable[[str], str] = str) -> list[dict[str, str]]:
-    """Name the systems of several runs so that no two have the same name.
-
-    Args:
-        runs: Runs of any systems.
-        labels: A name of each run, which is added to the name of a system that several runs hold.
-        shown: A function that is applied to the names in the runs.
-
-    Returns:
-        For each run, the new name of each of its systems.
-    """
-    systems = [systems_of(run) for run in runs]
-    titles = [[f"{shown(system)}{_protocol(run, system)}" for system in systems_of(run)] for run in runs]
-    counts = Counter(title for of_run in titles for title in of_run)
-    names = iter(
-        unique(
-            f"{title} ({label})" if counts[title] > 1 else title
-            for of_run, label in zip(titles, labels, strict=True)
-            for title in of_run
-        )
-    )
-    return [{system: next(names) for system in of_run} for of_run in systems]
-
-
-def _protocol(run: Run, system: str) -> str:
-    """Return what follows the name of a system that was asked under the paper's protocol."""
-    settings = run.facts.solving if run.facts else None
-    of_paper = settings is not None and settings.get("protocol") == "paper" and settings.get("system") == system
-    return ", paper's protocol" if of_paper else ""
-
-
-def together(runs: Sequence[Run], suite: Path | None, label_files: Sequence[Path] = ()) -> Findings:
-    """Combine several runs. A system that occurs in more than one folder is named with its folder.
-
-    Args:
-        runs: Runs of any systems.
-        suite: The folder of the suite; a task that it lacks has the category of its grades, or else "unknown".
-        label_files: Files of labels of the answers.
-
-    Raises:
-        UsageError: No label matches an answer of the runs, or a label matches answers of two runs.
-    """
-    from lmrbench.jsonl import read_lines
-    from lmrbench.resampling import paper_of
-    from lmrbench.runs.folder import JUDGEMENTS
-    from lmrbench.runs.records import Judgement
-    from lmrbench.tasks.loading import load_suite
-    from lmrbench.tasks.submission import Answer
-    from lmrbench.tasks.tiers.forensic import is_forensic
-
-    names = dict(zip((run.folder for run in runs), system_names(runs, [str(run.folder) for run in runs]), strict=True))
-
-    def name(system: str, run: Run) -> dict[str, str]:
-        return {"system": names[run.folder].get(system, system)}
-
-    grades = tuple(item.model_copy(update=name(item.system, run)) for run in runs for item in run.grades)
-    usages = tuple(item.model_copy(update=name(item.system, run)) for run in runs for item in run.usages)
-    snapshots = tuple(item.model_copy(update=name(item.system, run)) for run in runs for item in run.snapshots)
-    tasks = {item.id: item for item in load_suite(suite_folder(suite))}
-    categories = {item.task: tasks[item.task].category if item.task in tasks else "unknown" for item in usages}
-    categories |= {item.task: item.category for item in grades}
-    tiers: dict[str, Tier] = {
-        name: tasks[name].tier if name in tasks else "forensic" if is_forensic(name) else "function"
-        for name in categories
-    }
-    slugs: dict[str, str] = {}
-    papers = {item.id: slugs.setdefault(str(item.paper.url), item.paper.slug) for item in tasks.values()}
-    # A forensic task is not in the suite, but its paper is.
-    named = {
-        key: item.suite.name for item in reversed(tasks.values()) if item.suite for key in (item.paper.slug, item.id)
-    }
-
-    def suite_of(task: str) -> str:
-        return named.get(task) or named.get(paper_of(task), "another suite")
-
-    since = {
-        key: first_day(item.paper.public_since)
-        for item in reversed(tasks.values())
-        if item.paper.public_since
-        for key in (item.paper.slug, item.id)
-    }
-    dates = {name: since.get(name) or since.get(paper_of(name)) for name in (*tasks, *categories)}
-    votes = [(item, run) for run in runs for item in read_lines(run.folder / JUDGEMENTS, Judgement)]
-    labels, left_out = _labels(runs, votes, label_files)
-    commands = {
-        Answer(name(item.system, run)["system"], item.task, item.sample): command
-        for run in runs
-        for item, command in _commands(run, suite)
-    }
-    return Findings(
-        folders=tuple(run.folder for run in runs),
-        grades=grades,
-        usages=usages,
-        snapshots=snapshots,
-        judgements=tuple(item.model_copy(update=name(item.system, run)) for item, run in votes),
-        labels=tuple(item.model_copy(update=name(item.system, run)) for item, run in labels),
-        categories=categories,
-        tiers=tiers,
-        suites={name: suite_of(name) for name in categories},
-        papers={name: papers.get(name, paper_of(name)) for name in categories},
-        commands=commands,
-        originals={item.id: item.twin_of for item in tasks.values() if item.twin_of},
-        warnings=(*warnings_of(runs), *left_out),
-        listed={item.id: (suite_of(item.id), item.tier) for item in tasks.values() if item.files.check},
-        settings={
-            name(item.system, run)["system"]: str(run.facts.solving.get("setting", "prompt"))
-            for run in runs
-            if run.facts and run.facts.solving
-            for item in run.usages
-        },
-        published=tuple(item.model_copy(update=name(item.system, run)) for run in runs for item in run.published),
-        dates={name: day for name, day in dates.items() if day is not None},
-        conditions=tuple(dict.fromkeys(_conditions(run.facts) for run in runs if run.facts)),
-    )
-
-
-def _conditions(facts: RunFacts) -> str:
-    """Return in one line what a reader must know of a run to compare it with another."""
-    seeds = f"{'fresh ' if facts.fresh_seeds else ''}{'seed' if len(facts.seeds) == 1 else 'seeds'}"
-    return (
-        f"suite {facts.suite or 'without a name'}, sandbox {facts.sandbox}, {len(facts.seeds)} {seeds}, "
-        f"lmrbench {facts.lmrbench}"
-    )
 
 
 def kept_since(findings: Findings, first: date) -> Findings:
@@ -340,70 +194,3 @@ def _where(findings: Findings, meant: Callable[[Result], bool]) -> Findings:
         labels=tuple(filter(meant, findings.labels)),
         published=tuple(filter(meant, findings.published)),
     )
-
-
-def warnings_of(runs: Sequence[Run]) -> list[str]:
-    """Return what a reader must know about some runs before their numbers."""
-    found = []
-    for run in runs:
-        if not run.grades:
-            found.append(f"{run.folder}: no grades yet; omitted from the rates")
-        if run.unsigned:
-            found.append(f"{run.folder}: {run.unsigned} of {len(run.grades)} grades were not made by this installation")
-    if len({run.facts.suite_digest for run in runs if run.facts}) > 1:
-        found.append("the runs used different versions of the suite; do not compare their rates")
-    return found
-
-
-def _labels(
-    runs: Sequence[Run], votes: Sequence[tuple[Judgement, Run]], files: Sequence[Path]
-) -> tuple[list[tuple[Label, Run]], list[str]]:
-    """Match labels with the answers of the runs: those that were submitted, graded, judged or tested by others.
-
-    Returns:
-        Each label that matches, with the run of its answer, and a warning if other labels do not match.
-
-    Raises:
-        UsageError: No label matches, or a label matches answers of two runs.
-    """
-    from lmrbench.judging.labels import read_labels
-    from lmrbench.tasks.submission import Answer
-
-    holders: dict[Answer, dict[Path, Run]] = {}
-    for run in runs:
-        answers: list[Submission | Grade | PublishedVerdict] = [*run.submissions, *run.grades, *run.published]
-        for item in answers:
-            holders.setdefault(Answer(item.system, item.task, item.sample), {})[run.folder] = run
-    for vote, run in votes:
-        holders.setdefault(vote.answer, {})[run.folder] = run
-    found, others = [], []
-    for label in read_labels(files):
-        match list(holders.get(label.answer, {}).values()):
-            case []:
-                others.append(label)
-            case [run]:
-                found.append((label, run))
-            case [run, other, *_]:
-                raise UsageError(
-                    f"{label.answer}: the label matches answers in {run.folder} and in {other.folder}; report only one "
-                    "of these runs"
-                )
-    if not others:
-        return found, []
-    names = ", ".join(map(str, files))
-    if not found:
-        raise UsageError(f"{names}: no label matches an answer of these runs; the first is of {others[0].answer}")
-    unmatched = f"{len(others)} of {len(others) + len(found)} labels match no answer of these runs and are ignored"
-    return found, [f"{names}: {unmatched}; the first is of {others[0].answer}"]
-
-
-def _commands(run: Run, suite: Path | None) -> Iterator[tuple[Grade, str]]:
-    """Yield each graded answer of a run with the command that shows it."""
-    several = len({item.system for item in run.grades}) > 1
-    samples = Counter((item.system, item.task) for item in run.grades)
-    for item in run.grades:
-        words = ["lmrbench", "why", str(run.folder), item.task]
-        words += ["--system", item.system] if several else []
-        words += ["--sample", str(item.sample)] if samples[item.system, item.task] > 1 else []
-        words += ["--suite", str(suite)] if suite is not None else []
-        yield item, shlex.join(words)

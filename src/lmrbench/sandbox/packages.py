@@ -20,7 +20,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from lmrbench.errors import SandboxError
-from lmrbench.tasks.model import Similarity, Task
+from lmrbench.tasks.bounds import Similarity
+from lmrbench.tasks.model import Task
 from lmrbench.tasks.workspace import third_party_imports
 
 # The worker itself needs these. If an environment lacks one, that of the installation is shown.

@@ -19,7 +19,7 @@ from lmrbench.grading.compare import compare
 from lmrbench.grading.draw import drawn_cases
 from lmrbench.sandbox.inside.encoding import Array, decode
 from lmrbench.sandbox.protocol import Cases, Job, Outcome
-from lmrbench.tasks.model import Bounds, Tolerance
+from lmrbench.tasks.bounds import Bounds, Tolerance
 from lmrbench.tasks.workspace import repository_files
 
 # A seed that no check is run with.

@@ -25,8 +25,9 @@ from lmrbench.sandbox.inside.encoding import decode
 from lmrbench.sandbox.protocol import WorkerPool
 from lmrbench.source.functions import find
 from lmrbench.source.syntax import decode as decode_source
+from lmrbench.tasks.bounds import Bounds
 from lmrbench.tasks.loading import decided_file
-from lmrbench.tasks.model import Bounds, Target, Task
+from lmrbench.tasks.model import Target, Task
 from lmrbench.tasks.tiers.logged import EXPERIMENT, PUBLISHED_SEEDS, published_check
 from lmrbench.tasks.workspace import instruction, masked_files, repository_files, third_party_imports
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from lmrbench.errors import LmrbenchError, SubmissionError, UsageError
 from lmrbench.files import write_whole
 from lmrbench.integrations.lmr_bench.edition import INFO, paper_number, read_benchmark
-from lmrbench.integrations.lmr_bench.importing import ImportedEdition, ImportedRun, ImportedTask, Remark
+from lmrbench.integrations.lmr_bench.imported import ImportedEdition, ImportedRun, ImportedTask, Remark
 from lmrbench.integrations.lmr_bench.published import system_title
 from lmrbench.integrations.lmr_bench.records import JUDGE, PublicAnswer, PublicJudgement, PublicRecords, System
 from lmrbench.judging.labels import write_labels

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lmrbench.authoring.new.drafting import MOST_BYTES
 from lmrbench.errors import SubmissionError, TaskError, UsageError
-from lmrbench.integrations.lmr_bench.actions import action_figures, published_sessions, recorded_sessions
+from lmrbench.integrations.lmr_bench.actions import action_figures
 from lmrbench.integrations.lmr_bench.edition import (
     benchmark_folders,
     paper_number,
@@ -16,9 +16,10 @@ from lmrbench.integrations.lmr_bench.edition import (
     paths_in_code,
     read_benchmark,
 )
-from lmrbench.integrations.lmr_bench.importing import Remark
+from lmrbench.integrations.lmr_bench.imported import Remark
 from lmrbench.integrations.lmr_bench.published import PaperFigure, figures, outcomes, raters
 from lmrbench.integrations.lmr_bench.records import PublicRecords, System, read_records
+from lmrbench.integrations.lmr_bench.sessions import published_sessions, recorded_sessions
 from lmrbench.integrations.lmr_bench.structure import Outcome, fitted, paper_measures
 from lmrbench.judging.agreement import Agreement
 from lmrbench.tasks.foreign import read_foreign

@@ -30,7 +30,7 @@ from lmrbench.integrations.lmr_bench.edition import (
     plain_text,
     read_implementations,
 )
-from lmrbench.integrations.lmr_bench.importing import Remark
+from lmrbench.integrations.lmr_bench.imported import Remark
 from lmrbench.integrations.lmr_bench.published import PublishedOutcome
 from lmrbench.runs.records import Category
 from lmrbench.tasks.foreign import is_litter, read_foreign

@@ -25,7 +25,7 @@ _FORMS = {"percent": ".1f", "count": ".0f", "coefficient": "z.4f"}
 
 def actions_sheet(found: Sequence[Distribution]) -> Sheet:
     """Return the actions of agents by kind, for each system and outcome."""
-    from lmrbench.integrations.lmr_bench.actions import KINDS
+    from lmrbench.integrations.lmr_bench.sessions import KINDS
 
     rows = [
         [item.system, item.outcome, item.sessions, item.actions, *(_counted(item, kind) for kind in KINDS)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lmrbench.integrations.lmr_bench.importing import ImportedEdition, Remark
+from lmrbench.integrations.lmr_bench.imported import ImportedEdition, Remark
 from lmrbench.report.render.tables import Sheet, in_one_line, sheet
 from lmrbench.text import counted
 

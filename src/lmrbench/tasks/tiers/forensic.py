@@ -21,10 +21,11 @@ from pydantic import Field
 from lmrbench.errors import TaskError, UsageError
 from lmrbench.records import Record
 from lmrbench.source.syntax import decode, syntax_tree
+from lmrbench.tasks.bounds import Tolerance
 from lmrbench.tasks.digests import files_digest
 from lmrbench.tasks.edits import FileEdit, Sentence, edited_files, place_of
 from lmrbench.tasks.files import parsed_table, validated
-from lmrbench.tasks.model import Draw, DrawId, Limits, Name, Task, TaskFiles, Tolerance
+from lmrbench.tasks.model import Draw, DrawId, Limits, Name, Task, TaskFiles
 from lmrbench.tasks.tiers.logged import EXPERIMENT, fresh_check
 from lmrbench.tasks.workspace import third_party_imports
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lmrbench.records import grouped
-from lmrbench.report.findings import by_group, by_suite, together
+from lmrbench.report.combine import together
+from lmrbench.report.findings import by_group, by_suite
 from lmrbench.web.site.data import Named, board
 from lmrbench.web.site.records import Board
 

@@ -20,7 +20,8 @@ from lmrbench.errors import RecordError, UsageError
 from lmrbench.grading.records import Grade
 from lmrbench.models.settings import Settings
 from lmrbench.records import grouped
-from lmrbench.report.findings import Findings, Group, system_names, systems_of, unique
+from lmrbench.report.combine import system_names, systems_of, unique
+from lmrbench.report.findings import Findings, Group
 from lmrbench.report.horizon import horizon
 from lmrbench.report.measures.attempts import attempts
 from lmrbench.report.measures.comparison import comparisons
