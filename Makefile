@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-lowest test-python test-docker docker-base test-harbor harbor-base test-verifiers agents openhands-root coverage quick fuzz audit audit-real draws suite-page format lint docs bench performance clean
+.PHONY: demo test test-lowest test-python test-docker docker-base test-harbor harbor-base test-verifiers agents openhands-root coverage quick fuzz audit audit-published draws suite-page format lint docs bench performance clean
 
 demo: .venv/installed system
 	$(BIN)/lmrbench grade --golden --mask --wrong --most 3 --fail-fast --out runs/demo
@@ -41,11 +41,11 @@ audit: .venv/installed system
 	for tier in function method twin; do $(BIN)/lmrbench task audit --tier $$tier || exit 1; done
 
 # Fetches published packages, and makes the environments that they need.
-audit-real: .venv/installed system
-	$(BIN)/lmrbench setup fetch --suite real
-	$(BIN)/lmrbench setup env build --suite real
-	$(BIN)/lmrbench grade --golden --mask --rewrites --wrong --suite real --out runs/real
-	$(BIN)/lmrbench task audit --suite real
+audit-published: .venv/installed system
+	for suite in real live; do \
+		$(BIN)/lmrbench setup fetch --suite $$suite && $(BIN)/lmrbench setup env build --suite $$suite \
+			&& $(BIN)/lmrbench grade --golden --mask --rewrites --wrong --suite $$suite --out runs/$$suite \
+			&& $(BIN)/lmrbench task audit --suite $$suite || exit 1; done
 
 # All published forensic tasks, and some two hundred that nobody has seen; takes hours.
 draws: FIRST ?= 1
