@@ -93,7 +93,7 @@ def test_grading_and_its_report_need_no_extra_and_figures_name_theirs(toy_suite,
     ("name", "said"),
     [
         (
-            "lmr_bench",
+            "core",
             "the tasks of core import absent_here, which is not installed; pip install 'lmrbench[suite]'",
         ),
         ("mine", "toy/blend imports absent_here, which is not installed; pip install absent_here"),

@@ -39,7 +39,7 @@ def test_suites_that_come_with_lmrbench_have_names(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.sandbox
-@pytest.mark.parametrize("name", ["bm25_plus/scores", "attnres/aggregation"])
+@pytest.mark.parametrize("name", ["bm25_plus/scores", "xtr/scores"])
 def test_a_package_is_fetched_as_pip_is_configured_and_its_task_is_graded(name, monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     task = TASKS[name]

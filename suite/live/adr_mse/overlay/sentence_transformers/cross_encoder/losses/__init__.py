@@ -1,0 +1,5 @@
+"""Losses of cross-encoders."""
+
+from .adr_mse import ADRMSELoss
+
+__all__ = ["ADRMSELoss"]

@@ -1,0 +1,1 @@
+"""Reinforcement learning of language models; the part that this repository needs."""

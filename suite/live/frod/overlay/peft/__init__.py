@@ -1,0 +1,1 @@
+"""The part of peft that this task needs, each module by its own name."""

@@ -1,0 +1,6 @@
+"""A stand-in: there are no progress bars here."""
+
+
+def tqdm(items, **options):
+    """The items themselves."""
+    return items

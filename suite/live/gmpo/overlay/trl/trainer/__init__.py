@@ -1,0 +1,1 @@
+"""Stand-ins for the trainer that GMPO extends, and its helpers."""

@@ -1,0 +1,1 @@
+"""The part of sentence-transformers that this repository needs."""

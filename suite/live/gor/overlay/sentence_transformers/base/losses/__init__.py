@@ -1,0 +1,1 @@
+"""What the losses of all kinds of encoders have in common."""

@@ -1,0 +1,1 @@
+"""A stand-in: everything runs in one process here."""

@@ -1,0 +1,5 @@
+"""A stand-in for a type in annotations."""
+
+
+class GenerationConfig:
+    """Not used here."""

@@ -1,0 +1,5 @@
+"""A stand-in for a type in annotations."""
+
+
+class PreTrainedTokenizerBase:
+    """Not used here."""

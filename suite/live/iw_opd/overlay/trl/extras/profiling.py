@@ -1,0 +1,6 @@
+"""A stand-in: nothing is profiled."""
+
+
+def profiling_decorator(function):
+    """Return the function as it is."""
+    return function

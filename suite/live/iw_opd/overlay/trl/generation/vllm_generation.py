@@ -1,0 +1,5 @@
+"""A stand-in for generation on a server."""
+
+
+class VLLMGeneration:
+    """Not used here."""

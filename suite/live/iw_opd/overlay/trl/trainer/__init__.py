@@ -1,0 +1,1 @@
+"""Stand-ins for what the trainer of IW-OPD imports."""

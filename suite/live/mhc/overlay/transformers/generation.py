@@ -1,0 +1,5 @@
+"""Stand-in: nothing is generated here."""
+
+
+class GenerationMixin:
+    """Not used here."""

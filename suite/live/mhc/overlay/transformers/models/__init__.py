@@ -1,0 +1,1 @@
+"""Models, a folder for each."""

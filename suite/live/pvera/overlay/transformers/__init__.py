@@ -1,0 +1,1 @@
+"""A stand-in for what peft imports of transformers."""

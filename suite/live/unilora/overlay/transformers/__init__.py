@@ -1,0 +1,1 @@
+"""A stand-in for the part of transformers that the layers import. There is no model of transformers here."""

@@ -1,0 +1,1 @@
+"""Encoders that represent a text by one vector for each token."""
