@@ -1,0 +1,1 @@
+"""Experimental trainers, a folder for each method."""

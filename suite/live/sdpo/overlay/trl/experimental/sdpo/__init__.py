@@ -1,0 +1,1 @@
+"""Self-distillation policy optimization: its losses. The package's own `__init__` imports the trainer."""
