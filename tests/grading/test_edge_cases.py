@@ -80,7 +80,7 @@ def test_tables_say_that_a_failed_case_is_an_edge_case():
 
     table = failures_sheet([Result.of(edge), Result.of(wrong), Result.of(grade(verdicts=("match",)))], [])
     assert [row[-1].partition(":")[0] for row in table.rows] == ["edge case case 1", "case 1"]
-    assert [row[2] for item in (edge, wrong) for row in failed_cases_sheet(item).rows] == ["edge", "ordinary"]
+    assert [row[1] for item in (edge, wrong) for row in failed_cases_sheet(item).rows] == ["edge", "ordinary"]
 
 
 def test_a_check_of_edge_cases_alone_is_the_tasks_fault(tmp_path, pool):

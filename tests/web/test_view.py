@@ -156,6 +156,7 @@ def test_filters_and_pages_find_every_answer(page, serve, tmp_path):
     assert "Systems 9 to 16 of 20" in page.locator("main").inner_text()
     page.get_by_label("status").select_option("unanswered")
     page.get_by_role("button", name="Show").click()
+    page.wait_for_url("**status=unanswered**")
     assert page.locator("table.matrix tbody th").all_inner_texts() == ["1 task", "unheard/of"]
     page.get_by_label("status").select_option("")
     page.get_by_role("textbox", name="task").fill("PAPER59")

@@ -109,6 +109,14 @@ def cases(seed):
         yield given
     for part in (EXTRAS[:4], EXTRAS[4:], EXTRAS):
         yield case(f"multimodal, {part[0]} and {len(part) - 1} more", extras=part, beta=0.1)
+    # In single precision, rounding would decide.
+    given = case("far from the reference", double=True, beta=uniform(0.02, 0.5))
+    given["batches"][0]["reference"] += uniform(11, 13)
+    yield given
+    given = case("ratios far above one", double=True)
+    given["batches"][0]["ratios"] += uniform(11, 13)
+    given["batches"][0]["inputs"]["advantages"] = -0.2 - normal(len(given["batches"][0]["ratios"])).abs()
+    yield given
     given = case("another model than the trainer's", steps=3)
     yield given | {"apart": True}
     yield {"name": "experiment", "seed": seed % 1000}

@@ -66,6 +66,10 @@ def cases(seed):
         yield layer(f"{value}, safe", ranks=[2, 3], steps=["safe 0", f"break {value}", "safe", "unmerge"], broken=True)
     yield layer("not safe, then safe", ranks=[2, 3], steps=["merge 0", "break inf", "safe 1"], broken=True)
     yield layer("safe, then not", ranks=[2, 3], steps=["safe 0", "break inf", "merge 1"], broken=True)
+    given = layer("a sum that overflows, safe", ranks=[2], steps=["safe"], broken=True)
+    a, b = given["factors"][0]
+    half = torch.full_like(a, 0.5), torch.full_like(b, 0.5)
+    yield given | {"weight": torch.full_like(given["weight"], 3e38), "factors": [half]}
     yield layer("inf, not safe", ranks=[2], steps=["break inf", "merge"], broken=True)
     yield {"name": "experiment", "seed": seed % 1000}
 
@@ -99,6 +103,9 @@ def observe(case):
     base.to(dtype).requires_grad_(False)
     if case.get("scaled"):
         base.register_forward_pre_hook(_with_arguments, with_kwargs=True)
+
+    outputs_of_base = []
+    base.register_forward_hook(lambda _, __, output: outputs_of_base.append((output, output.detach().clone())))
 
     layer = None
     for number, (a, b) in enumerate(case["factors"]):
@@ -140,6 +147,7 @@ def observe(case):
     if not case["steps"]:
         facts.append([torch.equal(item.detach(), kept[name]) for name, item in layer.state_dict().items()])
     facts.append(torch.equal(x.detach(), kept["x"]))
+    facts.append([torch.equal(given.detach().nan_to_num(), then.nan_to_num()) for given, then in outputs_of_base])
     if case["dtype"] == "bfloat16":
         return {"half": [bool(item.isfinite().all()) for item in results], "facts": facts}
     return {"double" if case["dtype"] == "float64" else "single": results, "facts": facts}

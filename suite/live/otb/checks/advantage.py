@@ -45,7 +45,7 @@ def cases(seed):
             "labels": labels,
             "old_log_probs": chosen.log().to(kind),
             "sum_pi_squared": squares.to(kind),
-            "weights": uniform(rows, steps, low=0.2, high=2.0).to(kind) if more.pop("weighted", False) else None,
+            "weights": uniform(rows, steps, low=0.2, high=5.0).to(kind) if more.pop("weighted", False) else None,
             "options": {},
             "double": double,
             **more,
@@ -86,6 +86,17 @@ def cases(seed):
     yield {"name": "experiment", "seed": seed % 1000}
 
     yield case("a group without tokens", [2, 3], [0, 0, 2, 4, 3], steps=5, edge=True)
+    for weighted in (False, True):
+        kind = "with" if weighted else "without"
+        options = {"handle_zero_tail": False}
+        yield case(
+            f"a single response with tokens, {kind} weights",
+            [2, 3],
+            [0, 4, 0, 3, 0],
+            weighted=weighted,
+            options=options,
+            edge=True,
+        )
     yield case("a response without tokens", [3, 2], [0, 4, 4, 0, 3], steps=5, edge=True)
     for double in (False, True):
         given = case(f"certain tokens, {'double' if double else 'single'}", double=double, edge=True)

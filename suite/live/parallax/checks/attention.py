@@ -53,6 +53,7 @@ def cases(seed):
     yield case("a scale of one", options={"scale": 1.0})
     yield case("a scale below zero", options={"scale": -real(0.2, 1.0)}, groups=2)
     yield case("one step", steps=1)
+    yield case("many steps", steps=130, rows=1, options={"window_size": integer(3, 7)})
     yield case("width one", width=1, groups=2)
     yield case("all sizes alike", rows=3, steps=3, heads=3, width=3)
     given = case("strong probes")
@@ -75,6 +76,15 @@ def cases(seed):
     yield given | {"given": given["given"] | {"q": given["given"]["q"].bfloat16()}}
     given = case("queries in double precision", edge=True)
     yield given | {"given": given["given"] | {"q": given["given"]["q"].double()}}
+    given = case("keys and values in half precision", key="forward", edge=True)
+    yield given | {"given": given["given"] | {name: given["given"][name].bfloat16() for name in ("k", "v")}}
+    for place, scale in ((-1, 60.0), (0, -60.0)):
+        # One key has a logit that is 180 above or below the others, which differ little.
+        given = case(f"a key far from the others, {scale}", options={"scale": scale}, width=4, key="far", edge=True)
+        common = torch.nn.functional.normalize(normal(4), dim=0).float()
+        near = {name: common + 0.01 * given["given"][name] for name in ("q", "k")}
+        near["k"][:, place] *= 4
+        yield given | {"given": given["given"] | near}
     for causal in (False, True):
         # All logits are near 200, and differ little enough for rounding not to matter.
         given = case(
@@ -101,10 +111,10 @@ def observe(case):
     except ValueError:
         return {"refused": True}
     gradients = torch.autograd.grad((outputs * case["weights"]).sum(), list(given.values()), materialize_grads=True)
-    far = case["key"] == "far"
+    near = case["key"] not in ("far", "forward")
     seen = {
         "outputs": outputs.detach(),
-        "gradients": [item.isfinite().all().item() if far else item for item in gradients],
+        "gradients": [item if near else item.isfinite().all().item() for item in gradients],
     }
     unchanged = all(torch.equal(item.detach(), case["given"][name]) for name, item in given.items())
     return {case["key"]: seen, "unchanged": unchanged}

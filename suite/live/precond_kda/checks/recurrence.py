@@ -89,12 +89,16 @@ def cases(seed):
     given = case("silent channels", options={"x": 2.0})
     given["given"]["k"] = given["given"]["k"] * (uniform(*given["given"]["k"].shape) < 0.6)
     yield given
+    given = case("curvature that decays fast", steps=8, rows=1, curvature=True)
+    given["given"]["g_atk"] = uniform(1, 8, given["given"]["g_atk"].shape[2], low=-18.0, high=-12.0).float()
+    yield given
     given = case("by position", memory=True, curvature=True, centre="heads")
     yield given | {"positional": [real(0.3, 2.0), real(1.2, 3.0), real(0.01, 0.1)]}
     yield {"name": "experiment", "seed": seed % 1000}
 
     for memory in (False, True):
         yield case(f"no steps, {memory}", memory=memory, curvature=memory, steps=0, edge=True)
+        yield case(f"no steps in double precision, {memory}", torch.float64, memory, memory, steps=0, edge=True)
         yield case(f"half precision, {memory}", torch.bfloat16, memory, not memory, key="half", edge=True)
     given = case("values in half precision", centre="heads", key="half", edge=True)
     yield given | {"given": given["given"] | {"v": given["given"]["v"].bfloat16()}}
