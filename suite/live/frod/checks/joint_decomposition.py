@@ -109,6 +109,21 @@ def cases(seed):
         )
     yield factors("a parameter", edge=True, parameter=True)
 
+    for dtype in ("float32", "float64"):
+        # Singular values so different that their squares are beyond single precision.
+        given = basis(f"few rows of different size, {dtype}", [3], 6, dtype=dtype)
+        left, right = torch.linalg.qr(normal(3, 3)).Q, torch.linalg.qr(normal(6, 3)).Q.T
+        sizes = torch.tensor([1.0, 0.01, 0.001], dtype=torch.float64)
+        yield given | {"matrices": [left @ torch.diag(sizes) @ right]}
+    given = factors("a basis that is nearly singular", 5, 4, "float64")
+    left, right = torch.linalg.qr(normal(4, 4)).Q, torch.linalg.qr(normal(4, 4)).Q
+    v = left @ torch.diag(torch.tensor([1.0, 1.0, 1.0, 1e-7], dtype=torch.float64)) @ right
+    yield given | {"v": v, "w": normal(5, 4) @ v.T}
+    given = factors("scales below the bound alone", 4, 3, "float64")
+    yield given | {"v": torch.eye(3, dtype=torch.float64), "w": 1e-13 * given["w"]}
+    given = factors("columns of very different scales", 5, 4, "float64")
+    yield given | {"v": torch.diag(torch.tensor([1e-6, 1.0, 1.0, 1e7], dtype=torch.float64))}
+
 
 def observe(case):
     if "seed" in case:
