@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.terminal_theme import DEFAULT_TERMINAL_THEME
 
 from lmrbench.report.build import build
-from lmrbench.report.findings import together
+from lmrbench.report.combine import together
 from lmrbench.report.headlines import conclusions, headline_sheets
 from lmrbench.report.render.tables import show
 from lmrbench.runs.folder import read_run

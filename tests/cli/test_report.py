@@ -8,6 +8,8 @@ import pytest
 from tests.running import lmrbench as run
 from tests.toy import RIGHT, UNSCALED
 
+from lmrbench import __version__
+
 STORED = Path(__file__).parents[1] / "stored" / "schema_1"
 
 
@@ -47,6 +49,8 @@ def test_a_report_fits_a_screen_and_says_what_may_be_concluded(graded):
     assert "you and me differ by 66.7 points on 1 common task, which allows no test." in result.stdout
     assert len(rows) < 12
     markdown = run("report", graded, "--markdown", cwd=graded.parent).stdout
+    # What a reader must know to compare the row with others.
+    assert f"sandbox bubblewrap, 1 seed, lmrbench {__version__}\n" in markdown
     assert [line for line in markdown.splitlines() if line.startswith("| me")] == [
         "| me | 1 | 33.3% | 3% to 91% (tasks) | 33.3% |"
     ]
@@ -209,7 +213,7 @@ def test_why_shows_the_failed_cases_and_both_pieces_of_code_with_their_lines(gra
     assert "sum(map(" in result.stdout
 
     unusable = run(*arguments, "--sample", 2, cwd=graded.parent)
-    # All cases fail for the same reason, which stands there once.
+    # All cases fail for one reason, so they share a row.
     assert ", and 3 others" in unusable.stdout
     assert "nothing was taken from this answer" in unusable.stdout
     assert "\\n" not in unusable.stdout

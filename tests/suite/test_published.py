@@ -1,4 +1,4 @@
-"""The tasks on published packages: audited as they are, and two of them fetched and graded."""
+"""Certificates of the tasks on published packages; two of the tasks are fetched and graded."""
 
 import pytest
 from tests import core

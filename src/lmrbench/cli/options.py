@@ -24,7 +24,7 @@ Suite = Annotated[
         "--suite",
         metavar="SUITE",
         help="core (the default), real (tasks on published packages; see `lmrbench setup fetch`), live (the same, on "
-        "methods of this year), all (these three), or the folder of your own suite.",
+        "methods released in 2026), all (these three), or the folder of your own suite.",
     ),
 ]
 PATTERN_HELP = "Task ids (dpo/preference_loss), papers (dpo), categories or globs; by default all tasks."

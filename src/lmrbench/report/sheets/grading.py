@@ -82,8 +82,7 @@ def failing_grades_sheet(failed: Sequence[Grade]) -> Sheet:
 def failed_cases_sheet(grade: Grade) -> Sheet | None:
     """Return the failed cases of an answer, or None if there are none.
 
-    Cases that fail for the same reason share a row, which names the first of them. The seed stands in the title, unless
-    there are several.
+    Cases with the same reason share a row, which names the first of them. If all have the same seed, the title has it.
     """
     failed = [case for case in grade.cases if case.verdict != "match"]
     if not failed:
