@@ -10,6 +10,7 @@ from lmrbench.authoring.audit.knowledge import MOST_FIXED
 from lmrbench.grading.forging import AuditedDraw, Effect
 from lmrbench.report.render.tables import Sheet, sheet
 from lmrbench.tasks.model import Draw
+from lmrbench.text import counted
 
 
 def certificates_sheet(found: Mapping[str, Certificate | None]) -> Sheet:
@@ -89,11 +90,14 @@ def slow_checks(found: Mapping[str, Certificate | None]) -> Iterator[str]:
 
 
 def edge_failures(found: Mapping[str, Certificate | None]) -> Iterator[str]:
-    """Yield a sentence for each rewrite that is correct and fails edge cases, such as `plain`."""
+    """Yield a sentence for each rewrite that is correct but not robust, which `plain` may be."""
     for name, item in found.items():
         for rewrite in item.rewrites if item else ():
             if rewrite.correct and not rewrite.passed:
-                yield f"{name}: the rewrite {rewrite.name} is correct and fails edge cases: {', '.join(rewrite.fails)}"
+                yield (
+                    f"{name}: no shortfall: the rewrite {rewrite.name} is correct. It is not robust, by "
+                    f"{counted(len(rewrite.fails), 'edge case')}: {', '.join(rewrite.fails)}"
+                )
 
 
 def draws_sheet(found: Sequence[AuditedDraw]) -> Sheet:

@@ -27,6 +27,9 @@ from .repository import lay_out
 # Processor seconds and wall-clock seconds of a case.
 SECONDS = struct.Struct("<dd")
 MAX_MESSAGE = 4000
+_MOST_FRAMES = 4
+# The folder of this program, whose frames say nothing about a candidate.
+_PROGRAM = os.path.dirname(__file__)
 
 
 def enter(repo: Path, files: dict[str, bytes], tree: Path | None) -> None:
@@ -67,8 +70,8 @@ def run_cases(
     module = ModuleType("check")
     try:
         exec(compile(observing, "check.py", "exec"), module.__dict__)
-    except BaseException:
-        write_all(out, pack(BROKEN, -1, _last_lines()))
+    except BaseException as error:
+        write_all(out, pack(BROKEN, -1, _last_lines(error)))
         return
     for place in range(start, len(numbers)):
         _seed_everything(random_seed)
@@ -77,9 +80,9 @@ def run_cases(
             observation = module.observe(drawn[numbers[place]])
             seconds = SECONDS.pack(_processor_seconds() - used, time.perf_counter() - began)
             payload = seconds + encode(observation)
-        except BaseException:
+        except BaseException as error:
             # SystemExit and KeyboardInterrupt are the candidate's exceptions like any other.
-            write_all(out, pack(RAISED, place, _last_lines()))
+            write_all(out, pack(RAISED, place, _last_lines(error)))
         else:
             write_all(out, pack(OBSERVED, place, payload))
 
@@ -98,5 +101,11 @@ def _seed_everything(seed: int) -> None:
         torch.manual_seed(seed)
 
 
-def _last_lines() -> bytes:
-    return traceback.format_exc(limit=-4)[-MAX_MESSAGE:].encode("utf-8", "replace")
+def _last_lines(error: BaseException) -> bytes:
+    """Return the end of a traceback, without the frames of this program."""
+    described = link = traceback.TracebackException.from_exception(error, limit=-2 * _MOST_FRAMES)
+    while link is not None:
+        frames = [frame for frame in link.stack if os.path.dirname(frame.filename) != _PROGRAM]
+        link.stack = traceback.StackSummary.from_list(frames[-_MOST_FRAMES:])
+        link = link.__cause__ or link.__context__
+    return "".join(described.format())[-MAX_MESSAGE:].encode("utf-8", "replace")

@@ -60,11 +60,12 @@ def pages(site: Site) -> dict[str, bytes]:
     of_tasks = grouped(answers, lambda item: item.cell.task)
     of_systems = grouped(answers, lambda item: item.cell.system)
     runs = {run.number: run for run in site.runs}
+    solving = {number for number, run in runs.items() if run.settings}
     tasks = {task.id: task for task in site.tasks}
     figures = {board.page: _drawings(board) for board in site.boards}
     costs = {name: [item for item in items if item.name == "costs"] for name, items in figures.items()}
     found = {
-        "index.html": page("index", runs=runs, figures=costs),
+        "index.html": page("index", runs=runs, solving=solving, figures=costs),
         "grading.html": page("grading", ways=_ways(site)),
     }
     for board in site.boards:
