@@ -8,8 +8,8 @@ equal, or as similar as the task asks.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,17 @@ from lmrbench.tasks.bounds import Bounds, Similarity, Tolerance
 # Smallest relative tolerance of types with few digits, which no task's tolerance may undercut.
 _COARSE = {"float16": 1e-3, "bfloat16": 1.6e-2, "float8_e4m3fn": 0.13, "float8_e5m2": 0.26}
 _MAX_SHOWN = 80
+_LEAST_MARGIN, _MOST_MARGIN = 1e-6, 1e6
+
+
+class _Pair(NamedTuple):
+    """What the reference and the candidate returned in one place, and how far these may be from each other."""
+
+    golden: Any
+    observed: Any
+    tolerance: Tolerance
+    similarity: Similarity | None
+    path: str
 
 
 def compare(golden: Any, observed: Any, bounds: Bounds) -> str | None:
@@ -33,18 +44,11 @@ def compare(golden: Any, observed: Any, bounds: Bounds) -> str | None:
     Raises:
         SandboxError: the model of a similarity cannot be loaded.
     """
-    if not isinstance(golden, dict) or not isinstance(observed, dict):
-        return _differs(golden, observed, bounds.tolerance, None, "")
-    return _keys_differ(golden, observed, "") or _first(
-        _differs(
-            golden[key],
-            observed[key],
-            bounds.tolerances.get(str(key), bounds.tolerance),
-            bounds.similarities.get(str(key)),
-            str(key),
-        )
-        for key in golden
-    )
+    for found in _pairs_of(golden, observed, bounds):
+        said = found if isinstance(found, str) else _differs(found)
+        if said:
+            return said
+    return None
 
 
 def margin(golden: Any, observed: Any, bounds: Bounds) -> float | None:
@@ -54,49 +58,129 @@ def margin(golden: Any, observed: Any, bounds: Bounds) -> float | None:
     0.8 have a margin of 2. Returns None if the observations differ in kind or shape, or by more than 1e6 times the
     tolerance. The arguments are those of `compare`.
     """
+    largest = _LEAST_MARGIN
+    for found in _pairs_of(golden, observed, bounds):
+        if isinstance(found, str):
+            return None
+        largest = max(largest, _factor(found))
+        if largest > _MOST_MARGIN:
+            return None
+    return largest
+
+
+def _pairs_of(golden: Any, observed: Any, bounds: Bounds) -> Iterator[_Pair | str]:
+    """Yield the pairs of two observations, and the differences that no bounds allow, in words."""
+    if not isinstance(golden, dict) or not isinstance(observed, dict):
+        yield from _pairs(golden, observed, bounds.tolerance, None, "")
+        return
+    if said := _keys_differ(golden, observed, ""):
+        yield said
+        return
+    for key, value in golden.items():
+        name = str(key)
+        tolerance = bounds.tolerances.get(name, bounds.tolerance)
+        yield from _pairs(value, observed[key], tolerance, bounds.similarities.get(name), name)
+
+
+def _pairs(
+    golden: Any, observed: Any, tolerance: Tolerance, similarity: Similarity | None, path: str
+) -> Iterator[_Pair | str]:
+    """Yield the pairs of arrays, floats and similar texts, and the differences that no bounds allow, in words."""
+    are_floats = isinstance(golden, float) and isinstance(observed, (int, float)) and not isinstance(observed, bool)
+    if are_floats or (similarity and isinstance(golden, str) and isinstance(observed, str)):
+        yield _Pair(golden, observed, tolerance, similarity, path)
+    elif isinstance(golden, Array):
+        yield _forms_differ(golden, observed, path) or _Pair(golden, observed, tolerance, similarity, path)
+    elif type(golden) is not type(observed):
+        yield _say(path, f"expected {_kind(golden)}, got {_kind(observed)}")
+    elif isinstance(golden, dict):
+        if said := _keys_differ(golden, observed, path):
+            yield said
+            return
+        for key, value in golden.items():
+            yield from _pairs(value, observed[key], tolerance, similarity, f"{path}.{key}")
+    elif isinstance(golden, list):
+        if len(golden) != len(observed):
+            yield _say(path, f"expected {len(golden)} items, got {len(observed)}")
+            return
+        for index, (one, other) in enumerate(zip(golden, observed, strict=True)):
+            yield from _pairs(one, other, tolerance, similarity, f"{path}[{index}]")
+    elif golden != observed:
+        yield _say(path, f"expected {_shown(golden)}, got {_shown(observed)}")
+
+
+def _differs(pair: _Pair) -> str | None:
+    """Return in words how the two of a pair differ by more than is allowed, or None."""
+    golden, observed, tolerance, similarity, path = pair
+    if isinstance(golden, Array):
+        return _arrays_differ(golden, observed, tolerance, path)
+    if isinstance(golden, float):
+        if _floats_close(golden, _as_float(observed), tolerance.rtol, tolerance.atol):
+            return None
+        return _say(path, f"expected {golden!r}, got {_shown(observed)}")
+    assert similarity is not None
+    if similar(golden, observed, similarity):
+        return None
+    wanted = f"a text with a similarity of {similarity.threshold:g} to {_shown(golden)}"
+    return _say(path, f"expected {wanted}, got {_shown(observed)}")
+
+
+def _factor(pair: _Pair) -> float:
+    """Return the smallest multiple of the tolerance at which the two of a pair agree."""
+    golden, observed, tolerance, similarity, _ = pair
+    if isinstance(golden, Array):
+        coarse = _COARSE.get(golden.dtype, 0.0)
+        return _array_factor(golden.values, observed.values, tolerance, coarse)
+    if isinstance(golden, float):
+        return _float_factor(golden, _as_float(observed), tolerance)
+    assert similarity is not None
+    return _text_factor(golden, observed, similarity)
+
+
+def _array_factor(golden: Any, observed: Any, tolerance: Tolerance, coarse: float) -> float:
+    """Return the smallest multiple of the tolerance at which all elements agree.
+
+    At the multiple f, finite elements agree if their distance is at most f * atol + max(f * rtol, coarse) * |golden|.
+    """
+    if golden.dtype.kind not in "fc":
+        return 0.0 if np.array_equal(golden, observed) else math.inf
+    wide = np.result_type(golden, np.float64)
+    golden, observed = golden.astype(wide), observed.astype(wide)
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        size, distance = np.abs(golden), np.abs(observed - golden)
+        excess = np.maximum(distance - coarse * size, 0.0)
+        by_atol = np.where(excess == 0, 0.0, excess / tolerance.atol)
+        factors = np.minimum(distance / (tolerance.atol + tolerance.rtol * size), by_atol)
+    factors = np.where(np.isfinite(golden), np.nan_to_num(factors, nan=np.inf, posinf=np.inf), np.inf)
+    same = (golden == observed) | (np.isnan(golden) & np.isnan(observed))
+    return float(np.max(factors, initial=0.0, where=~same))
+
+
+def _float_factor(golden: float, observed: float, tolerance: Tolerance) -> float:
+    """Return what `_array_factor` returns for two numbers, without the cost of arrays."""
+    if golden == observed or (math.isnan(golden) and math.isnan(observed)):
+        return 0.0
+    if not (math.isfinite(golden) and math.isfinite(observed)):
+        return math.inf
+    allowed = tolerance.atol + tolerance.rtol * abs(golden)
+    return abs(observed - golden) / allowed if allowed else math.inf
+
+
+def _text_factor(golden: str, observed: str, similarity: Similarity) -> float:
+    """Return the smallest multiple of the threshold's distance from 1 at which two texts agree, to within 2%."""
 
     def agree(factor: float) -> bool:
-        similarities = {key: item.scaled(factor) for key, item in bounds.similarities.items()}
-        scaled = replace(bounds.with_tolerances_scaled(factor), similarities=similarities)
-        return compare(golden, observed, scaled) is None
+        return similar(golden, observed, similarity.scaled(factor))
 
-    low, high = 1e-6, 1e6
+    low, high = _LEAST_MARGIN, _MOST_MARGIN
     if agree(low):
         return low
     if not agree(high):
-        return None
+        return math.inf
     while high > 1.02 * low:
         middle = math.sqrt(low * high)
         low, high = (low, middle) if agree(middle) else (middle, high)
     return high
-
-
-def _differs(golden: Any, observed: Any, tolerance: Tolerance, similarity: Similarity | None, path: str) -> str | None:
-    if isinstance(golden, Array):
-        return _arrays_differ(golden, observed, tolerance, path)
-    if isinstance(golden, float) and isinstance(observed, (int, float)) and not isinstance(observed, bool):
-        if _floats_close(golden, _as_float(observed), tolerance.rtol, tolerance.atol):
-            return None
-        return _say(path, f"expected {golden!r}, got {_shown(observed)}")
-    if similarity and isinstance(golden, str) and isinstance(observed, str):
-        if similar(golden, observed, similarity):
-            return None
-        wanted = f"a text with a similarity of {similarity.threshold:g} to {_shown(golden)}"
-        return _say(path, f"expected {wanted}, got {_shown(observed)}")
-    if type(golden) is not type(observed):
-        return _say(path, f"expected {_kind(golden)}, got {_kind(observed)}")
-    if isinstance(golden, dict):
-        return _keys_differ(golden, observed, path) or _first(
-            _differs(golden[key], observed[key], tolerance, similarity, f"{path}.{key}") for key in golden
-        )
-    if isinstance(golden, list):
-        if len(golden) != len(observed):
-            return _say(path, f"expected {len(golden)} items, got {len(observed)}")
-        return _first(
-            _differs(one, other, tolerance, similarity, f"{path}[{index}]")
-            for index, (one, other) in enumerate(zip(golden, observed, strict=True))
-        )
-    return None if golden == observed else _say(path, f"expected {_shown(golden)}, got {_shown(observed)}")
 
 
 def _keys_differ(golden: dict[Any, Any], observed: dict[Any, Any], path: str) -> str | None:
@@ -107,13 +191,18 @@ def _keys_differ(golden: dict[Any, Any], observed: dict[Any, Any], path: str) ->
     return None
 
 
-def _arrays_differ(golden: Array, observed: Any, tolerance: Tolerance, path: str) -> str | None:
+def _forms_differ(golden: Array, observed: Any, path: str) -> str | None:
+    """Return how an array differs in kind, dtype or shape, or None."""
     if not isinstance(observed, Array) or observed.library != golden.library:
         return _say(path, f"expected {_kind(golden)}, got {_kind(observed)}")
     if observed.dtype != golden.dtype or observed.values.dtype != golden.values.dtype:
         return _say(path, f"expected dtype {golden.dtype}, got {_shown(observed.dtype)}")
     if observed.values.shape != golden.values.shape:
         return _say(path, f"expected shape {golden.values.shape}, got {observed.values.shape}")
+    return None
+
+
+def _arrays_differ(golden: Array, observed: Array, tolerance: Tolerance, path: str) -> str | None:
     if golden.values.dtype.kind not in "fc":
         wrong = golden.values != observed.values
     else:
@@ -186,7 +275,3 @@ def _shown(value: Any) -> str:
 
 def _say(path: str, message: str) -> str:
     return f"{path}: {message}" if path else message
-
-
-def _first(differences: Any) -> str | None:
-    return next((difference for difference in differences if difference), None)

@@ -289,7 +289,7 @@ class Laboratory:
             if number == 0:
                 # A job whose worker was lost starts again.
                 found.clear()
-            if number < len(golden.names) and _rejects(self._factor(golden.observations[number], case)):
+            if number < len(golden.names) and _rejects(self._factor(trial, number, case)):
                 found.add("rejected")
             if case.status == "observed":
                 found.add("observed")
@@ -313,21 +313,24 @@ class Laboratory:
         rejected_by: list[str] = []
         margins: list[float | None] = []
         correct = True
-        for number, (name, payload, case) in enumerate(zip_longest(golden.names, golden.observations, outcome.cases)):
-            factor = self._factor(payload, case)
+        for number, (name, case) in enumerate(zip_longest(golden.names, outcome.cases)):
+            factor = self._factor(trial, number, case)
             margins.append(factor)
             if _rejects(factor):
                 rejected_by.append(name or "a case too many")
                 correct = correct and number in golden.edge
         return TrialResult(tuple(rejected_by), correct, tuple(margins), outcome)
 
-    def _factor(self, golden: bytes | None, case: CaseOutcome | None) -> float | None:
-        if golden is None or case is None or case.status != "observed":
+    def _factor(self, trial: Trial, place: int, case: CaseOutcome | None) -> float | None:
+        """Return the margin of a trial's case, or None if it has no observation, or one that no tolerance allows."""
+        golden = self.goldens[trial.seed]
+        numbers = range(len(golden.names)) if trial.cases is None else trial.cases
+        if place >= len(numbers) or case is None or case.status != "observed":
             return None
-        if golden == case.payload:
+        if golden.observations[numbers[place]] == case.payload:
             return 0.0
         try:
-            return margin(decode(golden), decode(case.payload), self.task.bounds)
+            return margin(golden.decoded[numbers[place]], decode(case.payload), self.task.bounds)
         except ValueError:
             return None
 
