@@ -11,9 +11,9 @@ from typer import Argument, Option
 from lmrbench.cli import options
 from lmrbench.cli.grading import select
 from lmrbench.cli.lazy import group
-from lmrbench.cli.options import print_json
-from lmrbench.cli.terminal import say, show, staged, warn
+from lmrbench.cli.terminal import print_json, say, show, warn
 from lmrbench.errors import UsageError
+from lmrbench.progress import staged
 from lmrbench.report.combine import together, warnings_of
 from lmrbench.report.render.text import markdown
 from lmrbench.report.sheets import analyses as tables

@@ -14,11 +14,11 @@ from lmrbench.authoring.audit.instructions import too_long
 from lmrbench.authoring.audit.suite import QUICK_SEEDS, answers_of_other_tiers, audited, plan, shortfalls
 from lmrbench.cli import options
 from lmrbench.cli.grading import select
-from lmrbench.cli.options import print_json
-from lmrbench.cli.terminal import console, say, show, staged, warn
+from lmrbench.cli.terminal import console, print_json, say, show, warn
 from lmrbench.errors import UsageError
 from lmrbench.grading.forging import audited_draws
 from lmrbench.grading.selection import Selection
+from lmrbench.progress import staged
 from lmrbench.records import grouped
 from lmrbench.report.render.cells import cell
 from lmrbench.report.sheets import audit as tables

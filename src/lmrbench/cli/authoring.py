@@ -18,11 +18,11 @@ from lmrbench.authoring.new import masking
 from lmrbench.authoring.new.making import NewTask, make, parsed, parsed_target
 from lmrbench.cli import options
 from lmrbench.cli.grading import select_one
-from lmrbench.cli.options import print_json
-from lmrbench.cli.terminal import progress, say, show, staged, warn
+from lmrbench.cli.terminal import print_json, say, show, warn
 from lmrbench.errors import TaskError, UsageError
 from lmrbench.files import write_whole
 from lmrbench.grading.forging import effects, fair_draw, logged_results
+from lmrbench.progress import progress_bars, staged
 from lmrbench.report.sheets.additions import additions_sheets
 from lmrbench.report.sheets.audit import draw_facts, draw_lines, effects_sheet
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
@@ -182,7 +182,7 @@ def results(
     folder = suite_folder(suite)
     every_task = load_suite(folder)
     tasks = [paper_task(every_task, paper) for paper in papers]
-    with open_pool(sandbox, suite_folders(folder), 1) as pool, progress() as bars:
+    with open_pool(sandbox, suite_folders(folder), 1) as pool, progress_bars() as bars:
         for task in bars.track(tasks, description="experiments"):
             file = task.folder / RESULTS
             write_whole(file, logged_results(task, pool).encode())

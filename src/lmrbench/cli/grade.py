@@ -13,14 +13,14 @@ from typer import Argument, Option
 from lmrbench.cli import options
 from lmrbench.cli.derived import with_options
 from lmrbench.cli.grading import grade_with_progress, select, time_with_progress
-from lmrbench.cli.options import print_json
-from lmrbench.cli.terminal import say, show, staged, warn
+from lmrbench.cli.terminal import print_json, say, show, warn
 from lmrbench.errors import UsageError
 from lmrbench.grading.plan import GradingPlan
 from lmrbench.grading.records import Grade, Result, not_submitted
 from lmrbench.grading.selection import Selection
 from lmrbench.grading.systems import BUILT_INS, BuiltIn, submissions_of, unexpected
 from lmrbench.integrations.swebench import holds_predictions, read_predictions
+from lmrbench.progress import staged
 from lmrbench.report.sheets.grading import failures_sheet, missing_lines, shares_sheets, speeds_sheet
 from lmrbench.runs.folder import read_submissions, require_known
 from lmrbench.runs.places import RUNS, require_built_in, run_name, seeds_of, source_of

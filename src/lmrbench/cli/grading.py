@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from lmrbench.cli.terminal import progress, staged, warn
+from lmrbench.cli.terminal import warn
 from lmrbench.grading.grader import Grader
 from lmrbench.grading.plan import GradingPlan
 from lmrbench.grading.records import Grade
 from lmrbench.grading.selection import Selection
 from lmrbench.grading.selection import select as select_tasks
 from lmrbench.grading.speed import has_timed_inputs
+from lmrbench.progress import progress_bars, staged
 from lmrbench.runs.folder import UNVERIFIED, changed_tasks
 from lmrbench.runs.grading import grade_run, time_run
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
@@ -49,7 +50,7 @@ def grade_with_progress(
     """Grade submissions into a run folder and yield the grades as they are made; see `grade_run`."""
     if folder.is_dir() and (changed := changed_tasks(folder, tasks.every)):
         warn(f"{folder}: these tasks changed after grading, so their grades are outdated: {', '.join(changed)}")
-    with Grader(tasks.by_id, plan) as grader, progress() as bars:
+    with Grader(tasks.by_id, plan) as grader, progress_bars() as bars:
         needed = {item.task for item in submissions}
         goldens = bars.add_task("golden", total=len(needed) * len(grader.seeds))
         bar = bars.add_task("submissions", total=len(submissions))

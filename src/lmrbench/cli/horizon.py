@@ -13,13 +13,14 @@ from lmrbench.cli import options
 from lmrbench.cli.derived import with_options
 from lmrbench.cli.grading import select, warn_set_aside
 from lmrbench.cli.report import print_report, print_report_as_json
-from lmrbench.cli.terminal import say, staged, warn
+from lmrbench.cli.terminal import say, warn
 from lmrbench.errors import TaskError, UsageError
 from lmrbench.grading.draw import fresh_seed
 from lmrbench.grading.forging import fair_draw
 from lmrbench.grading.plan import GradingPlan
 from lmrbench.grading.selection import Selection
 from lmrbench.models.settings import checked
+from lmrbench.progress import staged
 from lmrbench.report.build import build
 from lmrbench.report.combine import together
 from lmrbench.report.horizon import Horizon, Outcome

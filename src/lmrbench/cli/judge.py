@@ -9,12 +9,12 @@ from typer import Argument, Option
 
 from lmrbench.cli import options
 from lmrbench.cli.grading import select
-from lmrbench.cli.options import print_json
-from lmrbench.cli.terminal import progress, say, show
+from lmrbench.cli.terminal import print_json, say, show
 from lmrbench.errors import UsageError
 from lmrbench.interrupt import as_cancellation
 from lmrbench.judging.answers import answers_to_judge
 from lmrbench.models.settings import Settings
+from lmrbench.progress import progress_bars
 from lmrbench.report.sheets.judging import judges_costs, votes_facts, votes_sheets
 from lmrbench.runs.folder import JUDGEMENTS
 from lmrbench.text import counted
@@ -93,7 +93,7 @@ def judge(
     )
     settings = Settings(connections=connections, retries=retries, patience=patience)
     models = [open_model(settings.model_copy(update={"model": name})) for name in judges]
-    with as_cancellation(), progress() as bars:
+    with as_cancellation(), progress_bars() as bars:
         bar = bars.add_task("votes", total=None)
         judged = runs.judge_run(
             folder=run,

@@ -9,9 +9,8 @@ from typer import Argument, Option
 
 from lmrbench.cli import options
 from lmrbench.cli.grading import select_one
-from lmrbench.cli.options import print_json
 from lmrbench.cli.report import print_report, print_report_as_json
-from lmrbench.cli.terminal import console, say, show, warn
+from lmrbench.cli.terminal import console, print_json, say, show, warn
 from lmrbench.errors import UsageError
 from lmrbench.files import write_whole
 from lmrbench.report.build import build

@@ -11,7 +11,7 @@ from typer import Argument, Option
 from lmrbench.cli import options
 from lmrbench.cli.grading import select
 from lmrbench.cli.lazy import group
-from lmrbench.cli.terminal import progress, say, warn
+from lmrbench.cli.terminal import say, warn
 from lmrbench.errors import UsageError
 from lmrbench.files import locked
 from lmrbench.judging.answers import answers_to_label
@@ -26,6 +26,7 @@ from lmrbench.judging.sheets import (
     write_disputed,
     write_export,
 )
+from lmrbench.progress import progress_bars
 from lmrbench.runs.places import run_folders
 from lmrbench.text import counted
 
@@ -112,7 +113,7 @@ def export_sheet(
     known = selection.by_id
     answers, chosen = answers_to_label(run_folders(runs), known, selection.names)
     items = blinded(chosen, seed)
-    with progress() as bars:
+    with progress_bars() as bars:
         documents = {
             name: document(name, known[answer.task], answers[answer])
             for name, answer in bars.track(items.items(), description="items")

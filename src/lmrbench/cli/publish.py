@@ -10,11 +10,12 @@ from typer import Argument, Option
 
 from lmrbench.cli import options
 from lmrbench.cli.grading import grade_with_progress, select
-from lmrbench.cli.terminal import say, show, staged, warn
+from lmrbench.cli.terminal import say, show, warn
 from lmrbench.errors import RecordError
 from lmrbench.grading.plan import GradingPlan
 from lmrbench.grading.records import Result, not_submitted
 from lmrbench.integrations.registry import EXPORTERS, WITH_GOLDENS, exporter
+from lmrbench.progress import staged
 from lmrbench.report.sheets.grading import missing_lines, verification_sheets
 from lmrbench.report.sheets.suite import tiers_warning
 from lmrbench.runs.folder import drawn_seeds, read_run, require_known

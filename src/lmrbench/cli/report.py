@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pydantic_core import to_jsonable_python
 
-from lmrbench.cli.options import print_json
-from lmrbench.cli.terminal import say, show
+from lmrbench.cli.terminal import print_json, say, show
 from lmrbench.report.build import Report
 from lmrbench.report.headlines import conclusions, headline_sheets
 from lmrbench.text import counted

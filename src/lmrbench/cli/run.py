@@ -13,13 +13,14 @@ from lmrbench.cli import options
 from lmrbench.cli.derived import with_options
 from lmrbench.cli.grading import grade_with_progress, select, warn_set_aside
 from lmrbench.cli.report import print_report, print_report_as_json
-from lmrbench.cli.terminal import say, show, staged, warn
+from lmrbench.cli.terminal import say, show, warn
 from lmrbench.errors import LmrbenchError, UsageError
 from lmrbench.grading.plan import GradingPlan
 from lmrbench.grading.searching import SYSTEM, searched
 from lmrbench.grading.selection import Selection
 from lmrbench.grading.systems import BuiltIn, submissions_of
 from lmrbench.models.settings import Settings, checked
+from lmrbench.progress import staged
 from lmrbench.report.build import build
 from lmrbench.report.combine import together
 from lmrbench.report.measures.progress import first_right, first_right_sheets

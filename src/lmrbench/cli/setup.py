@@ -12,9 +12,9 @@ from typer import Argument, Option
 from lmrbench.cli import options
 from lmrbench.cli.grading import select
 from lmrbench.cli.lazy import group
-from lmrbench.cli.options import print_json
-from lmrbench.cli.terminal import progress, say, show, staged, warn
+from lmrbench.cli.terminal import print_json, say, show, warn
 from lmrbench.errors import SandboxError, SourceError, UsageError
+from lmrbench.progress import progress_bars, staged
 from lmrbench.report.sheets import setup as tables
 from lmrbench.sandbox.doctor import diagnose
 from lmrbench.sandbox.registry import PREFERRED, sandbox_names
@@ -181,7 +181,7 @@ def fetch_papers(
     Exits with 1 if a download failed.
     """
     failed = False
-    with progress() as bars:
+    with progress_bars() as bars:
         for paper in bars.track(_papers(select(suite, patterns).chosen), description="papers"):
             if fetched(paper, form):
                 say(f"{paper.slug}: is here")

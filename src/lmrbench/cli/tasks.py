@@ -11,8 +11,7 @@ from lmrbench.authoring.audit.certificate import read_certificate
 from lmrbench.authoring.overview import suite_page
 from lmrbench.cli import options
 from lmrbench.cli.grading import select, select_one
-from lmrbench.cli.options import print_json
-from lmrbench.cli.terminal import console, say, show, warn
+from lmrbench.cli.terminal import console, print_json, say, show, warn
 from lmrbench.errors import UsageError
 from lmrbench.report.render.task import task_facts, task_parts
 from lmrbench.report.sheets.suite import summary as summarized

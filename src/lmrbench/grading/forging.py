@@ -25,6 +25,7 @@ from lmrbench.grading.compare import compare, margin
 from lmrbench.grading.experiments import Metrics, decisive, flat, logs_of
 from lmrbench.grading.observe import reference_outputs
 from lmrbench.grading.signatures import signed, verified
+from lmrbench.progress import Advance
 from lmrbench.records import Record
 from lmrbench.sandbox.inside.encoding import decode
 from lmrbench.sandbox.protocol import WorkerPool
@@ -48,8 +49,6 @@ MOST_ATTEMPTS = 100
 MOST_RUNS = 1000
 # The largest share of the tolerance of a forensic task that two threads may take.
 MOST_OF_TOLERANCE = 0.1
-
-Advance = Callable[[str, int, int], None]
 
 
 def forged(task: Task, wanted: DrawId, workers: WorkerPool, advance: Advance = lambda *_: None) -> Task:

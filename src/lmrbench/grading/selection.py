@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
 from lmrbench.errors import UsageError
 from lmrbench.grading.forging import forged
+from lmrbench.progress import Stages
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 from lmrbench.sandbox.registry import open_pool
 from lmrbench.tasks.loading import load_suite, suite_folder, suite_folders
@@ -16,11 +16,6 @@ from lmrbench.tasks.model import Task, Tier
 from lmrbench.tasks.selection import gradable, of_answered_tiers, select_with_draws
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.tiers.forensic import Drawn, is_forensic
-
-Advance = Callable[[str, int, int | None], None]
-# A context for some items, made from their name and number. It gives a function to call when an item is done, and one
-# to call with the stage of the current item.
-Stages = Callable[[str, int], AbstractContextManager[tuple[Callable[[], None], Advance]]]
 
 
 @dataclass(frozen=True)

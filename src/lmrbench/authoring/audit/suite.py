@@ -14,11 +14,11 @@ from lmrbench.authoring.audit.certificate import (
     why_none,
     write_certificate,
 )
-from lmrbench.authoring.audit.laboratory import Advance
 from lmrbench.authoring.audit.leaks import foreign_leaks, leaks_between_tiers, missing, worst_leak
 from lmrbench.authoring.audit.tiers import audit_of_tier
 from lmrbench.authoring.audit.visibility import by_place, deciding_sentences
 from lmrbench.authoring.new.drafting import left_to_do
+from lmrbench.progress import Advance
 from lmrbench.sandbox.protocol import WorkerPool
 from lmrbench.tasks.digests import audit_digest, runs_digest
 from lmrbench.tasks.model import Task
@@ -40,7 +40,7 @@ def audited(
     """
     for task in tasks:
 
-        def told(stage: str, done: int, total: int, name: str = task.id) -> None:
+        def told(stage: str, done: int, total: int | None, name: str = task.id) -> None:
             advance(f"{name}: {stage}", done, total)
 
         measure = audit if task.tier == "function" else audit_of_tier
