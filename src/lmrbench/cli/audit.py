@@ -18,8 +18,7 @@ from lmrbench.cli.terminal import console, print_json, say, show, warn
 from lmrbench.errors import UsageError
 from lmrbench.grading.forging import audited_draws
 from lmrbench.grading.selection import Selection
-from lmrbench.progress import staged
-from lmrbench.records import grouped
+from lmrbench.progress import progress_bars, staged
 from lmrbench.report.render.cells import cell
 from lmrbench.report.sheets import audit as tables
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX, LOCAL
@@ -132,12 +131,10 @@ def _attack(
     tasks: Selection, model: str, wrong: int, right: int, file: Path, workers: int | None, sandbox: str, json: bool
 ) -> bool:
     """Let a model attack tasks and print its versions; return whether one shows that a task needs work."""
-    found = []
     number = len(tasks.chosen) * (wrong + right)
-    with open_pool(sandbox, suite_folders(tasks.suite), workers) as pool, staged("versions", number) as (finished, _):
-        for item in attack_all(tasks.chosen, model, wrong, right, file, pool):
-            found.append(item)
-            finished()
+    with open_pool(sandbox, suite_folders(tasks.suite), workers) as pool, progress_bars() as bars:
+        attacks = attack_all(tasks.chosen, model, wrong, right, file, pool)
+        found = list(bars.track(attacks, number, description="versions"))
     if json:
         print_json([{**item.model_dump(mode="json"), "amiss": item.amiss} for item in found])
     else:
@@ -156,10 +153,9 @@ def _audit_draws(
     _, draws = select_with_draws(load_suite(folder), patterns, "forensic", fresh)
     found = []
     with open_pool(sandbox, suite_folders(folder), workers) as pool, staged("draws", len(draws)) as (finished, advance):
-        for items in grouped(draws, lambda item: item[0].id).values():
-            for item in audited_draws(items[0][0], [draw for _, draw in items], pool, advance):
-                found.append(item)
-                finished()
+        for item in audited_draws(draws, pool, advance):
+            found.append(item)
+            finished()
     if json:
         print_json([item.model_dump() for item in found])
     else:

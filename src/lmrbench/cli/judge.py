@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
 from lmrbench.cli import options
+from lmrbench.cli.derived import with_options
 from lmrbench.cli.grading import select
 from lmrbench.cli.terminal import print_json, say, show
 from lmrbench.errors import UsageError
 from lmrbench.interrupt import as_cancellation
 from lmrbench.judging.answers import answers_to_judge
+from lmrbench.judging.plan import JudgingPlan, judging_plan
 from lmrbench.models.settings import Settings
 from lmrbench.progress import progress_bars
 from lmrbench.report.sheets.judging import judges_costs, votes_facts, votes_sheets
@@ -25,29 +27,14 @@ if TYPE_CHECKING:
 Models = Annotated[
     list[str] | None, Option("--model", "-m", metavar="MODEL", help="A judge in Inspect's notation. May be repeated.")
 ]
-Protocol = Annotated[
-    Literal["lmrbench", "paper"],
-    Option(help="paper: the conditions of the LMR-BENCH paper: whole files, its question, and temperature 0."),
-]
 
 
+@with_options
 def judge(
+    *,
     run: Annotated[Path, Argument(metavar="RUN", help="A run folder with submissions.jsonl.")],
     model: Models = None,
-    votes: Annotated[int, Option(min=1, help="Number of votes of each judge on each answer.")] = 1,
-    swap: Annotated[
-        bool, Option("--swap", help="Ask for each vote twice: reference first, and candidate first.")
-    ] = False,
-    evidence: Annotated[
-        bool, Option("--evidence", help="Tell the judge which cases failed, and why; needs grades.")
-    ] = False,
-    strip_comments: Annotated[
-        bool, Option("--strip-comments", help="Show the code without comments and docstrings.")
-    ] = False,
-    protocol: Protocol = "lmrbench",
-    temperature: Annotated[
-        float | None, Option(min=0, help="Sampling temperature [default: the provider's].", show_default=False)
-    ] = None,
+    asked: Annotated[dict[str, Any], JudgingPlan],
     prices: options.Prices = None,
     connections: Annotated[int, options.advanced(min=1, help="Maximum number of concurrent requests.")] = 10,
     retries: Annotated[
@@ -78,19 +65,11 @@ def judge(
     from inspect_ai.model import GenerateConfig
 
     from lmrbench.judging import runs
-    from lmrbench.judging.asking import judging_plan
     from lmrbench.models.opening import open_model, set_prices
 
     if prices is not None:
         set_prices(prices, judges[0])
-    plan = judging_plan(
-        votes=votes,
-        swap=swap,
-        evidence=evidence,
-        strip_comments=strip_comments,
-        protocol=protocol,
-        temperature=temperature,
-    )
+    plan = judging_plan(**asked)
     settings = Settings(connections=connections, retries=retries, patience=patience)
     models = [open_model(settings.model_copy(update={"model": name})) for name in judges]
     with as_cancellation(), progress_bars() as bars:

@@ -16,21 +16,16 @@ from lmrbench.cli.report import print_report, print_report_as_json
 from lmrbench.cli.terminal import say, show, warn
 from lmrbench.errors import LmrbenchError, UsageError
 from lmrbench.grading.plan import GradingPlan
-from lmrbench.grading.searching import SYSTEM, searched
 from lmrbench.grading.selection import Selection
-from lmrbench.grading.systems import BuiltIn, submissions_of
 from lmrbench.models.settings import Settings, checked
 from lmrbench.progress import staged
 from lmrbench.report.build import build
 from lmrbench.report.combine import together
 from lmrbench.report.measures.progress import first_right, first_right_sheets
-from lmrbench.runs.folder import SUBMISSIONS, read_run, read_submissions, write_submissions
-from lmrbench.runs.places import RUNS, folders_of_models, run_name
+from lmrbench.runs.answers import answers_without_model
+from lmrbench.runs.folder import read_run
+from lmrbench.runs.places import RUNS, folder_of_model
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
-from lmrbench.sandbox.registry import open_pool
-from lmrbench.tasks.loading import suite_folders
-from lmrbench.tasks.submission import Answer, Submission
-from lmrbench.tasks.tiers.forensic import is_forensic
 
 if TYPE_CHECKING:
     from lmrbench.runs.folder import Run
@@ -64,7 +59,7 @@ class RunArguments:
 
 @with_options
 def run(
-    settings: dict[str, Any],
+    settings: Annotated[dict[str, Any], Settings],
     asked: RunArguments,
     model: Annotated[
         list[str] | None,
@@ -102,7 +97,9 @@ def run(
     failures: list[LmrbenchError] = []
     for name in models:
         try:
-            done.append(_solved(checked({**settings, "model": name}), asked, _folder(name, models, settings, asked)))
+            chosen = checked({**settings, "model": name})
+            folder = folder_of_model(name, models, chosen.setting, chosen.system, asked.out)
+            done.append(_solved(chosen, asked, folder))
             _require_finished(done[-1])
         except LmrbenchError as error:
             failures.append(error)
@@ -114,14 +111,6 @@ def run(
         raise failures[0]
     if failures:
         raise typer.Exit(failures[0].exit_code)
-
-
-def _folder(model: str, models: list[str], settings: dict[str, Any], asked: RunArguments) -> Path:
-    if asked.out is not None and len(models) == 1:
-        return asked.out
-    if settings.get("system"):
-        return RUNS / run_name(settings["system"])
-    return (asked.out or RUNS) / folders_of_models(models, settings["setting"])[model]
 
 
 def _print(done: list[Run], asked: RunArguments, no_report: bool, json: bool) -> None:
@@ -174,24 +163,7 @@ def _built_ins(given: dict[str, Any], asked: RunArguments) -> Run:
         raise UsageError(f"--{unused[0].replace('_', '-')} needs --model")
     tasks = _tasks(asked)
     folder = asked.out or RUNS / "built-in"
-    submissions = _searched(asked, tasks, folder)
-    systems: tuple[BuiltIn, ...] = ("golden", "mask", "nearest")
-    submissions += [item for system in systems for item in submissions_of(system, tasks.chosen)]
+    submissions = answers_without_model(folder, tasks, asked.sandbox, asked.workers, staged)
     made = grade_with_progress(folder, submissions, tasks, replace(_plan(asked), shared=True))
     grades = {item.answer: item for item in made}
     return replace(read_run(folder), grades=tuple(grades[item.answer] for item in submissions))
-
-
-def _searched(asked: RunArguments, tasks: Selection, folder: Path) -> list[Submission]:
-    """Return the answers of `search` to the forensic tasks. Those that the folder holds are not searched for again."""
-    due = {Answer(SYSTEM, task.id, 0): task for task in tasks.chosen if is_forensic(task.id)}
-    earlier = read_submissions(folder) if (folder / SUBMISSIONS).exists() else []
-    found = [item for item in earlier if due.pop(item.answer, None)]
-    if due:
-        opened = open_pool(asked.sandbox, suite_folders(tasks.suite), asked.workers)
-        with opened as pool, staged("search", len(due)) as (finished, advance):
-            for item in searched(tuple(due.values()), pool, advance):
-                write_submissions(folder, [item])
-                found.append(item)
-                finished()
-    return found

@@ -65,6 +65,11 @@ class Selection:
         chosen = (*of_answered_tiers(self.every, answered), *made)
         return Selection((*self.every, *made), chosen, self.suite)
 
+    def with_draws(self, draws: Sequence[Drawn], sandbox: str, stages: Stages) -> Selection:
+        """Choose draws of forensic tasks, and make these tasks."""
+        made = _forged(draws, self.suite, sandbox, stages)
+        return Selection((*self.every, *made), made, self.suite)
+
 
 def select(
     stages: Stages,

@@ -18,7 +18,8 @@ from lmrbench.files import locked
 from lmrbench.grading.candidates import prepare
 from lmrbench.grading.records import CaseVerdict, Grade
 from lmrbench.jsonl import append_line
-from lmrbench.judging.asking import JudgePrompt, JudgingPlan, ask, code_to_judge, judge_prompts, judgement
+from lmrbench.judging.asking import JudgePrompt, ask, code_to_judge, judge_prompts, judgement
+from lmrbench.judging.plan import JudgingPlan
 from lmrbench.judging.votes import Vote
 from lmrbench.models.reachability import Reachability
 from lmrbench.runs.folder import GRADES, JUDGEMENTS, read_judgements, read_run

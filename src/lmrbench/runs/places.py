@@ -58,6 +58,22 @@ def folders_of_models(models: Sequence[str], setting: str) -> dict[str, str]:
     return {model: name if names.count(name) == 1 else run_name(f"{model}-{setting}") for model, name in short.items()}
 
 
+def folder_of_model(model: str, models: Sequence[str], setting: str, system: str, out: Path | None) -> Path:
+    """Return the run folder of a model.
+
+    Args:
+        model: The model.
+        models: All models that the command runs.
+        setting: The setting that they solve tasks in.
+        system: The system's name in records, which names the folder of a single model; "" for the model's name.
+        out: The run folder of a single model, or the folder of the run folders of several; None for `RUNS`.
+    """
+    if len(models) == 1 and out is not None:
+        return out
+    name = run_name(system) if system else folders_of_models(models, setting)[model]
+    return (out or RUNS) / name
+
+
 def seeds_of(folder: Path, seed: int | None, fresh: int | None) -> tuple[int, ...]:
     """Return the seeds to grade a run folder under.
 
