@@ -6,7 +6,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from lmrbench.text import printable
 
@@ -18,6 +18,19 @@ Advance = Callable[[str, int, int | None], None]
 # A context for some items, made from their name and number. It gives a function to call when an item is done, and one
 # to call with the stage of the current item.
 Stages = Callable[[str, int], AbstractContextManager[tuple[Callable[[], None], Advance]]]
+
+
+class Finished(NamedTuple):
+    """What became of one of several pieces of work.
+
+    Attributes:
+        text: What was done, or why it failed.
+        failed: Whether it failed.
+    """
+
+    text: str
+    failed: bool = False
+
 
 SECONDS = 30.0
 _quiet = False

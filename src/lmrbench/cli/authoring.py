@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -12,14 +13,14 @@ from typer import Argument, Option
 
 from lmrbench.authoring.adversaries import accept as accept_finding
 from lmrbench.authoring.adversaries import finding_in
-from lmrbench.authoring.audit.suite import QUICK_SEEDS, audited
+from lmrbench.authoring.audit.suite import quick_shortfalls
 from lmrbench.authoring.listing.versions import new_since, require_new
 from lmrbench.authoring.new import masking
 from lmrbench.authoring.new.making import NewTask, make, parsed, parsed_target
 from lmrbench.cli import options
 from lmrbench.cli.grading import select_one
 from lmrbench.cli.terminal import print_json, say, show, warn
-from lmrbench.errors import TaskError, UsageError
+from lmrbench.errors import UsageError
 from lmrbench.files import write_whole
 from lmrbench.grading.forging import effects, fair_draw, logged_results
 from lmrbench.progress import progress_bars, staged
@@ -125,15 +126,11 @@ def _list_new(source: str, since: str, json: bool) -> None:
 
 def _print_left_to_do(task: Task, decisions: Sequence[str]) -> None:
     """Audit a new task quickly, and print its masked target and what its author has yet to do."""
-    suite, slug = task.folder.parent, task.paper.slug
     print(f"\nThe masked target:\n\n{printable(goal_signatures(task)[task.targets[0]], lines=True)}")
-    try:
-        with open_pool(DEFAULT_SANDBOX, suite_folders(suite)) as pool, staged() as (_, advance):
-            (certificate,) = audited([task], QUICK_SEEDS, pool, advance, write=False)
-        shortfalls = certificate.shortfalls
-    except TaskError as error:
-        shortfalls = (str(error),)
-    print(f"\nLeft to do (`lmrbench task audit {slug} --suite {suite} --quick` shows the mutants that survive):")
+    with staged() as (_, advance):
+        shortfalls = quick_shortfalls(task, advance)
+    command = f"lmrbench task audit {task.paper.slug} --suite {task.folder.parent} --quick"
+    print(f"\nLeft to do (`{command}` shows the mutants that survive):")
     for item in (*decisions, *shortfalls):
         say(f"- {item}")
 
@@ -286,18 +283,11 @@ def import_(
 
     Exits with 1, and writes nothing, if no task could be made.
     """
-    from lmrbench.integrations.lmr_bench.importing import import_edition
-    from lmrbench.integrations.lmr_bench.public_runs import require_empty, with_runs
-    from lmrbench.integrations.lmr_bench.records import read_records
+    from lmrbench.integrations.lmr_bench.public_runs import import_with_runs
     from lmrbench.report.sheets.imports import imported_sheets
 
-    if runs is not None:
-        require_empty(runs)
-    records = read_records(source) if runs is not None else None
     with staged() as (_, advance):
-        found = import_edition(source, to, lambda done, total: advance("benchmarks", done, total))
-    if records is not None and runs is not None and found.tasks:
-        found = with_runs(found, records, to, runs)
+        found = import_with_runs(source, to, runs, partial(advance, "benchmarks"))
     if json:
         print_json(found.model_dump(mode="json"))
     else:

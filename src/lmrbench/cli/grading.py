@@ -84,7 +84,5 @@ def time_with_progress(
     if not due:
         warn("no task with timed inputs has a robust answer; there is no speed to measure")
     # With a single worker, nothing else runs during a measurement.
-    with open_pool(sandbox, suite_folders(tasks.suite), 1) as pool, staged("speed", len(due)) as (finished, _):
-        for item in time_run(folder, due, submissions, known, pool):
-            finished()
-            yield item
+    with open_pool(sandbox, suite_folders(tasks.suite), 1) as pool, progress_bars() as bars:
+        yield from bars.track(time_run(folder, due, submissions, known, pool), len(due), description="speed")

@@ -19,7 +19,7 @@ from lmrbench.progress import staged
 from lmrbench.report.adaptive import Budget
 from lmrbench.report.build import build
 from lmrbench.report.combine import together
-from lmrbench.runs.folder import read_run
+from lmrbench.runs.folder import read_run, require_finished
 from lmrbench.runs.places import RUNS, run_name
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 
@@ -70,7 +70,6 @@ def horizon(
     """
     # Importing Inspect takes seconds.
     from lmrbench.report.horizon_run import measure_horizon
-    from lmrbench.solving.run import require_finished
 
     chosen = checked({**settings, "model": model, "setting": setting})
     folder = asked.out or RUNS / f"{run_name(chosen.name)}-horizon"

@@ -18,11 +18,11 @@ from lmrbench.report.combine import together
 from lmrbench.report.findings import kept_since, split
 from lmrbench.report.headlines import headline_sheets
 from lmrbench.report.render.text import markdown
-from lmrbench.report.sheets.answers import choose, failure_facts, failures, verdict_line
+from lmrbench.report.sheets.answers import answer_facts, choose, failure_facts, failures, verdict_line
 from lmrbench.report.sheets.grading import failed_cases_sheet, failing_grades_sheet
 from lmrbench.runs.folder import read_run
 from lmrbench.runs.index import RunIndex
-from lmrbench.runs.places import RUNS, run_folders
+from lmrbench.runs.places import RUNS, read_runs, run_folders
 from lmrbench.tasks.loading import load_suite, suite_folder
 from lmrbench.text import counted, printable
 
@@ -66,7 +66,7 @@ def report(
     Several run folders are shown side by side. Samples without an answer, because a provider or an agent's program
     failed, are listed separately and omitted from the rates.
     """
-    findings = together([read_run(folder) for folder in run_folders(runs)], suite, labels or ())
+    findings = together(read_runs(runs), suite, labels or ())
     if since is not None:
         findings = kept_since(findings, options.day(since, "--since"))
     if cutoff is not None:
@@ -123,8 +123,7 @@ def why(
     found = select_one(suite, task)
     answer = choose(held, found.id, system, sample)
     if json:
-        failed_cases = [case.model_dump(mode="json") for case in answer.grade.cases if case.verdict != "match"]
-        print_json({"grade": answer.grade.model_dump(mode="json", exclude={"cases"}), "failed_cases": failed_cases})
+        print_json(answer_facts(answer.grade))
         return
     from lmrbench.report.render.task import answer_parts
 

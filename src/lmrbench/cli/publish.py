@@ -11,17 +11,15 @@ from typer import Argument, Option
 from lmrbench.cli import options
 from lmrbench.cli.grading import grade_with_progress, select
 from lmrbench.cli.terminal import say, show, warn
-from lmrbench.errors import RecordError
 from lmrbench.grading.plan import GradingPlan
 from lmrbench.grading.records import Result, not_submitted
 from lmrbench.integrations.registry import EXPORTERS, WITH_GOLDENS, exporter
 from lmrbench.progress import staged
 from lmrbench.report.sheets.grading import missing_lines, verification_sheets
 from lmrbench.report.sheets.suite import tiers_warning
-from lmrbench.runs.folder import drawn_seeds, read_run, require_known
 from lmrbench.runs.pack import read_pack, write_pack
-from lmrbench.runs.places import run_folders, seeds_of
-from lmrbench.runs.verify import begin, compare_claims, end
+from lmrbench.runs.places import read_runs
+from lmrbench.runs.verify import begin, compare_claims, end, require_gradable, seeds_to_verify
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 from lmrbench.sandbox.registry import executor_of
 from lmrbench.tasks.loading import load_suite, suite_folder
@@ -88,7 +86,7 @@ def site(
     from lmrbench.web.site.writing import require_place, write_site
 
     require_place(to)
-    found = named([read_run(folder) for folder in run_folders(runs)])
+    found = named(read_runs(runs))
     if len({item.way for item in found}) > 1:
         warn("these runs are of different suites or versions, or were graded differently; they are on separate boards")
     made = site_of(found, boards_of(found, suite), {item.id: item for item in load_suite(suite_folder(suite))})
@@ -137,13 +135,9 @@ def verify(
     found = read_pack(pack)
     submissions = list(found.submissions)
     tasks = select(suite, None).with_tiers_of(submissions, sandbox, staged)
-    known = tasks.by_id
-    require_known(pack, submissions, known)
-    if unchecked := [item.task for item in submissions if not known[item.task].files.check]:
-        raise RecordError(f"{pack}: {unchecked[0]} has no check and can't be graded")
+    require_gradable(pack, submissions, tasks.by_id)
     begin(found, to)
-    fresh = (len(drawn_seeds(to)) or 1) if seed is None else None
-    seeds = seeds_of(to, seed, fresh)
+    seeds = seeds_to_verify(to, seed)
     plan = GradingPlan(
         seeds, fresh_seeds=seed is None, sandbox=sandbox, executor=where, workers=workers, isolate=isolate
     )

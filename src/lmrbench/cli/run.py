@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from typer import Option
@@ -23,12 +23,9 @@ from lmrbench.report.build import build
 from lmrbench.report.combine import together
 from lmrbench.report.measures.progress import first_right, first_right_sheets
 from lmrbench.runs.answers import answers_without_model
-from lmrbench.runs.folder import read_run
+from lmrbench.runs.folder import Run, read_run, require_finished
 from lmrbench.runs.places import RUNS, folder_of_model
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
-
-if TYPE_CHECKING:
-    from lmrbench.runs.folder import Run
 
 
 @dataclass(frozen=True)
@@ -100,7 +97,7 @@ def run(
             chosen = checked({**settings, "model": name})
             folder = folder_of_model(name, models, chosen.setting, chosen.system, asked.out)
             done.append(_solved(chosen, asked, folder))
-            _require_finished(done[-1])
+            require_finished(done[-1])
         except LmrbenchError as error:
             failures.append(error)
             if len(models) > 1:
@@ -126,15 +123,9 @@ def _print(done: list[Run], asked: RunArguments, no_report: bool, json: bool) ->
         print_report(build(together(done, asked.suite)))
 
 
-def _require_finished(run: Run) -> None:
-    # Importing Inspect takes seconds.
-    from lmrbench.solving.run import require_finished
-
-    require_finished(run)
-
-
 def _solved(settings: Settings, asked: RunArguments, folder: Path) -> Run:
     """Let a model solve every task, and return its run."""
+    # Importing Inspect takes seconds.
     from lmrbench.solving.starting import solve_with
 
     return solve_with(

@@ -12,7 +12,7 @@ from lmrbench.progress import Stages
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 from lmrbench.sandbox.registry import open_pool
 from lmrbench.tasks.loading import load_suite, suite_folder, suite_folders
-from lmrbench.tasks.model import Task, Tier
+from lmrbench.tasks.model import Paper, Task, Tier
 from lmrbench.tasks.selection import gradable, of_answered_tiers, select_with_draws
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.tiers.forensic import Drawn, is_forensic
@@ -41,6 +41,11 @@ class Selection:
     def names(self) -> set[str]:
         """The ids of the chosen tasks."""
         return {task.id for task in self.chosen}
+
+    @property
+    def papers(self) -> list[Paper]:
+        """The papers of the chosen tasks, each once."""
+        return list(dict.fromkeys(task.paper for task in self.chosen))
 
     def with_checks(self, warn: Callable[[str], None], answered: Collection[str] | None = None) -> Selection:
         """Leave out the chosen tasks without a check.

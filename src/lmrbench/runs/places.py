@@ -9,7 +9,17 @@ from pathlib import Path
 
 from lmrbench.errors import UsageError
 from lmrbench.grading.draw import fresh_seed, installation_seed
-from lmrbench.runs.folder import FACTS, GRADES, SUBMISSIONS, drawn_seeds, other_answers, read_facts, source_in
+from lmrbench.runs.folder import (
+    FACTS,
+    GRADES,
+    SUBMISSIONS,
+    Run,
+    drawn_seeds,
+    other_answers,
+    read_facts,
+    read_run,
+    source_in,
+)
 from lmrbench.tasks.submission import Answer, Submission
 
 # The folder for new runs.
@@ -29,6 +39,11 @@ def run_folders(paths: Iterable[Path]) -> list[Path]:
             status = folder.stat()
             found.setdefault((status.st_dev, status.st_ino), folder)
     return list(found.values())
+
+
+def read_runs(paths: Iterable[Path]) -> list[Run]:
+    """Read the runs that paths name; see `run_folders` and `read_run`."""
+    return [read_run(folder) for folder in run_folders(paths)]
 
 
 def _runs_below(folder: Path) -> list[Path]:

@@ -18,9 +18,12 @@ from lmrbench.authoring.audit.leaks import foreign_leaks, leaks_between_tiers, m
 from lmrbench.authoring.audit.tiers import audit_of_tier
 from lmrbench.authoring.audit.visibility import by_place, deciding_sentences
 from lmrbench.authoring.new.drafting import left_to_do
+from lmrbench.errors import TaskError
 from lmrbench.progress import Advance
-from lmrbench.sandbox.protocol import WorkerPool
+from lmrbench.sandbox.protocol import DEFAULT_SANDBOX, WorkerPool
+from lmrbench.sandbox.registry import open_pool
 from lmrbench.tasks.digests import audit_digest, runs_digest
+from lmrbench.tasks.loading import suite_folders
 from lmrbench.tasks.model import Task
 
 QUICK_SEEDS = 3
@@ -49,6 +52,21 @@ def audited(
         if write:
             write_certificate(task, certificate)
         yield certificate
+
+
+def quick_shortfalls(task: Task, advance: Advance) -> tuple[str, ...]:
+    """Return what keeps a task from shipping by an audit under few seeds, whose certificate is not stored.
+
+    Args:
+        task: The task. A fault that keeps it from being audited is a shortfall.
+        advance: See `audited`.
+    """
+    try:
+        with open_pool(DEFAULT_SANDBOX, suite_folders(task.folder.parent)) as pool:
+            (certificate,) = audited([task], QUICK_SEEDS, pool, advance, write=False)
+    except TaskError as error:
+        return (str(error),)
+    return tuple(certificate.shortfalls)
 
 
 def renewed(tasks: Iterable[Task], seeds: int) -> dict[str, Certificate]:
