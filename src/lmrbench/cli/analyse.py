@@ -118,8 +118,7 @@ def structure(runs: options.Runs, suite: options.Suite = None, json: options.Jso
         table, line = tables.structure_parts(name, regression)
         show(table)
         say(line)
-    for caution in dict.fromkeys(item.caution for item in found.values() if item.caution):
-        warn(caution)
+    warn(*dict.fromkeys(item.caution for item in found.values() if item.caution))
 
 
 @app.command()
@@ -133,14 +132,12 @@ def ablation(runs: options.Runs, json: options.Json = False) -> None:
 
     held = read_runs(runs)
     found = ablations(held)
-    for warning in (*warnings_of(held), *tables.ablation_warnings(found)):
-        warn(warning)
+    warn(*warnings_of(held), *tables.ablation_warnings(found))
     if json:
         print_json([item.model_dump() for item in found])
         return
     show(*tables.ablation_sheets(found))
-    for line in tables.ablation_problems(found):
-        say(line)
+    say(*tables.ablation_problems(found))
 
 
 @app.command()
@@ -152,8 +149,7 @@ def errors(runs: options.Runs, labels: options.LabelFiles = None, json: options.
     from lmrbench.report.measures.ratings import errors_sheet, ratings, tallies
 
     findings = together(read_runs(runs), None, labels or ())
-    for warning in findings.warnings:
-        warn(warning)
+    warn(*findings.warnings)
     found = tallies(ratings(findings.judgements, findings.labels))
     if json:
         print_json([{**item.model_dump(), "faulty": item.faulty, "error_shares": item.error_shares} for item in found])
@@ -238,5 +234,4 @@ def familiarity(
         print_json({"model": model, **tables.familiarity_facts(found, related)})
         return
     show(tables.familiarity_sheet(found))
-    for line in tables.correlation_lines(related):
-        say(line)
+    say(*tables.correlation_lines(related))

@@ -10,21 +10,20 @@ from typer import Option
 
 from lmrbench.authoring.adversaries import attack_all
 from lmrbench.authoring.audit.certificate import Certificate
+from lmrbench.authoring.audit.draws import audit_draws
 from lmrbench.authoring.audit.instructions import too_long
 from lmrbench.authoring.audit.suite import QUICK_SEEDS, answers_of_other_tiers, audited, plan, shortfalls
 from lmrbench.cli import options
 from lmrbench.cli.grading import select
 from lmrbench.cli.terminal import console, print_json, say, show, warn
 from lmrbench.errors import UsageError
-from lmrbench.grading.forging import audited_draws
 from lmrbench.grading.selection import Selection
 from lmrbench.progress import progress_bars, staged
 from lmrbench.report.render.cells import cell
 from lmrbench.report.sheets import audit as tables
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX, LOCAL
 from lmrbench.sandbox.registry import executor_of, open_executor, open_pool
-from lmrbench.tasks.loading import load_suite, suite_folder, suite_folders
-from lmrbench.tasks.selection import select_with_draws
+from lmrbench.tasks.loading import suite_folder, suite_folders
 
 ADVERSARY = "With --adversary"
 
@@ -83,8 +82,12 @@ def audit(
     if where != LOCAL and (tier == "forensic" or adversary is not None):
         raise UsageError("--executor ray can't be used with --adversary or --tier forensic")
     if tier == "forensic":
-        failed = _audit_draws(patterns or [], fresh, workers, suite, sandbox, json)
-        raise typer.Exit(int(failed))
+        drawn = audit_draws(suite_folder(suite), patterns or (), fresh, sandbox, workers, staged)
+        if json:
+            print_json([item.model_dump() for item in drawn])
+        else:
+            show(tables.draws_sheet(drawn))
+        raise typer.Exit(int(any(item.falls_short for item in drawn)))
     tasks = select(suite, patterns, tier).with_checks(warn)
     if adversary is not None:
         failed = _attack(tasks, adversary, wrong, right, out, workers, sandbox, json)
@@ -103,8 +106,7 @@ def audit(
         print_json(tables.audit_facts(found, short, others))
     else:
         _print(found, short, others)
-        for line in (line for task in tasks.chosen for line in too_long(task)):
-            say(line)
+        say(*(line for task in tasks.chosen for line in too_long(task)))
     if any(short.values()):
         raise typer.Exit(1)
 
@@ -123,8 +125,7 @@ def _print(
     for name in found:
         for text in others.get(name, ()):
             say(f"{name}: {text}")
-    for line in (*tables.edge_failures(found), *tables.fixed_inputs(found), *tables.slow_checks(found)):
-        say(line)
+    say(*tables.edge_failures(found), *tables.fixed_inputs(found), *tables.slow_checks(found))
 
 
 def _attack(
@@ -143,21 +144,3 @@ def _attack(
             console().print(cell(text), soft_wrap=True)
         say(f"{len(found)} versions in {file}; `lmrbench task accept` adds one to the task")
     return any(item.amiss for item in found)
-
-
-def _audit_draws(
-    patterns: list[str], fresh: int | None, workers: int | None, suite: Path | None, sandbox: str, json: bool
-) -> bool:
-    """Try forensic draws and print the results; return whether one falls short."""
-    folder = suite_folder(suite)
-    _, draws = select_with_draws(load_suite(folder), patterns, "forensic", fresh)
-    found = []
-    with open_pool(sandbox, suite_folders(folder), workers) as pool, staged("draws", len(draws)) as (finished, advance):
-        for item in audited_draws(draws, pool, advance):
-            found.append(item)
-            finished()
-    if json:
-        print_json([item.model_dump() for item in found])
-    else:
-        show(tables.draws_sheet(found))
-    return any(item.falls_short for item in found)

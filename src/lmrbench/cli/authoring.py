@@ -33,7 +33,7 @@ from lmrbench.tasks.model import Draw, DrawId, Task
 from lmrbench.tasks.selection import paper_task
 from lmrbench.tasks.tiers.forensic import deviation_pool
 from lmrbench.tasks.tiers.logged import RESULTS
-from lmrbench.tasks.workspace import folder_files, goal_signatures
+from lmrbench.tasks.workspace import goal_signatures
 from lmrbench.text import counted, printable
 
 
@@ -152,12 +152,7 @@ def mask(
     The bodies of the functions are removed, and every other byte stays. With --to the masked repository is written
     instead. The last line lists the targets in the form of task.toml.
     """
-    files = folder_files(repository)
-    chosen = tuple(parsed_target(text) for text in targets)
-    if closure:
-        chosen = masking.with_helpers(files, chosen, repository)
-    masking.require_files(files, chosen, repository)
-    masked = masking.masked(files, chosen)
+    files, masked, chosen = masking.mask_targets(repository, [parsed_target(text) for text in targets], closure)
     if to is not None:
         masking.write_files(to, masked)
     else:
@@ -224,8 +219,7 @@ def forge(
         if json:
             print_json(draw_facts(draw, refused))
         else:
-            for line in draw_lines(paper, draw, refused):
-                say(line)
+            say(*draw_lines(paper, draw, refused))
         return
     if json:
         print_json([item.model_dump(mode="json") for item in found])

@@ -153,11 +153,9 @@ def grade(asked: GradeArguments, way: GradingOptions, json: options.Json = False
         print_json({"run": str(answers.folder), "seeds": seeds, "not_submitted": missing, "grades": grades})
     else:
         _print(results, answers.folder, asked, way, seeds)
-        for line in missing_lines(missing, len(names)):
-            say(line)
+        say(*missing_lines(missing, len(names)))
     if amiss := unexpected(results, asked.built_in, answers.tasks.by_id):
-        for line in amiss:
-            warn(line)
+        warn(*amiss)
         raise typer.Exit(1)
 
 

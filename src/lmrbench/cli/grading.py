@@ -13,7 +13,7 @@ from lmrbench.grading.selection import Selection
 from lmrbench.grading.selection import select as select_tasks
 from lmrbench.grading.speed import has_timed_inputs
 from lmrbench.progress import progress_bars, staged
-from lmrbench.runs.folder import UNVERIFIED, changed_tasks
+from lmrbench.runs.folder import changed_tasks, set_aside_message
 from lmrbench.runs.grading import grade_run, time_run
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 from lmrbench.sandbox.registry import open_pool
@@ -59,20 +59,11 @@ def grade_with_progress(
             submissions=submissions,
             grader=grader,
             observed=lambda *_: bars.advance(goldens),
-            set_aside=lambda count: warn_set_aside(folder, count),
+            set_aside=lambda count: warn(set_aside_message(folder, count)),
             source=source,
         ):
             bars.advance(bar)
             yield item
-
-
-def warn_set_aside(folder: Path, count: int) -> None:
-    """Warn that grades of a run folder were not made by this installation."""
-    grades = "1 grade was" if count == 1 else f"{count} grades were"
-    warn(
-        f"{folder}: {grades} not made by this installation, or changed since; moved to {UNVERIFIED}; the selected "
-        "answers are graded again"
-    )
 
 
 def time_with_progress(

@@ -10,8 +10,8 @@ from typer import Option
 
 from lmrbench.cli import options
 from lmrbench.cli.derived import with_options
-from lmrbench.cli.grading import select, warn_set_aside
-from lmrbench.cli.report import print_report, print_report_as_json
+from lmrbench.cli.grading import select
+from lmrbench.cli.report import print_report
 from lmrbench.cli.terminal import say, warn
 from lmrbench.grading.plan import GradingPlan
 from lmrbench.models.settings import Settings, checked
@@ -19,7 +19,7 @@ from lmrbench.progress import staged
 from lmrbench.report.adaptive import Budget
 from lmrbench.report.build import build
 from lmrbench.report.combine import together
-from lmrbench.runs.folder import read_run, require_finished
+from lmrbench.runs.folder import read_run, require_finished, set_aside_message
 from lmrbench.runs.places import RUNS, run_name
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 
@@ -82,13 +82,10 @@ def horizon(
         budget=Budget(asked.tasks, asked.width, asked.batch),
         stages=staged,
         warn=warn,
-        set_aside=lambda count: warn_set_aside(folder, count),
+        set_aside=lambda count: warn(set_aside_message(folder, count)),
     )
     for now in found:
         say(f"{now.tasks} tasks: the horizon is {now.k50:.1f} changes, between {now.low:.1f} and {now.high:.1f}")
     run = read_run(folder)
-    if json:
-        print_report_as_json(build(together([run], asked.suite)))
-    else:
-        print_report(build(together([run], asked.suite)))
+    print_report(build(together([run], asked.suite)), json=json)
     require_finished(run)

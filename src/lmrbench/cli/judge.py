@@ -12,7 +12,6 @@ from lmrbench.cli.derived import with_options
 from lmrbench.cli.grading import select
 from lmrbench.cli.terminal import print_json, say, show
 from lmrbench.errors import UsageError
-from lmrbench.interrupt import as_cancellation
 from lmrbench.judging.answers import answers_to_judge
 from lmrbench.judging.plan import JudgingPlan, judging_plan
 from lmrbench.models.settings import Settings
@@ -62,32 +61,27 @@ def judge(
         raise UsageError(f"{run}: there is no such run folder")
     tasks = select(suite, task)
     submissions, chosen = answers_to_judge(run, tasks.by_id, tasks.names)
-    from inspect_ai.model import GenerateConfig
-
-    from lmrbench.judging import runs
-    from lmrbench.models.opening import open_model, set_prices
-
-    if prices is not None:
-        set_prices(prices, judges[0])
     plan = judging_plan(**asked)
-    settings = Settings(connections=connections, retries=retries, patience=patience)
-    models = [open_model(settings.model_copy(update={"model": name})) for name in judges]
-    with as_cancellation(), progress_bars() as bars:
+    # Importing Inspect takes seconds.
+    from lmrbench.judging.runs import require_judged
+    from lmrbench.judging.starting import judge_with
+
+    with progress_bars() as bars:
         bar = bars.add_task("votes", total=None)
-        judged = runs.judge_run(
+        judged = judge_with(
+            judges=judges,
+            settings=Settings(connections=connections, retries=retries, patience=patience),
+            prices=prices,
             folder=run,
             submissions=submissions,
             chosen=chosen,
             tasks=tasks.by_id,
-            models=models,
             plan=plan,
-            config=GenerateConfig(**settings.requests()),
-            connections=connections,
             planned=lambda done, total: bars.update(bar, completed=done, total=total),
             voted=lambda vote: bars.advance(bar),
         )
-    _print_votes(run, judged, [plan.name_of(item) for item in models], len(chosen), json)
-    runs.require_judged(run, judged)
+    _print_votes(run, judged, json)
+    require_judged(run, judged)
 
 
 def _judges(models: list[str]) -> list[str]:
@@ -99,15 +93,13 @@ def _judges(models: list[str]) -> list[str]:
     return models
 
 
-def _print_votes(run: Path, judged: Judged, names: list[str], answers: int, json: bool) -> None:
+def _print_votes(run: Path, judged: Judged, json: bool) -> None:
     from lmrbench.judging import ballots
 
-    found = list(ballots.shares(judged.judgements, [item.system for item in judged.unusable], names))
+    found = list(ballots.shares(judged.judgements, [item.system for item in judged.unusable], judged.judges))
     if json:
         print_json({"run": str(run), **votes_facts(found, judged.judgements)})
     else:
         show(*votes_sheets(found))
-        for line in judges_costs(found, names):
-            say(line)
-        on = f"{counted(len(judged.judgements), 'vote')} on {counted(answers, 'answer')}"
-        say(f"{on}; they are in {run / JUDGEMENTS}")
+        on = f"{counted(len(judged.judgements), 'vote')} on {counted(len(judged.submissions), 'answer')}"
+        say(*judges_costs(found, judged.judges), f"{on}; they are in {run / JUDGEMENTS}")

@@ -14,7 +14,7 @@ from lmrbench.cli.terminal import say, show, warn
 from lmrbench.grading.plan import GradingPlan
 from lmrbench.grading.records import Result, not_submitted
 from lmrbench.integrations.registry import EXPORTERS, WITH_GOLDENS, exporter
-from lmrbench.progress import staged
+from lmrbench.progress import progress_bars, staged
 from lmrbench.report.sheets.grading import missing_lines, verification_sheets
 from lmrbench.report.sheets.suite import tiers_warning
 from lmrbench.runs.pack import read_pack, write_pack
@@ -63,9 +63,9 @@ def export(
     tasks = select(suite, patterns, tier, fresh).chosen
     if warning := tiers_warning(tasks, "do not give these files to solvers of the same papers' tasks of another tier"):
         warn(warning)
-    with staged("tasks", len(tasks)) as (finished, _):
-        for place in write(tasks, to, inputs, **({"goldens": True} if goldens else {})):
-            finished()
+    written = write(tasks, to, inputs, **({"goldens": True} if goldens else {}))
+    with progress_bars() as bars:
+        for place in bars.track(written, len(tasks), description="tasks"):
             say(str(place) if place != to else f"{counted(len(tasks), 'task')} in {to}")
 
 
@@ -148,8 +148,7 @@ def verify(
     if result.suite_digest != result.claimed_suite_digest:
         warn(f"{pack}: was graded under another version of the suite, which may be why verdicts differ")
     names = {item.id for item in tasks.chosen if item.files.check}
-    for line in missing_lines(not_submitted(results, names), len(names)):
-        say(line)
+    say(*missing_lines(not_submitted(results, names), len(names)))
     drawn = f"seed {', '.join(map(str, seeds))}, {'drawn for this' if seed is None else 'as given'}"
     say(f"{result.differ} of {result.answers} verdicts differ from what was claimed ({drawn}); the run is in {to}")
     if result.differ:

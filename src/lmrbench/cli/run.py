@@ -11,8 +11,8 @@ from typer import Option
 
 from lmrbench.cli import options
 from lmrbench.cli.derived import with_options
-from lmrbench.cli.grading import grade_with_progress, select, warn_set_aside
-from lmrbench.cli.report import print_report, print_report_as_json
+from lmrbench.cli.grading import grade_with_progress, select
+from lmrbench.cli.report import print_report
 from lmrbench.cli.terminal import say, show, warn
 from lmrbench.errors import LmrbenchError, UsageError
 from lmrbench.grading.plan import GradingPlan
@@ -23,7 +23,7 @@ from lmrbench.report.build import build
 from lmrbench.report.combine import together
 from lmrbench.report.measures.progress import first_right, first_right_sheets
 from lmrbench.runs.answers import answers_without_model
-from lmrbench.runs.folder import Run, read_run, require_finished
+from lmrbench.runs.folder import Run, read_run, require_finished, set_aside_message
 from lmrbench.runs.places import RUNS, folder_of_model
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 
@@ -111,16 +111,14 @@ def run(
 
 
 def _print(done: list[Run], asked: RunArguments, no_report: bool, json: bool) -> None:
-    if json:
-        print_report_as_json(build(together(done, asked.suite)))
-    elif no_report:
+    if no_report and not json:
         for item in done:
             if item.grades:
                 show(*first_right_sheets(first_right(item.snapshots)))
                 passed = sum(grade.correct for grade in item.grades)
                 say(f"{passed} of {len(item.grades)} answers pass; the run is in {item.folder}")
-    elif any(item.grades for item in done):
-        print_report(build(together(done, asked.suite)))
+    elif json or any(item.grades for item in done):
+        print_report(build(together(done, asked.suite)), json=json)
 
 
 def _solved(settings: Settings, asked: RunArguments, folder: Path) -> Run:
@@ -134,7 +132,7 @@ def _solved(settings: Settings, asked: RunArguments, folder: Path) -> Run:
         tasks=_tasks(asked),
         folder=folder,
         plan=_plan(asked),
-        set_aside=lambda count: warn_set_aside(folder, count),
+        set_aside=lambda count: warn(set_aside_message(folder, count)),
     )
 
 

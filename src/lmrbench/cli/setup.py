@@ -20,7 +20,7 @@ from lmrbench.report.sheets import setup as tables
 from lmrbench.sandbox.doctor import diagnose
 from lmrbench.sandbox.registry import PREFERRED, sandbox_names
 from lmrbench.sandbox.venvs import build_environments
-from lmrbench.solving.papers import FETCHED, add, fetch_papers, fetched
+from lmrbench.solving.papers import add, fetch_papers, fetched_forms
 from lmrbench.tasks.sources.fetch import fetch_sources
 
 env = group("Build environments for papers with requirements of their own.")
@@ -118,10 +118,7 @@ def prune_images(suite: options.Suite = None) -> None:
 @papers.command("list")
 def list_papers(suite: options.Suite = None, json: options.Json = False) -> None:
     """List the suite's papers and the forms that were fetched."""
-    found = {
-        paper: {form: copy for form in FETCHED if (copy := fetched(paper, form))}
-        for paper in select(suite, None).papers
-    }
+    found = fetched_forms(select(suite, None).papers)
     if json:
         print_json(tables.papers_facts(found))
     else:

@@ -52,11 +52,13 @@ def print_json(value: object) -> None:
     print("".join(letter if letter.isprintable() or letter == "\n" else json.dumps(letter)[1:-1] for letter in text))
 
 
-def say(text: str) -> None:
-    """Print one line on standard output."""
-    print(printable(text))
+def say(*lines: str) -> None:
+    """Print lines on standard output."""
+    for line in lines:
+        print(printable(line))
 
 
-def warn(text: str) -> None:
-    """Print a message on standard error. Further lines are indented, so that no quoted text looks like a message."""
-    print(f"lmrbench: {printable(text, lines=True)}".replace("\n", "\n    "), file=sys.stderr)
+def warn(*messages: str) -> None:
+    """Print messages on standard error. Further lines are indented, so that no quoted text looks like a message."""
+    for text in messages:
+        print(f"lmrbench: {printable(text, lines=True)}".replace("\n", "\n    "), file=sys.stderr)

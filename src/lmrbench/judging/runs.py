@@ -37,11 +37,13 @@ class Judged:
         submissions: the submissions that were chosen.
         judgements: one for each usable submission, judge, vote and order.
         unusable: the submissions from which no code could be extracted.
+        judges: the names of the judges in records.
     """
 
     submissions: tuple[Submission, ...]
     judgements: tuple[Judgement, ...]
     unusable: tuple[Submission, ...]
+    judges: tuple[str, ...]
 
 
 def require_judged(folder: Path, judged: Judged) -> None:
@@ -131,7 +133,7 @@ def judge_run(
 
         asyncio.run(ask_all())
     votes = tuple(found[prompt.answer, key] for prompt, key in wanted)
-    return Judged(tuple(chosen), votes, tuple(unusable))
+    return Judged(tuple(chosen), votes, tuple(unusable), tuple(map(plan.name_of, models)))
 
 
 async def _votes(

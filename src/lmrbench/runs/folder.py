@@ -213,6 +213,15 @@ def changed_tasks(folder: Path, tasks: Iterable[Task]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(item.task for item in grades.values() if item.task_digest != now.get(item.task)))
 
 
+def set_aside_message(folder: Path, count: int) -> str:
+    """Return a message on grades of a run folder that this installation did not make."""
+    grades = "1 grade was" if count == 1 else f"{count} grades were"
+    return (
+        f"{folder}: {grades} not made by this installation, or changed since; moved to {UNVERIFIED}; the selected "
+        "answers are graded again"
+    )
+
+
 def append_grade(folder: Path, item: Grade) -> None:
     """Sign a grade and append it to the grades of a run folder."""
     append_whole(folder / GRADES, signed(item.model_dump_json()) + b"\n")

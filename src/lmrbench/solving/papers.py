@@ -107,6 +107,11 @@ def fetched(paper: Paper, form: Fetched) -> PaperCopy | None:
     return copy if file.is_file() else None
 
 
+def fetched_forms(papers: Iterable[Paper]) -> dict[Paper, dict[Fetched, PaperCopy]]:
+    """Return the stored copies of papers, by form."""
+    return {paper: {form: copy for form in FETCHED if (copy := fetched(paper, form))} for paper in papers}
+
+
 def fetch(paper: Paper, form: Fetched) -> PaperCopy:
     """Download a paper into the cache.
 
