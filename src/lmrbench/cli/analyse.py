@@ -16,9 +16,8 @@ from lmrbench.progress import progress_bars
 from lmrbench.report.combine import together, warnings_of
 from lmrbench.report.render.text import markdown
 from lmrbench.report.sheets import analyses as tables
-from lmrbench.report.sheets.judging import agreement_sheets
+from lmrbench.report.sheets.judging import agreement_sheets, ties_lines
 from lmrbench.runs.places import read_runs, run_folders
-from lmrbench.text import counted
 
 app = group("Analyse runs: agreement, actions, inputs, errors and others.")
 
@@ -49,8 +48,7 @@ def agreement(
         print_json(found.model_dump())
         return
     show(*agreement_sheets(found))
-    for name, count in found.ties.items():
-        say(f"{name}: no majority on {counted(count, 'answer')}; left out")
+    say(*ties_lines(found))
 
 
 @app.command()
@@ -183,8 +181,7 @@ def published(
     from lmrbench.integrations.lmr_bench.recomputing import recomputed, recomputed_from
 
     found = recomputed() if clone is None else recomputed_from(clone)
-    for problem in found.problems:
-        warn(f"{problem.where}: {problem.reason}")
+    warn(*(f"{problem.where}: {problem.reason}" for problem in found.problems))
     if json:
         print_json(tables.published_facts(found.figures, found.pairs))
         return

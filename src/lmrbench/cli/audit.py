@@ -12,7 +12,7 @@ from lmrbench.authoring.adversaries import attack_all
 from lmrbench.authoring.audit.certificate import Certificate
 from lmrbench.authoring.audit.draws import audit_draws
 from lmrbench.authoring.audit.instructions import too_long
-from lmrbench.authoring.audit.suite import QUICK_SEEDS, answers_of_other_tiers, audited, plan, shortfalls
+from lmrbench.authoring.audit.suite import QUICK_SEEDS, answers_of_other_tiers, audit_all, plan, shortfalls
 from lmrbench.cli import options
 from lmrbench.cli.grading import select
 from lmrbench.cli.terminal import console, print_json, say, show, warn
@@ -95,11 +95,8 @@ def audit(
     wanted = QUICK_SEEDS if quick else seeds
     found, todo = plan(tasks.chosen, wanted, again, renew=not (check or quick))
     if todo and not check:
-        pools = open_executor(where, sandbox, suite_folders(tasks.suite), workers)
-        with pools as pool, staged("tasks", len(todo)) as (finished, advance):
-            for certificate in audited(todo, wanted, pool, advance, write=not quick):
-                found[certificate.task] = certificate
-                finished()
+        with open_executor(where, sandbox, suite_folders(tasks.suite), workers) as pool:
+            found |= audit_all(todo, wanted, pool, staged, write=not quick)
     short = shortfalls([task for task in tasks.every if task.tier == tier], tasks.chosen, found)
     others = answers_of_other_tiers(tasks.every, {task.paper.slug for task in tasks.chosen})
     if json:
@@ -122,9 +119,7 @@ def _print(
     for name, texts in shortfalls.items():
         for shortfall in texts:
             out.print(cell(f"{name}: {shortfall}", style="red"), soft_wrap=True)
-    for name in found:
-        for text in others.get(name, ()):
-            say(f"{name}: {text}")
+    say(*tables.other_tiers(found, others))
     say(*tables.edge_failures(found), *tables.fixed_inputs(found), *tables.slow_checks(found))
 
 

@@ -21,8 +21,7 @@ from lmrbench.cli import options
 from lmrbench.cli.grading import select_one
 from lmrbench.cli.terminal import print_json, say, show, warn
 from lmrbench.errors import UsageError
-from lmrbench.files import write_whole
-from lmrbench.grading.forging import effects, fair_draw, logged_results
+from lmrbench.grading.forging import effects, fair_draw, write_results
 from lmrbench.progress import progress_bars, staged
 from lmrbench.report.sheets.additions import additions_sheets
 from lmrbench.report.sheets.audit import draw_facts, draw_lines, effects_sheet
@@ -32,7 +31,6 @@ from lmrbench.tasks.loading import load_suite, suite_folder, suite_folders
 from lmrbench.tasks.model import Draw, DrawId, Task
 from lmrbench.tasks.selection import paper_task
 from lmrbench.tasks.tiers.forensic import deviation_pool
-from lmrbench.tasks.tiers.logged import RESULTS
 from lmrbench.tasks.workspace import goal_signatures
 from lmrbench.text import counted, printable
 
@@ -131,8 +129,7 @@ def _print_left_to_do(task: Task, decisions: Sequence[str]) -> None:
         shortfalls = quick_shortfalls(task, advance)
     command = f"lmrbench task audit {task.paper.slug} --suite {task.folder.parent} --quick"
     print(f"\nLeft to do (`{command}` shows the mutants that survive):")
-    for item in (*decisions, *shortfalls):
-        say(f"- {item}")
+    say(*(f"- {item}" for item in (*decisions, *shortfalls)))
 
 
 def mask(
@@ -176,9 +173,7 @@ def results(
     tasks = [paper_task(every_task, paper) for paper in papers]
     with open_pool(sandbox, suite_folders(folder), 1) as pool, progress_bars() as bars:
         for task in bars.track(tasks, description="experiments"):
-            file = task.folder / RESULTS
-            write_whole(file, logged_results(task, pool).encode())
-            say(str(file))
+            say(str(write_results(task, pool)))
 
 
 def forge(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from lmrbench.cli.terminal import warn
@@ -15,24 +16,14 @@ from lmrbench.grading.speed import has_timed_inputs
 from lmrbench.progress import progress_bars, staged
 from lmrbench.runs.folder import changed_tasks, set_aside_message
 from lmrbench.runs.grading import grade_run, time_run
-from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 from lmrbench.sandbox.registry import open_pool
 from lmrbench.tasks.loading import suite_folders
-from lmrbench.tasks.model import Task, Tier
+from lmrbench.tasks.model import Task
 from lmrbench.tasks.selection import only
 from lmrbench.tasks.submission import Submission
 
-
-def select(
-    suite: Path | None,
-    patterns: Iterable[str] | None,
-    tier: Tier = "function",
-    fresh: int | None = None,
-    sandbox: str = DEFAULT_SANDBOX,
-    most: int | None = None,
-) -> Selection:
-    """Load a suite and choose tasks, with progress; see `lmrbench.grading.selection.select`."""
-    return select_tasks(staged, suite, patterns, tier, fresh, sandbox, most)
+# Load a suite and choose tasks, with progress.
+select = partial(select_tasks, staged)
 
 
 def select_one(suite: Path | None, name: str) -> Task:
@@ -51,8 +42,7 @@ def grade_with_progress(
     if folder.is_dir() and (changed := changed_tasks(folder, tasks.every)):
         warn(f"{folder}: these tasks changed after grading, so their grades are outdated: {', '.join(changed)}")
     with Grader(tasks.by_id, plan) as grader, progress_bars() as bars:
-        needed = {item.task for item in submissions}
-        goldens = bars.add_task("golden", total=len(needed) * len(grader.seeds))
+        goldens = bars.add_task("golden", total=len({item.task for item in submissions}) * len(grader.seeds))
         bar = bars.add_task("submissions", total=len(submissions))
         for item in grade_run(
             folder=folder,

@@ -121,9 +121,7 @@ def why(
         return
     from lmrbench.report.render.task import answer_parts
 
-    say(verdict_line(answer))
-    for warning in answer.grade.warnings:
-        say(f"  {warning}")
+    say(verdict_line(answer), *(f"  {warning}" for warning in answer.grade.warnings))
     print()
     show(failed_cases_sheet(answer.grade))
     if answer.submission is None:

@@ -14,7 +14,7 @@ from lmrbench.cli.terminal import say, warn
 from lmrbench.errors import UsageError
 from lmrbench.judging.adjudication import adjudicate_file
 from lmrbench.judging.answers import answers_to_label
-from lmrbench.judging.documents import document
+from lmrbench.judging.documents import documents
 from lmrbench.judging.labels import read_labels, write_labels
 from lmrbench.judging.sheets import (
     blinded,
@@ -107,11 +107,8 @@ def export_sheet(
     answers, chosen = answers_to_label(run_folders(runs), known, selection.names)
     items = blinded(chosen, seed)
     with progress_bars() as bars:
-        documents = {
-            name: document(name, known[answer.task], answers[answer])
-            for name, answer in bars.track(items.items(), description="items")
-        }
-    write_export(out, key, items, documents, annotator)
+        texts = dict(bars.track(documents(items, known, answers), len(items), description="items"))
+    write_export(out, key, items, texts, annotator)
     where = f"{out} to fill in, {folder} to read; {key} maps items to systems, keep it from annotators"
     say(f"{counted(len(items), 'item')}: {where}")
 

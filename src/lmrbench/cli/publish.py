@@ -18,11 +18,9 @@ from lmrbench.progress import progress_bars, staged
 from lmrbench.report.sheets.grading import missing_lines, verification_sheets
 from lmrbench.report.sheets.suite import tiers_warning
 from lmrbench.runs.pack import read_pack, write_pack
-from lmrbench.runs.places import read_runs
 from lmrbench.runs.verify import begin, compare_claims, end, require_gradable, seeds_to_verify
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 from lmrbench.sandbox.registry import executor_of
-from lmrbench.tasks.loading import load_suite, suite_folder
 from lmrbench.tasks.model import Inputs
 from lmrbench.text import counted
 
@@ -31,11 +29,7 @@ def export(
     patterns: Annotated[list[str], Argument(metavar="TASK...", help=f"{options.PATTERN_HELP.partition(';')[0]}.")],
     to: Annotated[
         Path,
-        Option(
-            "--to",
-            metavar="PATH",
-            help="The folder to write, or the file for a format of one file.",
-        ),
+        Option("--to", metavar="PATH", help="The folder to write, or the file for a format of one file."),
     ],
     inputs: Annotated[
         Inputs, Option(help="What is shown: full (the masked repository), paper+file, or paper.")
@@ -80,19 +74,12 @@ def site(
     no server and load nothing from elsewhere. Tiers, and runs of other suites, other versions or another way of
     grading, are on separate boards. The same runs give the same site.
     """
-    from lmrbench.web.site.boards import boards_of
-    from lmrbench.web.site.data import named, site_of
-    from lmrbench.web.site.pages import pages
-    from lmrbench.web.site.writing import require_place, write_site
+    from lmrbench.web.site.building import build_site
 
-    require_place(to)
-    found = named(read_runs(runs))
-    if len({item.way for item in found}) > 1:
+    built = build_site(to, runs, suite)
+    if built.ways > 1:
         warn("these runs are of different suites or versions, or were graded differently; they are on separate boards")
-    made = site_of(found, boards_of(found, suite), {item.id: item for item in load_suite(suite_folder(suite))})
-    files = pages(made)
-    write_site(to, files)
-    say(f"{to}: {counted(len(made.boards), 'board')}, {counted(len(files), 'file')}; index.html is the leaderboard")
+    say(f"{to}: {counted(built.boards, 'board')}, {counted(built.files, 'file')}; index.html is the leaderboard")
 
 
 def submit(

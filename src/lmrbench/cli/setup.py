@@ -38,9 +38,7 @@ def doctor(json: options.Json = False) -> None:
         print_json([asdict(item) for item in diagnoses])
     else:
         show(tables.sandboxes_sheet(diagnoses))
-        for item in diagnoses:
-            if not item.works:
-                say(f"{item.name}: {item.reason}" + (f". What to do: {item.advice}" if item.advice else ""))
+        say(*tables.advice_lines(diagnoses))
     if not any(item.works for item in diagnoses if item.name in PREFERRED):
         raise typer.Exit(1)
 

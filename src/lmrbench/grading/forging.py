@@ -40,7 +40,7 @@ from lmrbench.tasks.tiers.forensic import (
     forensic_task,
     pool_digest,
 )
-from lmrbench.tasks.tiers.logged import EXPERIMENT, PUBLISHED_SEEDS, published_check
+from lmrbench.tasks.tiers.logged import EXPERIMENT, PUBLISHED_SEEDS, RESULTS, published_check
 from lmrbench.tasks.workspace import third_party_imports
 
 # Logs differ if they are this many tolerances apart.
@@ -78,6 +78,13 @@ def logged_results(task: Task, workers: WorkerPool) -> str:
     outputs = reference_outputs([logging], [0], workers)[task.id, 0]
     values = (decode(item)[EXPERIMENT] for item in outputs.observations)
     return json.dumps(dict(zip(map(str, PUBLISHED_SEEDS), values, strict=True)), indent=1) + "\n"
+
+
+def write_results(task: Task, workers: WorkerPool) -> Path:
+    """Write the logged results of a task's reference to results.json in the paper's folder, and return the file."""
+    file = task.folder / RESULTS
+    write_whole(file, logged_results(task, workers).encode())
+    return file
 
 
 def fair_draw(

@@ -19,7 +19,7 @@ from lmrbench.authoring.audit.tiers import audit_of_tier
 from lmrbench.authoring.audit.visibility import by_place, deciding_sentences
 from lmrbench.authoring.new.drafting import left_to_do
 from lmrbench.errors import TaskError
-from lmrbench.progress import Advance
+from lmrbench.progress import Advance, Stages
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX, WorkerPool
 from lmrbench.sandbox.registry import open_pool
 from lmrbench.tasks.digests import audit_digest, runs_digest
@@ -52,6 +52,26 @@ def audited(
         if write:
             write_certificate(task, certificate)
         yield certificate
+
+
+def audit_all(
+    tasks: Sequence[Task], seeds: int, pool: WorkerPool, stages: Stages, write: bool
+) -> dict[str, Certificate]:
+    """Audit tasks, and return their certificates by task id.
+
+    Args:
+        tasks: See `audited`.
+        seeds: See `audited`.
+        pool: See `audited`.
+        stages: Shows the progress.
+        write: See `audited`.
+    """
+    found = {}
+    with stages("tasks", len(tasks)) as (finished, advance):
+        for certificate in audited(tasks, seeds, pool, advance, write):
+            found[certificate.task] = certificate
+            finished()
+    return found
 
 
 def quick_shortfalls(task: Task, advance: Advance) -> tuple[str, ...]:

@@ -55,8 +55,7 @@ def import_with_runs(
         advance: See `import_edition`.
 
     Raises:
-        UsageError: The source holds no benchmarks, or a folder is not empty.
-        RecordError: A record can't be read.
+        UsageError: The source holds no benchmarks or, with `runs`, no records of a known form; or a folder is not empty.
     """
     if runs is None:
         return import_edition(source, to, advance)
