@@ -38,7 +38,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
         for name, fields in records.items():
             values, record = {field: given.pop(field) for field in fields if field not in own}, own[name].annotation
             without_absent = {field: value for field, value in values.items() if value is not None}
-            made[name] = record(**values) if is_dataclass(record) else without_absent
+            made[name] = without_absent if get_origin(record) is Annotated else record(**values)
         command(**made, **given)
 
     by_name = [item.replace(kind=inspect.Parameter.KEYWORD_ONLY) for item in parameters]
@@ -50,7 +50,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
 
 def _fields(annotation: Any) -> Mapping[str, inspect.Parameter]:
     """Return an option for each field of a record; nothing for the annotation of another parameter."""
-    if is_dataclass(annotation):
+    if isinstance(annotation, type) and is_dataclass(annotation):
         return inspect.signature(annotation, eval_str=True).parameters
     models = [item for item in getattr(annotation, "__metadata__", ()) if isinstance(item, type)]
     fields = [field for model in models if issubclass(model, BaseModel) for field in model.model_fields.items()]

@@ -55,7 +55,7 @@ def import_with_runs(
         advance: See `import_edition`.
 
     Raises:
-        UsageError: The source holds no benchmarks or, with `runs`, no records of a known form; or a folder is not empty.
+        UsageError: The source holds no benchmarks, or no records of a known form; or a folder is not empty.
     """
     if runs is None:
         return import_edition(source, to, advance)
