@@ -1,12 +1,36 @@
-"""Report progress as a line at intervals, for output that is not a terminal."""
+"""Report progress: as bars on a terminal, and otherwise as a line at intervals."""
 
 from __future__ import annotations
 
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TextIO
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import TYPE_CHECKING, NamedTuple, TextIO
+
+from lmrbench.text import printable
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+# Called with the stage of some work, the amount done in it, and its total, or None if that is not known.
+Advance = Callable[[str, int, int | None], None]
+# A context for some items, made from their name and number. It gives a function to call when an item is done, and one
+# to call with the stage of the current item.
+Stages = Callable[[str, int], AbstractContextManager[tuple[Callable[[], None], Advance]]]
+
+
+class Finished(NamedTuple):
+    """What became of one of several pieces of work.
+
+    Attributes:
+        text: What was done, or why it failed.
+        failed: Whether it failed.
+    """
+
+    text: str
+    failed: bool = False
+
 
 SECONDS = 30.0
 _quiet = False
@@ -47,3 +71,50 @@ def lines_of_progress(line: Callable[[], str], out: TextIO | None = None) -> Ite
         yield
     finally:
         ended.set()
+
+
+@contextmanager
+def progress_bars() -> Iterator[Progress]:
+    """Show bars on standard error, which vanish when they are done; without a terminal, print a line now and then.
+
+    If progress reports are disabled, nothing is shown.
+    """
+    # `lmrbench --help` imports this module, and rich takes long.
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    out = Console(stderr=True, highlight=False)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    bars = Progress(*columns, console=out, transient=True, disable=is_quiet() or not out.is_terminal)
+
+    def line() -> str:
+        going = [task for task in bars.tasks if task.total is not None and task.completed < task.total]
+        return printable(", ".join(f"{task.description} {task.completed:g} of {task.total:g}" for task in going))
+
+    with nullcontext() if out.is_terminal else lines_of_progress(line), bars:
+        yield bars
+
+
+@contextmanager
+def staged(what: str = "", total: int | None = None) -> Iterator[tuple[Callable[[], None], Advance]]:
+    """Show a bar for some items, and one for the stage that the current item is in.
+
+    Args:
+        what: The name of the items; "" for a single piece of work.
+        total: The number of items.
+
+    Yields:
+        A function to call when an item is done, and one to call with a stage, the amount done in it, and its total.
+    """
+    with progress_bars() as bars:
+        items = bars.add_task(what, total=total) if what else None
+        stages = bars.add_task("", total=None)
+
+        def finished() -> None:
+            if items is not None:
+                bars.advance(items)
+
+        def advance(stage: str, done: int, total: int | None) -> None:
+            bars.update(stages, description=stage, completed=done, total=total)
+
+        yield finished, advance

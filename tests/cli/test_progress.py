@@ -3,12 +3,11 @@
 import time
 
 from lmrbench import progress
-from lmrbench.cli import terminal
 
 
 def said_within(seconds, capsys):
     deadline, said = time.monotonic() + seconds, ""
-    with terminal.progress() as bars:
+    with progress.progress_bars() as bars:
         bars.add_task("fetched", total=2, completed=2)
         task = bars.add_task("tasks", total=3)
         bars.add_task("of unknown length", total=None)

@@ -447,7 +447,7 @@ def test_the_whole_way_on_the_command_line(suite, tmp_path, monkeypatch):
     first = (tmp_path / "systems" / "submissions.jsonl").read_text()
     systems = [json.loads(line)["system"] for line in first.splitlines()]
     assert sorted(systems) == ["golden", "mask", "nearest", "search"]
-    monkeypatch.setattr("lmrbench.cli.run.searched", lambda *_: pytest.fail("what is found is searched for again"))
+    monkeypatch.setattr("lmrbench.runs.answers.searched", lambda *_: pytest.fail("what is found is searched for again"))
     run("run", "--tier", "forensic", "--no-report", "--out", "systems")
     assert (tmp_path / "systems" / "submissions.jsonl").read_text() == first
     refused = CliRunner().invoke(app, ["export", "toy", "--fresh", "3", "--to", "x", "--suite", str(suite)])

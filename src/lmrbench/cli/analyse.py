@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
@@ -11,16 +10,14 @@ from typer import Argument, Option
 from lmrbench.cli import options
 from lmrbench.cli.grading import select
 from lmrbench.cli.lazy import group
-from lmrbench.cli.options import print_json
-from lmrbench.cli.terminal import say, show, staged, warn
+from lmrbench.cli.terminal import print_json, say, show, warn
 from lmrbench.errors import UsageError
+from lmrbench.progress import progress_bars
 from lmrbench.report.combine import together, warnings_of
 from lmrbench.report.render.text import markdown
 from lmrbench.report.sheets import analyses as tables
-from lmrbench.report.sheets.judging import agreement_sheets
-from lmrbench.runs.folder import read_run
-from lmrbench.runs.places import run_folders
-from lmrbench.text import counted
+from lmrbench.report.sheets.judging import agreement_sheets, ties_lines
+from lmrbench.runs.places import read_runs, run_folders
 
 app = group("Analyse runs: agreement, actions, inputs, errors and others.")
 
@@ -51,8 +48,7 @@ def agreement(
         print_json(found.model_dump())
         return
     show(*agreement_sheets(found))
-    for name, count in found.ties.items():
-        say(f"{name}: no majority on {counted(count, 'answer')}; left out")
+    say(*ties_lines(found))
 
 
 @app.command()
@@ -87,20 +83,16 @@ def actions(
     from lmrbench.integrations.lmr_bench.actions import contrasts, distributions
     from lmrbench.integrations.lmr_bench.sessions import sessions_of
 
-    sessions = sessions_of([read_run(folder) for folder in run_folders(runs or [])], events or [], outcomes)
+    sessions = sessions_of(read_runs(runs or ()), events or [], outcomes)
     if copies := sum(item.copies - 1 for item in sessions):
         warn(f"{', '.join(map(str, events or []))}: {copies} copies of sessions were found; each is counted once")
     found, tests = distributions(sessions), contrasts(sessions)
     if json:
-        contrasted = [item.model_dump() for item in tests]
-        print_json({"distributions": [item.model_dump() for item in found], "contrasts": contrasted})
+        print_json(tables.actions_facts(found, tests))
         return
     show(tables.actions_sheet(found))
-    if repeated := sum(item.repeated for item in sessions):
-        say(
-            f"{len(sessions) - repeated} of {len(sessions)} recorded sessions are counted: those that the results "
-            f"name. The {repeated} others repeat a paper; the rows 'with repeats' and the paper's totals include them"
-        )
+    if line := tables.repeated_line(sessions):
+        say(line)
     show(tables.contrasts_sheet(tests))
 
 
@@ -112,21 +104,19 @@ def structure(runs: options.Runs, suite: options.Suite = None, json: options.Jso
     and on systems, compared with the first one; standard errors are clustered by paper. Two regressions are made: with
     the measures as the LMR-BENCH paper defines them, and with those of lmrbench, which count files and masked lines.
     """
-    from lmrbench.integrations.lmr_bench.structure import paper_structure, regression
-    from lmrbench.integrations.lmr_bench.structure import structure as our_structure
+    from lmrbench.integrations.lmr_bench.structure import regressions
 
-    grades = [item for folder in run_folders(runs) for item in read_run(folder).grades]
+    grades = [item for run in read_runs(runs) for item in run.grades]
     tasks = {item.id: item for item in select(suite, None).chosen}
-    found = {"paper": regression(grades, tasks, paper_structure), "ours": regression(grades, tasks, our_structure)}
+    found = regressions(grades, tasks)
     if json:
         print_json({name: item.model_dump() for name, item in found.items()})
         return
-    for name, measures in (("paper", "the paper's measures"), ("ours", "our measures")):
-        table, line = tables.structure_parts(measures, found[name])
+    for name, regression in found.items():
+        table, line = tables.structure_parts(name, regression)
         show(table)
         say(line)
-    for caution in dict.fromkeys(item.caution for item in found.values() if item.caution):
-        warn(caution)
+    warn(*dict.fromkeys(item.caution for item in found.values() if item.caution))
 
 
 @app.command()
@@ -138,17 +128,14 @@ def ablation(runs: options.Runs, json: options.Json = False) -> None:
     """
     from lmrbench.report.measures.ablation import ablations
 
-    held = [read_run(folder) for folder in run_folders(runs)]
+    held = read_runs(runs)
     found = ablations(held)
-    for warning in (*warnings_of(held), *tables.ablation_warnings(found)):
-        warn(warning)
+    warn(*warnings_of(held), *tables.ablation_warnings(found))
     if json:
         print_json([item.model_dump() for item in found])
         return
     show(*tables.ablation_sheets(found))
-    for item in found:
-        if item.problem:
-            say(f"{item.system}: not defined: {item.problem}")
+    say(*tables.ablation_problems(found))
 
 
 @app.command()
@@ -159,9 +146,8 @@ def errors(runs: options.Runs, labels: options.LabelFiles = None, json: options.
     """
     from lmrbench.report.measures.ratings import errors_sheet, ratings, tallies
 
-    findings = together([read_run(folder) for folder in run_folders(runs)], None, labels or ())
-    for warning in findings.warnings:
-        warn(warning)
+    findings = together(read_runs(runs), None, labels or ())
+    warn(*findings.warnings)
     found = tallies(ratings(findings.judgements, findings.labels))
     if json:
         print_json([{**item.model_dump(), "faulty": item.faulty, "error_shares": item.error_shares} for item in found])
@@ -195,8 +181,7 @@ def published(
     from lmrbench.integrations.lmr_bench.recomputing import recomputed, recomputed_from
 
     found = recomputed() if clone is None else recomputed_from(clone)
-    for problem in found.problems:
-        warn(f"{problem.where}: {problem.reason}")
+    warn(*(f"{problem.where}: {problem.reason}" for problem in found.problems))
     if json:
         print_json(tables.published_facts(found.figures, found.pairs))
         return
@@ -205,8 +190,7 @@ def published(
         print("\n".join(map(markdown, sheets)))
         return
     show(*sheets)
-    counts = Counter(item.comparison for item in found.figures)
-    say(f"{len(found.figures)} figures: {counts['exact']} exact, {counts['differs']} differ")
+    say(tables.published_line(found.figures))
 
 
 @app.command()
@@ -237,18 +221,14 @@ def familiarity(
     from lmrbench.report.token_probabilities import of_local_model, of_server
 
     tasks = select(suite, task).chosen
-    grades = [item for folder in run_folders(runs or ()) for item in read_run(folder).grades]
+    grades = [item for run in read_runs(runs or ()) for item in run.grades]
     probabilities = of_server(server, model) if server else of_local_model(model, window, batch, device)
-    found = []
-    with staged("goal files", len(tasks)) as (finished, _):
-        for item in tasks:
-            found += familiarities(item, probabilities)
-            finished()
+    with progress_bars() as bars:
+        measured = bars.track(tasks, description="goal files")
+        found = [item for task in measured for item in familiarities(task, probabilities)]
     related = correlations(found, grades)
     if json:
-        files = [{**item.model_dump(), "difference": item.difference} for item in found]
-        print_json({"model": model, "files": files, "correlations": [item.model_dump() for item in related]})
+        print_json({"model": model, **tables.familiarity_facts(found, related)})
         return
     show(tables.familiarity_sheet(found))
-    for line in tables.correlation_lines(related):
-        say(line)
+    say(*tables.correlation_lines(related))

@@ -10,22 +10,20 @@ from typer import Option
 
 from lmrbench.authoring.adversaries import attack_all
 from lmrbench.authoring.audit.certificate import Certificate
+from lmrbench.authoring.audit.draws import audit_draws
 from lmrbench.authoring.audit.instructions import too_long
-from lmrbench.authoring.audit.suite import QUICK_SEEDS, answers_of_other_tiers, audited, plan, shortfalls
+from lmrbench.authoring.audit.suite import QUICK_SEEDS, answers_of_other_tiers, audit_all, plan, shortfalls
 from lmrbench.cli import options
 from lmrbench.cli.grading import select
-from lmrbench.cli.options import print_json
-from lmrbench.cli.terminal import console, say, show, staged, warn
+from lmrbench.cli.terminal import console, print_json, say, show, warn
 from lmrbench.errors import UsageError
-from lmrbench.grading.forging import audited_draws
 from lmrbench.grading.selection import Selection
-from lmrbench.records import grouped
+from lmrbench.progress import progress_bars, staged
 from lmrbench.report.render.cells import cell
 from lmrbench.report.sheets import audit as tables
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX, LOCAL
 from lmrbench.sandbox.registry import executor_of, open_executor, open_pool
-from lmrbench.tasks.loading import load_suite, suite_folder, suite_folders
-from lmrbench.tasks.selection import select_with_draws
+from lmrbench.tasks.loading import suite_folder, suite_folders
 
 ADVERSARY = "With --adversary"
 
@@ -84,8 +82,12 @@ def audit(
     if where != LOCAL and (tier == "forensic" or adversary is not None):
         raise UsageError("--executor ray can't be used with --adversary or --tier forensic")
     if tier == "forensic":
-        failed = _audit_draws(patterns or [], fresh, workers, suite, sandbox, json)
-        raise typer.Exit(int(failed))
+        drawn = audit_draws(suite_folder(suite), patterns or (), fresh, sandbox, workers, staged)
+        if json:
+            print_json([item.model_dump() for item in drawn])
+        else:
+            show(tables.draws_sheet(drawn))
+        raise typer.Exit(int(any(item.falls_short for item in drawn)))
     tasks = select(suite, patterns, tier).with_checks(warn)
     if adversary is not None:
         failed = _attack(tasks, adversary, wrong, right, out, workers, sandbox, json)
@@ -93,19 +95,15 @@ def audit(
     wanted = QUICK_SEEDS if quick else seeds
     found, todo = plan(tasks.chosen, wanted, again, renew=not (check or quick))
     if todo and not check:
-        pools = open_executor(where, sandbox, suite_folders(tasks.suite), workers)
-        with pools as pool, staged("tasks", len(todo)) as (finished, advance):
-            for certificate in audited(todo, wanted, pool, advance, write=not quick):
-                found[certificate.task] = certificate
-                finished()
+        with open_executor(where, sandbox, suite_folders(tasks.suite), workers) as pool:
+            found |= audit_all(todo, wanted, pool, staged, write=not quick)
     short = shortfalls([task for task in tasks.every if task.tier == tier], tasks.chosen, found)
     others = answers_of_other_tiers(tasks.every, {task.paper.slug for task in tasks.chosen})
     if json:
         print_json(tables.audit_facts(found, short, others))
     else:
         _print(found, short, others)
-        for line in (line for task in tasks.chosen for line in too_long(task)):
-            say(line)
+        say(*(line for task in tasks.chosen for line in too_long(task)))
     if any(short.values()):
         raise typer.Exit(1)
 
@@ -121,23 +119,18 @@ def _print(
     for name, texts in shortfalls.items():
         for shortfall in texts:
             out.print(cell(f"{name}: {shortfall}", style="red"), soft_wrap=True)
-    for name in found:
-        for text in others.get(name, ()):
-            say(f"{name}: {text}")
-    for line in (*tables.edge_failures(found), *tables.fixed_inputs(found), *tables.slow_checks(found)):
-        say(line)
+    say(*tables.other_tiers(found, others))
+    say(*tables.edge_failures(found), *tables.fixed_inputs(found), *tables.slow_checks(found))
 
 
 def _attack(
     tasks: Selection, model: str, wrong: int, right: int, file: Path, workers: int | None, sandbox: str, json: bool
 ) -> bool:
     """Let a model attack tasks and print its versions; return whether one shows that a task needs work."""
-    found = []
     number = len(tasks.chosen) * (wrong + right)
-    with open_pool(sandbox, suite_folders(tasks.suite), workers) as pool, staged("versions", number) as (finished, _):
-        for item in attack_all(tasks.chosen, model, wrong, right, file, pool):
-            found.append(item)
-            finished()
+    with open_pool(sandbox, suite_folders(tasks.suite), workers) as pool, progress_bars() as bars:
+        attacks = attack_all(tasks.chosen, model, wrong, right, file, pool)
+        found = list(bars.track(attacks, number, description="versions"))
     if json:
         print_json([{**item.model_dump(mode="json"), "amiss": item.amiss} for item in found])
     else:
@@ -146,22 +139,3 @@ def _attack(
             console().print(cell(text), soft_wrap=True)
         say(f"{len(found)} versions in {file}; `lmrbench task accept` adds one to the task")
     return any(item.amiss for item in found)
-
-
-def _audit_draws(
-    patterns: list[str], fresh: int | None, workers: int | None, suite: Path | None, sandbox: str, json: bool
-) -> bool:
-    """Try forensic draws and print the results; return whether one falls short."""
-    folder = suite_folder(suite)
-    _, draws = select_with_draws(load_suite(folder), patterns, "forensic", fresh)
-    found = []
-    with open_pool(sandbox, suite_folders(folder), workers) as pool, staged("draws", len(draws)) as (finished, advance):
-        for items in grouped(draws, lambda item: item[0].id).values():
-            for item in audited_draws(items[0][0], [draw for _, draw in items], pool, advance):
-                found.append(item)
-                finished()
-    if json:
-        print_json([item.model_dump() for item in found])
-    else:
-        show(tables.draws_sheet(found))
-    return any(item.falls_short for item in found)

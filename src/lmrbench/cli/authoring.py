@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -12,17 +13,16 @@ from typer import Argument, Option
 
 from lmrbench.authoring.adversaries import accept as accept_finding
 from lmrbench.authoring.adversaries import finding_in
-from lmrbench.authoring.audit.suite import QUICK_SEEDS, audited
+from lmrbench.authoring.audit.suite import quick_shortfalls
 from lmrbench.authoring.listing.versions import new_since, require_new
 from lmrbench.authoring.new import masking
 from lmrbench.authoring.new.making import NewTask, make, parsed, parsed_target
 from lmrbench.cli import options
 from lmrbench.cli.grading import select_one
-from lmrbench.cli.options import print_json
-from lmrbench.cli.terminal import progress, say, show, staged, warn
-from lmrbench.errors import TaskError, UsageError
-from lmrbench.files import write_whole
-from lmrbench.grading.forging import effects, fair_draw, logged_results
+from lmrbench.cli.terminal import print_json, say, show, warn
+from lmrbench.errors import UsageError
+from lmrbench.grading.forging import effects, fair_draw, write_results
+from lmrbench.progress import progress_bars, staged
 from lmrbench.report.sheets.additions import additions_sheets
 from lmrbench.report.sheets.audit import draw_facts, draw_lines, effects_sheet
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
@@ -31,8 +31,7 @@ from lmrbench.tasks.loading import load_suite, suite_folder, suite_folders
 from lmrbench.tasks.model import Draw, DrawId, Task
 from lmrbench.tasks.selection import paper_task
 from lmrbench.tasks.tiers.forensic import deviation_pool
-from lmrbench.tasks.tiers.logged import RESULTS
-from lmrbench.tasks.workspace import folder_files, goal_signatures
+from lmrbench.tasks.workspace import goal_signatures
 from lmrbench.text import counted, printable
 
 
@@ -125,17 +124,12 @@ def _list_new(source: str, since: str, json: bool) -> None:
 
 def _print_left_to_do(task: Task, decisions: Sequence[str]) -> None:
     """Audit a new task quickly, and print its masked target and what its author has yet to do."""
-    suite, slug = task.folder.parent, task.paper.slug
     print(f"\nThe masked target:\n\n{printable(goal_signatures(task)[task.targets[0]], lines=True)}")
-    try:
-        with open_pool(DEFAULT_SANDBOX, suite_folders(suite)) as pool, staged() as (_, advance):
-            (certificate,) = audited([task], QUICK_SEEDS, pool, advance, write=False)
-        shortfalls = certificate.shortfalls
-    except TaskError as error:
-        shortfalls = (str(error),)
-    print(f"\nLeft to do (`lmrbench task audit {slug} --suite {suite} --quick` shows the mutants that survive):")
-    for item in (*decisions, *shortfalls):
-        say(f"- {item}")
+    with staged() as (_, advance):
+        shortfalls = quick_shortfalls(task, advance)
+    command = f"lmrbench task audit {task.paper.slug} --suite {task.folder.parent} --quick"
+    print(f"\nLeft to do (`{command}` shows the mutants that survive):")
+    say(*(f"- {item}" for item in (*decisions, *shortfalls)))
 
 
 def mask(
@@ -155,12 +149,7 @@ def mask(
     The bodies of the functions are removed, and every other byte stays. With --to the masked repository is written
     instead. The last line lists the targets in the form of task.toml.
     """
-    files = folder_files(repository)
-    chosen = tuple(parsed_target(text) for text in targets)
-    if closure:
-        chosen = masking.with_helpers(files, chosen, repository)
-    masking.require_files(files, chosen, repository)
-    masked = masking.masked(files, chosen)
+    files, masked, chosen = masking.mask_targets(repository, [parsed_target(text) for text in targets], closure)
     if to is not None:
         masking.write_files(to, masked)
     else:
@@ -182,11 +171,9 @@ def results(
     folder = suite_folder(suite)
     every_task = load_suite(folder)
     tasks = [paper_task(every_task, paper) for paper in papers]
-    with open_pool(sandbox, suite_folders(folder), 1) as pool, progress() as bars:
+    with open_pool(sandbox, suite_folders(folder), 1) as pool, progress_bars() as bars:
         for task in bars.track(tasks, description="experiments"):
-            file = task.folder / RESULTS
-            write_whole(file, logged_results(task, pool).encode())
-            say(str(file))
+            say(str(write_results(task, pool)))
 
 
 def forge(
@@ -227,8 +214,7 @@ def forge(
         if json:
             print_json(draw_facts(draw, refused))
         else:
-            for line in draw_lines(paper, draw, refused):
-                say(line)
+            say(*draw_lines(paper, draw, refused))
         return
     if json:
         print_json([item.model_dump(mode="json") for item in found])
@@ -286,18 +272,11 @@ def import_(
 
     Exits with 1, and writes nothing, if no task could be made.
     """
-    from lmrbench.integrations.lmr_bench.importing import import_edition
-    from lmrbench.integrations.lmr_bench.public_runs import require_empty, with_runs
-    from lmrbench.integrations.lmr_bench.records import read_records
+    from lmrbench.integrations.lmr_bench.public_runs import import_with_runs
     from lmrbench.report.sheets.imports import imported_sheets
 
-    if runs is not None:
-        require_empty(runs)
-    records = read_records(source) if runs is not None else None
     with staged() as (_, advance):
-        found = import_edition(source, to, lambda done, total: advance("benchmarks", done, total))
-    if records is not None and runs is not None and found.tasks:
-        found = with_runs(found, records, to, runs)
+        found = import_with_runs(source, to, runs, partial(advance, "benchmarks"))
     if json:
         print_json(found.model_dump(mode="json"))
     else:

@@ -3,46 +3,58 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import is_dataclass
 from typing import Annotated, Any, get_origin
 
+from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from typer import Option
 
 from lmrbench.cli import options
-from lmrbench.models.settings import Settings
 
 _ADVANCED = ("model_args", "base_url", "connections", "retries", "patience")
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command an option for each field of each dataclass among its parameters.
+    """Give a command an option for each field of each record among its parameters.
 
-    A command with a parameter `settings` also has an option for each field of `Settings`, and receives the given ones
-    as a dictionary. A parameter of the command replaces the field of the same name.
+    A record is a dataclass, whose fields are annotated with options, or a pydantic model, as in
+    `Annotated[dict[str, Any], Settings]`: then the command receives the given options as a dictionary. A parameter of
+    the command replaces the field of the same name.
     """
     own = inspect.signature(command, eval_str=True).parameters
-    records: dict[str, Any] = {name: item.annotation for name, item in own.items() if is_dataclass(item.annotation)}
-    fields = {name: inspect.signature(record, eval_str=True).parameters for name, record in records.items()}
-    options = {
-        name: own[name] if name in own else _option(name, field)
-        for name, field in Settings.model_fields.items()
-        if "settings" in own and field.json_schema_extra
-    }
-    of_settings = options.keys() - own.keys()
+    records = {name: fields for name, item in own.items() if (fields := _fields(item.annotation))}
+    replaced = own.keys() & {field for fields in records.values() for field in fields}
+    parameters: list[inspect.Parameter] = []
+    for name, item in own.items():
+        if name in records:
+            parameters += (own.get(field, option) for field, option in records[name].items())
+        elif name not in replaced:
+            parameters.append(item)
 
     def called(**given: Any) -> None:
-        chosen = {name: value for name in options if name in of_settings and (value := given.pop(name)) is not None}
-        made = {name: record(**{key: given.pop(key) for key in fields[name]}) for name, record in records.items()}
-        command(**made, **({"settings": chosen} if "settings" in own else {}), **given)
+        made: dict[str, Any] = {}
+        for name, fields in records.items():
+            values, record = {field: given.pop(field) for field in fields if field not in own}, own[name].annotation
+            without_absent = {field: value for field, value in values.items() if value is not None}
+            made[name] = without_absent if get_origin(record) is Annotated else record(**values)
+        command(**made, **given)
 
-    others = [item for name, item in own.items() if name not in ("settings", *records, *options)]
-    parameters = [*options.values(), *(item for group in fields.values() for item in group.values()), *others]
-    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    by_name = [item.replace(kind=inspect.Parameter.KEYWORD_ONLY) for item in parameters]
+    called.__signature__ = inspect.Signature(by_name)  # type: ignore[attr-defined]
     called.__annotations__ = {item.name: item.annotation for item in parameters}
     called.__name__, called.__doc__ = command.__name__, command.__doc__
     return called
+
+
+def _fields(annotation: Any) -> Mapping[str, inspect.Parameter]:
+    """Return an option for each field of a record; nothing for the annotation of another parameter."""
+    if isinstance(annotation, type) and is_dataclass(annotation):
+        return inspect.signature(annotation, eval_str=True).parameters
+    models = [item for item in getattr(annotation, "__metadata__", ()) if isinstance(item, type)]
+    fields = [field for model in models if issubclass(model, BaseModel) for field in model.model_fields.items()]
+    return {name: _option(name, field) for name, field in fields if field.json_schema_extra}
 
 
 def _option(name: str, field: FieldInfo) -> inspect.Parameter:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import typer
 from typer import Argument, Option
@@ -13,20 +13,20 @@ from typer import Argument, Option
 from lmrbench.cli import options
 from lmrbench.cli.derived import with_options
 from lmrbench.cli.grading import grade_with_progress, select, time_with_progress
-from lmrbench.cli.options import print_json
-from lmrbench.cli.terminal import say, show, staged, warn
+from lmrbench.cli.terminal import print_json, say, show, warn
 from lmrbench.errors import UsageError
 from lmrbench.grading.plan import GradingPlan
 from lmrbench.grading.records import Grade, Result, not_submitted
-from lmrbench.grading.selection import Selection
-from lmrbench.grading.systems import BUILT_INS, BuiltIn, submissions_of, unexpected
+from lmrbench.grading.systems import BUILT_INS, BuiltIn, unexpected
 from lmrbench.integrations.swebench import holds_predictions, read_predictions
+from lmrbench.progress import staged
 from lmrbench.report.sheets.grading import failures_sheet, missing_lines, shares_sheets, speeds_sheet
-from lmrbench.runs.folder import read_submissions, require_known
-from lmrbench.runs.places import RUNS, require_built_in, run_name, seeds_of, source_of
+from lmrbench.runs.answers import Answers, built_in_answers, submitted_answers
+from lmrbench.runs.folder import read_submissions
+from lmrbench.runs.places import seeds_of
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 from lmrbench.sandbox.registry import executor_of, sandbox_name
-from lmrbench.tasks.submission import Answer, Submission
+from lmrbench.tasks.submission import Answer
 from lmrbench.text import counted
 
 
@@ -112,15 +112,6 @@ class GradingOptions:
         return 1 if self.blind and self.seed is None and self.seeds is None else self.seeds
 
 
-class Answers(NamedTuple):
-    """The answers to grade, their tasks, the run folder, and the source for run.json."""
-
-    tasks: Selection
-    submissions: list[Submission]
-    folder: Path
-    source: str | None
-
-
 @with_options
 def grade(asked: GradeArguments, way: GradingOptions, json: options.Json = False) -> None:
     """Grade submissions in a sandbox against the reference.
@@ -141,51 +132,31 @@ def grade(asked: GradeArguments, way: GradingOptions, json: options.Json = False
     if way.blind and way.speed:
         raise UsageError("--blind and --speed can't be used together: the reason for a missing speed reveals the check")
     tasks = select(asked.suite, asked.task, asked.tier, asked.fresh, way.sandbox)
-    answers = _built_in(asked, tasks) if asked.path is None else _submitted(asked.path, asked, tasks, way.sandbox)
+    path = asked.path
+    if path is None:
+        answers = built_in_answers(asked.built_in, tasks, asked.most, asked.out, warn)
+    else:
+        submitted = read_predictions(path, tasks.by_id) if holds_predictions(path) else read_submissions(path)
+        # Without --task, all tasks that have a submission are chosen.
+        if not asked.task:
+            tasks = tasks.with_tiers_of(submitted, way.sandbox, staged)
+        answers = submitted_answers(path, submitted, tasks, asked.out, warn)
     names = answers.tasks.names
     if not answers.submissions:
-        what = asked.path or ", ".join(asked.built_in)
+        what = path or ", ".join(asked.built_in)
         raise UsageError(f"{what}: no submission for {', '.join(sorted(names))}")
     seeds = seeds_of(answers.folder, way.seed, way.fresh_seeds)
-    results, whole = _graded(answers, way, seeds, shared=asked.path is None, keep=json)
+    results, whole = _graded(answers, way, seeds, shared=path is None, keep=json)
     missing = not_submitted(results, names)
     if json:
         grades = [whole[item.answer].model_dump(mode="json") for item in results]
         print_json({"run": str(answers.folder), "seeds": seeds, "not_submitted": missing, "grades": grades})
     else:
         _print(results, answers.folder, asked, way, seeds)
-        for line in missing_lines(missing, len(names)):
-            say(line)
+        say(*missing_lines(missing, len(names)))
     if amiss := unexpected(results, asked.built_in, answers.tasks.by_id):
-        for line in amiss:
-            warn(line)
+        warn(*amiss)
         raise typer.Exit(1)
-
-
-def _built_in(asked: GradeArguments, tasks: Selection) -> Answers:
-    """Make the submissions of the built-in systems."""
-    tasks = tasks.with_checks(warn)
-    offered = (item for name in asked.built_in for item in submissions_of(name, tasks.chosen))
-    submissions = [item for item in offered if asked.most is None or item.sample < asked.most]
-    folder = asked.out or RUNS / "-".join(asked.built_in)
-    if asked.out is None:
-        require_built_in(folder)
-    return Answers(tasks, submissions, folder, None)
-
-
-def _submitted(path: Path, asked: GradeArguments, tasks: Selection, sandbox: str) -> Answers:
-    """Read a file of submissions. Without --task, choose all tasks that have a submission."""
-    submitted = read_predictions(path, tasks.by_id) if holds_predictions(path) else read_submissions(path)
-    if not asked.task:
-        tasks = tasks.with_tiers_of(submitted, sandbox, staged)
-    require_known(path, submitted, tasks.by_id)
-    tasks = tasks.with_checks(warn, {item.task for item in submitted})
-    names = tasks.names
-    folder = asked.out or (path if path.is_dir() else RUNS / run_name(path.stem))
-    source, others = source_of(folder, path, submitted, merge=asked.out is not None)
-    if others:
-        warn(f"{folder}: also holds {counted(len(others), 'answer')} that {path} does not hold")
-    return Answers(tasks, [item for item in submitted if item.task in names], folder, source)
 
 
 def _graded(

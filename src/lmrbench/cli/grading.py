@@ -3,35 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
-from lmrbench.cli.terminal import progress, staged, warn
+from lmrbench.cli.terminal import warn
 from lmrbench.grading.grader import Grader
 from lmrbench.grading.plan import GradingPlan
 from lmrbench.grading.records import Grade
 from lmrbench.grading.selection import Selection
 from lmrbench.grading.selection import select as select_tasks
 from lmrbench.grading.speed import has_timed_inputs
-from lmrbench.runs.folder import UNVERIFIED, changed_tasks
+from lmrbench.progress import progress_bars, staged
+from lmrbench.runs.folder import changed_tasks, set_aside_message
 from lmrbench.runs.grading import grade_run, time_run
-from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 from lmrbench.sandbox.registry import open_pool
 from lmrbench.tasks.loading import suite_folders
-from lmrbench.tasks.model import Task, Tier
+from lmrbench.tasks.model import Task
 from lmrbench.tasks.selection import only
 from lmrbench.tasks.submission import Submission
 
-
-def select(
-    suite: Path | None,
-    patterns: Iterable[str] | None,
-    tier: Tier = "function",
-    fresh: int | None = None,
-    sandbox: str = DEFAULT_SANDBOX,
-    most: int | None = None,
-) -> Selection:
-    """Load a suite and choose tasks, with progress; see `lmrbench.grading.selection.select`."""
-    return select_tasks(staged, suite, patterns, tier, fresh, sandbox, most)
+# Load a suite and choose tasks, with progress.
+select = partial(select_tasks, staged)
 
 
 def select_one(suite: Path | None, name: str) -> Task:
@@ -49,29 +41,19 @@ def grade_with_progress(
     """Grade submissions into a run folder and yield the grades as they are made; see `grade_run`."""
     if folder.is_dir() and (changed := changed_tasks(folder, tasks.every)):
         warn(f"{folder}: these tasks changed after grading, so their grades are outdated: {', '.join(changed)}")
-    with Grader(tasks.by_id, plan) as grader, progress() as bars:
-        needed = {item.task for item in submissions}
-        goldens = bars.add_task("golden", total=len(needed) * len(grader.seeds))
+    with Grader(tasks.by_id, plan) as grader, progress_bars() as bars:
+        goldens = bars.add_task("golden", total=len({item.task for item in submissions}) * len(grader.seeds))
         bar = bars.add_task("submissions", total=len(submissions))
         for item in grade_run(
             folder=folder,
             submissions=submissions,
             grader=grader,
             observed=lambda *_: bars.advance(goldens),
-            set_aside=lambda count: warn_set_aside(folder, count),
+            set_aside=lambda count: warn(set_aside_message(folder, count)),
             source=source,
         ):
             bars.advance(bar)
             yield item
-
-
-def warn_set_aside(folder: Path, count: int) -> None:
-    """Warn that grades of a run folder were not made by this installation."""
-    grades = "1 grade was" if count == 1 else f"{count} grades were"
-    warn(
-        f"{folder}: {grades} not made by this installation, or changed since; moved to {UNVERIFIED}; the selected "
-        "answers are graded again"
-    )
 
 
 def time_with_progress(
@@ -83,7 +65,5 @@ def time_with_progress(
     if not due:
         warn("no task with timed inputs has a robust answer; there is no speed to measure")
     # With a single worker, nothing else runs during a measurement.
-    with open_pool(sandbox, suite_folders(tasks.suite), 1) as pool, staged("speed", len(due)) as (finished, _):
-        for item in time_run(folder, due, submissions, known, pool):
-            finished()
-            yield item
+    with open_pool(sandbox, suite_folders(tasks.suite), 1) as pool, progress_bars() as bars:
+        yield from bars.track(time_run(folder, due, submissions, known, pool), len(due), description="speed")

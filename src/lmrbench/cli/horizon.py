@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -11,26 +10,18 @@ from typer import Option
 
 from lmrbench.cli import options
 from lmrbench.cli.derived import with_options
-from lmrbench.cli.grading import select, warn_set_aside
-from lmrbench.cli.report import print_report, print_report_as_json
-from lmrbench.cli.terminal import say, staged, warn
-from lmrbench.errors import TaskError, UsageError
-from lmrbench.grading.draw import fresh_seed
-from lmrbench.grading.forging import fair_draw
+from lmrbench.cli.grading import select
+from lmrbench.cli.report import print_report
+from lmrbench.cli.terminal import say, warn
 from lmrbench.grading.plan import GradingPlan
-from lmrbench.grading.selection import Selection
-from lmrbench.models.settings import checked
+from lmrbench.models.settings import Settings, checked
+from lmrbench.progress import staged
+from lmrbench.report.adaptive import Budget
 from lmrbench.report.build import build
 from lmrbench.report.combine import together
-from lmrbench.report.horizon import Horizon, Outcome
-from lmrbench.report.measures.horizon import outcomes
-from lmrbench.runs.folder import GRADES, read_run
+from lmrbench.runs.folder import read_run, require_finished, set_aside_message
 from lmrbench.runs.places import RUNS, run_name
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
-from lmrbench.sandbox.registry import open_pool
-from lmrbench.tasks.loading import suite_folders
-from lmrbench.tasks.model import DrawId, Task
-from lmrbench.tasks.tiers.forensic import Drawn, deviation_pool
 
 
 @dataclass(frozen=True)
@@ -59,7 +50,7 @@ class HorizonArguments:
 
 @with_options
 def horizon(
-    settings: dict[str, Any],
+    settings: Annotated[dict[str, Any], Settings],
     asked: HorizonArguments,
     model: Annotated[
         str, Option("--model", "-m", metavar="MODEL", help="Model in Inspect's notation, such as openai/gpt-5.")
@@ -78,54 +69,23 @@ def horizon(
     agent's program failed are not counted, and the command exits with 4.
     """
     # Importing Inspect takes seconds.
-    from lmrbench.report.adaptive import Budget, measured
-    from lmrbench.solving.run import require_finished
-    from lmrbench.solving.starting import solve_with
+    from lmrbench.report.horizon_run import measure_horizon
 
     chosen = checked({**settings, "model": model, "setting": setting})
     folder = asked.out or RUNS / f"{run_name(chosen.name)}-horizon"
-    selection = select(asked.suite, asked.task)
-    papers = {task.paper.slug: task for task in reversed(selection.chosen) if task.files.deviations}
-    if not papers:
-        raise UsageError("none of these papers has a deviations.toml, so there are no forensic tasks")
-    plan = GradingPlan(sandbox=asked.sandbox, workers=asked.workers)
-
-    def is_fair(task: Task, draw: DrawId) -> bool:
-        try:
-            opened = open_pool(asked.sandbox, suite_folders(selection.suite), asked.workers)
-            with opened as pool, staged(f"{task.paper.slug}/{draw}", 1) as (_, advance):
-                fair_draw(task, deviation_pool(task), draw, pool, advance)
-        except (TaskError, UsageError) as error:
-            warn(f"{error}; a smaller draw is tried")
-            return False
-        return True
-
-    def answer(draws: Sequence[Drawn]) -> list[Outcome]:
-        made = select(asked.suite, [f"{task.paper.slug}/{draw}" for task, draw in draws], sandbox=asked.sandbox).chosen
-        known.extend(made)
-        run = solve_with(
-            settings=chosen,
-            prices=asked.prices,
-            tasks=Selection(tuple(known), made, selection.suite),
-            folder=folder,
-            plan=plan,
-            set_aside=lambda count: warn_set_aside(folder, count),
-        )
-        return outcomes(run.grades).get(chosen.name, [])
-
-    earlier = read_run(folder) if (folder / GRADES).exists() else None
-    before = outcomes(earlier.grades).get(chosen.name, []) if earlier else []
-    known = list(selection.with_tiers_of(earlier.submissions if earlier else (), asked.sandbox, staged).every)
-    budget = Budget(asked.tasks, asked.width, asked.batch)
-    for now in measured(chosen.name, before, papers, fresh_seed(), budget, is_fair, answer):
-        say(_line(now))
+    found = measure_horizon(
+        settings=chosen,
+        prices=asked.prices,
+        tasks=select(asked.suite, asked.task),
+        folder=folder,
+        plan=GradingPlan(sandbox=asked.sandbox, workers=asked.workers),
+        budget=Budget(asked.tasks, asked.width, asked.batch),
+        stages=staged,
+        warn=warn,
+        set_aside=lambda count: warn(set_aside_message(folder, count)),
+    )
+    for now in found:
+        say(f"{now.tasks} tasks: the horizon is {now.k50:.1f} changes, between {now.low:.1f} and {now.high:.1f}")
     run = read_run(folder)
-    if json:
-        print_report_as_json(build(together([run], asked.suite)))
-    else:
-        print_report(build(together([run], asked.suite)))
+    print_report(build(together([run], asked.suite)), json=json)
     require_finished(run)
-
-
-def _line(found: Horizon) -> str:
-    return f"{found.tasks} tasks: the horizon is {found.k50:.1f} changes, between {found.low:.1f} and {found.high:.1f}"

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
 from lmrbench.cli import options
+from lmrbench.cli.derived import with_options
 from lmrbench.cli.grading import select
-from lmrbench.cli.options import print_json
-from lmrbench.cli.terminal import progress, say, show
+from lmrbench.cli.terminal import print_json, say, show
 from lmrbench.errors import UsageError
-from lmrbench.interrupt import as_cancellation
 from lmrbench.judging.answers import answers_to_judge
+from lmrbench.judging.plan import JudgingPlan, judging_plan
 from lmrbench.models.settings import Settings
+from lmrbench.progress import progress_bars
 from lmrbench.report.sheets.judging import judges_costs, votes_facts, votes_sheets
 from lmrbench.runs.folder import JUDGEMENTS
 from lmrbench.text import counted
@@ -25,29 +26,14 @@ if TYPE_CHECKING:
 Models = Annotated[
     list[str] | None, Option("--model", "-m", metavar="MODEL", help="A judge in Inspect's notation. May be repeated.")
 ]
-Protocol = Annotated[
-    Literal["lmrbench", "paper"],
-    Option(help="paper: the conditions of the LMR-BENCH paper: whole files, its question, and temperature 0."),
-]
 
 
+@with_options
 def judge(
+    *,
     run: Annotated[Path, Argument(metavar="RUN", help="A run folder with submissions.jsonl.")],
     model: Models = None,
-    votes: Annotated[int, Option(min=1, help="Number of votes of each judge on each answer.")] = 1,
-    swap: Annotated[
-        bool, Option("--swap", help="Ask for each vote twice: reference first, and candidate first.")
-    ] = False,
-    evidence: Annotated[
-        bool, Option("--evidence", help="Tell the judge which cases failed, and why; needs grades.")
-    ] = False,
-    strip_comments: Annotated[
-        bool, Option("--strip-comments", help="Show the code without comments and docstrings.")
-    ] = False,
-    protocol: Protocol = "lmrbench",
-    temperature: Annotated[
-        float | None, Option(min=0, help="Sampling temperature [default: the provider's].", show_default=False)
-    ] = None,
+    asked: Annotated[dict[str, Any], JudgingPlan],
     prices: options.Prices = None,
     connections: Annotated[int, options.advanced(min=1, help="Maximum number of concurrent requests.")] = 10,
     retries: Annotated[
@@ -75,40 +61,27 @@ def judge(
         raise UsageError(f"{run}: there is no such run folder")
     tasks = select(suite, task)
     submissions, chosen = answers_to_judge(run, tasks.by_id, tasks.names)
-    from inspect_ai.model import GenerateConfig
+    plan = judging_plan(**asked)
+    # Importing Inspect takes seconds.
+    from lmrbench.judging.runs import require_judged
+    from lmrbench.judging.starting import judge_with
 
-    from lmrbench.judging import runs
-    from lmrbench.judging.asking import judging_plan
-    from lmrbench.models.opening import open_model, set_prices
-
-    if prices is not None:
-        set_prices(prices, judges[0])
-    plan = judging_plan(
-        votes=votes,
-        swap=swap,
-        evidence=evidence,
-        strip_comments=strip_comments,
-        protocol=protocol,
-        temperature=temperature,
-    )
-    settings = Settings(connections=connections, retries=retries, patience=patience)
-    models = [open_model(settings.model_copy(update={"model": name})) for name in judges]
-    with as_cancellation(), progress() as bars:
+    with progress_bars() as bars:
         bar = bars.add_task("votes", total=None)
-        judged = runs.judge_run(
+        judged = judge_with(
+            judges=judges,
+            settings=Settings(connections=connections, retries=retries, patience=patience),
+            prices=prices,
             folder=run,
             submissions=submissions,
             chosen=chosen,
             tasks=tasks.by_id,
-            models=models,
             plan=plan,
-            config=GenerateConfig(**settings.requests()),
-            connections=connections,
             planned=lambda done, total: bars.update(bar, completed=done, total=total),
             voted=lambda vote: bars.advance(bar),
         )
-    _print_votes(run, judged, [plan.name_of(item) for item in models], len(chosen), json)
-    runs.require_judged(run, judged)
+    _print_votes(run, judged, json)
+    require_judged(run, judged)
 
 
 def _judges(models: list[str]) -> list[str]:
@@ -120,15 +93,13 @@ def _judges(models: list[str]) -> list[str]:
     return models
 
 
-def _print_votes(run: Path, judged: Judged, names: list[str], answers: int, json: bool) -> None:
+def _print_votes(run: Path, judged: Judged, json: bool) -> None:
     from lmrbench.judging import ballots
 
-    found = list(ballots.shares(judged.judgements, [item.system for item in judged.unusable], names))
+    found = list(ballots.shares(judged.judgements, [item.system for item in judged.unusable], judged.judges))
     if json:
         print_json({"run": str(run), **votes_facts(found, judged.judgements)})
     else:
         show(*votes_sheets(found))
-        for line in judges_costs(found, names):
-            say(line)
-        on = f"{counted(len(judged.judgements), 'vote')} on {counted(answers, 'answer')}"
-        say(f"{on}; they are in {run / JUDGEMENTS}")
+        on = f"{counted(len(judged.judgements), 'vote')} on {counted(len(judged.submissions), 'answer')}"
+        say(*judges_costs(found, judged.judges), f"{on}; they are in {run / JUDGEMENTS}")

@@ -9,23 +9,21 @@ from typer import Argument, Option
 
 from lmrbench.cli import options
 from lmrbench.cli.grading import select_one
-from lmrbench.cli.options import print_json
-from lmrbench.cli.report import print_report, print_report_as_json
-from lmrbench.cli.terminal import console, say, show, warn
+from lmrbench.cli.report import print_report
+from lmrbench.cli.terminal import console, print_json, say, show, warn
 from lmrbench.errors import UsageError
 from lmrbench.files import write_whole
 from lmrbench.report.build import build
 from lmrbench.report.combine import together
 from lmrbench.report.findings import kept_since, split
-from lmrbench.report.headlines import headline_sheets
-from lmrbench.report.render.text import markdown
-from lmrbench.report.sheets.answers import choose, failure_facts, failures, verdict_line
+from lmrbench.report.headlines import in_markdown
+from lmrbench.report.sheets.answers import answer_facts, choose, failure_facts, failures, verdict_line
 from lmrbench.report.sheets.grading import failed_cases_sheet, failing_grades_sheet
 from lmrbench.runs.folder import read_run
 from lmrbench.runs.index import RunIndex
-from lmrbench.runs.places import RUNS, run_folders
+from lmrbench.runs.places import RUNS, read_runs, run_folders
 from lmrbench.tasks.loading import load_suite, suite_folder
-from lmrbench.text import counted, printable
+from lmrbench.text import counted
 
 
 def report(
@@ -67,13 +65,12 @@ def report(
     Several run folders are shown side by side. Samples without an answer, because a provider or an agent's program
     failed, are listed separately and omitted from the rates.
     """
-    findings = together([read_run(folder) for folder in run_folders(runs)], suite, labels or ())
+    findings = together(read_runs(runs), suite, labels or ())
     if since is not None:
         findings = kept_since(findings, options.day(since, "--since"))
     if cutoff is not None:
         findings = split(findings, options.day(cutoff, "--cutoff"))
-    for warning in findings.warnings:
-        warn(warning)
+    warn(*findings.warnings)
     made = build(findings)
     if html or csv or as_latex:
         from lmrbench.report.render.files import rendered
@@ -82,14 +79,10 @@ def report(
             write_whole(file, text.encode())
             if not (json or as_markdown):
                 say(f"{file}: written")
-    if json:
-        print_report_as_json(made)
-    elif as_markdown:
-        sheets = [*headline_sheets(made), *(made.sheets if full else ())]
-        lines = (*made.findings.conditions, *made.not_submitted)
-        print("\n".join([*map(markdown, sheets), *(f"{printable(line)}\n" for line in lines)]))
+    if as_markdown and not json:
+        print(in_markdown(made, full))
     else:
-        print_report(made, full)
+        print_report(made, full, json)
 
 
 def why(
@@ -124,14 +117,11 @@ def why(
     found = select_one(suite, task)
     answer = choose(held, found.id, system, sample)
     if json:
-        failed_cases = [case.model_dump(mode="json") for case in answer.grade.cases if case.verdict != "match"]
-        print_json({"grade": answer.grade.model_dump(mode="json", exclude={"cases"}), "failed_cases": failed_cases})
+        print_json(answer_facts(answer.grade))
         return
     from lmrbench.report.render.task import answer_parts
 
-    say(verdict_line(answer))
-    for warning in answer.grade.warnings:
-        say(f"  {warning}")
+    say(verdict_line(answer), *(f"  {warning}" for warning in answer.grade.warnings))
     print()
     show(failed_cases_sheet(answer.grade))
     if answer.submission is None:

@@ -1,9 +1,7 @@
-"""Options that several commands share, and output as JSON."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
-import json
-import sys
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -96,12 +94,3 @@ def day(text: str, option: str) -> date:
         return first_day(text)
     except ValueError as error:
         raise UsageError(f"{option}: {error}") from error
-
-
-def print_json(value: object) -> None:
-    """Print a value as indented JSON on standard output."""
-    text = json.dumps(value, indent=2, ensure_ascii=False)
-    if not text.isascii() and (sys.stdout.encoding or "").lower().replace("-", "") != "utf8":
-        text = json.dumps(value, indent=2)
-    # json.dumps does not escape all control characters.
-    print("".join(letter if letter.isprintable() or letter == "\n" else json.dumps(letter)[1:-1] for letter in text))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
@@ -11,21 +10,21 @@ from typer import Argument, Option
 from lmrbench.cli import options
 from lmrbench.cli.grading import select
 from lmrbench.cli.lazy import group
-from lmrbench.cli.terminal import progress, say, warn
+from lmrbench.cli.terminal import say, warn
 from lmrbench.errors import UsageError
-from lmrbench.files import locked
+from lmrbench.judging.adjudication import adjudicate_file
 from lmrbench.judging.answers import answers_to_label
-from lmrbench.judging.documents import document
-from lmrbench.judging.labels import adjudicated, disputed, read_labels, write_labels
+from lmrbench.judging.documents import documents
+from lmrbench.judging.labels import read_labels, write_labels
 from lmrbench.judging.sheets import (
     blinded,
     items_folder,
     read_keys,
     read_scale,
     read_sheets,
-    write_disputed,
     write_export,
 )
+from lmrbench.progress import progress_bars
 from lmrbench.runs.places import run_folders
 from lmrbench.text import counted
 
@@ -64,28 +63,23 @@ def annotate(
     resumes. DIR/labels.jsonl is always up to date, for `lmrbench labels`, `analyse agreement`, `report` and
     `view --labels`. Ctrl-C ends the server.
     """
-    from lmrbench.web.annotation.app import Annotation, application
-    from lmrbench.web.annotation.queues import check_annotators, conditions, draw_queues, items_of, read_known
-    from lmrbench.web.annotation.store import LEAD, open_store
+    from lmrbench.web.annotation.app import application
+    from lmrbench.web.annotation.opening import open_annotation
+    from lmrbench.web.annotation.queues import check_annotators
+    from lmrbench.web.annotation.store import LEAD
     from lmrbench.web.serving import listening, serve
 
     check_annotators(annotator, overlap)
-    selection = select(suite, task)
-    tasks = selection.by_id
-    answers, chosen = answers_to_label(run_folders(runs), tasks, selection.names)
-    known = read_known(calibration, answers, tasks) if calibration else {}
-    items = items_of({answer: answers[answer] for answer in chosen}, known, seed)
-    asked = conditions(annotator, overlap, seed, items, answers, chosen, known, tasks)
-    queues = draw_queues(items, annotator, overlap, seed)
-    calibrations = {name for name, item in items.items() if item.known}
-    with locked(to), closing(open_store(to, asked, queues, calibrations)) as store, listening(host, port) as server:
-        annotation = Annotation(to, store, items, tasks)
+    tasks = select(suite, task)
+    opened = open_annotation(to, run_folders(runs), tasks, annotator, overlap, seed, calibration)
+    with opened as annotation, listening(host, port) as server:
         if server.names == ["*"]:
             warn("this server has no TLS: its traffic shows the links below, and anyone with a link can label")
-        counts = f"{counted(len(items) - len(calibrations), 'answer')}, {len(calibrations)} calibration items"
+        known = sum(item.known is not None for item in annotation.items.values())
+        counts = f"{counted(len(annotation.items) - known, 'answer')}, {known} calibration items"
         say(f"{server.address}: {counts}, in {to}")
         say("Give each annotator only their own link. Ctrl-C ends the server; the same command resumes.")
-        for name, token in store.tokens().items():
+        for name, token in annotation.store.tokens().items():
             say(f"{'who leads' if name == LEAD else name}: {server.address}/enter/{token}")
         serve(application(annotation, server.names), server)
 
@@ -112,12 +106,9 @@ def export_sheet(
     known = selection.by_id
     answers, chosen = answers_to_label(run_folders(runs), known, selection.names)
     items = blinded(chosen, seed)
-    with progress() as bars:
-        documents = {
-            name: document(name, known[answer.task], answers[answer])
-            for name, answer in bars.track(items.items(), description="items")
-        }
-    write_export(out, key, items, documents, annotator)
+    with progress_bars() as bars:
+        texts = dict(bars.track(documents(items, known, answers), len(items), description="items"))
+    write_export(out, key, items, texts, annotator)
     where = f"{out} to fill in, {folder} to read; {key} maps items to systems, keep it from annotators"
     say(f"{counted(len(items), 'item')}: {where}")
 
@@ -169,16 +160,8 @@ def adjudicate(
     Answers without such a category, or called CC by one annotator and LI by another, are disputed. They are written to
     a sheet, OUT-disputed.csv, for a third person, and read with --decisions.
     """
-    if out.exists() and out.samefile(file):
-        raise UsageError(f"{out}: is the file of labels; name another file with --out")
-    found, items = read_labels([file]), read_keys(key)
-    open_ = disputed(found)
-    decided = read_sheets([decisions], items)[0] if decisions else []
-    verdicts = adjudicated(found, decided)
-    sheet = decisions or out.with_name(f"{out.stem}-disputed.csv")
-    if open_ and not decisions:
-        write_disputed(sheet, items, open_)
-    write_labels(out, verdicts)
-    say(f"{counted(len(verdicts), 'verdict')} in {out}")
-    if left := len(open_) - len({item.answer for item in decided}):
+    found = adjudicate_file(file, key, out, decisions)
+    say(f"{counted(found.verdicts, 'verdict')} in {out}")
+    if left := found.undecided:
+        sheet = found.sheet
         say(f"{left} disputed answers are undecided; have a third person fill in {sheet} and name it with --decisions")

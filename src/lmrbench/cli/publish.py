@@ -10,20 +10,17 @@ from typer import Argument, Option
 
 from lmrbench.cli import options
 from lmrbench.cli.grading import grade_with_progress, select
-from lmrbench.cli.terminal import say, show, staged, warn
-from lmrbench.errors import RecordError
+from lmrbench.cli.terminal import say, show, warn
 from lmrbench.grading.plan import GradingPlan
 from lmrbench.grading.records import Result, not_submitted
 from lmrbench.integrations.registry import EXPORTERS, WITH_GOLDENS, exporter
+from lmrbench.progress import progress_bars, staged
 from lmrbench.report.sheets.grading import missing_lines, verification_sheets
 from lmrbench.report.sheets.suite import tiers_warning
-from lmrbench.runs.folder import drawn_seeds, read_run, require_known
 from lmrbench.runs.pack import read_pack, write_pack
-from lmrbench.runs.places import run_folders, seeds_of
-from lmrbench.runs.verify import begin, compare_claims, end
+from lmrbench.runs.verify import begin, compare_claims, end, require_gradable, seeds_to_verify
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 from lmrbench.sandbox.registry import executor_of
-from lmrbench.tasks.loading import load_suite, suite_folder
 from lmrbench.tasks.model import Inputs
 from lmrbench.text import counted
 
@@ -32,11 +29,7 @@ def export(
     patterns: Annotated[list[str], Argument(metavar="TASK...", help=f"{options.PATTERN_HELP.partition(';')[0]}.")],
     to: Annotated[
         Path,
-        Option(
-            "--to",
-            metavar="PATH",
-            help="The folder to write, or the file for a format of one file.",
-        ),
+        Option("--to", metavar="PATH", help="The folder to write, or the file for a format of one file."),
     ],
     inputs: Annotated[
         Inputs, Option(help="What is shown: full (the masked repository), paper+file, or paper.")
@@ -64,9 +57,9 @@ def export(
     tasks = select(suite, patterns, tier, fresh).chosen
     if warning := tiers_warning(tasks, "do not give these files to solvers of the same papers' tasks of another tier"):
         warn(warning)
-    with staged("tasks", len(tasks)) as (finished, _):
-        for place in write(tasks, to, inputs, **({"goldens": True} if goldens else {})):
-            finished()
+    written = write(tasks, to, inputs, **({"goldens": True} if goldens else {}))
+    with progress_bars() as bars:
+        for place in bars.track(written, len(tasks), description="tasks"):
             say(str(place) if place != to else f"{counted(len(tasks), 'task')} in {to}")
 
 
@@ -81,19 +74,12 @@ def site(
     no server and load nothing from elsewhere. Tiers, and runs of other suites, other versions or another way of
     grading, are on separate boards. The same runs give the same site.
     """
-    from lmrbench.web.site.boards import boards_of
-    from lmrbench.web.site.data import named, site_of
-    from lmrbench.web.site.pages import pages
-    from lmrbench.web.site.writing import require_place, write_site
+    from lmrbench.web.site.building import build_site
 
-    require_place(to)
-    found = named([read_run(folder) for folder in run_folders(runs)])
-    if len({item.way for item in found}) > 1:
+    built = build_site(to, runs, suite)
+    if built.ways > 1:
         warn("these runs are of different suites or versions, or were graded differently; they are on separate boards")
-    made = site_of(found, boards_of(found, suite), {item.id: item for item in load_suite(suite_folder(suite))})
-    files = pages(made)
-    write_site(to, files)
-    say(f"{to}: {counted(len(made.boards), 'board')}, {counted(len(files), 'file')}; index.html is the leaderboard")
+    say(f"{to}: {counted(built.boards, 'board')}, {counted(built.files, 'file')}; index.html is the leaderboard")
 
 
 def submit(
@@ -136,13 +122,9 @@ def verify(
     found = read_pack(pack)
     submissions = list(found.submissions)
     tasks = select(suite, None).with_tiers_of(submissions, sandbox, staged)
-    known = tasks.by_id
-    require_known(pack, submissions, known)
-    if unchecked := [item.task for item in submissions if not known[item.task].files.check]:
-        raise RecordError(f"{pack}: {unchecked[0]} has no check and can't be graded")
+    require_gradable(pack, submissions, tasks.by_id)
     begin(found, to)
-    fresh = (len(drawn_seeds(to)) or 1) if seed is None else None
-    seeds = seeds_of(to, seed, fresh)
+    seeds = seeds_to_verify(to, seed)
     plan = GradingPlan(
         seeds, fresh_seeds=seed is None, sandbox=sandbox, executor=where, workers=workers, isolate=isolate
     )
@@ -153,8 +135,7 @@ def verify(
     if result.suite_digest != result.claimed_suite_digest:
         warn(f"{pack}: was graded under another version of the suite, which may be why verdicts differ")
     names = {item.id for item in tasks.chosen if item.files.check}
-    for line in missing_lines(not_submitted(results, names), len(names)):
-        say(line)
+    say(*missing_lines(not_submitted(results, names), len(names)))
     drawn = f"seed {', '.join(map(str, seeds))}, {'drawn for this' if seed is None else 'as given'}"
     say(f"{result.differ} of {result.answers} verdicts differ from what was claimed ({drawn}); the run is in {to}")
     if result.differ:

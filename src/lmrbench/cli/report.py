@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from pydantic_core import to_jsonable_python
 
-from lmrbench.cli.options import print_json
-from lmrbench.cli.terminal import say, show
+from lmrbench.cli.terminal import print_json, say, show
 from lmrbench.report.build import Report
-from lmrbench.report.headlines import conclusions, headline_sheets
-from lmrbench.text import counted
+from lmrbench.report.headlines import conclusions, grades_line, headline_sheets
 
 
-def print_report(made: Report, full: bool = False) -> None:
-    """Print one row per system and what may be concluded from it; in full, also all other tables."""
+def print_report(made: Report, full: bool = False, json: bool = False) -> None:
+    """Print one row per system and what may be concluded from it.
+
+    Args:
+        made: The report.
+        full: Also print all other tables.
+        json: Instead, print the numbers of all tables, and the records behind them.
+    """
+    if json:
+        print_json(to_jsonable_python(made.numbers))
+        return
     show(*headline_sheets(made), *(made.sheets if full else ()))
-    for line in (*conclusions(made), *(made.not_submitted if full else ())):
-        say(line)
-    folders = " ".join(map(str, made.findings.folders))
-    conditions = "; ".join(made.findings.conditions)
-    say(f"{counted(len(made.findings.grades), 'grade')} in {folders}{conditions and f' ({conditions})'}")
+    say(*conclusions(made), *(made.not_submitted if full else ()), grades_line(made))
     if not full:
         say("`lmrbench report RUN --full` prints all tables; `lmrbench why RUN` lists the failures.")
-
-
-def print_report_as_json(made: Report) -> None:
-    """Print the numbers of all tables, and the records behind them."""
-    print_json(to_jsonable_python(made.numbers))

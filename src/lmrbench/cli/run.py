@@ -4,35 +4,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from typer import Option
 
 from lmrbench.cli import options
 from lmrbench.cli.derived import with_options
-from lmrbench.cli.grading import grade_with_progress, select, warn_set_aside
-from lmrbench.cli.report import print_report, print_report_as_json
-from lmrbench.cli.terminal import say, show, staged, warn
+from lmrbench.cli.grading import grade_with_progress, select
+from lmrbench.cli.report import print_report
+from lmrbench.cli.terminal import say, show, warn
 from lmrbench.errors import LmrbenchError, UsageError
 from lmrbench.grading.plan import GradingPlan
-from lmrbench.grading.searching import SYSTEM, searched
 from lmrbench.grading.selection import Selection
-from lmrbench.grading.systems import BuiltIn, submissions_of
 from lmrbench.models.settings import Settings, checked
+from lmrbench.progress import staged
 from lmrbench.report.build import build
 from lmrbench.report.combine import together
 from lmrbench.report.measures.progress import first_right, first_right_sheets
-from lmrbench.runs.folder import SUBMISSIONS, read_run, read_submissions, write_submissions
-from lmrbench.runs.places import RUNS, folders_of_models, run_name
+from lmrbench.runs.answers import answers_without_model
+from lmrbench.runs.folder import Run, read_run, require_finished, set_aside_message
+from lmrbench.runs.places import RUNS, folder_of_model
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
-from lmrbench.sandbox.registry import open_pool
-from lmrbench.tasks.loading import suite_folders
-from lmrbench.tasks.submission import Answer, Submission
-from lmrbench.tasks.tiers.forensic import is_forensic
-
-if TYPE_CHECKING:
-    from lmrbench.runs.folder import Run
 
 
 @dataclass(frozen=True)
@@ -63,7 +56,7 @@ class RunArguments:
 
 @with_options
 def run(
-    settings: dict[str, Any],
+    settings: Annotated[dict[str, Any], Settings],
     asked: RunArguments,
     model: Annotated[
         list[str] | None,
@@ -101,8 +94,10 @@ def run(
     failures: list[LmrbenchError] = []
     for name in models:
         try:
-            done.append(_solved(checked({**settings, "model": name}), asked, _folder(name, models, settings, asked)))
-            _require_finished(done[-1])
+            chosen = checked({**settings, "model": name})
+            folder = folder_of_model(name, models, chosen.setting, chosen.system, asked.out)
+            done.append(_solved(chosen, asked, folder))
+            require_finished(done[-1])
         except LmrbenchError as error:
             failures.append(error)
             if len(models) > 1:
@@ -115,36 +110,20 @@ def run(
         raise typer.Exit(failures[0].exit_code)
 
 
-def _folder(model: str, models: list[str], settings: dict[str, Any], asked: RunArguments) -> Path:
-    if asked.out is not None and len(models) == 1:
-        return asked.out
-    if settings.get("system"):
-        return RUNS / run_name(settings["system"])
-    return (asked.out or RUNS) / folders_of_models(models, settings["setting"])[model]
-
-
 def _print(done: list[Run], asked: RunArguments, no_report: bool, json: bool) -> None:
-    if json:
-        print_report_as_json(build(together(done, asked.suite)))
-    elif no_report:
+    if no_report and not json:
         for item in done:
             if item.grades:
                 show(*first_right_sheets(first_right(item.snapshots)))
                 passed = sum(grade.correct for grade in item.grades)
                 say(f"{passed} of {len(item.grades)} answers pass; the run is in {item.folder}")
-    elif any(item.grades for item in done):
-        print_report(build(together(done, asked.suite)))
-
-
-def _require_finished(run: Run) -> None:
-    # Importing Inspect takes seconds.
-    from lmrbench.solving.run import require_finished
-
-    require_finished(run)
+    elif json or any(item.grades for item in done):
+        print_report(build(together(done, asked.suite)), json=json)
 
 
 def _solved(settings: Settings, asked: RunArguments, folder: Path) -> Run:
     """Let a model solve every task, and return its run."""
+    # Importing Inspect takes seconds.
     from lmrbench.solving.starting import solve_with
 
     return solve_with(
@@ -153,7 +132,7 @@ def _solved(settings: Settings, asked: RunArguments, folder: Path) -> Run:
         tasks=_tasks(asked),
         folder=folder,
         plan=_plan(asked),
-        set_aside=lambda count: warn_set_aside(folder, count),
+        set_aside=lambda count: warn(set_aside_message(folder, count)),
     )
 
 
@@ -173,24 +152,7 @@ def _built_ins(given: dict[str, Any], asked: RunArguments) -> Run:
         raise UsageError(f"--{unused[0].replace('_', '-')} needs --model")
     tasks = _tasks(asked)
     folder = asked.out or RUNS / "built-in"
-    submissions = _searched(asked, tasks, folder)
-    systems: tuple[BuiltIn, ...] = ("golden", "mask", "nearest")
-    submissions += [item for system in systems for item in submissions_of(system, tasks.chosen)]
+    submissions = answers_without_model(folder, tasks, asked.sandbox, asked.workers, staged)
     made = grade_with_progress(folder, submissions, tasks, replace(_plan(asked), shared=True))
     grades = {item.answer: item for item in made}
     return replace(read_run(folder), grades=tuple(grades[item.answer] for item in submissions))
-
-
-def _searched(asked: RunArguments, tasks: Selection, folder: Path) -> list[Submission]:
-    """Return the answers of `search` to the forensic tasks. Those that the folder holds are not searched for again."""
-    due = {Answer(SYSTEM, task.id, 0): task for task in tasks.chosen if is_forensic(task.id)}
-    earlier = read_submissions(folder) if (folder / SUBMISSIONS).exists() else []
-    found = [item for item in earlier if due.pop(item.answer, None)]
-    if due:
-        opened = open_pool(asked.sandbox, suite_folders(tasks.suite), asked.workers)
-        with opened as pool, staged("search", len(due)) as (finished, advance):
-            for item in searched(tuple(due.values()), pool, advance):
-                write_submissions(folder, [item])
-                found.append(item)
-                finished()
-    return found

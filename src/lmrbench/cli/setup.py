@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal
@@ -12,20 +13,15 @@ from typer import Argument, Option
 from lmrbench.cli import options
 from lmrbench.cli.grading import select
 from lmrbench.cli.lazy import group
-from lmrbench.cli.options import print_json
-from lmrbench.cli.terminal import progress, say, show, staged, warn
-from lmrbench.errors import SandboxError, SourceError, UsageError
+from lmrbench.cli.terminal import print_json, say, show, warn
+from lmrbench.errors import UsageError
+from lmrbench.progress import Finished, progress_bars, staged
 from lmrbench.report.sheets import setup as tables
 from lmrbench.sandbox.doctor import diagnose
 from lmrbench.sandbox.registry import PREFERRED, sandbox_names
-from lmrbench.sandbox.venvs import build as build_environment
-from lmrbench.sandbox.venvs import unmet_requirements
-from lmrbench.solving.papers import FETCHED, PaperError, add, fetched
-from lmrbench.solving.papers import fetch as fetch_paper
-from lmrbench.tasks.model import Paper, Task
-from lmrbench.tasks.sources.fetch import fetch as fetch_source
-from lmrbench.tasks.sources.origin import Tree, is_fetched
-from lmrbench.text import counted
+from lmrbench.sandbox.venvs import build_environments
+from lmrbench.solving.papers import add, fetch_papers, fetched_forms
+from lmrbench.tasks.sources.fetch import fetch_sources
 
 env = group("Build environments for papers with requirements of their own.")
 images = group("Build, list and remove the images that --sandbox docker grades in.")
@@ -42,9 +38,7 @@ def doctor(json: options.Json = False) -> None:
         print_json([asdict(item) for item in diagnoses])
     else:
         show(tables.sandboxes_sheet(diagnoses))
-        for item in diagnoses:
-            if not item.works:
-                say(f"{item.name}: {item.reason}" + (f". What to do: {item.advice}" if item.advice else ""))
+        say(*tables.advice_lines(diagnoses))
     if not any(item.works for item in diagnoses if item.name in PREFERRED):
         raise typer.Exit(1)
 
@@ -57,28 +51,7 @@ def fetch(patterns: options.Papers = None, suite: options.Suite = None) -> None:
 
     Exits with 1 if a download failed.
     """
-    trees = {
-        tree.source.key: tree
-        for task in select(suite, patterns).chosen
-        if isinstance(tree := task.files.repository, Tree)
-    }
-    if not trees:
-        say("every repository of these tasks comes with the suite")
-    failed = False
-    for tree in trees.values():
-        name, source = tree.folder.name, tree.source
-        if is_fetched(source):
-            say(f"{name}: {source} is here")
-            continue
-        try:
-            with staged() as (_, advance):
-                fetch_source(source, lambda done, total, name=str(source): advance(name, done, total))  # type: ignore[misc]
-            say(f"{name}: {source}, {counted(len(tree.places), 'file')}")
-        except SourceError as error:
-            warn(f"{name}: {error}")
-            failed = True
-    if failed:
-        raise typer.Exit(1)
+    _print_each(fetch_sources(select(suite, patterns).chosen, staged))
 
 
 @env.command("build")
@@ -91,18 +64,7 @@ def build_env(patterns: options.Papers = None, suite: options.Suite = None) -> N
 
     An environment that is incomplete is built again. Exits with 1 if one could not be built.
     """
-    failed: set[tuple[str, ...]] = set()
-    for paper in _papers(select(suite, patterns).chosen):
-        if not unmet_requirements(paper.requirements):
-            say(f"{paper.slug}: the packages of this installation meet its requirements")
-        elif paper.requirements not in failed:
-            try:
-                say(f"{paper.slug}: {build_environment(paper.requirements)}")
-            except SandboxError as error:
-                warn(f"{paper.slug}: {error}")
-                failed.add(paper.requirements)
-    if failed:
-        raise typer.Exit(1)
+    _print_each(build_environments(select(suite, patterns).papers))
 
 
 @images.command("build")
@@ -147,21 +109,14 @@ def prune_images(suite: options.Suite = None) -> None:
     """Remove the images that no task of a suite needs with the current packages."""
     from lmrbench.sandbox.backends import images as docker
 
-    client = docker.connect()
-    kept = {docker.tag_of(client, *item) for item in docker.needed(select(suite, None).chosen)}
-    for image in docker.images(client):
-        if image.tag not in kept:
-            docker.remove(client, image.tag)
-            say(f"removed {image.tag}")
+    for tag in docker.prune(docker.connect(), select(suite, None).chosen):
+        say(f"removed {tag}")
 
 
 @papers.command("list")
 def list_papers(suite: options.Suite = None, json: options.Json = False) -> None:
     """List the suite's papers and the forms that were fetched."""
-    found = {
-        paper: {form: copy for form in FETCHED if (copy := fetched(paper, form))}
-        for paper in _papers(select(suite, None).chosen)
-    }
+    found = fetched_forms(select(suite, None).papers)
     if json:
         print_json(tables.papers_facts(found))
     else:
@@ -169,7 +124,7 @@ def list_papers(suite: options.Suite = None, json: options.Json = False) -> None
 
 
 @papers.command("fetch")
-def fetch_papers(
+def download_papers(
     patterns: options.Papers = None,
     form: Annotated[
         Literal["pdf", "latex"], Option(help="Form of the paper; latex (arXiv's source) preserves formulas.")
@@ -180,20 +135,8 @@ def fetch_papers(
 
     Exits with 1 if a download failed.
     """
-    failed = False
-    with progress() as bars:
-        for paper in bars.track(_papers(select(suite, patterns).chosen), description="papers"):
-            if fetched(paper, form):
-                say(f"{paper.slug}: is here")
-                continue
-            try:
-                copy = fetch_paper(paper, form)
-                say(f"{paper.slug}: {copy.bytes:,} bytes from {copy.url}")
-            except PaperError as error:
-                warn(str(error))
-                failed = True
-    if failed:
-        raise typer.Exit(1)
+    with progress_bars() as bars:
+        _print_each(fetch_papers(bars.track(select(suite, patterns).papers, description="papers"), form))
 
 
 @papers.command("add")
@@ -203,12 +146,18 @@ def add_paper(
     suite: options.Suite = None,
 ) -> None:
     """Copy a paper from a file into the cache instead of downloading it."""
-    found = _papers(select(suite, [paper]).chosen)
+    found = select(suite, [paper]).papers
     if len(found) != 1:
         raise UsageError(f"{paper!r} names {len(found)} papers: {', '.join(item.slug for item in found)}; name one")
     form, copy = add(found[0], file)
     say(f"{found[0].slug}: {copy.bytes:,} bytes of {form} from {file}")
 
 
-def _papers(tasks: tuple[Task, ...]) -> list[Paper]:
-    return list(dict.fromkeys(task.paper for task in tasks))
+def _print_each(found: Iterable[Finished]) -> None:
+    """Print what became of each piece of work. Exits with 1 after the last one if one failed."""
+    failed = False
+    for item in found:
+        (warn if item.failed else say)(item.text)
+        failed = failed or item.failed
+    if failed:
+        raise typer.Exit(1)

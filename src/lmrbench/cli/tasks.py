@@ -11,15 +11,13 @@ from lmrbench.authoring.audit.certificate import read_certificate
 from lmrbench.authoring.overview import suite_page
 from lmrbench.cli import options
 from lmrbench.cli.grading import select, select_one
-from lmrbench.cli.options import print_json
-from lmrbench.cli.terminal import console, say, show, warn
+from lmrbench.cli.terminal import console, print_json, say, show, warn
 from lmrbench.errors import UsageError
 from lmrbench.report.render.task import task_facts, task_parts
 from lmrbench.report.sheets.suite import summary as summarized
 from lmrbench.report.sheets.suite import tasks_facts, tasks_sheet, tiers_line, tiers_warning
-from lmrbench.runs.submissions import collected, exported_workspaces, put
+from lmrbench.runs.submissions import collect_into
 from lmrbench.tasks.loading import load_facts
-from lmrbench.text import counted
 
 
 def list_tasks(
@@ -109,21 +107,7 @@ def collect(
     sample. Workspaces in which nothing was filled in are left out; if there are no others, the file stays as it is and
     the command exits with 2.
     """
-    exported = [] if task else exported_workspaces(path)
-    filled_in = []
-    for folder in exported or [path]:
-        found = select_one(suite, task or "/".join(folder.resolve().parts[-2:]))
-        answer = collected(found, folder, system, sample)
-        for warning in answer.warnings:
-            warn(warning)
-        if answer.untouched:
-            warn(f"{folder}: the masked functions are as they were exported; left out")
-        else:
-            filled_in.append(answer.submission)
-    if not filled_in:
-        what = f"none of {counted(len(exported), 'workspace')} was" if exported else "nothing was"
-        raise UsageError(f"{path}: {what} filled in; nothing was written to {to}")
-    replaced = put(to, filled_in)
+    filled_in, replaced = collect_into(to, path, lambda name: select_one(suite, name), task, system, sample, warn)
     for item in filled_in:
         done = f"replaced in {to}; use --sample to keep both" if item.answer in replaced else f"appended to {to}"
         say(f"{item.task} of {item.system} {done}")

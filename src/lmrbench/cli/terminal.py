@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from contextlib import contextmanager, nullcontext
 from io import TextIOWrapper
 from typing import TYPE_CHECKING
 
-from lmrbench.progress import is_quiet, lines_of_progress
 from lmrbench.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from rich.console import Console
-    from rich.progress import Progress
 
     from lmrbench.report.render.tables import Sheet
 
@@ -47,58 +43,22 @@ def show(*sheets: Sheet | None) -> None:
             show_on(item, out)
 
 
-@contextmanager
-def progress() -> Iterator[Progress]:
-    """Show bars on standard error, which vanish when they are done; without a terminal, print a line now and then.
-
-    With --quiet nothing is shown.
-    """
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    out = console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    bars = Progress(*columns, console=out, transient=True, disable=is_quiet() or not out.is_terminal)
-
-    def line() -> str:
-        going = [task for task in bars.tasks if task.total is not None and task.completed < task.total]
-        return printable(", ".join(f"{task.description} {task.completed:g} of {task.total:g}" for task in going))
-
-    with nullcontext() if out.is_terminal else lines_of_progress(line), bars:
-        yield bars
+def print_json(value: object) -> None:
+    """Print a value as indented JSON on standard output."""
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    if not text.isascii() and (sys.stdout.encoding or "").lower().replace("-", "") != "utf8":
+        text = json.dumps(value, indent=2)
+    # json.dumps does not escape all control characters.
+    print("".join(letter if letter.isprintable() or letter == "\n" else json.dumps(letter)[1:-1] for letter in text))
 
 
-@contextmanager
-def staged(
-    what: str = "", total: int | None = None
-) -> Iterator[tuple[Callable[[], None], Callable[[str, int, int | None], None]]]:
-    """Show a bar for some items, and one for the stage that the current item is in.
-
-    Args:
-        what: The name of the items; "" for a single piece of work.
-        total: The number of items.
-
-    Yields:
-        A function to call when an item is done, and one to call with a stage, the amount done in it, and its total.
-    """
-    with progress() as bars:
-        items = bars.add_task(what, total=total) if what else None
-        stages = bars.add_task("", total=None)
-
-        def finished() -> None:
-            if items is not None:
-                bars.advance(items)
-
-        def advance(stage: str, done: int, total: int | None) -> None:
-            bars.update(stages, description=stage, completed=done, total=total)
-
-        yield finished, advance
+def say(*lines: str) -> None:
+    """Print lines on standard output."""
+    for line in lines:
+        print(printable(line))
 
 
-def say(text: str) -> None:
-    """Print one line on standard output."""
-    print(printable(text))
-
-
-def warn(text: str) -> None:
-    """Print a message on standard error. Further lines are indented, so that no quoted text looks like a message."""
-    print(f"lmrbench: {printable(text, lines=True)}".replace("\n", "\n    "), file=sys.stderr)
+def warn(*messages: str) -> None:
+    """Print messages on standard error. Further lines are indented, so that no quoted text looks like a message."""
+    for text in messages:
+        print(f"lmrbench: {printable(text, lines=True)}".replace("\n", "\n    "), file=sys.stderr)

@@ -25,20 +25,22 @@ from lmrbench.grading.compare import compare, margin
 from lmrbench.grading.experiments import Metrics, decisive, flat, logs_of
 from lmrbench.grading.observe import reference_outputs
 from lmrbench.grading.signatures import signed, verified
-from lmrbench.records import Record
+from lmrbench.progress import Advance
+from lmrbench.records import Record, grouped
 from lmrbench.sandbox.inside.encoding import decode
 from lmrbench.sandbox.protocol import WorkerPool
 from lmrbench.tasks.bounds import Bounds
 from lmrbench.tasks.model import Draw, DrawId, Task
 from lmrbench.tasks.tiers.forensic import (
     DeviationPool,
+    Drawn,
     changed,
     chosen,
     deviation_pool,
     forensic_task,
     pool_digest,
 )
-from lmrbench.tasks.tiers.logged import EXPERIMENT, PUBLISHED_SEEDS, published_check
+from lmrbench.tasks.tiers.logged import EXPERIMENT, PUBLISHED_SEEDS, RESULTS, published_check
 from lmrbench.tasks.workspace import third_party_imports
 
 # Logs differ if they are this many tolerances apart.
@@ -48,8 +50,6 @@ MOST_ATTEMPTS = 100
 MOST_RUNS = 1000
 # The largest share of the tolerance of a forensic task that two threads may take.
 MOST_OF_TOLERANCE = 0.1
-
-Advance = Callable[[str, int, int], None]
 
 
 def forged(task: Task, wanted: DrawId, workers: WorkerPool, advance: Advance = lambda *_: None) -> Task:
@@ -78,6 +78,13 @@ def logged_results(task: Task, workers: WorkerPool) -> str:
     outputs = reference_outputs([logging], [0], workers)[task.id, 0]
     values = (decode(item)[EXPERIMENT] for item in outputs.observations)
     return json.dumps(dict(zip(map(str, PUBLISHED_SEEDS), values, strict=True)), indent=1) + "\n"
+
+
+def write_results(task: Task, workers: WorkerPool) -> Path:
+    """Write the logged results of a task's reference to results.json in the paper's folder, and return the file."""
+    file = task.folder / RESULTS
+    write_whole(file, logged_results(task, workers).encode())
+    return file
 
 
 def fair_draw(
@@ -146,34 +153,35 @@ class AuditedDraw(Record):
 
 
 def audited_draws(
-    task: Task, draws: Sequence[DrawId], workers: WorkerPool, advance: Advance = lambda *_: None
+    draws: Iterable[Drawn], workers: WorkerPool, advance: Advance = lambda *_: None
 ) -> Iterator[AuditedDraw]:
-    """Audit draws of a paper: the published draw if there is one, and the first fair draw otherwise.
+    """Audit draws of papers: the published draw if there is one, and the first fair draw otherwise.
 
     Args:
-        task: any task of the paper.
-        draws: the draws.
+        draws: the draws, which are audited paper by paper.
         workers: the workers that run the programs.
         advance: see `forged`.
 
     Raises:
         TaskError: for one of them no draw is fair.
     """
-    pool = deviation_pool(task)
-    laboratory = _Laboratory(task, pool, workers, advance)
-    published = {draw.id: draw for draw in pool.draws}
-    for wanted in draws:
-        known = published.get(wanted) or _fair_draw(laboratory, wanted, lambda draw, why: None)
-        names = frozenset(chosen(task, pool, known))
-        search = laboratory.search(names)
-        draw = known.model_copy(update={"deviations": tuple(sorted(names)), "witness": search.runs})
-        yield AuditedDraw(
-            task=f"{task.paper.slug}/{wanted}",
-            draw=draw,
-            sharing=laboratory.sharing(names),
-            unfair=search.unfair,
-            margin=laboratory.margin_of_threads(names),
-        )
+    for of_paper in grouped(draws, lambda item: item[0].id).values():
+        task = of_paper[0][0]
+        pool = deviation_pool(task)
+        laboratory = _Laboratory(task, pool, workers, advance)
+        published = {draw.id: draw for draw in pool.draws}
+        for _, wanted in of_paper:
+            known = published.get(wanted) or _fair_draw(laboratory, wanted, lambda draw, why: None)
+            names = frozenset(chosen(task, pool, known))
+            search = laboratory.search(names)
+            draw = known.model_copy(update={"deviations": tuple(sorted(names)), "witness": search.runs})
+            yield AuditedDraw(
+                task=f"{task.paper.slug}/{wanted}",
+                draw=draw,
+                sharing=laboratory.sharing(names),
+                unfair=search.unfair,
+                margin=laboratory.margin_of_threads(names),
+            )
 
 
 class Effect(Record):

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
 from lmrbench.errors import UsageError
 from lmrbench.grading.forging import forged
+from lmrbench.progress import Stages
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 from lmrbench.sandbox.registry import open_pool
 from lmrbench.tasks.loading import load_suite, suite_folder, suite_folders
-from lmrbench.tasks.model import Task, Tier
+from lmrbench.tasks.model import Paper, Task, Tier
 from lmrbench.tasks.selection import gradable, of_answered_tiers, select_with_draws
 from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.tiers.forensic import Drawn, is_forensic
-
-Advance = Callable[[str, int, int | None], None]
-# A context for some items, made from their name and number. It gives a function to call when an item is done, and one
-# to call with the stage of the current item.
-Stages = Callable[[str, int], AbstractContextManager[tuple[Callable[[], None], Advance]]]
 
 
 @dataclass(frozen=True)
@@ -47,6 +42,11 @@ class Selection:
         """The ids of the chosen tasks."""
         return {task.id for task in self.chosen}
 
+    @property
+    def papers(self) -> list[Paper]:
+        """The papers of the chosen tasks, each once."""
+        return list(dict.fromkeys(task.paper for task in self.chosen))
+
     def with_checks(self, warn: Callable[[str], None], answered: Collection[str] | None = None) -> Selection:
         """Leave out the chosen tasks without a check.
 
@@ -69,6 +69,11 @@ class Selection:
         made = _forged(select_with_draws(self.every, drawn)[1] if drawn else (), self.suite, sandbox, stages)
         chosen = (*of_answered_tiers(self.every, answered), *made)
         return Selection((*self.every, *made), chosen, self.suite)
+
+    def with_draws(self, draws: Sequence[Drawn], sandbox: str, stages: Stages) -> Selection:
+        """Choose draws of forensic tasks, and make these tasks."""
+        made = _forged(draws, self.suite, sandbox, stages)
+        return Selection((*self.every, *made), made, self.suite)
 
 
 def select(

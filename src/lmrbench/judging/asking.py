@@ -1,4 +1,4 @@
-"""Questions to judges: the conditions, the prompts for one submission, and the record of a vote.
+"""Questions to judges: the prompts for one submission, and the record of a vote.
 
 `runs` judges the submissions of a run folder, `scoring` the samples of an Inspect log.
 """
@@ -6,79 +6,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from inspect_ai.model import GenerateConfig, Model, ModelUsage
-from pydantic import Field
 
-from lmrbench.errors import UsageError
 from lmrbench.grading.reading import read_excerpts, read_submission
 from lmrbench.grading.records import CaseVerdict
 from lmrbench.judging.paper_prompt import paper_message
+from lmrbench.judging.plan import JudgingPlan
 from lmrbench.judging.prompts import PROMPT_VERSION, digest_of, judge_message
 from lmrbench.judging.votes import Vote, cast
 from lmrbench.models.endings import ProviderError
 from lmrbench.models.opening import input_tokens
 from lmrbench.models.reachability import Reachability
-from lmrbench.models.settings import Protocol
-from lmrbench.records import Record
 from lmrbench.runs.records import Judgement, Order, VoteKey
 from lmrbench.source.syntax import decode
 from lmrbench.tasks.collect import excerpts
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Answer, Submission
 from lmrbench.tasks.workspace import repository_files, unsolved_files
-
-
-class JudgingPlan(Record):
-    """The number of votes, and the content of the prompts.
-
-    Attributes:
-        votes: number of votes of each judge on each submission in each order.
-        swap: whether to ask in both orders of reference and candidate.
-        evidence: whether to show the failed cases.
-        strip_comments: whether to remove comments and docstrings from both sides.
-        protocol: the protocol. That of the LMR-BENCH paper shows whole files and asks for numbered classes.
-        temperature: the sampling temperature; None for the provider's.
-    """
-
-    votes: int = Field(default=1, ge=1)
-    swap: bool = False
-    evidence: bool = False
-    strip_comments: bool = False
-    protocol: Protocol = "lmrbench"
-    temperature: float | None = Field(default=None, ge=0)
-
-    def name_of(self, judge: Model) -> str:
-        """Return the name of a judge in records. Votes under another protocol have another judge."""
-        return str(judge) if self.protocol == "lmrbench" else f"{judge}, paper's protocol"
-
-    @property
-    def orders(self) -> tuple[Order, ...]:
-        """The orders in which reference and candidate are shown."""
-        return ("reference first", "candidate first") if self.swap else ("reference first",)
-
-
-def judging_plan(**options: Any) -> JudgingPlan:
-    """Return the plan for options of `lmrbench judge`. The paper's protocol adds its temperature.
-
-    Args:
-        options: Fields of `JudgingPlan`.
-
-    Raises:
-        UsageError: an option contradicts the paper's protocol.
-        ValidationError: an option has an invalid value.
-    """
-    plan = JudgingPlan(**options)
-    if plan.protocol == "lmrbench":
-        return plan
-    for name in ("swap", "evidence", "strip_comments"):
-        if getattr(plan, name):
-            shown = name.replace("_", "-")
-            raise UsageError(f"{shown}: can't be used with the paper's protocol, which shows whole files once")
-    if plan.temperature:
-        raise UsageError(f"temperature {plan.temperature:g}: the paper's protocol has 0")
-    return plan.model_copy(update={"temperature": 0.0})
 
 
 class JudgePrompt(NamedTuple):

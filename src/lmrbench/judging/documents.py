@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from lmrbench.errors import SubmissionError
 from lmrbench.grading.reading import read_targets
@@ -10,9 +10,23 @@ from lmrbench.judging.prompts import fence_around
 from lmrbench.source.matching import matched
 from lmrbench.source.syntax import decode
 from lmrbench.tasks.model import Target, Task
-from lmrbench.tasks.submission import Submission
+from lmrbench.tasks.submission import Answer, Submission
 from lmrbench.tasks.workspace import RULES, repository_files, target_texts, unsolved_files
 from lmrbench.text import printable
+
+
+def documents(
+    items: Mapping[str, Answer], tasks: Mapping[str, Task], answers: Mapping[Answer, Submission]
+) -> Iterator[tuple[str, str]]:
+    """Yield the name and the document of each item; see `document`.
+
+    Args:
+        items: the answers by opaque name.
+        tasks: the tasks by id.
+        answers: the submissions by answer.
+    """
+    for name, answer in items.items():
+        yield name, document(name, tasks[answer.task], answers[answer])
 
 
 def document(name: str, task: Task, submission: Submission) -> str:

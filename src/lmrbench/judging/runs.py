@@ -18,7 +18,8 @@ from lmrbench.files import locked
 from lmrbench.grading.candidates import prepare
 from lmrbench.grading.records import CaseVerdict, Grade
 from lmrbench.jsonl import append_line
-from lmrbench.judging.asking import JudgePrompt, JudgingPlan, ask, code_to_judge, judge_prompts, judgement
+from lmrbench.judging.asking import JudgePrompt, ask, code_to_judge, judge_prompts, judgement
+from lmrbench.judging.plan import JudgingPlan
 from lmrbench.judging.votes import Vote
 from lmrbench.models.reachability import Reachability
 from lmrbench.runs.folder import GRADES, JUDGEMENTS, read_judgements, read_run
@@ -36,11 +37,13 @@ class Judged:
         submissions: the submissions that were chosen.
         judgements: one for each usable submission, judge, vote and order.
         unusable: the submissions from which no code could be extracted.
+        judges: the names of the judges in records.
     """
 
     submissions: tuple[Submission, ...]
     judgements: tuple[Judgement, ...]
     unusable: tuple[Submission, ...]
+    judges: tuple[str, ...]
 
 
 def require_judged(folder: Path, judged: Judged) -> None:
@@ -130,7 +133,7 @@ def judge_run(
 
         asyncio.run(ask_all())
     votes = tuple(found[prompt.answer, key] for prompt, key in wanted)
-    return Judged(tuple(chosen), votes, tuple(unusable))
+    return Judged(tuple(chosen), votes, tuple(unusable), tuple(map(plan.name_of, models)))
 
 
 async def _votes(

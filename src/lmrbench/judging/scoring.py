@@ -20,8 +20,9 @@ from inspect_ai.util import store
 from pydantic import ValidationError
 
 from lmrbench.errors import LmrbenchError, RecordError, SubmissionError, UsageError
-from lmrbench.judging.asking import ask, code_to_judge, judge_prompts, judgement, judging_plan
+from lmrbench.judging.asking import ask, code_to_judge, judge_prompts, judgement
 from lmrbench.judging.ballots import ballots
+from lmrbench.judging.plan import judging_plan
 from lmrbench.models.opening import open_model
 from lmrbench.models.reachability import Reachability
 from lmrbench.models.settings import Settings

@@ -34,8 +34,8 @@ PAPER_PROTOCOL: Mapping[Setting, Mapping[str, Any]] = {
 _SECRET = re.compile("key|token|secret|password|credential|header", re.I)
 
 
-def _option(default: Any, description: str, least: float | None = None, **extra: str) -> Any:
-    """Return a field of `Settings`.
+def option(default: Any, description: str, least: float | None = None, **extra: str) -> Any:
+    """Return a field that is an option on the command line.
 
     Args:
         default: the default value.
@@ -55,84 +55,84 @@ class Settings(Part):
         prices: the model's prices in dollars per million tokens at the time of the run.
     """
 
-    model: str = _option(
+    model: str = option(
         "",
         "Model name in Inspect's notation: openai/gpt-5, anthropic/..., vllm/..., ollama/...",
         flags="--model -m",
         metavar="MODEL",
     )
-    system: str = _option("", "Name in tables and records [default: the model's name].")
-    setting: Setting = _option("prompt", "prompt: one message, one answer; agent: a workspace and tools.")
-    protocol: Protocol = _option(
+    system: str = option("", "Name in tables and records [default: the model's name].")
+    setting: Setting = option("prompt", "prompt: one message, one answer; agent: a workspace and tools.")
+    protocol: Protocol = option(
         "lmrbench", "paper: the conditions of the LMR-BENCH paper, which set several other options; see the docs."
     )
-    inputs: Inputs = _option(
+    inputs: Inputs = option(
         "full", "What to show: the whole repository (full), the paper and the goal file, or only the paper."
     )
-    paper: Form = _option(
+    paper: Form = option(
         "summary",
         "Form of the paper. All but the summary need `lmrbench setup papers fetch`. json: the pages of the PDF, for "
         "prompts; pdf-file: the PDF itself, for agents.",
     )
-    samples: int = _option(1, "Number of answers to each task.", 1)
-    max_characters: int = _option(
+    samples: int = option(1, "Number of answers to each task.", 1)
+    max_characters: int = option(
         MOST_CHARACTERS, "Maximum prompt length in characters; the paper is cut first.", 1, only="prompt"
     )
-    prompt_form: PromptForm = _option(
+    prompt_form: PromptForm = option(
         "lmrbench", "Form of the prompt: that of lmrbench, or that of the LMR-BENCH paper.", only="prompt"
     )
-    retrieve: int = _option(
+    retrieve: int = option(
         0, "Number of further files to show, chosen by BM25 against instruction and summary.", 0, only="prompt"
     )
-    repairs: int = _option(
+    repairs: int = option(
         0, "Number of further attempts after an answer that can't be inserted into the repository.", 0, only="prompt"
     )
-    agent: str = _option(
+    agent: str = option(
         "react",
         "Agent: react, plan (react after a plan), or an installed program: claude_code (with lmrbench[agents]), "
         "codex_cli, mini_swe_agent, openhands.",
         only="agent",
     )
-    agent_command: str = _option(
+    agent_command: str = option(
         "",
         "Command line of your own agent, run in the workspace; OPENAI_BASE_URL etc. point to the model.",
         only="agent",
     )
-    turns: int = _option(50, "Maximum number of model calls per session.", 1, only="agent")
-    session: Session = _option(
+    turns: int = option(50, "Maximum number of model calls per session.", 1, only="agent")
+    session: Session = option(
         "task", "What an agent solves in one session: a task, or all chosen tasks of a paper.", only="agent"
     )
-    trace_progress: bool = _option(
+    trace_progress: bool = option(
         False,
         "Also grade a snapshot of the workspace after every turn; the agent can't tell.",
         flags="--trace-progress",
         only="agent",
     )
-    agent_sandbox: AgentSandbox = _option("bubblewrap", "Sandbox that agents work in.", only="agent")
-    mount: tuple[str, ...] = _option(
+    agent_sandbox: AgentSandbox = option("bubblewrap", "Sandbox that agents work in.", only="agent")
+    mount: tuple[str, ...] = option(
         (),
         "Folder to mount read-only for the agent's program; repeatable.",
         metavar="DIR",
         only="agent",
     )
-    agent_image: str = _option(
+    agent_image: str = option(
         "", "With --agent-sandbox docker: the image that agents work in.", metavar="IMAGE", only="agent"
     )
-    temperature: float | None = _option(None, "Sampling temperature [default: the provider's].", 0)
-    max_tokens: int | None = _option(None, "Maximum number of tokens per model call.", 1)
-    reasoning_effort: str | None = _option(None, "Reasoning effort of reasoning models: low, medium or high.")
-    token_limit: int | None = _option(None, "Maximum number of tokens per task.", 1)
-    time_limit: float | None = _option(
+    temperature: float | None = option(None, "Sampling temperature [default: the provider's].", 0)
+    max_tokens: int | None = option(None, "Maximum number of tokens per model call.", 1)
+    reasoning_effort: str | None = option(None, "Reasoning effort of reasoning models: low, medium or high.")
+    token_limit: int | None = option(None, "Maximum number of tokens per task.", 1)
+    time_limit: float | None = option(
         None, "Maximum seconds of work per task; waiting for the provider does not count.", 1
     )
-    cost_limit: float | None = _option(None, "Maximum dollars per task; needs --prices.", 0)
-    model_args: dict[str, JsonValue] = _option(
+    cost_limit: float | None = option(None, "Maximum dollars per task; needs --prices.", 0)
+    model_args: dict[str, JsonValue] = option(
         {}, "Argument for the provider; repeatable.", flags="-M", metavar="KEY=VALUE"
     )
-    base_url: str = _option("", "URL of the provider's API.")
-    connections: int = _option(10, "Maximum number of concurrent requests.", 1)
-    retries: int = _option(7, "Number of retries of a failed call, with exponential backoff.", 0)
-    patience: int = _option(900, "Seconds until a call that hangs or keeps failing is abandoned.", 1)
+    base_url: str = option("", "URL of the provider's API.")
+    connections: int = option(10, "Maximum number of concurrent requests.", 1)
+    retries: int = option(7, "Number of retries of a failed call, with exponential backoff.", 0)
+    patience: int = option(900, "Seconds until a call that hangs or keeps failing is abandoned.", 1)
     prices: dict[str, float] = Field(default_factory=dict)
 
     @field_validator("model_args", mode="before")

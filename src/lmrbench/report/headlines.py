@@ -10,7 +10,8 @@ from lmrbench.report.measures.effort import costs
 from lmrbench.report.measures.rates import of_listed
 from lmrbench.report.render.cells import NumberedText, dollars, p_value, percent, points, span
 from lmrbench.report.render.tables import Sheet, sheet
-from lmrbench.text import counted
+from lmrbench.report.render.text import markdown
+from lmrbench.text import counted, printable
 
 if TYPE_CHECKING:
     from lmrbench.report.build import Report, ReportPart
@@ -25,6 +26,20 @@ _MOST_PAIRS, _LEVEL = 3, 0.05
 def headline_sheets(report: Report) -> list[Sheet]:
     """Return the table of each part: one row per system."""
     return [_sheet(part, rates) for part in report.parts if (rates := part.numbers["rates"].get("all"))]
+
+
+def grades_line(report: Report) -> str:
+    """Return the number of grades, where they are and how they were made, in one line."""
+    folders = " ".join(map(str, report.findings.folders))
+    conditions = "; ".join(report.findings.conditions)
+    return f"{counted(len(report.findings.grades), 'grade')} in {folders}{conditions and f' ({conditions})'}"
+
+
+def in_markdown(report: Report, full: bool = False) -> str:
+    """Return the headlines in Markdown; in full, also all other tables."""
+    sheets = [*headline_sheets(report), *(report.sheets if full else ())]
+    lines = (*report.findings.conditions, *report.not_submitted)
+    return "\n".join([*map(markdown, sheets), *(f"{printable(line)}\n" for line in lines)])
 
 
 def _sheet(part: ReportPart, rates: Mapping[str, Rate]) -> Sheet:

@@ -8,13 +8,14 @@ are signed with the installation's key. `lmrbench.runs.grading` grades into a ru
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import JsonValue
 
-from lmrbench.errors import RecordError
+from lmrbench.errors import RecordError, ServiceError
 from lmrbench.files import append_whole, read_plain, write_whole
 from lmrbench.grading.records import Grade
 from lmrbench.grading.signatures import signed, unsigned, verified
@@ -147,6 +148,28 @@ def read_run(folder: Path) -> Run:
     return Run(folder, facts, *answers, foreign, tuple(snapshots), tuple(published))
 
 
+class UnfinishedError(ServiceError):
+    """Some samples have no answer, and the model is not at fault. The same command asks for them again."""
+
+
+def require_finished(run: Run) -> None:
+    """Check that every sample of a run has an answer.
+
+    Raises:
+        UnfinishedError: Samples are unanswered; the message counts them by reason.
+    """
+    if missing := run.unanswered:
+        kinds = []
+        for status, number in Counter(item.status for item in missing).items():
+            details = Counter(item.detail for item in missing if item.status == status).most_common()
+            others = f"; other reasons: {len(details) - 1}" if len(details) > 1 else ""
+            kinds.append(f"{status.replace('_', ' ')}: {number} ({details[0][0]}{others})")
+        raise UnfinishedError(
+            f"{run.folder}: {len(missing)} of {len(run.usages)} samples have no answer: {'; '.join(kinds)}. "
+            f"They are not counted; logs are in {run.folder / LOGS}. Run the same command again to ask for them"
+        )
+
+
 def read_judgements(folder: Path, submissions: Sequence[Submission]) -> list[Judgement]:
     """Read the votes of judges in a run folder.
 
@@ -188,6 +211,15 @@ def changed_tasks(folder: Path, tasks: Iterable[Task]) -> tuple[str, ...]:
     lines = whole_lines(folder / GRADES)
     grades = {item.answer: item for item in (read_record(unsigned(line), Grade, str(folder)) for _, line in lines)}
     return tuple(dict.fromkeys(item.task for item in grades.values() if item.task_digest != now.get(item.task)))
+
+
+def set_aside_message(folder: Path, count: int) -> str:
+    """Return a message on grades of a run folder that this installation did not make."""
+    grades = "1 grade was" if count == 1 else f"{count} grades were"
+    return (
+        f"{folder}: {grades} not made by this installation, or changed since; moved to {UNVERIFIED}; the selected "
+        "answers are graded again"
+    )
 
 
 def append_grade(folder: Path, item: Grade) -> None:

@@ -9,7 +9,17 @@ from pathlib import Path
 
 from lmrbench.errors import UsageError
 from lmrbench.grading.draw import fresh_seed, installation_seed
-from lmrbench.runs.folder import FACTS, GRADES, SUBMISSIONS, drawn_seeds, other_answers, read_facts, source_in
+from lmrbench.runs.folder import (
+    FACTS,
+    GRADES,
+    SUBMISSIONS,
+    Run,
+    drawn_seeds,
+    other_answers,
+    read_facts,
+    read_run,
+    source_in,
+)
 from lmrbench.tasks.submission import Answer, Submission
 
 # The folder for new runs.
@@ -29,6 +39,11 @@ def run_folders(paths: Iterable[Path]) -> list[Path]:
             status = folder.stat()
             found.setdefault((status.st_dev, status.st_ino), folder)
     return list(found.values())
+
+
+def read_runs(paths: Iterable[Path]) -> list[Run]:
+    """Read the runs that paths name; see `run_folders` and `read_run`."""
+    return [read_run(folder) for folder in run_folders(paths)]
 
 
 def _runs_below(folder: Path) -> list[Path]:
@@ -56,6 +71,22 @@ def folders_of_models(models: Sequence[str], setting: str) -> dict[str, str]:
     short = {model: run_name(f"{model.rpartition('/')[2]}-{setting}") for model in models}
     names = list(short.values())
     return {model: name if names.count(name) == 1 else run_name(f"{model}-{setting}") for model, name in short.items()}
+
+
+def folder_of_model(model: str, models: Sequence[str], setting: str, system: str, out: Path | None) -> Path:
+    """Return the run folder of a model.
+
+    Args:
+        model: The model.
+        models: All models that the command runs.
+        setting: The setting that they solve tasks in.
+        system: The system's name in records, which names the folder of a single model; "" for the model's name.
+        out: The run folder of a single model, or the folder of the run folders of several; None for `RUNS`.
+    """
+    if len(models) == 1 and out is not None:
+        return out
+    name = run_name(system) if system else folders_of_models(models, setting)[model]
+    return (out or RUNS) / name
 
 
 def seeds_of(folder: Path, seed: int | None, fresh: int | None) -> tuple[int, ...]:

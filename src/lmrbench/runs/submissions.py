@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from lmrbench.errors import UsageError
 from lmrbench.files import write_whole
 from lmrbench.grading.reading import collect, collect_text, read_submission
 from lmrbench.jsonl import append_line, read_lines
@@ -14,6 +15,7 @@ from lmrbench.tasks.collect import is_untouched
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import MAX_CODE_BYTES, Answer, ForeignSubmission, Submission
 from lmrbench.tasks.workspace import masked_files
+from lmrbench.text import counted
 
 
 class Collected(NamedTuple):
@@ -44,6 +46,49 @@ def collected(task: Task, path: Path, system: str, sample: int) -> Collected:
     masked = masked_files(task)
     untouched = is_untouched(task, submission) or all(answered[file] == masked[file] for file in task.goal_files)
     return Collected(submission, (*submission.warnings, *warnings), untouched)
+
+
+def collect_into(
+    file: Path,
+    path: Path,
+    find: Callable[[str], Task],
+    task: str | None,
+    system: str,
+    sample: int,
+    warn: Callable[[str], None],
+) -> tuple[list[Submission], set[Answer]]:
+    """Read the answers of a workspace, a folder of exported workspaces or a file, and write them to a file.
+
+    Args:
+        file: The file of submissions to write to.
+        path: The place to read, as `collected` reads it.
+        find: Returns the task of a name.
+        task: The name of the task; by default the last two names of the folder of a workspace.
+        system: The system that made the answers.
+        sample: The number of the answers.
+        warn: Called with each warning, and on each workspace in which nothing was filled in, which is left out.
+
+    Returns:
+        The submissions, and the answers of which an earlier submission was replaced.
+
+    Raises:
+        SubmissionError: An answer can't be used.
+        UsageError: Nothing was filled in, so that nothing was written.
+    """
+    exported = [] if task else exported_workspaces(path)
+    filled_in = []
+    for folder in exported or [path]:
+        answer = collected(find(task or "/".join(folder.resolve().parts[-2:])), folder, system, sample)
+        for warning in answer.warnings:
+            warn(warning)
+        if answer.untouched:
+            warn(f"{folder}: the masked functions are as they were exported; left out")
+        else:
+            filled_in.append(answer.submission)
+    if not filled_in:
+        what = f"none of {counted(len(exported), 'workspace')} was" if exported else "nothing was"
+        raise UsageError(f"{path}: {what} filled in; nothing was written to {file}")
+    return filled_in, put(file, filled_in)
 
 
 def exported_workspaces(folder: Path) -> list[Path]:

@@ -20,12 +20,17 @@ from lmrbench.runs.folder import (
     SUBMISSIONS,
     USAGE,
     Run,
+    drawn_seeds,
     read_facts,
     read_submissions,
+    require_known,
     write_facts,
     write_submissions,
 )
 from lmrbench.runs.pack import Claim, Pack
+from lmrbench.runs.places import seeds_of
+from lmrbench.tasks.model import Task
+from lmrbench.tasks.submission import Submission
 
 VERIFICATION = "verification.json"
 
@@ -86,6 +91,27 @@ class VerifiedClaim(NamedTuple):
     def differs(self) -> bool:
         """Whether the verified verdict is another than the claimed one."""
         return (self.found.correct, self.found.robust) != (self.claimed.correct, self.claimed.robust)
+
+
+def require_gradable(file: Path, submissions: Sequence[Submission], tasks: Mapping[str, Task]) -> None:
+    """Check that every answer of a pack can be graded.
+
+    Args:
+        file: The file of the pack, named in the error.
+        submissions: The answers of the pack.
+        tasks: The tasks of the suite by id.
+
+    Raises:
+        RecordError: An answer belongs to no task of the suite, or to a task without a check.
+    """
+    require_known(file, submissions, tasks)
+    if unchecked := [item.task for item in submissions if not tasks[item.task].files.check]:
+        raise RecordError(f"{file}: {unchecked[0]} has no check and can't be graded")
+
+
+def seeds_to_verify(folder: Path, seed: int | None) -> tuple[int, ...]:
+    """Return the given seed, or fresh seeds: those of a verification that is resumed, or a new one."""
+    return seeds_of(folder, seed, (len(drawn_seeds(folder)) or 1) if seed is None else None)
 
 
 def begin(pack: Pack, folder: Path) -> None:

@@ -25,7 +25,9 @@ from packaging.utils import canonicalize_name
 
 from lmrbench.errors import SandboxError
 from lmrbench.files import cache_folder, locked, write_whole
+from lmrbench.progress import Finished
 from lmrbench.sandbox.packages import installed
+from lmrbench.tasks.model import Paper
 
 _LOCK = "requirements.lock"
 
@@ -122,6 +124,23 @@ def build(requirements: tuple[str, ...]) -> Path:
             shutil.rmtree(folder, ignore_errors=True)
             raise
     return folder
+
+
+def build_environments(papers: Iterable[Paper]) -> Iterator[Finished]:
+    """Build the environments that papers need, and say what became of that of each paper.
+
+    Papers with the requirements of an environment that failed are left out.
+    """
+    failed: set[tuple[str, ...]] = set()
+    for paper in papers:
+        if not unmet_requirements(paper.requirements):
+            yield Finished(f"{paper.slug}: the packages of this installation meet its requirements")
+        elif paper.requirements not in failed:
+            try:
+                yield Finished(f"{paper.slug}: {build(paper.requirements)}")
+            except SandboxError as error:
+                failed.add(paper.requirements)
+                yield Finished(f"{paper.slug}: {error}", failed=True)
 
 
 def _install(folder: Path, requirements: Iterable[str], report: Path) -> None:

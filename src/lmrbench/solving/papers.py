@@ -15,6 +15,7 @@ import re
 import tarfile
 import urllib.error
 import urllib.request
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Literal, get_args
 from urllib.parse import urlsplit
@@ -23,6 +24,7 @@ from pydantic import ValidationError
 
 from lmrbench.errors import LmrbenchError
 from lmrbench.files import cache_folder, write_whole
+from lmrbench.progress import Finished
 from lmrbench.records import Record
 from lmrbench.tasks.files import pdf_pages
 from lmrbench.tasks.model import Form, Paper, Task
@@ -105,6 +107,11 @@ def fetched(paper: Paper, form: Fetched) -> PaperCopy | None:
     return copy if file.is_file() else None
 
 
+def fetched_forms(papers: Iterable[Paper]) -> dict[Paper, dict[Fetched, PaperCopy]]:
+    """Return the stored copies of papers, by form."""
+    return {paper: {form: copy for form in FETCHED if (copy := fetched(paper, form))} for paper in papers}
+
+
 def fetch(paper: Paper, form: Fetched) -> PaperCopy:
     """Download a paper into the cache.
 
@@ -129,6 +136,19 @@ def fetch(paper: Paper, form: Fetched) -> PaperCopy:
             f"{paper.slug}: {url} can't be fetched ({reason}); retry when online, or use --paper summary"
         ) from error
     return _store(paper, form, data, url)
+
+
+def fetch_papers(papers: Iterable[Paper], form: Fetched) -> Iterator[Finished]:
+    """Download papers that the cache does not hold, and say what became of each paper."""
+    for paper in papers:
+        if fetched(paper, form):
+            yield Finished(f"{paper.slug}: is here")
+            continue
+        try:
+            copy = fetch(paper, form)
+            yield Finished(f"{paper.slug}: {copy.bytes:,} bytes from {copy.url}")
+        except PaperError as error:
+            yield Finished(str(error), failed=True)
 
 
 def add(paper: Paper, file: Path) -> tuple[Fetched, PaperCopy]:

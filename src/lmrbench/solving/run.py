@@ -11,7 +11,6 @@ from __future__ import annotations
 import io
 import os
 import shutil
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
@@ -21,7 +20,7 @@ from inspect_ai import eval_set
 from inspect_ai._util.error import PrerequisiteError  # inspect-evals-lint: ignore[private_api_imports] -- no other
 from inspect_ai.model import CachePolicy, Model
 
-from lmrbench.errors import RecordError, ServiceError
+from lmrbench.errors import RecordError
 from lmrbench.grading.grader import Grader
 from lmrbench.jsonl import read_lines
 from lmrbench.models.endings import one_line
@@ -47,28 +46,6 @@ from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Answer, Submission
 
 CACHE = "cache"
-
-
-class UnfinishedError(ServiceError):
-    """Some samples have no answer, and the model is not at fault. The same command asks for them again."""
-
-
-def require_finished(run: Run) -> None:
-    """Check that every sample of a run has an answer.
-
-    Raises:
-        UnfinishedError: samples are unanswered; the message counts them by reason.
-    """
-    if missing := run.unanswered:
-        kinds = []
-        for status, number in Counter(item.status for item in missing).items():
-            details = Counter(item.detail for item in missing if item.status == status).most_common()
-            others = f"; other reasons: {len(details) - 1}" if len(details) > 1 else ""
-            kinds.append(f"{status.replace('_', ' ')}: {number} ({details[0][0]}{others})")
-        raise UnfinishedError(
-            f"{run.folder}: {len(missing)} of {len(run.usages)} samples have no answer: {'; '.join(kinds)}. "
-            f"They are not counted; logs are in {run.folder / LOGS}. Run the same command again to ask for them"
-        )
 
 
 def solve(

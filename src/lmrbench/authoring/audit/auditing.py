@@ -8,11 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from lmrbench.authoring.audit.certificate import AUDITOR, Certificate, CheckCost, GoldenRuns, Variant
 from lmrbench.authoring.audit.cheats import cheats
 from lmrbench.authoring.audit.knowledge import fixed_inputs, oracles, require_drawn_by_seed
-from lmrbench.authoring.audit.laboratory import HASTY, Advance, Laboratory, Trial, TrialResult, Until, least, worst
+from lmrbench.authoring.audit.laboratory import HASTY, Laboratory, Trial, TrialResult, Until, least, worst
 from lmrbench.authoring.audit.leaks import missing, worst_leak
 from lmrbench.authoring.audit.mutation import SEEDS_FOR_WRONG, mutations
 from lmrbench.errors import SubmissionError
 from lmrbench.grading.systems import PLAIN
+from lmrbench.progress import Advance
 from lmrbench.sandbox.protocol import WorkerPool
 from lmrbench.tasks.collect import candidate_files
 from lmrbench.tasks.digests import audit_digest

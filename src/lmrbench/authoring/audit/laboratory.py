@@ -16,6 +16,7 @@ from lmrbench.grading.compare import compare, margin
 from lmrbench.grading.draw import observing_of, reference_job
 from lmrbench.grading.observe import ReferenceOutputs, reference_outputs
 from lmrbench.grading.verdicts import case_seconds, check_seconds
+from lmrbench.progress import Advance
 from lmrbench.sandbox.inside.encoding import decode
 from lmrbench.sandbox.protocol import CaseOutcome, Cases, Job, Outcome, WorkerPool
 from lmrbench.tasks.model import Task
@@ -29,7 +30,6 @@ SLOWER = 4.0
 # A case is costly if it takes more than this share of the whole check.
 _COSTLY = 0.3
 
-Advance = Callable[[str, int, int], None]
 Until = Literal["all", "rejected", "rejected and observed"]
 
 

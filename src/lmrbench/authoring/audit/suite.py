@@ -14,13 +14,16 @@ from lmrbench.authoring.audit.certificate import (
     why_none,
     write_certificate,
 )
-from lmrbench.authoring.audit.laboratory import Advance
 from lmrbench.authoring.audit.leaks import foreign_leaks, leaks_between_tiers, missing, worst_leak
 from lmrbench.authoring.audit.tiers import audit_of_tier
 from lmrbench.authoring.audit.visibility import by_place, deciding_sentences
 from lmrbench.authoring.new.drafting import left_to_do
-from lmrbench.sandbox.protocol import WorkerPool
+from lmrbench.errors import TaskError
+from lmrbench.progress import Advance, Stages
+from lmrbench.sandbox.protocol import DEFAULT_SANDBOX, WorkerPool
+from lmrbench.sandbox.registry import open_pool
 from lmrbench.tasks.digests import audit_digest, runs_digest
+from lmrbench.tasks.loading import suite_folders
 from lmrbench.tasks.model import Task
 
 QUICK_SEEDS = 3
@@ -40,7 +43,7 @@ def audited(
     """
     for task in tasks:
 
-        def told(stage: str, done: int, total: int, name: str = task.id) -> None:
+        def told(stage: str, done: int, total: int | None, name: str = task.id) -> None:
             advance(f"{name}: {stage}", done, total)
 
         measure = audit if task.tier == "function" else audit_of_tier
@@ -49,6 +52,41 @@ def audited(
         if write:
             write_certificate(task, certificate)
         yield certificate
+
+
+def audit_all(
+    tasks: Sequence[Task], seeds: int, pool: WorkerPool, stages: Stages, write: bool
+) -> dict[str, Certificate]:
+    """Audit tasks, and return their certificates by task id.
+
+    Args:
+        tasks: See `audited`.
+        seeds: See `audited`.
+        pool: See `audited`.
+        stages: Shows the progress.
+        write: See `audited`.
+    """
+    found = {}
+    with stages("tasks", len(tasks)) as (finished, advance):
+        for certificate in audited(tasks, seeds, pool, advance, write):
+            found[certificate.task] = certificate
+            finished()
+    return found
+
+
+def quick_shortfalls(task: Task, advance: Advance) -> tuple[str, ...]:
+    """Return what keeps a task from shipping by an audit under few seeds, whose certificate is not stored.
+
+    Args:
+        task: The task. A fault that keeps it from being audited is a shortfall.
+        advance: See `audited`.
+    """
+    try:
+        with open_pool(DEFAULT_SANDBOX, suite_folders(task.folder.parent)) as pool:
+            (certificate,) = audited([task], QUICK_SEEDS, pool, advance, write=False)
+    except TaskError as error:
+        return (str(error),)
+    return tuple(certificate.shortfalls)
 
 
 def renewed(tasks: Iterable[Task], seeds: int) -> dict[str, Certificate]:

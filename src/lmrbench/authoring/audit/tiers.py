@@ -19,10 +19,11 @@ from lmrbench.authoring.audit.auditing import (
 )
 from lmrbench.authoring.audit.certificate import AUDITOR, Certificate
 from lmrbench.authoring.audit.knowledge import fixed_inputs, oracles, require_drawn_by_seed
-from lmrbench.authoring.audit.laboratory import Advance, Laboratory, Trial
+from lmrbench.authoring.audit.laboratory import Laboratory, Trial
 from lmrbench.authoring.audit.leaks import Missing, missing, worst_leak
 from lmrbench.authoring.audit.mutation import expression_mutation
 from lmrbench.authoring.audit.visibility import visibility
+from lmrbench.progress import Advance
 from lmrbench.sandbox.protocol import WorkerPool
 from lmrbench.tasks.digests import audit_digest
 from lmrbench.tasks.model import Task

@@ -16,10 +16,11 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from lmrbench.authoring.audit.certificate import Mutation, Place, Survivor, Visible
-from lmrbench.authoring.audit.laboratory import HASTY, PATIENT, Advance, Laboratory, Trial, TrialResult
+from lmrbench.authoring.audit.laboratory import HASTY, PATIENT, Laboratory, Trial, TrialResult
 from lmrbench.authoring.audit.mutants import Mutant, mutants
 from lmrbench.errors import TaskError
 from lmrbench.grading.compare import compare
+from lmrbench.progress import Advance
 from lmrbench.records import grouped
 from lmrbench.sandbox.inside.encoding import decode
 from lmrbench.sandbox.protocol import WorkerPool

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from lmrbench.authoring.listing.additions import Addition, additions, dated
 from lmrbench.authoring.listing.definitions import Package, absent
 from lmrbench.errors import TaskError, UsageError
+from lmrbench.progress import Advance
 from lmrbench.records import Record
 from lmrbench.tasks.model import Target
 from lmrbench.tasks.sources.fetch import fetch
@@ -16,7 +17,6 @@ from lmrbench.tasks.sources.origin import Tree
 from lmrbench.tasks.sources.pin import pinned_release
 from lmrbench.tasks.sources.releases import Release, release_of, releases, version_in
 
-Advance = Callable[[str, int, int | None], None]
 _PACKAGE = re.compile(r"(?P<name>[\w.-]+)(==(?P<version>[\w.+!-]+))?")
 
 

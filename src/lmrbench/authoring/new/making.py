@@ -12,6 +12,7 @@ from lmrbench.authoring.new.proposing import propose
 from lmrbench.authoring.new.recorder import MOST_CALLS
 from lmrbench.authoring.new.recording import Call, record
 from lmrbench.errors import TaskError, UsageError
+from lmrbench.progress import Advance
 from lmrbench.source.functions import find
 from lmrbench.tasks.loading import load_facts, load_paper, load_repository
 from lmrbench.tasks.model import Target, Task
@@ -21,7 +22,6 @@ from lmrbench.tasks.sources.pin import pinned
 from lmrbench.tasks.workspace import folder_files
 
 Say = Callable[[str], None]
-Advance = Callable[[str, int, int | None], None]
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,39 @@ import difflib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from lmrbench.authoring.new.closure import closure
+from lmrbench.authoring.new import closure as helpers
 from lmrbench.errors import TaskError
 from lmrbench.source import functions
 from lmrbench.tasks.model import Target
+from lmrbench.tasks.workspace import folder_files
 
 
 def with_helpers(files: Mapping[str, bytes], targets: Sequence[Target], repository: Path) -> tuple[Target, ...]:
     """Add the helpers that only the targets use. Raises TaskError for a target in a file that does not exist."""
     require_files(files, targets, repository)
-    return closure(files, targets)
+    return helpers.closure(files, targets)
+
+
+def mask_targets(
+    repository: Path, targets: Sequence[Target], closure: bool
+) -> tuple[dict[str, bytes], dict[str, bytes], tuple[Target, ...]]:
+    """Mask functions of a repository.
+
+    Args:
+        repository: The folder of the repository.
+        targets: The functions to mask.
+        closure: Whether to mask the helpers that only the targets use, too.
+
+    Returns:
+        The files of the repository, these files masked, and the functions that were masked.
+
+    Raises:
+        TaskError: A target is in a file that does not exist, or can't be masked.
+    """
+    files = folder_files(repository)
+    chosen = with_helpers(files, targets, repository) if closure else tuple(targets)
+    require_files(files, chosen, repository)
+    return files, masked(files, chosen), chosen
 
 
 def require_files(files: Mapping[str, bytes], targets: Sequence[Target], repository: Path) -> None:

@@ -6,15 +6,23 @@ unit tests. It holds no grades: these come from `lmrbench grade`. The labels of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from lmrbench.errors import LmrbenchError, SubmissionError, UsageError
 from lmrbench.files import write_whole
 from lmrbench.integrations.lmr_bench.edition import INFO, paper_number, read_benchmark
 from lmrbench.integrations.lmr_bench.imported import ImportedEdition, ImportedRun, ImportedTask, Remark
+from lmrbench.integrations.lmr_bench.importing import import_edition
 from lmrbench.integrations.lmr_bench.published import system_title
-from lmrbench.integrations.lmr_bench.records import JUDGE, PublicAnswer, PublicJudgement, PublicRecords, System
+from lmrbench.integrations.lmr_bench.records import (
+    JUDGE,
+    PublicAnswer,
+    PublicJudgement,
+    PublicRecords,
+    System,
+    read_records,
+)
 from lmrbench.judging.labels import write_labels
 from lmrbench.records import StoredRecord
 from lmrbench.runs.folder import JUDGEMENTS, LABELS, PUBLISHED, source_in, write_facts, write_submissions
@@ -33,6 +41,28 @@ def require_empty(folder: Path) -> None:
     """Raise UsageError unless a folder for new runs is absent or empty."""
     if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
         raise UsageError(f"{folder}: is not empty; choose a new or empty folder for the runs")
+
+
+def import_with_runs(
+    source: Path, to: Path, runs: Path | None, advance: Callable[[int, int], None] = lambda done, total: None
+) -> ImportedEdition:
+    """Import the public edition as a suite, and its published records as run folders.
+
+    Args:
+        source: A clone of the edition's repository.
+        to: The folder of the suite; new or empty.
+        runs: The folder of the runs, new or empty; None to leave out the records.
+        advance: See `import_edition`.
+
+    Raises:
+        UsageError: The source holds no benchmarks, or no records of a known form; or a folder is not empty.
+    """
+    if runs is None:
+        return import_edition(source, to, advance)
+    require_empty(runs)
+    records = read_records(source)
+    found = import_edition(source, to, advance)
+    return with_runs(found, records, to, runs) if found.tasks else found
 
 
 def with_runs(edition: ImportedEdition, records: PublicRecords, suite: Path, to: Path) -> ImportedEdition:

@@ -142,6 +142,17 @@ def regression(
     return fitted(outcomes, {name: measures(tasks[name]) for name in {item.task for item in known}})
 
 
+def regressions(grades: Iterable[Grade], tasks: Mapping[str, Task]) -> dict[str, Regression]:
+    """Regress passing on the structure as the LMR-BENCH paper measures it ("paper"), and as lmrbench does ("ours").
+
+    Args:
+        grades: The grades.
+        tasks: The tasks, by id.
+    """
+    grades = list(grades)
+    return {"paper": regression(grades, tasks, paper_structure), "ours": regression(grades, tasks, structure)}
+
+
 def fitted(known: Sequence[Outcome], shapes: Mapping[str, Mapping[str, float]]) -> Regression:
     """Fit a logistic regression of passing on standardised measures and on systems.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from lmrbench.text import counted
 if TYPE_CHECKING:
     from lmrbench.integrations.lmr_bench.actions import Contrast, Distribution
     from lmrbench.integrations.lmr_bench.published import PaperFigure
+    from lmrbench.integrations.lmr_bench.sessions import LoggedSession
     from lmrbench.integrations.lmr_bench.structure import Regression
     from lmrbench.judging.agreement import Agreement
     from lmrbench.report.familiarity import Correlation, Familiarity
@@ -49,13 +51,33 @@ def contrasts_sheet(found: Sequence[Contrast]) -> Sheet:
     return sheet(title, columns, rows, numbers=columns[1:])
 
 
-def structure_parts(measures: str, found: Regression) -> tuple[Sheet | None, str]:
+def actions_facts(found: Iterable[Distribution], tests: Iterable[Contrast]) -> dict[str, object]:
+    """Return the actions of agents and the permutation tests, for JSON."""
+    return {
+        "distributions": [item.model_dump() for item in found],
+        "contrasts": [item.model_dump() for item in tests],
+    }
+
+
+def repeated_line(sessions: Sequence[LoggedSession]) -> str:
+    """Return a line on the recorded sessions that repeat a paper; "" if there are none."""
+    repeated = sum(item.repeated for item in sessions)
+    if not repeated:
+        return ""
+    return (
+        f"{len(sessions) - repeated} of {len(sessions)} recorded sessions are counted: those that the results name. "
+        f"The {repeated} others repeat a paper; the rows 'with repeats' and the paper's totals include them"
+    )
+
+
+def structure_parts(name: str, found: Regression) -> tuple[Sheet | None, str]:
     """Return a regression's table, which may be missing, and a line on it.
 
     Args:
-        measures: The name of the measures of structure.
+        name: The name of the measures of structure, as in `regressions`.
         found: The regression on them.
     """
+    measures = {"paper": "the paper's measures", "ours": "our measures"}[name]
     counts = f"{counted(found.answers, 'answer')}, {counted(found.papers, 'paper')}"
     if found.problem:
         return None, f"{measures}: {UNDEFINED}: {found.problem} ({counts})"
@@ -118,6 +140,11 @@ def ablation_warnings(found: Iterable[Ablation]) -> list[str]:
     ]
 
 
+def ablation_problems(found: Iterable[Ablation]) -> list[str]:
+    """Return a line for each system whose rates can't be compared."""
+    return [f"{item.system}: {UNDEFINED}: {item.problem}" for item in found if item.problem]
+
+
 def published_sheets(figures: Sequence[PaperFigure], pairs: Mapping[str, Agreement]) -> list[Sheet]:
     """Return the published and recomputed figures, notes on them, and the agreement of the published raters."""
     rows = [
@@ -143,6 +170,12 @@ def published_sheets(figures: Sequence[PaperFigure], pairs: Mapping[str, Agreeme
     ]
 
 
+def published_line(figures: Sequence[PaperFigure]) -> str:
+    """Return how many figures are exact, and how many differ, in one line."""
+    counts = Counter(item.comparison for item in figures)
+    return f"{len(figures)} figures: {counts['exact']} exact, {counts['differs']} differ"
+
+
 def published_facts(figures: Sequence[PaperFigure], pairs: Mapping[str, Agreement]) -> dict[str, object]:
     """Return the published and recomputed figures, and the agreement of the published raters, for JSON."""
     return {
@@ -160,6 +193,14 @@ def familiarity_sheet(found: Sequence[Familiarity]) -> Sheet:
     columns = ["task", "file", "tokens", "as written", "renamed", "difference"]
     title = "Mean probability of a token, given those before it"
     return sheet(title, columns, rows, numbers=columns[2:], spare=["tokens", "file"])
+
+
+def familiarity_facts(found: Iterable[Familiarity], related: Iterable[Correlation]) -> dict[str, object]:
+    """Return the familiarity of goal files, and its correlation with success, for JSON."""
+    return {
+        "files": [{**item.model_dump(), "difference": item.difference} for item in found],
+        "correlations": [item.model_dump() for item in related],
+    }
 
 
 def correlation_lines(found: Iterable[Correlation]) -> Iterator[str]:

@@ -33,6 +33,12 @@ def failure_facts(grade: Grade) -> dict[str, Any]:
     }
 
 
+def answer_facts(grade: Grade) -> dict[str, Any]:
+    """Return a grade and all its failed cases, for JSON."""
+    failed = [case.model_dump(mode="json") for case in grade.cases if case.verdict != "match"]
+    return {"grade": grade.model_dump(mode="json", exclude={"cases"}), "failed_cases": failed}
+
+
 @dataclass(frozen=True)
 class Chosen:
     """One answer to a task.

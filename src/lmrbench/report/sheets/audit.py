@@ -75,6 +75,17 @@ def _survivor(item: Survivor) -> str:
     return f"{item.diff}\n{case}"
 
 
+def other_tiers(found: Iterable[str], others: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield a line for each task of another tier that a workspace answers.
+
+    Args:
+        found: The ids of the audited tasks.
+        others: The answered tasks, by id; see `answers_of_other_tiers`.
+    """
+    for name in found:
+        yield from (f"{name}: {text}" for text in others.get(name, ()))
+
+
 def fixed_inputs(found: Mapping[str, Certificate | None]) -> Iterator[str]:
     """Yield a sentence for each task in which too many cases have the same observation under every seed."""
     for name, item in found.items():

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from lmrbench.report.render.tables import Sheet, sheet
 from lmrbench.runs.records import CATEGORIES, ERROR_CLASSES, Judgement
+from lmrbench.text import counted
 
 if TYPE_CHECKING:
     from lmrbench.judging.agreement import Agreement, Reliability, Share
@@ -70,6 +71,12 @@ def agreement_sheets(found: RaterAgreement) -> list[Sheet]:
     columns = ["who", "raters", "items", "labels", "by all", "Fleiss' kappa", "alpha, nominal", "alpha, ordinal"]
     title = "Agreement of all raters, over items with two labels or more; Fleiss' kappa over those that all labelled"
     return [*sheets, sheet(title, columns, rows, numbers=columns[1:5], spare=["labels"])]
+
+
+def ties_lines(found: RaterAgreement) -> Iterator[str]:
+    """Yield a line for each rater with answers that have no majority of votes."""
+    for name, count in found.ties.items():
+        yield f"{name}: no majority on {counted(count, 'answer')}; left out"
 
 
 def pairs_sheet(pairs: Mapping[str, Agreement], collapsed: Iterable[Agreement] = ()) -> Sheet:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from lmrbench.report.render.tables import Sheet, sheet
@@ -22,6 +22,13 @@ def sandboxes_sheet(found: Sequence[Diagnosis]) -> Sheet:
         for item in found
     ]
     return sheet("", ("sandbox", "works", "memory is bounded by", "note"), rows)
+
+
+def advice_lines(found: Iterable[Diagnosis]) -> Iterator[str]:
+    """Yield a line for each sandbox that fails: why, and what to do."""
+    for item in found:
+        if not item.works:
+            yield f"{item.name}: {item.reason}" + (f". What to do: {item.advice}" if item.advice else "")
 
 
 def images_sheet(found: Sequence[Image]) -> Sheet:

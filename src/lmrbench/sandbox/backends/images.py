@@ -168,6 +168,15 @@ def remove(client: Any, tag: str) -> None:
         raise SandboxError(f"{tag} can't be removed: {error.explanation}") from error
 
 
+def prune(client: Any, tasks: Iterable[Task]) -> Iterator[str]:
+    """Remove the images that no task needs with the current packages, and yield their tags."""
+    kept = {tag_of(client, *item) for item in needed(tasks)}
+    for image in images(client):
+        if image.tag not in kept:
+            remove(client, image.tag)
+            yield image.tag
+
+
 def _described(
     client: Any, imports: Sequence[str], environment: Path | None, base: str | None, told: Callable[[str], object]
 ) -> tuple[str, dict[str, Any]]:

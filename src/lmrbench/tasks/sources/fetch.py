@@ -14,16 +14,20 @@ import tempfile
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO
 
 from lmrbench.errors import SourceError
 from lmrbench.files import cache_folder, locked
+from lmrbench.progress import Finished, Stages
+from lmrbench.tasks.model import Task
 from lmrbench.tasks.sources.indexes import SECONDS, indexed_files
-from lmrbench.tasks.sources.origin import Source, is_fetched, tree_folder
+from lmrbench.tasks.sources.origin import Source, Tree, is_fetched, tree_folder
 from lmrbench.tasks.sources.unpack import unpack
+from lmrbench.text import counted
 
 MOST_BYTES = 1 << 30
 _CHUNK = 1 << 18
@@ -57,6 +61,29 @@ def fetch(source: Source, progress: Progress = lambda done, total: None) -> None
             shutil.rmtree(folder, ignore_errors=True)
             raise
     shutil.rmtree(archive.parent, ignore_errors=True)
+
+
+def fetch_sources(tasks: Iterable[Task], stages: Stages) -> Iterator[Finished]:
+    """Fetch the sources that tasks use, each once, and say what became of it.
+
+    Args:
+        tasks: the tasks.
+        stages: shows the progress of a download.
+    """
+    trees = {tree.source.key: tree for task in tasks if isinstance(tree := task.files.repository, Tree)}
+    if not trees:
+        yield Finished("every repository of these tasks comes with the suite")
+    for tree in trees.values():
+        name, source = tree.folder.name, tree.source
+        if is_fetched(source):
+            yield Finished(f"{name}: {source} is here")
+            continue
+        try:
+            with stages("", 1) as (_, advance):
+                fetch(source, partial(advance, str(source)))
+            yield Finished(f"{name}: {source}, {counted(len(tree.places), 'file')}")
+        except SourceError as error:
+            yield Finished(f"{name}: {error}", failed=True)
 
 
 def digest_at(address: str) -> str:

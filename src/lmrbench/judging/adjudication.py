@@ -1,0 +1,52 @@
+"""Adjudicate a file of labels: disputed answers go to a sheet, which a third person fills in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from lmrbench.errors import UsageError
+from lmrbench.judging.labels import adjudicated, disputed, read_labels, write_labels
+from lmrbench.judging.sheets import read_keys, read_sheets, write_disputed
+
+
+class Adjudication(NamedTuple):
+    """What became of a file of labels.
+
+    Attributes:
+        verdicts: the number of answers with a category.
+        undecided: the number of disputed answers without a decision.
+        sheet: the sheet of disputed answers.
+    """
+
+    verdicts: int
+    undecided: int
+    sheet: Path
+
+
+def adjudicate_file(file: Path, keys: Iterable[Path], out: Path, decisions: Path | None) -> Adjudication:
+    """Write a file of adjudicated labels, and without decisions a sheet of the disputed answers.
+
+    Args:
+        file: the labels of all annotators.
+        keys: the keys of all exports.
+        out: the file of labels to write.
+        decisions: the sheet of disputed answers that a third person filled in, if there is one.
+
+    Raises:
+        UsageError: `out` is the file of labels, the sheet to write exists, a disputed answer is in no key, or a
+            decision is not about a disputed answer.
+        RecordError: a file is damaged.
+    """
+    if out.exists() and out.samefile(file):
+        raise UsageError(f"{out}: is the file of labels; name another file with --out")
+    found, items = read_labels([file]), read_keys(keys)
+    open_ = disputed(found)
+    decided = read_sheets([decisions], items)[0] if decisions else []
+    verdicts = adjudicated(found, decided)
+    sheet = decisions or out.with_name(f"{out.stem}-disputed.csv")
+    if open_ and not decisions:
+        write_disputed(sheet, items, open_)
+    write_labels(out, verdicts)
+    return Adjudication(len(verdicts), len(open_) - len({item.answer for item in decided}), sheet)

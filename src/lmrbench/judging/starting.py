@@ -1,0 +1,64 @@
+"""Open judges and have them judge a run folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from inspect_ai.model import GenerateConfig
+
+from lmrbench.interrupt import as_cancellation
+from lmrbench.judging.plan import JudgingPlan
+from lmrbench.judging.runs import Judged, judge_run
+from lmrbench.models.opening import open_model, set_prices
+from lmrbench.models.settings import Settings
+from lmrbench.runs.records import Judgement
+from lmrbench.tasks.model import Task
+from lmrbench.tasks.submission import Submission
+
+
+def judge_with(
+    judges: Sequence[str],
+    settings: Settings,
+    prices: Path | None,
+    folder: Path,
+    submissions: Sequence[Submission],
+    chosen: Sequence[Submission],
+    tasks: Mapping[str, Task],
+    plan: JudgingPlan,
+    planned: Callable[[int, int], None],
+    voted: Callable[[Judgement], None],
+) -> Judged:
+    """Open the models that judge, and have them judge the chosen submissions; see `lmrbench.judging.runs.judge_run`.
+
+    Args:
+        judges: the names of the models.
+        settings: the limits on their requests.
+        prices: the file of prices, as `set_prices` reads it.
+        folder: the run folder.
+        submissions: all submissions in the folder.
+        chosen: the submissions to judge.
+        tasks: the tasks by id.
+        plan: the number of votes and the content of the prompts.
+        planned: called once with the number of stored votes and of all votes.
+        voted: called with each new vote after it is written to disk.
+
+    Raises:
+        UsageError: a model can't be set up.
+    """
+    if prices is not None:
+        set_prices(prices, judges[0])
+    models = [open_model(settings.model_copy(update={"model": name})) for name in judges]
+    with as_cancellation():
+        return judge_run(
+            folder=folder,
+            submissions=submissions,
+            chosen=chosen,
+            tasks=tasks,
+            models=models,
+            plan=plan,
+            config=GenerateConfig(**settings.requests()),
+            connections=settings.connections,
+            planned=planned,
+            voted=voted,
+        )

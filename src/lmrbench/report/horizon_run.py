@@ -1,0 +1,79 @@
+"""Measure the horizon of a model: it solves forensic tasks, which are drawn freshly, into a run folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from lmrbench.errors import TaskError, UsageError
+from lmrbench.grading.draw import fresh_seed
+from lmrbench.grading.forging import fair_draw
+from lmrbench.grading.plan import GradingPlan
+from lmrbench.grading.selection import Selection
+from lmrbench.models.settings import Settings
+from lmrbench.progress import Stages
+from lmrbench.report.adaptive import Budget, measured
+from lmrbench.report.horizon import Horizon, Outcome
+from lmrbench.report.measures.horizon import outcomes
+from lmrbench.runs.folder import GRADES, read_run
+from lmrbench.sandbox.registry import open_pool
+from lmrbench.solving.starting import solve_with
+from lmrbench.tasks.loading import suite_folders
+from lmrbench.tasks.model import DrawId, Task
+from lmrbench.tasks.tiers.forensic import Drawn, deviation_pool
+
+
+def measure_horizon(
+    settings: Settings,
+    prices: Path | None,
+    tasks: Selection,
+    folder: Path,
+    plan: GradingPlan,
+    budget: Budget,
+    stages: Stages,
+    warn: Callable[[str], None],
+    set_aside: Callable[[int], None],
+) -> Iterator[Horizon]:
+    """Have a model solve forensic tasks until its horizon is known well enough.
+
+    Args:
+        settings: The model, and its conditions.
+        prices: The file of prices, as `set_prices` reads it.
+        tasks: The chosen tasks are of the papers to draw from; papers without a pool of deviations are left out.
+        folder: The run folder. The answers that it holds count, too.
+        plan: The conditions of the grading.
+        budget: When to stop.
+        stages: Shows the progress of drawing and making tasks.
+        warn: Called with a message on each draw that is not fair.
+        set_aside: Called with the number of grades in the folder that this installation did not make.
+
+    Yields:
+        The horizon after each batch of tasks.
+
+    Raises:
+        UsageError: None of the papers has a pool of deviations.
+    """
+    papers = {task.paper.slug: task for task in reversed(tasks.chosen) if task.files.deviations}
+    if not papers:
+        raise UsageError("none of these papers has a deviations.toml, so there are no forensic tasks")
+    earlier = read_run(folder) if (folder / GRADES).exists() else None
+    before = outcomes(earlier.grades).get(settings.name, []) if earlier else []
+    known = tasks.with_tiers_of(earlier.submissions if earlier else (), plan.sandbox, stages)
+
+    def is_fair(task: Task, draw: DrawId) -> bool:
+        try:
+            opened = open_pool(plan.sandbox, suite_folders(tasks.suite), plan.workers)
+            with opened as pool, stages(f"{task.paper.slug}/{draw}", 1) as (_, advance):
+                fair_draw(task, deviation_pool(task), draw, pool, advance)
+        except (TaskError, UsageError) as error:
+            warn(f"{error}; a smaller draw is tried")
+            return False
+        return True
+
+    def answer(draws: Sequence[Drawn]) -> list[Outcome]:
+        nonlocal known
+        known = known.with_draws(draws, plan.sandbox, stages)
+        run = solve_with(settings=settings, prices=prices, tasks=known, folder=folder, plan=plan, set_aside=set_aside)
+        return outcomes(run.grades).get(settings.name, [])
+
+    yield from measured(settings.name, before, papers, fresh_seed(), budget, is_fair, answer)

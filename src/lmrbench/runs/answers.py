@@ -1,0 +1,118 @@
+"""The answers that a command grades: those of the built-in systems, and those that were submitted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lmrbench.grading.searching import SYSTEM, searched
+from lmrbench.grading.selection import Selection
+from lmrbench.grading.systems import BuiltIn, submissions_of
+from lmrbench.progress import Stages
+from lmrbench.runs.folder import SUBMISSIONS, read_submissions, require_known, write_submissions
+from lmrbench.runs.places import RUNS, require_built_in, run_name, source_of
+from lmrbench.sandbox.registry import open_pool
+from lmrbench.tasks.loading import suite_folders
+from lmrbench.tasks.submission import Answer, Submission
+from lmrbench.tasks.tiers.forensic import is_forensic
+from lmrbench.text import counted
+
+# The built-in systems that `lmrbench run` grades; of forensic tasks, the answers of `search` are added.
+WITHOUT_MODEL: tuple[BuiltIn, ...] = ("golden", "mask", "nearest")
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Answers to grade into a run folder.
+
+    Attributes:
+        tasks: The tasks, of which those with a check are chosen.
+        submissions: The answers to the chosen tasks.
+        folder: The run folder.
+        source: The path of the submissions for run.json; None to keep what is there.
+    """
+
+    tasks: Selection
+    submissions: list[Submission]
+    folder: Path
+    source: str | None
+
+
+def built_in_answers(
+    systems: Sequence[BuiltIn], tasks: Selection, most: int | None, out: Path | None, warn: Callable[[str], None]
+) -> Answers:
+    """Make the answers of built-in systems to the chosen tasks.
+
+    Args:
+        systems: The names of the systems.
+        tasks: The tasks.
+        most: The largest number of answers of a system to a task; None for all.
+        out: The run folder; by default one below `RUNS`, named after the systems.
+        warn: Called with a message on the tasks that have no check.
+
+    Raises:
+        TaskError: None of the tasks has a check.
+        UsageError: The default run folder holds answers that were read from a file.
+    """
+    tasks = tasks.with_checks(warn)
+    offered = (item for name in systems for item in submissions_of(name, tasks.chosen))
+    submissions = [item for item in offered if most is None or item.sample < most]
+    folder = out or RUNS / "-".join(systems)
+    if out is None:
+        require_built_in(folder)
+    return Answers(tasks, submissions, folder, None)
+
+
+def submitted_answers(
+    path: Path, submitted: Sequence[Submission], tasks: Selection, out: Path | None, warn: Callable[[str], None]
+) -> Answers:
+    """Choose the submissions to the chosen tasks.
+
+    Args:
+        path: The file or run folder that the submissions come from.
+        submitted: All its submissions.
+        tasks: The tasks.
+        out: The run folder, which may hold other answers; by default `path` if it is one, or one below `RUNS`.
+        warn: Called with a message on the answered tasks that have no check, and on other answers in the run folder.
+
+    Raises:
+        RecordError: A submission belongs to no task, or the run folder holds answers from elsewhere.
+        TaskError: None of the answered tasks has a check.
+    """
+    require_known(path, submitted, tasks.by_id)
+    tasks = tasks.with_checks(warn, {item.task for item in submitted})
+    names = tasks.names
+    folder = out or (path if path.is_dir() else RUNS / run_name(path.stem))
+    source, others = source_of(folder, path, submitted, merge=out is not None)
+    if others:
+        warn(f"{folder}: also holds {counted(len(others), 'answer')} that {path} does not hold")
+    return Answers(tasks, [item for item in submitted if item.task in names], folder, source)
+
+
+def answers_without_model(
+    folder: Path, tasks: Selection, sandbox: str, workers: int | None, stages: Stages
+) -> list[Submission]:
+    """Return the answers of the systems that need no model, with those of `search` to forensic tasks.
+
+    The answers of `search` take long. They are written to the run folder as they are found, and those that it holds
+    are not searched for again.
+
+    Args:
+        folder: The run folder.
+        tasks: The tasks.
+        sandbox: The sandbox that `search` runs programs in.
+        workers: The number of its workers; one per core if None.
+        stages: Shows the progress of the search.
+    """
+    due = {Answer(SYSTEM, task.id, 0): task for task in tasks.chosen if is_forensic(task.id)}
+    earlier = read_submissions(folder) if (folder / SUBMISSIONS).exists() else []
+    found = [item for item in earlier if due.pop(item.answer, None)]
+    if due:
+        opened = open_pool(sandbox, suite_folders(tasks.suite), workers)
+        with opened as pool, stages("search", len(due)) as (finished, advance):
+            for item in searched(tuple(due.values()), pool, advance):
+                write_submissions(folder, [item])
+                found.append(item)
+                finished()
+    return [*found, *(item for system in WITHOUT_MODEL for item in submissions_of(system, tasks.chosen))]
