@@ -23,7 +23,7 @@ def grade(
     workers: int | None = None,
     isolate: bool = False,
 ) -> list[Grade]:
-    """Run each submission in a sandbox and compare what it returns with what the reference returns.
+    """Grade submissions: run each in a sandbox and compare its observations with those of the reference.
 
     Args:
         submissions: the submissions. One that can't be used gets a failed grade, not an error.
@@ -35,7 +35,8 @@ def grade(
         isolate: never run the code of two systems at the same time.
 
     Returns:
-        The grades, in the order of the submissions. Only the reference's observations are written, into the cache.
+        The grades, in the order of the submissions. Nothing is stored, except that the reference's observations are
+        cached.
 
     Raises:
         UsageError: a submission names an unknown task.
