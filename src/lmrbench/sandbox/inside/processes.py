@@ -82,7 +82,7 @@ def kill_descendants(own_namespace: bool) -> None:
     deadline = time.monotonic() + _KILL_SECONDS
     while time.monotonic() < deadline:
         if own_namespace:
-            # A single call under the kernel's lock, which a fork bomb cannot outrun.
+            # One call signals all processes under a lock of the kernel, so that a fork bomb can't outrun it.
             with contextlib.suppress(ProcessLookupError):
                 os.kill(-1, signal.SIGKILL)
         else:
