@@ -89,7 +89,7 @@ def drawn_cases(
         drawn = decode(case.payload)
         names, edge = tuple(drawn["names"]), frozenset(drawn["edge"])
         if len(edge) == len(names):
-            raise TaskError(f"{task.id}: the check has no ordinary case under seed {seed}")
+            raise TaskError(f"{task.id}: the check draws no ordinary case with seed {seed}")
         found[task.id, seed] = Cases(names, drawn["cases"].values.tobytes(), edge)
     return found
 

@@ -1,6 +1,6 @@
-"""Find the cases that an empty answer matches, whose functions only `raise ValueError` or only `return None`.
+"""Find the cases that an empty answer matches. Such cases earn no reward.
 
-Such cases earn no reward.
+The functions of an empty answer only `raise ValueError`, or only `return None`.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ def grade(
         sandbox: the back end: `bubblewrap`, `landlock`, `docker`, `process`, or one of another package. `auto` takes
             the first of bubblewrap, landlock and docker that works.
         workers: number of warm workers; by default one per core.
-        isolate: never run the code of two systems at the same time.
+        isolate: whether to keep the code of different systems from running at the same time.
 
     Returns:
         The grades, in the order of the submissions. Nothing is stored, except that the reference's observations are
@@ -40,7 +40,7 @@ def grade(
 
     Raises:
         UsageError: a submission names an unknown task.
-        TaskError: the reference fails its own check.
+        TaskError: a reference fails its own check.
         SandboxError: this machine can't run the sandbox.
     """
     known = {task.id: task for task in (load_suite() if tasks is None else tasks)}

@@ -133,7 +133,7 @@ def reference_outputs(
 
 
 def _made(wanted: Sequence[tuple[Task, int]], pool: WorkerPool) -> list[ReferenceOutputs]:
-    """Draw cases, observe references, and find the cases that the empty answers of `given` match, too."""
+    """Draw cases, observe references, and find the cases that empty answers match (see `grading.given`)."""
     cases = drawn_cases(wanted, pool)
     jobs = [reference_job(task, seed, cases[task.id, seed]) for task, seed in wanted]
     every = [

@@ -28,7 +28,7 @@ from lmrbench.tasks.workspace import texts_of
 
 SECONDS = 5
 MEGABYTES = 512
-# Only on a busy machine does a fork reach this limit before that of SECONDS of processor time.
+# A fork reaches this limit before that of SECONDS of processor time only if the machine is busy.
 WALL_SECONDS = 8 * SECONDS
 STARTED = b"\x01"
 

@@ -14,7 +14,7 @@ Clock = Literal["wall", "cpu"]
 
 
 class CaseVerdict(Part):
-    """The verdict on one case under one seed.
+    """The verdict on one case of one seed.
 
     Attributes:
         seed: the seed of the case.
@@ -106,7 +106,7 @@ def without_edge_cases(grade: dict[str, Any]) -> dict[str, Any]:
 
 
 class Grade(StoredRecord):
-    """The grade of one submission: correct if every ordinary case under every seed matches, robust if all cases do.
+    """The grade of one submission: correct if all ordinary cases of all seeds match, robust if all cases match.
 
     Attributes:
         system: the system that answered.
@@ -246,7 +246,7 @@ def grade_word(correct: bool, robust: bool) -> str:
 
 
 def not_submitted(results: Iterable[Result], tasks: Collection[str]) -> dict[str, list[str]]:
-    """Return the tasks without a submission by system; systems that answered all tasks are left out."""
+    """Return, by system, the tasks without a submission. Systems that answered all tasks are left out."""
     answered: dict[str, set[str]] = {}
     for item in results:
         answered.setdefault(item.system, set()).add(item.task)
