@@ -136,7 +136,7 @@ def kill_with_children(process: subprocess.Popen[bytes]) -> None:
 
     Killing only the process would leave its children running in two cases: a worker without a process namespace, and a
     bwrap that was started as root, which has dropped the right to signal a child with another user id. A process that
-    has been waited for is not signalled, because its number may belong to another process by now.
+    has been waited for is not signalled, because its id may have been reused.
     """
     if process.returncode is not None:
         return

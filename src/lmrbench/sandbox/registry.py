@@ -174,7 +174,7 @@ def open_executor(
 
 
 def executor_of(kind: str, address: str | None) -> Executor:
-    """Return the executor that --executor and --address name. Raises UsageError if they do not fit together."""
+    """Return the executor for the options --executor and --address. Raises UsageError if these are not consistent."""
     if kind == "ray":
         return Executor("ray", address)
     if kind != "local":

@@ -1,4 +1,4 @@
-"""The interpreter and the environment variables of sandboxed processes, and the fingerprint of both."""
+"""The interpreter and the environment variables of sandboxed processes, and the fingerprint of their environment."""
 
 from __future__ import annotations
 

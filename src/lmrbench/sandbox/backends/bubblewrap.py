@@ -1,4 +1,4 @@
-"""The `bubblewrap` back end, the default on Linux: each worker runs in namespaces of its own.
+"""The `bubblewrap` back end, the first choice of `auto`: each worker runs in namespaces of its own.
 
 A worker has its own mount, process, network, IPC and host-name namespaces, and a user namespace or, if lmrbench runs
 as root, a user id of its own. It sees the system's libraries, the interpreter and the packages that the tasks import,

@@ -243,7 +243,7 @@ def _machine_in_proc() -> list[str]:
 
 
 def _process(number: int) -> str:
-    """Return a process's number, its start time and the machine's boot id as one text; empty if there is no process."""
+    """Return the process id, start time and boot id as one text, or an empty text if there is no such process."""
     try:
         began = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[19]
     except OSError:

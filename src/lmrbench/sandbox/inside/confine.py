@@ -155,7 +155,7 @@ def confine_worker(
         reads_all: See `become_user`.
 
     Raises:
-        OSError: The kernel refuses.
+        OSError: The kernel refuses the change.
     """
     become_user(user, reads_all)
     # Python's own handler would let a child interrupt even process 1.
@@ -206,7 +206,7 @@ def confine_agent() -> None:
     """Drop, for this process and all its children, every privilege that an agent's programs do not need.
 
     Raises:
-        OSError: The kernel refuses.
+        OSError: The kernel refuses the change.
     """
     rules: dict[Numbers, list[Rule]] = {
         _MMAP: [_COUNTED_PAGES, never(3, _HUGE, mask=_HUGE)],
@@ -226,7 +226,7 @@ def become_user(user: int | None, reads_all: bool = False) -> None:
             Only safe with Landlock rules, which bound the files that can be read.
 
     Raises:
-        OSError: The kernel refuses.
+        OSError: The kernel refuses the change.
     """
     if user is not None:
         _prctl(_PR_SET_KEEPCAPS, reads_all)
@@ -292,14 +292,14 @@ def bound_child(memory: int, processes: int, cpu_seconds: int, file_bytes: int, 
 
 
 def guard_host(version: int) -> None:
-    """Refuse system calls that Landlock does not restrict to the calling process, which has no namespaces of its own.
+    """Install a filter for a process without namespaces of its own, against system calls that Landlock lets through.
 
     Args:
         version: The ABI of Landlock. If it is old, the filter also refuses to truncate files by their path, and to
             signal processes other than the caller.
 
     Raises:
-        OSError: The kernel refuses.
+        OSError: The kernel refuses the change.
     """
     refused = [*_HOST_FILES.values()]
     calls: dict[Numbers, list[Rule]] = {}

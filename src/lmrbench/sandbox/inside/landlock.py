@@ -72,7 +72,7 @@ def restrict(rules: Iterable[Access]) -> None:
         rules: The paths that can still be accessed, with the rights to them.
 
     Raises:
-        OSError: The kernel has no Landlock, or refuses.
+        OSError: The kernel has no Landlock, or refuses the rules.
     """
     version = abi()
     files = sum(rights for since, rights in _SINCE.items() if since <= version)

@@ -29,7 +29,7 @@ def leave_namespaces() -> None:
     A user other than root gets a user namespace too, in which it keeps its user id, and may mount.
 
     Raises:
-        OSError: The kernel refuses.
+        OSError: The kernel refuses the change.
     """
     own = _NEWNS | _NEWIPC | _NEWPID | _NEWNET
     if os.geteuid() == 0:
@@ -50,7 +50,7 @@ def mount_own(folders: Sequence[Path], folder_bytes: int) -> None:
         folder_bytes: The size limit of each.
 
     Raises:
-        OSError: The kernel refuses.
+        OSError: The kernel refuses the change.
     """
     _call("unshare", _NEWCGROUP)
     for folder in folders:

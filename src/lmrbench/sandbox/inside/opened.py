@@ -29,7 +29,7 @@ def opened(pids: Iterable[int]) -> Opened:
     """Return the sockets and unnamed files that processes hold open by descriptors.
 
     Raises:
-        PermissionError: A process runs a program that may not be read, which hides what it has open.
+        PermissionError: A process runs a program that may not be read, so its open files are hidden.
     """
     sockets: set[int] = set()
     unnamed: dict[int, int] = {}
@@ -57,7 +57,7 @@ def _descriptors(pid: int) -> Iterable[os.DirEntry[str]]:
 
 
 def mapped(pids: Iterable[int], folders: Sequence[Path]) -> dict[int, int]:
-    """Return the mapped bytes of each file that had a name in one of these folders and has none any more, by inode."""
+    """Return, by inode, the mapped bytes of each file in one of these folders whose name was removed."""
     places = tuple(f"{folder}/".encode() for folder in folders)
     found: dict[int, int] = {}
     for pid in pids:

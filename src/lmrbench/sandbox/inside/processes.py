@@ -22,7 +22,7 @@ class ProcessorTime:
 
     def __init__(self) -> None:
         """Start at zero."""
-        # The last measured time of each process, by process number and start time.
+        # The last measured time of each process, by process id and start time.
         self._own: dict[tuple[int, int], int] = {}
         self._most = 0
 

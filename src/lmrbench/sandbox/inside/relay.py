@@ -73,7 +73,7 @@ class Relay:
     """Reads a child's frames from a pipe, one at a time, and forwards them."""
 
     def __init__(self, source: int, spool: int) -> None:
-        """Read from a pipe.
+        """Set up the relay; `receive` reads from the pipe.
 
         Args:
             source: The descriptor of the pipe, which must not block.

@@ -36,7 +36,7 @@ _MAPPED_PART = 8
 
 
 class RequestRun:
-    """The run of one request: one child for its cases, and another after each child that dies, until all are reported.
+    """The run of one request: a child for its cases, and another after each that dies, until all cases are reported.
 
     Attributes:
         used: Processor seconds of all children, counted from the moment when the candidate could start.

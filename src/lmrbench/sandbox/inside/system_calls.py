@@ -121,7 +121,7 @@ def install(program: bytes) -> None:
     """Put a compiled filter in force for this process and its children.
 
     Raises:
-        OSError: The kernel refuses.
+        OSError: The kernel refuses the change.
     """
     buffer = ctypes.create_string_buffer(program, len(program))
 
