@@ -170,14 +170,14 @@ def outputs_of(task: Task, seed: int, cases: Cases, outcome: Outcome) -> Referen
         SandboxError: the worker was lost during the job.
     """
     if outcome.lost:
-        raise SandboxError(f"{task.id}: while the golden was observed, {why_lost(outcome)}")
+        raise SandboxError(f"{task.id}: while the reference was observed, {why_lost(outcome)}")
     if outcome.broken is not None:
         raise TaskError(f"{task.id}: the check can't be run: {outcome.broken.strip()}")
     for index, (name, case) in enumerate(zip(cases.names, outcome.cases, strict=True)):
         if case.status != "observed":
             message = case.message.strip() or case.status
             raise TaskError(
-                f"{task.id}: the golden fails its own check in case {index} ({name}), seed {seed}: {message}"
+                f"{task.id}: the reference fails its own check in case {index} ({name}), seed {seed}: {message}"
             )
     return ReferenceOutputs(
         names=cases.names,

@@ -204,7 +204,7 @@ class RequestRun:
                 # Before STARTED, a child holds nothing of the candidate's, and its descriptors cannot be read.
                 held_open = opened(pids) if self._started and not self._own_namespace else Opened(0, {})
             except PermissionError:
-                return DIED, "ran a program that hides what it holds", overhead
+                return DIED, "ran a program that hides its open files", overhead
             sockets = memory.of_sockets() if self._own_namespace else memory.of_streams(held_open.sockets)
             if memory.excess(pids, held, most - sockets):
                 return DIED, f"used more than {limits['memory_mb']} MB of memory", overhead
